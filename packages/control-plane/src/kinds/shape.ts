@@ -124,6 +124,8 @@ function readNumber(value: unknown, owner: string, path: string): unknown {
 
 /** Base64, with Go's complaint about the first byte that is none. */
 function readBytes(text: unknown, owner: string, path: string): unknown {
+  // A null among values is no bytes at all.
+  if (text === null) return '';
   if (typeof text !== 'string') throw mismatch(text, owner, path, '[]uint8');
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
   const bare = text.replaceAll(/[\r\n]/g, '');

@@ -73,3 +73,8 @@ test('the documents of groups are given out as any type of application', async (
   const { body } = await ask('GET', '/apis/apps', undefined, { accept: 'text/html' });
   expect(body.message).toMatch(/^only the following media types are accepted/);
 });
+
+test('a null among bytes is no bytes', async () => {
+  const { body } = await make('{"metadata":{"name":"bytes"},"binaryData":{"a":null,"b":"aGk="}}');
+  expect(body).toMatchObject({ binaryData: { a: '', b: 'aGk=' } });
+});

@@ -133,6 +133,12 @@ describe('who is asked', () => {
     expect(asked).toEqual([]);
   });
 
+  test('a condition may name the namespace, and finds nothing in it', async () => {
+    const expression = "namespaceObject.metadata.name == 'default'";
+    await configure('Validating', hook('a', { matchConditions: [{ name: 'c', expression }] }));
+    expect((await create('x')).body.message).toContain('resulted in error: no such key: metadata');
+  });
+
   test('in another version of the resource too, which the review is then in', async () => {
     const names = { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' };
     const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };

@@ -47,8 +47,7 @@ const declare = (name: string, schema: JsonSchema, typeName: string): Declaratio
 };
 const untyped = (name: string): Declaration => ({ name, type: DYN });
 
-/** Variables of the match conditions of a webhook. */
-export const WEBHOOK_VARIABLES: readonly Declaration[] = [
+const REQUEST_VARIABLES: readonly Declaration[] = [
   untyped('object'),
   untyped('oldObject'),
   declare('request', REQUEST, 'kubernetes.AdmissionRequest'),
@@ -56,10 +55,15 @@ export const WEBHOOK_VARIABLES: readonly Declaration[] = [
   { name: 'authorizer.requestResource', type: RESOURCE_CHECK },
 ];
 
+/** Variables of the match conditions of a webhook. It may name the namespace, too, and finds nothing in it. */
+export const webhookVariables = (): Declaration[] => [
+  ...REQUEST_VARIABLES,
+  declare('namespaceObject', definitionSchema('V1Namespace'), 'kubernetes.Namespace'),
+];
+
 /** Variables of a policy's expressions, beside those that it names itself. */
 export const policyVariables = (hasParams: boolean): Declaration[] => [
-  ...WEBHOOK_VARIABLES,
-  declare('namespaceObject', definitionSchema('V1Namespace'), 'kubernetes.Namespace'),
+  ...webhookVariables(),
   ...(hasParams ? [untyped('params')] : []),
 ];
 

@@ -7,7 +7,7 @@ import { serviceNameProblems } from '../formats.ts';
 import { child, isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
 import { selectorCauses } from '../workloads/selector.ts';
-import { conditionCauses, WEBHOOK_VARIABLES } from './expressions.ts';
+import { conditionCauses, webhookVariables } from './expressions.ts';
 import { ruleFindings } from './match-rules.ts';
 
 const FAILURE_POLICIES = ['Fail', 'Ignore'];
@@ -120,7 +120,9 @@ function webhookCauses(webhook: Plain, path: string): StatusCause[] {
   if (webhook.reinvocationPolicy !== undefined) {
     findings.oneOf(`${path}.reinvocationPolicy`, webhook.reinvocationPolicy, ['IfNeeded', 'Never']);
   }
-  findings.add(conditionCauses(webhook, `${path}.matchConditions`, WEBHOOK_VARIABLES));
+  if (items(webhook, 'matchConditions').length > 0) {
+    findings.add(conditionCauses(webhook, `${path}.matchConditions`, webhookVariables()));
+  }
   versionFindings(findings, webhook, `${path}.admissionReviewVersions`);
   return findings.causes;
 }
