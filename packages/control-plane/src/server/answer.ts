@@ -22,7 +22,7 @@ export function answerText(text: string, format: Format, request: ServerRequest,
   }
   if (format.mediaType === 'application/yaml') {
     body = yamlText(parseJson(text));
-  } else if (format.pretty) body = `${stringifyJson(parseJson(text), 2)}\n`;
+  } else if (format.pretty) body = `${stringifyJson(parseJson(text), 2)}${format.bare === true ? '' : '\n'}`;
   else body += '\n';
   return compressed(body, format.mediaType, request, status);
 }

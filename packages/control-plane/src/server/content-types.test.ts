@@ -78,3 +78,10 @@ test('a null among bytes is no bytes', async () => {
   const { body } = await make('{"metadata":{"name":"bytes"},"binaryData":{"a":null,"b":"aGk="}}');
   expect(body).toMatchObject({ binaryData: { a: '', b: 'aGk=' } });
 });
+
+test('a refusal to who takes no form of it is indented JSON without an end of line', async () => {
+  const answer = await plane.fetch(new Request(`https://plane${MAPS}/none`, { headers: { accept: 'text/html' } }));
+  const text = await answer.text();
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([406, 'application/json']);
+  expect(text).toMatch(/^\{\n {2}"kind": "Status",\n[\s\S]*\n\}$/);
+});

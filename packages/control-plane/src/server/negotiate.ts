@@ -9,6 +9,8 @@ type MediaType = (typeof MEDIA_TYPES)[number];
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
+  /** Indented, without an end of its last line: what is written where no form was agreed. */
+  readonly bare?: boolean;
   /** Shown as a table or as metadata instead of whole. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
   /** `v1` or `v1beta1` of `meta.k8s.io`. */
@@ -125,7 +127,7 @@ export function plainFormat(request: ServerRequest): Format {
       return { mediaType, pretty: isPretty(request), as: undefined, version: 'v1' };
     }
   }
-  return { mediaType: 'application/json', pretty: isPretty(request), as: undefined, version: 'v1' };
+  return { mediaType: 'application/json', pretty: true, bare: true, as: undefined, version: 'v1' };
 }
 
 type Conversion = Pick<Format, 'as' | 'version'>;
