@@ -15,6 +15,8 @@ export interface JoinRules {
   readonly poolOf: (deployment: string) => string | undefined;
   /** How many of a pool may be unavailable for it to tell one more; undefined: whatever it tells. */
   readonly limitOf: (pool: string) => number | undefined;
+  /** Whether nodes at work are kept from the autoscaler; default: yes. One that no pool over machines has is not. */
+  readonly protects?: boolean;
   /** So long a decision may rest on what was. */
   readonly lagMs?: number;
 }
@@ -92,7 +94,8 @@ export class JoinJudge {
     }
     for (const node of this.#nodes.values()) {
       const disabled = annotation(node, Annotations.ScaleDownDisabled) === 'true';
-      if (isAtWork(node) && !disabled && this.#machineOf(node)) holds.add(`bare ${node.metadata.uid}`);
+      const stays = this.#machineOf(node)?.metadata.deletionTimestamp === undefined;
+      if (isAtWork(node) && !disabled && stays && this.#machineOf(node)) holds.add(`bare ${node.metadata.uid}`);
     }
     for (const key of this.#since.keys()) if (!holds.has(key)) this.#since.delete(key);
     for (const key of holds) if (!this.#since.has(key)) this.#since.set(key, now);
@@ -169,7 +172,7 @@ export class JoinJudge {
       this.#world.witness.violate(`${node.metadata.name} is MCM's to protect, and the autoscaler may take it`);
     }
     const key = `bare ${node.metadata.uid}`;
-    if (!this.#since.has(key)) return;
+    if (!this.#since.has(key) || this.#rules.protects === false) return;
     this.#world.clock.setTimeout(() => {
       if (!this.#holds(key, PROTECTION_MS)) return;
       this.#since.delete(key);

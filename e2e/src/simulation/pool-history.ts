@@ -1,8 +1,9 @@
-import { Labels } from '@mcm/api';
+import { Annotations, Labels, PreserveValues } from '@mcm/api';
 import { createInformer, isConflict, isNotFound, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
 import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
 import { ConfigWorld, fileOf } from './config-world.ts';
 import { Dice } from './dice.ts';
+import { JoinJudge } from './join-judge.ts';
 import type { Network } from './network.ts';
 import { NAMESPACE } from './world.ts';
 
@@ -76,7 +77,10 @@ const ACTS = [
   ...['change', 'change', 'change', 'irreconcilable', 'strategy', 'strategy', 'scale', 'deleteMachine', 'failMachine'],
   ...['pool', 'pool', 'pause', 'bad', 'limit', 'kill', 'kill', 'killManager', 'harm', 'silence', 'expire'],
 ] as const;
-type Act = (typeof ACTS)[number];
+/** From here on both halves are asked for something at once, too: earlier seeds keep their histories. */
+const JOIN_SEEDS = 1_000;
+const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
+type Act = (typeof JOIN_ACTS)[number];
 
 /** A pool over a MachineDeployment, and one for whatever nodes nobody refers to, through a history drawn from a seed. */
 class PoolHistory {
@@ -87,9 +91,12 @@ class PoolHistory {
   #limits: { readonly limit: number; until: number }[] = [{ limit: 1, until: Number.POSITIVE_INFINITY }];
   #replicas = 2;
   #written = 0;
+  #class = 'blue';
 
-  constructor(config: ConfigWorld, dice: Dice) {
-    [this.#config, this.#dice] = [config, dice];
+  readonly #acts: readonly Act[];
+
+  constructor(config: ConfigWorld, dice: Dice, acts: readonly Act[]) {
+    [this.#config, this.#dice, this.#acts] = [config, dice, acts];
     this.#judge = new TellingJudge(config.world, () => {
       const since = config.world.clock.now().getTime() - 5 * MINUTE;
       return Math.max(...this.#limits.filter(({ until }) => until >= since).map(({ limit }) => limit));
@@ -99,11 +106,14 @@ class PoolHistory {
   async play(): Promise<void> {
     const { world } = this.#config;
     this.#judge.watch(this.#stop.signal);
+    // How many are told is the other judge's, who knows of pools that come and go.
+    const rules = { poolOf: () => 'workers', limitOf: () => this.#replicas + 3, protects: false, lagMs: 5 * MINUTE };
+    new JoinJudge(world, rules).watch(this.#stop.signal);
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas);
     for (let left = 4 + this.#dice.number(6); left > 0; left -= 1) {
-      const act = this.#dice.one(ACTS) ?? 'change';
+      const act = this.#dice.one(this.#acts) ?? 'change';
       world.witness.note('act', act);
       await this.#act(act).catch((error: unknown) => {
         if (!isNotFound(error) && !isConflict(error)) throw error;
@@ -143,6 +153,11 @@ class PoolHistory {
         return world.deleteMachine(this.#dice.one(machines) ?? '');
       case 'failMachine':
         return world.failMachine(this.#dice.one(machines) ?? '');
+      case 'roll':
+        this.#class = this.#class === 'blue' ? 'green' : 'blue';
+        return world.change({ template: { spec: { class: { name: this.#class } } } });
+      case 'preserve':
+        return this.#preserve(this.#dice.one(machines) ?? '');
       case 'pool':
         return this.#toggle();
       case 'kill':
@@ -154,6 +169,24 @@ class PoolHistory {
         return world.kill(this.#dice.one(['manager', 'machine-controller'] as const) ?? 'manager');
       default:
         return this.#disturb(act, network);
+    }
+  }
+
+  /** Somebody wants to look at a machine, or has. */
+  async #preserve(name: string): Promise<unknown> {
+    const { admin } = this.#config.world;
+    const { metadata } = await admin.resource(nodes).get(name);
+    const value = metadata.annotations?.[Annotations.Preserve] === undefined ? PreserveValues.Now : null;
+    const body = { metadata: { annotations: { [Annotations.Preserve]: value } } };
+    return admin.resource(nodes).patch(name, { type: 'merge', body });
+  }
+
+  async #release(): Promise<void> {
+    const { admin } = this.#config.world;
+    const body = { metadata: { annotations: { [Annotations.Preserve]: null } } };
+    for (const { metadata } of await this.#config.nodes()) {
+      if (metadata.annotations?.[Annotations.Preserve] === undefined) continue;
+      await admin.resource(nodes).patch(metadata.name, { type: 'merge', body });
     }
   }
 
@@ -191,6 +224,7 @@ class PoolHistory {
     world.witness.note('act', 'all is mended');
     network.endanger({});
     network.expire('manager');
+    await this.#release();
     if (!(await this.#pool())) await this.#toggle();
     await this.#patchPool({ paused: false });
     this.#written += 1;
@@ -203,7 +237,7 @@ class PoolHistory {
     try {
       await world.clock.advance(MINUTE);
       await world.until(() => this.#isHealed(), 4 * 60 * MINUTE);
-      await world.untilSettled(this.#replicas, 'blue');
+      await world.untilSettled(this.#replicas, this.#class);
     } catch (error) {
       world.witness.violate(`never healed: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
       return;
@@ -267,7 +301,7 @@ export async function playPool(seed: number): Promise<{ violations: readonly str
     { machineRef: REF, maxUnavailable: 1, updateStrategy: dice.one(STRATEGIES) ?? 'InPlace' },
     { seed, haltDegraded: dice.number(3), kubelets: { configDelay: 1_000 * (1 + dice.number(60)) } },
   );
-  const history = new PoolHistory(config, dice);
+  const history = new PoolHistory(config, dice, seed < JOIN_SEEDS ? ACTS : JOIN_ACTS);
   try {
     await history.play();
     return { violations: [...config.world.violations], story: config.world.witness.tell(120) };
