@@ -22,8 +22,8 @@ const escaped = (text: string): string =>
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('"', '&quot;')
-    // Control characters have no place in XML 1.0, escaped or not.
-    .replaceAll(/\p{Cc}/gu, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
+    // Control characters, halves of surrogate pairs and two more have no place in XML 1.0, escaped or not.
+    .replaceAll(/[\p{Cc}\p{Cs}\uFFFE\uFFFF]/gu, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
 
 /** The report as JUnit XML, which every CI reads. */
 export function junitXml({ target, outcomes, failed }: Report): string {
