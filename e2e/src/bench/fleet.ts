@@ -1,8 +1,9 @@
 import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
-import { type Draft, type Pod, pods, realClock, sleep } from '@mcm/kube';
+import { type Pod, pods, realClock, sleep } from '@mcm/kube';
 import { cpuMs, rssMb } from '../harness/process-usage.ts';
 import { type Counts, count } from '../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
+import { bulkyPod, POD_BYTES } from './bulky-pod.ts';
 
 /** What one piece of work cost. */
 export interface Measured {
@@ -136,7 +137,6 @@ const noneTerminating = (stack: Stack): Promise<void> =>
     [...known.values()].every((machine) => machine.metadata.deletionTimestamp === undefined),
   );
 
-const POD_BYTES = 7_000;
 const CREATES_AT_ONCE = 64;
 
 /** Resident memory of the machine controller with many pods watched. */
@@ -151,7 +151,7 @@ export async function podMemory(
     const worker = async (): Promise<void> => {
       while (next < podCount) {
         next += 1;
-        await resource.create(bulkyPod(next));
+        await resource.create(bulkyPod(next, `elsewhere-${next % 500}`));
       }
     };
     await Promise.all(Array.from({ length: CREATES_AT_ONCE }, worker));
@@ -174,21 +174,4 @@ export async function podMemory(
   } finally {
     await stack.stop();
   }
-}
-
-/** A pod bound to a node that nobody plays, so that nothing but its size matters. */
-function bulkyPod(index: number): Draft<Pod> {
-  const env = Array.from({ length: 40 }, (_, i) => ({
-    name: `VARIABLE_NUMBER_${i}`,
-    value: `value of variable ${i} of pod ${index} `.repeat(3),
-  }));
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: `bulk-${index}`, namespace: NAMESPACE, labels: { app: `bulk-${index % 100}` } },
-    spec: {
-      nodeName: `elsewhere-${index % 500}`,
-      containers: [{ name: 'main', image: 'registry.example/app:1', env }],
-    },
-  };
 }

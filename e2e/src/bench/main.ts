@@ -78,6 +78,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'hand-over': () => judge(handOverFigures()),
   'machines-drains': () => judge(BlockedDrains.figures()),
   'machines-idle': () => judge(IdleFleet.figures()),
+  'machines-pods': () => judge(IdleFleet.podFigures()),
   deployments: async () => {
     say('\nA reconcile of one deployment of 10 machines, beside how many others');
     for await (const { deployments, cpuMsEach, latencyMs, rssMb } of deploymentCosts([1, 100, 1_000])) {

@@ -1,16 +1,20 @@
 import { type Machine, machines } from '@mcm/api';
-import { type Draft, type Node, nodes, realClock, sleep } from '@mcm/kube';
+import { type Draft, type Node, nodes, type Pod, pods, realClock, sleep } from '@mcm/kube';
 import { cpuMs, rssMb } from '../../harness/process-usage.ts';
 import { count } from '../../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack } from '../../harness/stack.ts';
+import { bulkyPod, POD_BYTES } from '../bulky-pod.ts';
 import { atOnce } from './at-once.ts';
-import { atMost, type Figure } from './figure.ts';
+import { atMost, type Figure, told } from './figure.ts';
 import { Follower } from './follow.ts';
 
 const MACHINES = 10_000;
+const PODS = 30_000;
 const PARALLEL = 48;
 const CLASS = 'blue';
 const IDLE_MS = 60_000;
+/** What the original's machine controller has with 20,000 of the pods and one machine: with more of both it has more. */
+const ORIGINAL_MB = 577;
 /** On a quiet machine what is to be written is written in half a minute. */
 const QUIET_LIMIT_MS = 600_000;
 /** A kubelet tells its status anew every five minutes, whether or not it has changed. */
@@ -61,6 +65,31 @@ export class IdleFleet {
       await fleet.#furnish();
       yield* fleet.#idle();
       yield* fleet.#restart();
+    } finally {
+      await stack.stop();
+    }
+  }
+
+  /** The memory of both controllers once the cluster has pods too, and both have started beside all of it. */
+  static async *podFigures(): AsyncGenerator<Figure> {
+    const stack = await startStack({ planeFlags: ['--no-controllers'] });
+    try {
+      await stack.makeClass(CLASS);
+      const fleet = new IdleFleet(stack);
+      await fleet.#furnish();
+      await atOnce(PODS, PARALLEL, async (index) => {
+        await stack.client.resource<Pod>(pods, NAMESPACE).create(bulkyPod(index, nameOf(index % MACHINES)));
+      });
+      await stack.machineController.stop();
+      await stack.startControllers();
+      await fleet.#quiet(20_000);
+      const beside = `${MACHINES} machines, ${PODS} pods`;
+      const note = `a pod is about ${POD_BYTES} bytes of JSON`;
+      yield atMost(`${beside}: RSS of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
+      const { pid } = stack.manager;
+      if (pid === undefined) throw new Error('the machine-controller-manager is not running');
+      // The original's was not measured beside so many.
+      yield told(`${beside}: RSS of the deployment controller`, rssMb(pid), 'MB', note);
     } finally {
       await stack.stop();
     }
@@ -124,8 +153,8 @@ export class IdleFleet {
       sent = count(this.#stack.requests.read());
       if (sent.writes + sent.reads === 0) return;
     } while (performance.now() - start < QUIET_LIMIT_MS);
-    const told = [...sent.by].slice(0, 5).map(([what, times]) => `${times} × ${what}`);
-    throw new Error(`not quiet within ${QUIET_LIMIT_MS / 1000} s; in the last ${ms / 1000} s: ${told.join(', ')}`);
+    const rest = [...sent.by].slice(0, 5).map(([what, times]) => `${times} × ${what}`);
+    throw new Error(`not quiet within ${QUIET_LIMIT_MS / 1000} s; in the last ${ms / 1000} s: ${rest.join(', ')}`);
   }
 
   get #pid(): number {

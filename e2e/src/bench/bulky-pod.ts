@@ -1,0 +1,22 @@
+import type { Draft, Pod } from '@mcm/kube';
+import { NAMESPACE } from '../harness/stack.ts';
+
+/** How large a {@link bulkyPod} is as JSON, about. */
+export const POD_BYTES = 7_000;
+
+/** A pod bound to a node whose kubelet nobody plays, so that nothing but its size matters. */
+export function bulkyPod(index: number, nodeName: string): Draft<Pod> {
+  const env = Array.from({ length: 40 }, (_, i) => ({
+    name: `VARIABLE_NUMBER_${i}`,
+    value: `value of variable ${i} of pod ${index} `.repeat(3),
+  }));
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `bulk-${index}`, namespace: NAMESPACE, labels: { app: `bulk-${index % 100}` } },
+    spec: {
+      nodeName,
+      containers: [{ name: 'main', image: 'registry.example/app:1', env }],
+    },
+  };
+}
