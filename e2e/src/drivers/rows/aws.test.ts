@@ -154,6 +154,22 @@ describe('creation', () => {
     ]);
   });
 
+  test.each([
+    ['no spot instance', {}, undefined],
+    ['capacity blocks', { instanceMarketOptions: { marketType: 'capacity-block' }, spotPrice: '' }, undefined],
+    ['a spot price', { spotPrice: '' }, 'spot-instances-request'],
+    ['market options', { instanceMarketOptions: { marketType: 'spot' } }, 'spot-instances-request'],
+  ])('a spot request is tagged as its VM, and nothing is tagged that is not made: %s', async (_, spec, tagged) => {
+    const params = await open().launched(spec);
+    const tagsOf = (kind: number) =>
+      Object.entries(params).flatMap(([key, value]) =>
+        key.startsWith(`TagSpecification.${kind}.Tag`) ? [[key.replace(/^TagSpecification\.\d/, ''), value]] : [],
+      );
+    expect(params['TagSpecification.4.ResourceType']).toBe(tagged);
+    expect(tagsOf(4)).toEqual(tagged ? tagsOf(1) : []);
+    expect(tagsOf(1).length).toBeGreaterThan(2);
+  });
+
   const preference = { capacityReservationPreference: 'open' };
   const byId = { capacityReservationId: 'cr-1' };
   const byArn = { capacityReservationResourceGroupArn: 'arn:1' };

@@ -24,6 +24,7 @@ export interface Launch {
   readonly clientToken: string;
 }
 
+type Market = NonNullable<RunInstancesCommandInput['InstanceMarketOptions']>;
 type Input = Omit<RunInstancesCommandInput, 'MinCount' | 'MaxCount'>;
 
 /** Members of `from` that are set, an empty text being as good as none, under other names. */
@@ -33,11 +34,12 @@ const present = (members: Readonly<Record<string, unknown>>): object =>
 /** What RunInstances is asked for. @throws MachineError */
 export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
   const { machine, spec, userData, clientToken } = launch;
+  const market = marketOptions(spec);
   const optional: Input = {
     ...metadataOptions(spec),
     ...cpuOptions(spec),
     ...capacityReservation(spec),
-    ...marketOptions(spec),
+    ...(market ? { InstanceMarketOptions: market } : {}),
     ...(spec.keyName ? { KeyName: spec.keyName } : {}),
   };
   const placement = placementOf(spec, machine);
@@ -53,17 +55,23 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     UserData: Buffer.from(userData, 'utf8').toString('base64'),
     NetworkInterfaces: (spec.networkInterfaces ?? []).map(networkInterface),
     IamInstanceProfile: spec.iam?.name ? { Name: spec.iam.name } : { Arn: spec.iam?.arn },
-    TagSpecifications: tagSpecifications(spec, machine.metadata.name),
+    TagSpecifications: tagSpecifications(
+      spec,
+      machine.metadata.name,
+      // EC2 keeps the request for a spot instance as a thing of its own, which bills and audits would show without an owner.
+      market?.MarketType === 'spot' ? [...TAGGED, 'spot-instances-request'] : TAGGED,
+    ),
   };
 }
 
 function tagSpecifications(
   { tags = {} }: AwsProviderSpec,
   name: string,
+  tagged: readonly ResourceType[],
 ): RunInstancesCommandInput['TagSpecifications'] {
   const own = Object.entries(tags).filter(([key]) => key !== NAME_TAG);
   const all = [...own.toSorted(([a], [b]) => (a < b ? -1 : 1)), [NAME_TAG, name] as const];
-  return TAGGED.map((ResourceType) => ({ ResourceType, Tags: all.map(([Key, Value]) => ({ Key, Value })) }));
+  return tagged.map((ResourceType) => ({ ResourceType, Tags: all.map(([Key, Value]) => ({ Key, Value })) }));
 }
 
 /** A single device is the root disk whatever it is called. */
@@ -144,11 +152,11 @@ function capacityReservation({ capacityReservation: wanted }: AwsProviderSpec): 
 }
 
 /** The market's name alone where the provider spec names it; the deprecated `spotPrice` otherwise. */
-function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): Input {
-  type Market = NonNullable<RunInstancesCommandInput['InstanceMarketOptions']>;
-  if (instanceMarketOptions)
-    return { InstanceMarketOptions: { MarketType: instanceMarketOptions.marketType as Market['MarketType'] } };
-  if (spotPrice === undefined) return {};
-  const SpotOptions = { SpotInstanceType: 'one-time' as const, ...(spotPrice ? { MaxPrice: spotPrice } : {}) };
-  return { InstanceMarketOptions: { MarketType: 'spot', SpotOptions } };
+function marketOptions({ instanceMarketOptions, spotPrice }: AwsProviderSpec): Market | undefined {
+  if (instanceMarketOptions) return { MarketType: instanceMarketOptions.marketType as Market['MarketType'] };
+  if (spotPrice === undefined) return undefined;
+  return {
+    MarketType: 'spot',
+    SpotOptions: { SpotInstanceType: 'one-time', ...(spotPrice ? { MaxPrice: spotPrice } : {}) },
+  };
 }

@@ -2,7 +2,7 @@ import type { ScriptRule, SeenRequest } from '@mcm/cloud-emulators';
 import { isThrottle, Refusal } from '@mcm/provider-aws';
 import type { Told } from '../caller.ts';
 import type { RecordedCase, RecordedStep } from '../recording.ts';
-import { savesReads } from './compare.ts';
+import { differenceOf, savesReads } from './compare.ts';
 
 export interface Compared {
   readonly recorded: RecordedCase;
@@ -39,6 +39,13 @@ const wantedInterfaces = ({ recorded }: Compared): readonly WantedInterface[] =>
 /** The machine codes that a launch's capacity and quota errors get, asked of the original's own answers. */
 const CAPACITY =
   /^(Insufficient(Address|Instance|Volume)?Capacity|(Instance|Vcpu|Volume|MaxIOPS|Route)LimitExceeded|Unsupported)$/;
+
+/** The first three are the VM's, its volumes' and its interfaces'. */
+const SPOT_TAGS = 'TagSpecification.4.ResourceType';
+const withoutSpotTags = (request: SeenRequest): SeenRequest => ({
+  ...request,
+  params: Object.fromEntries(Object.entries(request.params).filter(([key]) => !key.startsWith('TagSpecification.4.'))),
+});
 
 /** Ways in which a call is meant to differ, by what was asked and answered; each is a row of docs/compatibility.md. */
 export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolean>> = {
@@ -86,6 +93,9 @@ export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolea
     ),
   'a VM that has been terminated is no VM': (compared) =>
     compared.told.error?.code === 'NotFound' && instancesOf(compared).some(({ state }) => state === 'terminated'),
+  'a spot request bears the tags of its VM': ({ recorded, step, told, seen }) =>
+    seen.some(({ params }) => params[SPOT_TAGS] === 'spot-instances-request') &&
+    differenceOf(recorded, step, told, seen.map(withoutSpotTags)) === undefined,
   'what was read a moment ago is not read again': ({ step, told, seen }) => savesReads(step, told, seen),
   'a provider spec is read as the API server keeps it': ({ recorded: { providerSpecRaw: raw } }) =>
     raw !== undefined && withoutBlanks(raw) !== JSON.stringify(JSON.parse(raw)),
