@@ -53,3 +53,14 @@ test('without a pause an update in place moves its machines by itself', () => {
   expect([...resize]).toEqual([]);
   expect(annotate).toEqual(['old', 'new']);
 });
+
+test.each([false, true])(
+  'a large surge gives the newest set no more than is asked for, and is no reason to wait (paused: %s)',
+  (paused) => {
+    const limits = { surge: 3, annotatedSurge: 3, unavailable: 0 };
+    const target: ScaleTarget = { replicas: 3, limits, strategy: 'RollingUpdate', statusReplicas: 2, paused };
+    const { resize, annotate } = planScaling({ current: size('new', 1, 2), old: [size('old', 1, 2)] }, target);
+    expect(Object.fromEntries(resize)).toEqual({ new: 3 });
+    expect(annotate).toEqual(['old', 'new']);
+  },
+);

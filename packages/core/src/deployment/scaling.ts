@@ -89,17 +89,22 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
     return { resize: new Map(), annotate, because: 'the strategy moves the machines itself' };
   }
   const resize = shareOut(sizes, active, target);
-  return { resize, annotate: isHeldBack(active, resize, target) ? [] : annotate, because: 'in proportion' };
+  return { resize, annotate: isHeldBack(sizes, active, resize, target) ? [] : annotate, because: 'in proportion' };
 }
 
 /**
  * Whether a scaling during a pause waits for machines that are going: it stays one, by the annotations of the other sets,
  * until it is through, since no rollout adds what was held back.
  */
-const isHeldBack = (active: readonly SetSize[], resize: Resize, { paused, replicas, limits }: ScaleTarget): boolean =>
-  paused === true &&
-  replicas > 0 &&
-  sum(active, (size) => resize.get(size.name) ?? size.replicas) < replicas + limits.annotatedSurge;
+function isHeldBack(sizes: Sizes, active: readonly SetSize[], resize: Resize, target: ScaleTarget): boolean {
+  if (target.paused !== true || target.replicas === 0) return false;
+  const toAdd = allowedOf(target) - sum(active, (size) => resize.get(size.name) ?? size.replicas);
+  const grown = active.find((size) => size.name === sizes.current?.name);
+  return toAdd > 0 && (grown === undefined || (resize.get(grown.name) ?? grown.replicas) < target.replicas);
+}
+
+/** Machines that all sets together may have. */
+const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
 
 /**
  * Machines that may be added now. Those that are going, or are to go and do not know it yet, still count; what is held
@@ -110,11 +115,14 @@ const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
 
 function shareOut(sizes: Sizes, active: readonly SetSize[], target: ScaleTarget): Resize {
   const { replicas, limits } = target;
-  const allowed = replicas > 0 ? replicas + limits.annotatedSurge : 0;
+  const allowed = allowedOf(target);
   const toAdd = allowed - sum(active, (size) => size.replicas);
   if (toAdd >= 0) {
     const grown = active.find((size) => size.name === sizes.current?.name);
-    return new Map(grown ? [[grown.name, grown.replicas + Math.min(toAdd, roomFor(sizes, target))]] : []);
+    if (!grown) return new Map();
+    // Never beyond what is asked for: the rollout's next step would delete again what had just been made.
+    const lacking = Math.max(replicas - grown.replicas, 0);
+    return new Map([[grown.name, grown.replicas + Math.min(toAdd, lacking, roomFor(sizes, target))]]);
   }
   const sorted = active.toSorted((a, b) => b.replicas - a.replicas || oldestSizeFirst(a, b));
   const resize = new Map<string, number>();
