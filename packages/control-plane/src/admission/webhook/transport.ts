@@ -61,19 +61,39 @@ function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): st
   return error.message;
 }
 
-/** Calls over HTTPS. */
-export const httpsTransport: WebhookTransport = ({ url, connectTo, caBundle, body, signal }) =>
+/** What a connection ends with when its other end closes it. */
+const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
+
+/**
+ * Calls over HTTPS. A call is sent once more, on a connection of its own, when the kept one it was written to turns out
+ * to have been closed and nothing came back. Go's client sees that a server closes an idle connection while the
+ * connection idles, writes nothing to it and takes another; here the news may still wait behind the very work that makes
+ * the call. A webhook that heard the call and then closed hears it twice, as it does when a client repeats a request or
+ * the review is made anew: to bear that is asked of every webhook.
+ */
+export const httpsTransport: WebhookTransport = (call) => send(call, true);
+
+const send = (call: WebhookCall, mayReuse: boolean): Promise<WebhookReply> =>
   new Promise((resolve, reject) => {
+    const { url, connectTo, caBundle, body, signal } = call;
     const host = connectTo?.host ?? url.hostname.replace(/^\[|\]$/g, '');
     const port = connectTo?.port ?? (url.port === '' ? 443 : Number(url.port));
-    const fail = (error: NodeJS.ErrnoException): void => reject(new Error(inGoWords(error, host, port)));
+    let readBefore = 0;
+    const isStale = ({ code = '' }: NodeJS.ErrnoException): boolean =>
+      mayReuse && outgoing.reusedSocket && CLOSED.has(code) && outgoing.socket?.bytesRead === readBefore;
+    const fail = (error: NodeJS.ErrnoException): void => {
+      if (isStale(error)) resolve(send(call, false));
+      else reject(new Error(inGoWords(error, host, port)));
+    };
     const outgoing = request(
       {
         host,
         port,
         path: `${url.pathname}${url.search}`,
         method: 'POST',
-        agent: agentFor(caBundle),
+        ...(mayReuse
+          ? { agent: agentFor(caBundle) }
+          : { agent: false, ...(caBundle === undefined ? {} : { ca: caBundle }) }),
         ...(isIP(url.hostname) === 0 ? { servername: url.hostname } : {}),
         headers: {
           host: url.host,
@@ -102,6 +122,9 @@ export const httpsTransport: WebhookTransport = ({ url, connectTo, caBundle, bod
         response.on('error', fail);
       },
     );
+    outgoing.once('socket', (socket) => {
+      readBefore = socket.bytesRead;
+    });
     outgoing.on('error', fail);
     outgoing.end(body);
   });

@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createAuthority } from '../../certificates/authority.ts';
+import { realClock } from '../../clock.ts';
+import { httpsTransport, type WebhookReply } from './transport.ts';
+
+let server: Server;
+let caBundle: string;
+let port: number;
+/** Of the server, in order. */
+let connections: TLSSocket[];
+let bodies: string[];
+/** What the server does instead of an answer, call by call. */
+let faults: (((socket: Duplex) => void) | undefined)[];
+
+beforeEach(async () => {
+  connections = [];
+  bodies = [];
+  faults = [];
+  // An authority of its own: connections are kept per authority.
+  const authority = createAuthority(realClock.now());
+  caBundle = authority.certificate;
+  const { key, certificate } = authority.issueServer(['hook.test']);
+  server = createServer({ key, cert: certificate, keepAliveTimeout: 0 }, async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    bodies.push(body);
+    const fault = faults.shift();
+    if (fault) fault(request.socket);
+    else response.end(`seen ${body}`);
+  });
+  server.on('secureConnection', (socket) => connections.push(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  port = (server.address() as AddressInfo).port;
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, 'close');
+});
+
+const call = (body: string): Promise<WebhookReply> =>
+  httpsTransport({
+    url: new URL('https://hook.test/review'),
+    connectTo: { host: '127.0.0.1', port },
+    caBundle,
+    body,
+    signal: new AbortController().signal,
+  });
+
+const closes = (socket: Duplex): void => void socket.destroy();
+
+test('a connection is kept for the next call', async () => {
+  expect((await call('a')).body).toBe('seen a');
+  expect((await call('b')).body).toBe('seen b');
+  expect(connections).toHaveLength(1);
+});
+
+test('a kept connection that is closed at the moment of the call is no failure', async () => {
+  await call('a');
+  connections[0]?.destroy();
+  // In the same turn: the client cannot have heard of it.
+  expect((await call('b')).body).toBe('seen b');
+  expect(bodies).toEqual(['a', 'b']);
+  expect(connections).toHaveLength(2);
+});
+
+test('a kept connection that is closed upon the call, before an answer, is no failure', async () => {
+  await call('a');
+  faults = [closes];
+  expect((await call('b')).body).toBe('seen b');
+  expect(bodies).toEqual(['a', 'b', 'b']);
+});
+
+test('the call is sent once more, not again and again', async () => {
+  await call('a');
+  faults = [closes, closes];
+  await expect(call('b')).rejects.toThrow('EOF');
+  expect(bodies).toEqual(['a', 'b', 'b']);
+});
+
+test('a fresh connection that is closed is a failure', async () => {
+  faults = [closes];
+  await expect(call('a')).rejects.toThrow('EOF');
+  expect(bodies).toEqual(['a']);
+});
+
+test('a kept connection that ends within an answer is a failure', async () => {
+  await call('a');
+  faults = [(socket) => socket.write('HTTP/1.1 200 OK\r\n', () => (socket as TLSSocket).destroy())];
+  await expect(call('b')).rejects.toThrow();
+  expect(bodies).toEqual(['a', 'b']);
+});
