@@ -80,6 +80,25 @@ test.each([
   await made.stop();
 });
 
+test('an abort of the runtime is told by its reason, not by the stack that follows', async () => {
+  const lines = [
+    '',
+    '<--- Last few GCs --->',
+    '',
+    '[7:0x279b9000]       58 ms: Mark-Compact 29.6 (62.6) -> 29.6 (62.6) MB, pooled: 0 MB, 3.57 / 0.00 ms',
+    '',
+    'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory',
+    '----- Native stack trace -----',
+    '',
+    ' 1: 0x931db0  [node]',
+    ' 2: 0x75968e node::OOMErrorHandler(char const*, v8::OOMDetails const&) [node]',
+    '',
+  ];
+  const { made } = program(`process.stderr.write(${JSON.stringify(lines.join('\n'))}); process.exitCode = 134;`);
+  await expect(made.start()).rejects.toThrow(/^test: FATAL ERROR: Reached heap limit .* out of memory$/);
+  await made.stop();
+});
+
 test('ending by itself afterwards, it is started again', async () => {
   const { clock, timers } = manualClock();
   const { made, reaches } = program(STAYS, clock);

@@ -82,6 +82,7 @@ export class Program {
     this.#child = child;
     const log = this.#openLog();
     this.#transition('starting');
+    this.#lastError = '';
     let early = true;
     child.stdout?.pipe(log, { end: false });
     child.stderr?.pipe(log, { end: false });
@@ -97,7 +98,7 @@ export class Program {
     }
     if (child.stderr) {
       createInterface({ input: child.stderr }).on('line', (line) => {
-        if (line.trim() !== '') this.#lastError = sentenceOf(line);
+        this.#lastError = laterError(this.#lastError, line);
       });
     }
     this.#ended = new Promise((resolve) => {
@@ -159,6 +160,14 @@ export class Program {
     this.#log = undefined;
     if (log) await new Promise<void>((resolve) => log.end(resolve));
   }
+}
+
+/** What an abort of the runtime itself begins with, such as when memory is used up. */
+const ABORT = 'FATAL ERROR';
+
+/** The error that a program tells with its last lines. An abort is told once and followed by the stack of the runtime. */
+function laterError(earlier: string, line: string): string {
+  return line.trim() === '' || earlier.startsWith(ABORT) ? earlier : sentenceOf(line);
 }
 
 /** The message of a structured log line, or the line itself. */
