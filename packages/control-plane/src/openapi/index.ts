@@ -5,6 +5,8 @@ import { Components, type Dialect, V2, V3 } from './components.ts';
 import { rootPath, schemaName } from './names.ts';
 import { Operations } from './operations.ts';
 
+export { encodeOpenApiV2, V2_PROTOBUF, V2_PROTOBUF_NAMES } from './v2-protobuf.ts';
+
 const INFO: JsonObject = { title: 'Kubernetes', version: 'v1.36.3' };
 
 const SECURITY: JsonObject = {

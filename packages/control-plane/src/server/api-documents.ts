@@ -1,6 +1,15 @@
+import { createHash } from 'node:crypto';
 import { aggregatedDiscovery, aggregatedVersion } from '../discovery/documents.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
-import { fingerprint, openApiV2, openApiV2Piece, openApiV3, openApiV3Index, type V2Piece } from '../openapi/index.ts';
+import {
+  encodeOpenApiV2,
+  fingerprint,
+  openApiV2,
+  openApiV2Piece,
+  openApiV3,
+  openApiV3Index,
+  type V2Piece,
+} from '../openapi/index.ts';
 import type { KindRegistry } from '../registry/kind-registry.ts';
 
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
@@ -44,6 +53,8 @@ export class ApiDocuments {
   readonly #v2: Pieces<V2Piece>;
   /** The documents about everything. */
   readonly #whole = new Map<string, string>();
+  /** The OpenAPI v2 document as protobuf, once somebody has asked for it. */
+  #v2Bytes: Uint8Array | undefined;
 
   constructor(kinds: KindRegistry) {
     this.#kinds = kinds;
@@ -54,6 +65,7 @@ export class ApiDocuments {
     const pieces = [this.#versions, this.#hashes, this.#v3, this.#v2];
     kinds.onChange((touched) => {
       this.#whole.clear();
+      this.#v2Bytes = undefined;
       for (const kind of touched) for (const one of pieces) one.forget(placeOf(kind));
     });
   }
@@ -67,6 +79,17 @@ export class ApiDocuments {
 
   openApiV2(): string {
     return this.#all('v2', () => openApiV2(this.#places().map(({ group, version }) => this.#v2.of(group, version))));
+  }
+
+  /** The OpenAPI v2 document as gnostic's message. */
+  openApiV2Protobuf(): Uint8Array {
+    this.#v2Bytes ??= encodeOpenApiV2(this.openApiV2());
+    return this.#v2Bytes;
+  }
+
+  /** Of both forms of the OpenAPI v2 document, with its quotes; `Vary` tells caches which form they hold. */
+  openApiV2Etag(): string {
+    return this.#all('v2 etag', () => `"${createHash('sha512').update(this.openApiV2()).digest('hex').toUpperCase()}"`);
   }
 
   openApiV3Index(): string {

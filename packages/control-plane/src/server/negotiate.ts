@@ -174,6 +174,19 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
   throw notAcceptable('handler');
 }
 
+/** Picks one of a path's own media types by the client's order, then the path's. undefined: it takes none of them. */
+export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {
+  for (const { type } of acceptOf(request)) {
+    const [main = '', sub = '*'] = type.split('/');
+    const found = offered.find((one) => {
+      const [itsMain, itsSub] = one.split('/');
+      return (main === '*' || main === itsMain) && (sub === '*' || sub === itsSub);
+    });
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
 
 /** The type of a body, without its parameters. One that is no media type, or has parameters that are none, is no type that anybody knows. */

@@ -8,13 +8,14 @@ import {
   apiVersions,
   asksForAggregated,
 } from '../discovery/documents.ts';
+import { V2_PROTOBUF, V2_PROTOBUF_NAMES } from '../openapi/index.ts';
 import { methodNotAllowed, unknownResource } from '../registry/errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { answerJson, compressed, pageNotFound } from './answer.ts';
 import { ApiDocuments } from './api-documents.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
 import { answerHealth, healthPaths, isHealth } from './health.ts';
-import { type Format, negotiate, notAcceptable } from './negotiate.ts';
+import { type Format, negotiate, notAcceptable, pickMediaType } from './negotiate.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** What `/version` answers: the server whose behaviour this is. */
@@ -95,11 +96,10 @@ function discovery(
   if (second === undefined) {
     if (asksForAggregated(request.header('accept') ?? '')) {
       const text = documentsOf(registry).aggregated(first === 'api');
-      const answer = compressed(text, AGGREGATED, request);
       const etag = `"${createHash('sha256').update(text).digest('hex').toUpperCase()}"`;
       if (request.header('if-none-match') === etag) return { status: 304, headers: { etag }, body: '' };
-      const vary = answer.headers.vary === undefined ? 'Accept' : 'Accept, Accept-Encoding';
-      return { ...answer, headers: { ...answer.headers, etag, vary, 'cache-control': 'public' } };
+      const answer = inFormOf(compressed(text, AGGREGATED, request), etag);
+      return { ...answer, headers: { ...answer.headers, 'cache-control': 'public' } };
     }
     const format = jsonFormat(request, first === 'api' ? 'router' : 'handler');
     const document = first === 'api' ? apiVersions(request.header('host') ?? '') : apiGroupList(kinds);
@@ -129,9 +129,29 @@ function documentsOf(registry: Registry): ApiDocuments {
   return known;
 }
 
+/** An answer whose form depends on what the client accepts. */
+function inFormOf(answer: ServerResponse, etag: string): ServerResponse {
+  const vary = answer.headers.vary === undefined ? 'Accept' : 'Accept, Accept-Encoding';
+  return { ...answer, headers: { ...answer.headers, etag, vary } };
+}
+
+/** As JSON, or as the protobuf message that clients with Go's libraries ask for. */
+function openApiV2(request: ServerRequest, all: ApiDocuments): ServerResponse {
+  const mediaType = pickMediaType(request, ['application/json', ...V2_PROTOBUF_NAMES]);
+  if (mediaType === undefined) return { status: 406, headers: { vary: 'Accept' }, body: '' };
+  const etag = all.openApiV2Etag();
+  const known = (request.header('if-none-match') ?? '').split(',').map((one) => one.trim().replace(/^W\//, ''));
+  if (known.includes(etag) || known.includes('*')) return { status: 304, headers: { etag, vary: 'Accept' }, body: '' };
+  const isJson = mediaType === 'application/json';
+  const answer = isJson
+    ? compressed(all.openApiV2(), mediaType, request)
+    : compressed(all.openApiV2Protobuf(), V2_PROTOBUF, request);
+  return inFormOf(answer, etag);
+}
+
 function openApi(request: ServerRequest, [version, ...path]: readonly string[], registry: Registry): ServerResponse {
   const all = documentsOf(registry);
-  if (version === 'v2' && path.length === 0) return compressed(all.openApiV2(), 'application/json', request);
+  if (version === 'v2' && path.length === 0) return openApiV2(request, all);
   if (version !== 'v3') return pageNotFound();
   if (path.length === 0) return compressed(all.openApiV3Index(), 'text/plain; charset=utf-8', request);
   const [prefix, second = '', third = ''] = path;
