@@ -45,6 +45,11 @@ export class SilenceCensus {
   readonly #sources: CensusSources;
   /** Machines per scope and mark. */
   readonly #counts = new Map<string, Map<string, number>>();
+  /**
+   * Marks per scope of those that are silent now, with their instants in milliseconds: never more than there are silent
+   * machines, whereas the marks of recoveries stay for as long as their machines do.
+   */
+  readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
   readonly #listeners = new Map<string, Listeners>();
   readonly #byClass = new Map<string, Set<Key>>();
@@ -99,16 +104,17 @@ export class SilenceCensus {
   #add({ scopes, marks }: Filed, by: 1 | -1): void {
     for (const scope of scopes) {
       if (marks.length > 0) this.#tell(scope);
-      const counts = this.#counts.get(scope) ?? new Map<string, number>();
-      this.#counts.set(scope, counts);
       for (const mark of marks) {
-        const sum = (counts.get(mark) ?? 0) + by;
-        if (sum > 0) counts.set(mark, sum);
-        else counts.delete(mark);
+        const sum = this.#countOf(scope, mark) + by;
+        enter(this.#counts, scope, mark, sum > 0 ? sum : undefined);
+        if (mark.startsWith(SILENT)) {
+          enter(this.#outages, scope, mark, sum > 0 ? instantOf(Number(mark.slice(SILENT.length))) : undefined);
+        }
       }
-      if (counts.size === 0) this.#counts.delete(scope);
     }
   }
+
+  readonly #countOf = (scope: string, mark: string): number => this.#counts.get(scope)?.get(mark) ?? 0;
 
   #tell(scope: string): void {
     const listeners = this.#listeners.get(scope);
@@ -150,17 +156,13 @@ export class SilenceCensus {
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isSilent(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
     for (const scope of this.#filed.get(keyOf(machine))?.scopes ?? []) {
-      for (const instant of since === undefined ? [...this.#outages(scope), now.getTime()] : [since]) {
-        const open = openBreaker(scope, instant, (where, mark) => this.#counts.get(where)?.get(mark) ?? 0, limits, now);
+      const outages = this.#outages.get(scope)?.values() ?? [];
+      for (const instant of since === undefined ? [...outages, now.getTime()] : [since]) {
+        const open = openBreaker(scope, instant, this.#countOf, limits, now);
         if (open) return open;
       }
     }
     return undefined;
-  }
-
-  #outages(scope: string): readonly number[] {
-    const marks = [...(this.#counts.get(scope)?.keys() ?? [])];
-    return marks.flatMap((mark) => (mark.startsWith(SILENT) ? [instantOf(Number(mark.slice(SILENT.length)))] : []));
   }
 }
 
@@ -173,4 +175,13 @@ function put(index: Map<string, Set<Key>>, value: string | undefined, key: Key, 
   else keys.delete(key);
   if (keys.size > 0) index.set(value, keys);
   else index.delete(value);
+}
+
+/** Sets a number of a scope, or takes it out. */
+function enter(index: Map<string, Map<string, number>>, scope: string, mark: string, value: number | undefined): void {
+  const entries = index.get(scope) ?? new Map<string, number>();
+  if (value === undefined) entries.delete(mark);
+  else entries.set(mark, value);
+  if (entries.size > 0) index.set(scope, entries);
+  else index.delete(scope);
 }

@@ -1,6 +1,6 @@
 import type { Machine, MachineClass, MachinePhase } from '@mcm/api';
 import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { mirrored } from '../machine/conditions.ts';
 import { at, hc, machine, NOON, node } from '../machine/testing.ts';
 import { type CensusSources, SilenceCensus } from './census.ts';
@@ -151,6 +151,66 @@ test('a Failed machine waits for those of its zone that fell silent together, no
   expect(judge(failed, many(4, silent))?.scope).toBe('zone a');
   const apart = [-300, -200, -100, -11].map((since) => given({ phase: 'Unknown', since }));
   expect(judge(failed, apart)).toBeUndefined();
+});
+
+/** How many entries of maps are looked up or gone through meanwhile. */
+function stepsOf(act: () => unknown): number {
+  const { get, keys, values, entries } = Map.prototype;
+  let steps = 0;
+  const counting = (iterate: (this: Map<unknown, unknown>) => MapIterator<unknown>) =>
+    function* (this: Map<unknown, unknown>) {
+      for (const one of Reflect.apply(iterate, this, [])) {
+        steps++;
+        yield one;
+      }
+    } as () => MapIterator<never>;
+  const spies = [
+    vi.spyOn(Map.prototype, 'get').mockImplementation(function (this: Map<unknown, unknown>, key) {
+      steps++;
+      return Reflect.apply(get, this, [key]);
+    }),
+    vi.spyOn(Map.prototype, 'keys').mockImplementation(counting(keys)),
+    vi.spyOn(Map.prototype, 'values').mockImplementation(counting(values)),
+    vi.spyOn(Map.prototype, 'entries').mockImplementation(counting(entries)),
+  ];
+  try {
+    act();
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+  return steps;
+}
+
+test('a look at a machine that is not well costs as much however many machines once recovered', () => {
+  const cost = (recoveries: number): number => {
+    const { machines, census } = told();
+    const failed = given({ phase: 'Failed', since: -2 });
+    for (const one of [failed, ...many(2, silent)]) machines.tell(one);
+    for (let i = 0; i < recoveries; i++) {
+      const { metadata } = given(silent);
+      for (const phase of ['Unknown', 'Running'] as const)
+        machines.tell({ ...given({ phase, since: -60 - i }), metadata });
+    }
+    return stepsOf(() => census.breakerOf(failed, BREAKER_DEFAULTS, NOON));
+  };
+  const few = cost(10);
+  expect(few).toBeGreaterThan(0);
+  expect(cost(2_000)).toBe(few);
+});
+
+test('an outage is over for the others once the last of its machines speaks again or is gone', () => {
+  const { machines, census } = told();
+  const failed = given({ phase: 'Failed', since: -2 });
+  const dark = many(4, { ...silent, since: -90 });
+  for (const one of [failed, ...dark]) machines.tell(one);
+  const scope = () => census.breakerOf(failed, BREAKER_DEFAULTS, NOON)?.scope;
+  expect(scope()).toBe('zone a');
+  for (const { metadata } of dark.slice(0, 2)) machines.tell({ ...given({ phase: 'Running', since: -60 }), metadata });
+  expect(scope()).toBeUndefined();
+  for (const one of dark.slice(0, 2)) machines.tell(one);
+  expect(scope()).toBe('zone a');
+  for (const one of dark) machines.lose(one);
+  expect(scope()).toBeUndefined();
 });
 
 test('the zone is that of the class, or of the Node, where the template has none, whichever is heard of first', () => {
