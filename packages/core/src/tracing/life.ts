@@ -2,6 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import { type Change, type Clock, type Span, type SpanExporter, type SpanValue, spanIdOf, traceIdOf } from '@mcm/kube';
 import type { DriverTracer } from '../driver/tracing.ts';
 import type { Stage, StageObserver } from '../metrics/machine.ts';
+import { failureIn } from './machine-change.ts';
 
 /** Attribute by which a driver's call finds the trace of its machine. */
 export const MACHINE_UID = 'machine.uid';
@@ -22,8 +23,6 @@ export interface LifeTracer {
  */
 const traceOf = (uid: string): string => traceIdOf('machine', uid);
 const rootOf = (uid: string): string => spanIdOf('machine', uid);
-
-const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 
 function attributesOf({ metadata, spec }: Machine): Record<string, SpanValue> {
   const known = {
@@ -61,10 +60,8 @@ export function createLifeTracer(exporter: SpanExporter, clock: Clock): LifeTrac
     changed(change) {
       const { object } = change;
       const { uid, name, creationTimestamp } = object.metadata;
-      if (change.type === 'updated' && phaseOf(object) === 'Failed' && phaseOf(change.old) !== 'Failed') {
-        const why = object.status?.lastOperation?.description || 'it has failed';
-        exporter.export(within(object, 'failed', now(), why));
-      }
+      const failure = failureIn(change);
+      if (failure !== undefined) exporter.export(within(object, 'failed', now(), failure));
       if (change.type !== 'deleted') return;
       exporter.export({
         traceId: traceOf(uid),

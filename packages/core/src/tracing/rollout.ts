@@ -12,6 +12,7 @@ import {
   traceIdOf,
 } from '@mcm/kube';
 import { hasArrived } from '../deployment/progress.ts';
+import { failureIn, phaseOf } from './machine-change.ts';
 
 /** What rollouts are read off. */
 export interface RolloutSources {
@@ -26,7 +27,6 @@ interface Rollout {
   readonly revision: string;
 }
 
-const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
 const revisionOf = ({ metadata }: MachineDeployment | MachineSet): string =>
   metadata.annotations?.[Annotations.Revision] ?? '';
 
@@ -142,18 +142,15 @@ export function traceRollouts(exporter: SpanExporter, clock: Clock, sources: Rol
     const { object } = change;
     const { name, uid, creationTimestamp, deletionTimestamp } = object.metadata;
     const before = change.type === 'updated' ? phaseOf(change.old) : '';
-    const phase = phaseOf(object);
-    const runs = change.type === 'updated' && phase === 'Running' && ['', 'Pending'].includes(before);
-    const fails = change.type === 'updated' && phase === 'Failed' && before !== 'Failed';
+    const runs = change.type === 'updated' && phaseOf(object) === 'Running' && ['', 'Pending'].includes(before);
+    const failure = failureIn(change);
     const goes = change.type === 'deleted';
-    if (!runs && !fails && !goes) return;
+    if (!runs && failure === undefined && !goes) return;
     const rollout = rolloutOf(object);
     if (rollout === undefined) return;
     const more = { 'machine.name': name, 'machine.uid': uid, 'machine.class': object.spec.class.name ?? '' };
     if (runs) tell(rollout, { name: `machine ${name} comes`, startMs: timeOf(creationTimestamp, now()), more });
     if (goes) tell(rollout, { name: `machine ${name} goes`, startMs: timeOf(deletionTimestamp, now()), more });
-    if (!fails) return;
-    const error = object.status?.lastOperation?.description || 'it has failed';
-    tell(rollout, { name: `machine ${name} fails`, startMs: now(), more, error });
+    if (failure !== undefined) tell(rollout, { name: `machine ${name} fails`, startMs: now(), more, error: failure });
   });
 }

@@ -10,29 +10,19 @@ import {
   type Random,
 } from '@mcm/kube';
 import { FORCE_FILE_PATH } from '../constants/names.ts';
-import { IgnitionError } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { isSettled } from '../pool/predicates.ts';
-import { irreconcilable } from '../render/reconcile.ts';
 import { machineConfigs } from '../resources.ts';
 import { applyJournal, finishJournal, undoJournal } from './apply.ts';
 import { type DaemonStep, type DaemonView, decide, type Verdict } from './decide.ts';
 import { diffConfigs } from './diff.ts';
-import { readText } from './disk.ts';
-import {
-  carriedOut,
-  DEFAULT_POLICY,
-  type DisruptionPolicy,
-  isSafeRegistries,
-  needsDrain,
-  postActions,
-} from './disruption.ts';
+import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from './disruption.ts';
 import { findDrift } from './drift.ts';
-import { firstBootJournal } from './first-boot.ts';
+import { bootConfig, firstBootJournal, forgetBootConfig } from './first-boot.ts';
 import { lookUpFirstConfig } from './first-config.ts';
 import type { DaemonHost } from './host.ts';
 import { type Journal, readJournal, storeConfig, storedConfig, writeJournal } from './journal.ts';
-import { DaemonPaths } from './paths.ts';
+import { judge, missing } from './judge.ts';
 import { resolveWanted } from './resolve.ts';
 
 /** What a daemon is made of. */
@@ -125,8 +115,7 @@ export class NodeDaemon {
     this.#bootId = await host.bootId();
     this.#stored = await storedConfig(disk);
     this.#journal = await readJournal(disk);
-    const text = await readText(disk, DaemonPaths.NodeAnnotations);
-    this.#boot = text === undefined ? undefined : bootConfigOf(text);
+    this.#boot = await bootConfig(disk);
     this.#loaded = true;
   }
 
@@ -266,18 +255,11 @@ export class NodeDaemon {
       this.#boot === undefined ? undefined : firstBootJournal(config, await host.commandLine(), this.#bootId);
     if (journal) await writeJournal(host.disk, journal);
     else await storeConfig(host.disk, config);
-    await this.#forgetBoot();
+    await forgetBootConfig(host.disk);
+    this.#boot = undefined;
     this.#journal = journal;
     if (!journal) this.#stored = config;
     this.#checkDue = true;
-  }
-
-  async #forgetBoot(): Promise<void> {
-    const { disk } = this.#options.host;
-    const read = await disk.read(DaemonPaths.NodeAnnotations);
-    if (read) await disk.put(DaemonPaths.NodeAnnotationsRead, read);
-    await disk.remove(DaemonPaths.NodeAnnotations);
-    this.#boot = undefined;
   }
 
   async #read(name: string, signal: AbortSignal): Promise<MachineConfig | undefined> {
@@ -293,26 +275,10 @@ export class NodeDaemon {
   async #judge(target: string, signal: AbortSignal): Promise<void> {
     const to = await this.#read(target, signal);
     const from = this.#stored?.metadata.name ?? '';
-    const verdict = to ? this.#verdictOn(to) : missing(target);
+    const { host, policy } = this.#options;
+    const verdict = to ? judge(this.#stored, to, { host, policy }) : missing(target);
     this.#verdict = { ...verdict, from, target, ...(to && { to }) };
     if (verdict.kind !== 'fits') this.#fail(target, verdict.reason);
-  }
-
-  #verdictOn(to: MachineConfig): Verdict {
-    const { host, policy = DEFAULT_POLICY } = this.#options;
-    const from = this.#stored;
-    try {
-      // What was never anything may become all that can be written to a disk.
-      const refused = from && irreconcilable(from, to)?.message;
-      if (refused !== undefined) return { kind: 'refused', reason: refused };
-      const diff = diffConfigs(from, to);
-      const cannot = host.unsupported?.(diff, to);
-      if (cannot !== undefined) return { kind: 'refused', reason: cannot };
-      return { kind: 'fits', drains: needsDrain(postActions(diff, policy), () => isSafeRegistries(from, to)) };
-    } catch (error) {
-      if (error instanceof IgnitionError) return { kind: 'refused', reason: error.message };
-      throw error;
-    }
   }
 
   async #apply(node: Node, target: string): Promise<void> {
@@ -381,15 +347,4 @@ export class NodeDaemon {
     this.#drift = undefined;
     await this.#bring(journal);
   }
-}
-
-const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
-  ...{ kind: 'missing', reason: `MachineConfig ${JSON.stringify(name)} not found` },
-});
-
-function bootConfigOf(text: string): string | undefined {
-  const annotations: unknown = JSON.parse(text);
-  if (typeof annotations !== 'object' || annotations === null) return undefined;
-  const current = Object.entries(annotations).find(([key]) => key.endsWith('/currentConfig'))?.[1];
-  return typeof current === 'string' ? current : undefined;
 }

@@ -1,6 +1,25 @@
 import type { MachineConfig } from '../kinds/machine-config.ts';
+import { type NodeDisk, readText } from './disk.ts';
 import type { Journal } from './journal.ts';
 import { splitArguments } from './kernel-arguments.ts';
+import { DaemonPaths } from './paths.ts';
+
+/** Name of the config that the machine booted with, as Ignition left it on the disk. */
+export async function bootConfig(disk: NodeDisk): Promise<string | undefined> {
+  const text = await readText(disk, DaemonPaths.NodeAnnotations);
+  if (text === undefined) return undefined;
+  const annotations: unknown = JSON.parse(text);
+  if (typeof annotations !== 'object' || annotations === null) return undefined;
+  const current = Object.entries(annotations).find(([key]) => key.endsWith('/currentConfig'))?.[1];
+  return typeof current === 'string' ? current : undefined;
+}
+
+/** What was read once is kept under another name. */
+export async function forgetBootConfig(disk: NodeDisk): Promise<void> {
+  const read = await disk.read(DaemonPaths.NodeAnnotations);
+  if (read) await disk.put(DaemonPaths.NodeAnnotationsRead, read);
+  await disk.remove(DaemonPaths.NodeAnnotations);
+}
 
 /**
  * What is left to do of a config that a machine booted with: its kernel arguments, which Ignition does not set, and the

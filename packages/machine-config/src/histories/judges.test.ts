@@ -4,6 +4,7 @@ import { NodeAnnotations } from '../constants/annotations.ts';
 import { annotationOf, isDone, isFailing, targetOf } from '../pool/predicates.ts';
 import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
+import { unhealed, unrest } from './rest.testing.ts';
 
 /** What proves nothing unless it can see: controllers that are broken on purpose, and the judge that must say so. */
 
@@ -35,7 +36,7 @@ async function story(broken: Broken | undefined, { bad = false } = {}): Promise<
     if (bad) await world.break('worker');
     else await world.write('worker', configOf('b', '/etc/worker'));
     await world.world.clock.advance(10 * MINUTE);
-    return [...world.judge.problems, ...(await world.unrest()), ...(bad ? [] : await world.unhealed())];
+    return [...world.judge.problems, ...(await unrest(world)), ...(bad ? [] : await unhealed(world))];
   } finally {
     await world.end();
   }

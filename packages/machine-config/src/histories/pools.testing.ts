@@ -1,23 +1,14 @@
 import { controllerOf, isConflict, type KubeClient, type Node, nodes, seededRandom, type Transport } from '@mcm/kube';
-import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigLabels } from '../constants/labels.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { PlayedFleet } from '../daemon/fleet.testing.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { planPools } from '../pool/arbiter.ts';
-import { conditionOf } from '../pool/conditions.ts';
-import { explainPool } from '../pool/explain.ts';
-import { MembershipError, poolsOfNode } from '../pool/membership.ts';
-import type { PoolSnapshot } from '../pool/plan.ts';
-import { annotationOf, isDone, isUpdated, targetOf } from '../pool/predicates.ts';
-import { poolSnapshot } from '../pool/snapshot.ts';
-import { planRender } from '../render/plan.ts';
 import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
 import { configOf, startWorld, type World } from '../testing.ts';
 import { PoolJudge } from './judge.testing.ts';
+import { unhealed, unrest } from './rest.testing.ts';
 import { FaultyWire } from './wire.testing.ts';
 
-const { CurrentConfig, DesiredConfig } = NodeAnnotations;
 const MINUTE = 60_000;
 const ROLE = 'node-role.kubernetes.io/';
 
@@ -65,7 +56,7 @@ export class PoolsWorld {
   /** Configs that no node can have. */
   readonly #bad = new Set<string>();
   readonly #stop = new AbortController();
-  readonly #options: PoolsOptions;
+  readonly options: PoolsOptions;
   #made = 0;
 
   static async start(options: PoolsOptions = {}): Promise<PoolsWorld> {
@@ -93,7 +84,7 @@ export class PoolsWorld {
   }
 
   private constructor(world: World, wire: FaultyWire, options: PoolsOptions) {
-    [this.world, this.wire, this.#options] = [world, wire, options];
+    [this.world, this.wire, this.options] = [world, wire, options];
     this.fleet = new PlayedFleet(world.client, world.clock);
     this.judge = new PoolJudge(world.clock, this.#bad);
     this.judge.watch(world.client, this.#stop.signal);
@@ -104,7 +95,7 @@ export class PoolsWorld {
   }
 
   async #furnish(): Promise<void> {
-    const { nodes: counts = { worker: 3, infra: 2 }, single } = this.#options;
+    const { nodes: counts = { worker: 3, infra: 2 }, single } = this.options;
     const infra = { status: { controlPlaneTopology: 'SingleReplica' } };
     await this.client.resource(controllerConfigs).create({
       metadata: { name: CONTROLLER_CONFIG_NAME },
@@ -128,7 +119,7 @@ export class PoolsWorld {
       spec: {
         machineConfigSelector: { matchExpressions: [{ key: ConfigLabels.Role, operator: 'In', values }] },
         nodeSelector: { matchLabels: { [ROLE + name]: '' } },
-        maxUnavailable: this.#options.limit ?? 1,
+        maxUnavailable: this.options.limit ?? 1,
       },
     });
   }
@@ -270,87 +261,6 @@ export class PoolsWorld {
     await this.world.clock.advance(30 * MINUTE);
   }
 
-  async #versions(): Promise<string> {
-    const all = [
-      ...(await this.nodes()),
-      ...(await this.pools()),
-      ...(await this.client.resource(machineConfigs).list()).items,
-    ];
-    return JSON.stringify(all.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
-  }
-
-  /** What is wrong with a world that was left alone: who writes in it, or leaves undone what is to be done. */
-  async unrest(): Promise<readonly string[]> {
-    const before = await this.#versions();
-    this.world.writes.length = 0;
-    await this.world.clock.advance(15 * MINUTE);
-    const written = this.world.writes.map((one) => `written in a quiet world: ${one}`);
-    const moved = (await this.#versions()) === before ? [] : ['objects changed in a quiet world'];
-    return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await this.undone())];
-  }
-
-  /** What the controllers' own decisions would still do, if they looked now: nothing, if nobody forgot to wake them. */
-  async undone(): Promise<readonly string[]> {
-    const pools = await this.pools();
-    const all = await this.nodes();
-    const { items } = await this.client.resource(machineConfigs).list();
-    const [controllerConfig] = (await this.client.resource(controllerConfigs).list()).items;
-    const machineConfig = (name: string) => items.find(({ metadata }) => metadata.name === name);
-    const now = `${this.world.clock.now().toISOString().slice(0, 19)}Z`;
-    const { haltAt } = this.#options;
-    const snapshotOf = (pool: MachineConfigPool): PoolSnapshot =>
-      poolSnapshot(
-        pool,
-        {
-          ...{ pools, controllerConfig, machineConfig, nodesNear: () => all },
-          node: (name) => all.find(({ metadata }) => metadata.name === name),
-        },
-        { now, ...(haltAt !== undefined && { haltAt }) },
-      );
-    return pools.flatMap((pool) => {
-      const { name } = pool.metadata;
-      const plans = planPools(snapshotOf(pool), snapshotOf).map(({ plan }) => plan);
-      const render = planRender({
-        ...{ pool, configs: items, machineConfig, controllerConfig, identity: { version: 'v1', hash: 'h' } },
-        ...{ kubeletConfigs: [], containerRuntimeConfigs: [] },
-      });
-      const { create, update, configuration, condition } = render;
-      const left = { create, update, configuration, condition };
-      const standing = explainPool(snapshotOf(pool), snapshotOf).standing;
-      return [
-        ...plans.flatMap((plan) => plan.nodes.map((write) => `${name}: left to do for ${write.name}`)),
-        ...plans.flatMap(({ status }) =>
-          status ? [`${name}: the status is not told: ${differences(pool.status ?? {}, status)}`] : [],
-        ),
-        ...Object.entries(left).flatMap(([what, value]) => (value ? [`${name}: ${what} is left to be rendered`] : [])),
-        ...standing.flatMap((one) =>
-          one.updated || one.why !== '' ? [] : [`${name}: nobody says why ${one.name} has not the target`],
-        ),
-        ...(conditionOf(pool.status?.conditions, 'Updated')?.status === 'True' &&
-        standing.some(({ updated }) => !updated)
-          ? [`${name}: Updated although nodes are not`]
-          : []),
-      ];
-    });
-  }
-
-  /** What is wrong with a world in which everything was mended. */
-  async unhealed(): Promise<readonly string[]> {
-    const pools = await this.pools();
-    const sick = (await this.nodes()).flatMap((node) => {
-      const pool = poolOf(node, pools);
-      const said = `${annotationOf(node, CurrentConfig)} of ${annotationOf(node, DesiredConfig)}`;
-      const { name } = node.metadata;
-      if (!pool) return [`${name} has no pool`];
-      if (!isDone(node) || !isUpdated(node, pool)) return [`${name} has ${said}, not ${targetOf(pool)}`];
-      return node.spec?.unschedulable === true ? [`${name} is cordoned`] : [];
-    });
-    const told = pools.flatMap(({ metadata, status }) =>
-      conditionOf(status?.conditions, 'Updated')?.status === 'True' ? [] : [`${metadata.name} is not Updated`],
-    );
-    return [...sick, ...told];
-  }
-
   async end(): Promise<void> {
     this.#stop.abort();
     this.fleet.stop();
@@ -358,24 +268,6 @@ export class PoolsWorld {
     await this.world.end();
   }
 }
-
-function poolOf(node: Node, pools: readonly MachineConfigPool[]): MachineConfigPool | undefined {
-  try {
-    return poolsOfNode(node, pools)[0];
-  } catch (error) {
-    if (error instanceof MembershipError) return undefined;
-    throw error;
-  }
-}
-
-/** Fields of one status that another has otherwise. */
-const differences = (was: object, wanted: object): string =>
-  JSON.stringify(
-    Object.entries(wanted).flatMap(([key, value]) => {
-      const old = (was as Record<string, unknown>)[key];
-      return JSON.stringify(old) === JSON.stringify(value) ? [] : [[key, old, value]];
-    }),
-  );
 
 /** Plays a history and says all that was wrong with it. */
 export async function playPools(
@@ -389,9 +281,9 @@ export async function playPools(
       await world.world.clock.advance(waits);
     }
     await world.rest();
-    const resting = (await world.unrest()).map((one) => `at rest: ${one}`);
+    const resting = (await unrest(world)).map((one) => `at rest: ${one}`);
     await world.mend();
-    const mended = [...(await world.unhealed()), ...(await world.unrest())].map((one) => `mended: ${one}`);
+    const mended = [...(await unhealed(world)), ...(await unrest(world))].map((one) => `mended: ${one}`);
     return [...world.judge.problems, ...resting, ...mended];
   } finally {
     await world.end();

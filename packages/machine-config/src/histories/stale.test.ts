@@ -3,6 +3,7 @@ import { NodeAnnotations } from '../constants/annotations.ts';
 import { annotationOf, targetOf } from '../pool/predicates.ts';
 import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
+import { unhealed, unrest } from './rest.testing.ts';
 
 /** What a cache does not know yet is nobody's excuse. */
 
@@ -20,7 +21,7 @@ test('a node that has moved while the cache of nodes heard nothing is not told w
     const infra = await world.pool('infra');
     const moved = await world.node(0);
     expect(moved && annotationOf(moved, NodeAnnotations.CurrentConfig)).toBe(infra && targetOf(infra));
-    expect([...world.judge.problems, ...(await world.unrest()), ...(await world.unhealed())]).toEqual([]);
+    expect([...world.judge.problems, ...(await unrest(world)), ...(await unhealed(world))]).toEqual([]);
   } finally {
     await world.end();
   }

@@ -1,0 +1,36 @@
+import { IgnitionError } from '../ignition/index.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { irreconcilable } from '../render/reconcile.ts';
+import type { Verdict } from './decide.ts';
+import { diffConfigs } from './diff.ts';
+import { DEFAULT_POLICY, type DisruptionPolicy, isSafeRegistries, needsDrain, postActions } from './disruption.ts';
+import type { DaemonHost } from './host.ts';
+
+/** The verdict on a config that is not there. */
+export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({
+  ...{ kind: 'missing', reason: `MachineConfig ${JSON.stringify(name)} not found` },
+});
+
+/**
+ * Whether a machine can go from one config to another, and whether it has to be drained for it.
+ * @param from undefined: the machine has none yet
+ */
+export function judge(
+  from: MachineConfig | undefined,
+  to: MachineConfig,
+  on: { readonly host: DaemonHost; readonly policy: DisruptionPolicy | undefined },
+): Verdict {
+  const { host, policy = DEFAULT_POLICY } = on;
+  try {
+    // What was never anything may become all that can be written to a disk.
+    const refused = from && irreconcilable(from, to)?.message;
+    if (refused !== undefined) return { kind: 'refused', reason: refused };
+    const diff = diffConfigs(from, to);
+    const cannot = host.unsupported?.(diff, to);
+    if (cannot !== undefined) return { kind: 'refused', reason: cannot };
+    return { kind: 'fits', drains: needsDrain(postActions(diff, policy), () => isSafeRegistries(from, to)) };
+  } catch (error) {
+    if (error instanceof IgnitionError) return { kind: 'refused', reason: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,109 @@
+import type { Node } from '@mcm/kube';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { planPools } from '../pool/arbiter.ts';
+import { conditionOf } from '../pool/conditions.ts';
+import { explainPool } from '../pool/explain.ts';
+import { MembershipError, poolsOfNode } from '../pool/membership.ts';
+import type { PoolSnapshot } from '../pool/plan.ts';
+import { annotationOf, isDone, isUpdated, targetOf } from '../pool/predicates.ts';
+import { poolSnapshot } from '../pool/snapshot.ts';
+import { planRender } from '../render/plan.ts';
+import { controllerConfigs, machineConfigs } from '../resources.ts';
+import type { PoolsWorld } from './pools.testing.ts';
+
+const { CurrentConfig, DesiredConfig } = NodeAnnotations;
+
+/** What is wrong with a world that was left alone: who writes in it, or leaves undone what is to be done. */
+export async function unrest(world: PoolsWorld): Promise<readonly string[]> {
+  const before = await versions(world);
+  world.world.writes.length = 0;
+  await world.world.clock.advance(15 * 60_000);
+  const written = world.world.writes.map((one) => `written in a quiet world: ${one}`);
+  const moved = (await versions(world)) === before ? [] : ['objects changed in a quiet world'];
+  return [...new Set(written), ...(written.length > 0 ? [] : moved), ...(await undone(world))];
+}
+
+/** What the controllers' own decisions would still do, if they looked now: nothing, if nobody forgot to wake them. */
+async function undone(world: PoolsWorld): Promise<readonly string[]> {
+  const pools = await world.pools();
+  const all = await world.nodes();
+  const { items } = await world.client.resource(machineConfigs).list();
+  const [controllerConfig] = (await world.client.resource(controllerConfigs).list()).items;
+  const machineConfig = (name: string) => items.find(({ metadata }) => metadata.name === name);
+  const now = `${world.world.clock.now().toISOString().slice(0, 19)}Z`;
+  const { haltAt } = world.options;
+  const snapshotOf = (pool: MachineConfigPool): PoolSnapshot =>
+    poolSnapshot(
+      pool,
+      {
+        ...{ pools, controllerConfig, machineConfig, nodesNear: () => all },
+        node: (name) => all.find(({ metadata }) => metadata.name === name),
+      },
+      { now, ...(haltAt !== undefined && { haltAt }) },
+    );
+  return pools.flatMap((pool) => {
+    const { name } = pool.metadata;
+    const plans = planPools(snapshotOf(pool), snapshotOf).map(({ plan }) => plan);
+    const render = planRender({
+      ...{ pool, configs: items, machineConfig, controllerConfig, identity: { version: 'v1', hash: 'h' } },
+      ...{ kubeletConfigs: [], containerRuntimeConfigs: [] },
+    });
+    const { create, update, configuration, condition } = render;
+    const left = { create, update, configuration, condition };
+    const standing = explainPool(snapshotOf(pool), snapshotOf).standing;
+    return [
+      ...plans.flatMap((plan) => plan.nodes.map((write) => `${name}: left to do for ${write.name}`)),
+      ...plans.flatMap(({ status }) =>
+        status ? [`${name}: the status is not told: ${differences(pool.status ?? {}, status)}`] : [],
+      ),
+      ...Object.entries(left).flatMap(([what, value]) => (value ? [`${name}: ${what} is left to be rendered`] : [])),
+      ...standing.flatMap((one) =>
+        one.updated || one.why !== '' ? [] : [`${name}: nobody says why ${one.name} has not the target`],
+      ),
+      ...(conditionOf(pool.status?.conditions, 'Updated')?.status === 'True' && standing.some(({ updated }) => !updated)
+        ? [`${name}: Updated although nodes are not`]
+        : []),
+    ];
+  });
+}
+
+/** What is wrong with a world in which everything was mended. */
+export async function unhealed(world: PoolsWorld): Promise<readonly string[]> {
+  const pools = await world.pools();
+  const sick = (await world.nodes()).flatMap((node) => {
+    const pool = poolOf(node, pools);
+    const said = `${annotationOf(node, CurrentConfig)} of ${annotationOf(node, DesiredConfig)}`;
+    const { name } = node.metadata;
+    if (!pool) return [`${name} has no pool`];
+    if (!isDone(node) || !isUpdated(node, pool)) return [`${name} has ${said}, not ${targetOf(pool)}`];
+    return node.spec?.unschedulable === true ? [`${name} is cordoned`] : [];
+  });
+  const told = pools.flatMap(({ metadata, status }) =>
+    conditionOf(status?.conditions, 'Updated')?.status === 'True' ? [] : [`${metadata.name} is not Updated`],
+  );
+  return [...sick, ...told];
+}
+
+async function versions({ client, nodes, pools }: PoolsWorld): Promise<string> {
+  const all = [...(await nodes()), ...(await pools()), ...(await client.resource(machineConfigs).list()).items];
+  return JSON.stringify(all.map(({ metadata }) => [metadata.name, metadata.resourceVersion]));
+}
+
+function poolOf(node: Node, pools: readonly MachineConfigPool[]): MachineConfigPool | undefined {
+  try {
+    return poolsOfNode(node, pools)[0];
+  } catch (error) {
+    if (error instanceof MembershipError) return undefined;
+    throw error;
+  }
+}
+
+/** Fields of one status that another has otherwise. */
+const differences = (was: object, wanted: object): string =>
+  JSON.stringify(
+    Object.entries(wanted).flatMap(([key, value]) => {
+      const old = (was as Record<string, unknown>)[key];
+      return JSON.stringify(old) === JSON.stringify(value) ? [] : [[key, old, value]];
+    }),
+  );
