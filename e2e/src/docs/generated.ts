@@ -7,6 +7,7 @@ import { flagReferenceFiles } from './flag-reference.ts';
 import { metricReferenceFiles } from './metric-reference.ts';
 import { providerReferenceFiles } from './provider-reference.ts';
 import { ROOT } from './sources.ts';
+import { wordReferenceFiles } from './word-reference.ts';
 
 /** Every generated page of the documentation, and the manifests: path in the workspace, and text. */
 export const generatedPages = (): ReadonlyMap<string, string> =>
@@ -15,13 +16,14 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...flagReferenceFiles(),
     ...metricReferenceFiles(),
     ...fieldReferenceFiles(),
+    ...wordReferenceFiles(),
     ...apiReportFiles(),
     ...deployFiles(),
   ]);
 
 /** Those that are not as they must be. */
-export const stalePages = (): readonly string[] =>
-  [...generatedPages()].filter(([path, text]) => read(join(ROOT, path)) !== text).map(([path]) => path);
+export const stalePages = (pages = generatedPages()): readonly string[] =>
+  [...pages].filter(([path, text]) => read(join(ROOT, path)) !== text).map(([path]) => path);
 
 function read(file: string): string | undefined {
   try {
@@ -35,7 +37,7 @@ function read(file: string): string | undefined {
 /** Writes what is stale. @returns paths of the pages written */
 export function writePages(): readonly string[] {
   const pages = generatedPages();
-  const stale = stalePages();
+  const stale = stalePages(pages);
   for (const path of stale) {
     mkdirSync(dirname(join(ROOT, path)), { recursive: true });
     writeFileSync(join(ROOT, path), pages.get(path) ?? '');

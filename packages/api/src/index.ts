@@ -12,6 +12,14 @@ export {
 } from './constants/annotations.ts';
 export { BootstrapTokens, USER_DATA_KEY, UserDataPlaceholders } from './constants/bootstrap.ts';
 export {
+  type ConditionMeaning,
+  type ConditionWords,
+  DEPLOYMENT_CONDITIONS,
+  NODE_CONDITIONS,
+  type ReasonMeaning,
+  SET_CONDITIONS,
+} from './constants/condition-meanings.ts';
+export {
   type ConditionReason,
   ConditionReasons,
   type ConditionStatus,
@@ -27,7 +35,7 @@ export {
   PreservedReasons,
   TerminatingReasons,
 } from './constants/conditions.ts';
-export { type EventReason, EventReasons, EventSources } from './constants/events.ts';
+export { EVENTS, type EventMeaning, type EventReason, EventReasons, EventSources } from './constants/events.ts';
 export { Finalizers } from './constants/finalizers.ts';
 export {
   isForceDeletion,
@@ -51,6 +59,14 @@ export {
   MachineStates,
   PHASE_METRIC_VALUES,
 } from './constants/machine-phases.ts';
+export {
+  CODE_MEANINGS,
+  OPERATION_MEANINGS,
+  PHASE_MEANINGS,
+  STATE_MEANINGS,
+  STEP_MEANINGS,
+  type WordMeaning,
+} from './constants/status-meanings.ts';
 export { type KnownTaint, Taints } from './constants/taints.ts';
 export { crds } from './crd/crds.ts';
 export type { CustomResourceDefinition, PrinterColumn } from './crd/custom-resource-definition.ts';

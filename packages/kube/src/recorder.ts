@@ -9,9 +9,19 @@ export interface EventOptions {
   readonly once?: boolean;
 }
 
-/** Records Events. Never throws, never blocks the caller; like events are aggregated and writes batched, so that a storm costs few API writes. */
-export interface EventRecorder {
-  event(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string, options?: EventOptions): void;
+/**
+ * Records Events. Never throws, never blocks the caller; like events are aggregated and writes batched, so that a storm costs few API writes.
+ * `Reason` is what it takes: where the reasons of a component are a closed list, one that is not in it does not compile.
+ */
+export interface EventRecorder<Reason extends string = string> {
+  // A property and no method: a recorder of any reason serves as one of some, and not the other way round.
+  readonly event: (
+    object: KubeObject,
+    type: 'Normal' | 'Warning',
+    reason: Reason,
+    message: string,
+    options?: EventOptions,
+  ) => void;
   /** Writes what is pending. */
   flush(): Promise<void>;
 }

@@ -12,6 +12,7 @@ import {
   type Random,
 } from '@mcm/kube';
 import { NodeAnnotations } from './constants/annotations.ts';
+import type { ConfigEvent } from './constants/event-meanings.ts';
 import type { ContainerRuntimeConfig } from './kinds/container-runtime-config.ts';
 import type { ControllerConfig } from './kinds/controller-config.ts';
 import type { KubeletConfig } from './kinds/kubelet-config.ts';
@@ -46,7 +47,7 @@ export interface ConfigContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder<ConfigEvent>;
   readonly identity: ControllerIdentity;
   /** Where the queues report; absent: nowhere. */
   readonly metrics?: QueueMetrics;

@@ -9,7 +9,9 @@ export {
   watchedSettings,
 } from './cluster-settings.ts';
 export * from './constants/annotations.ts';
+export * from './constants/condition-meanings.ts';
 export * from './constants/conditions.ts';
+export * from './constants/event-meanings.ts';
 export * from './constants/labels.ts';
 export * from './constants/names.ts';
 export * from './constants/states.ts';

@@ -39,7 +39,9 @@ function noLimits({ spec }: MachineDeployment): string | undefined {
 }
 
 /** What of a deployment is not done as it is written, though the rest is; undefined: all is. */
-export function ignoredInput(deployment: MachineDeployment): ConditionChange | undefined {
+export function ignoredInput(
+  deployment: MachineDeployment,
+): Extract<ConditionChange, { type: typeof TYPE }> | undefined {
   const annotations = unreadable(deployment);
   const limits = noLimits(deployment);
   const all = [...annotations, ...(limits ? [limits] : [])];

@@ -9,13 +9,13 @@ import { ceilingOf, completion, createStep, shareOf } from './strategy-steps.ts'
 import { hasMachines, type View } from './view.ts';
 
 /** Said of a deployment whose machines cannot be updated in place, because nobody sees their nodes (P-25). */
-export const NO_NODES: ConditionChange = {
+export const NO_NODES = {
   type: ROLLOUT_BLOCKED,
   status: 'True',
   reason: 'NoTargetCluster',
   message:
     'Machines are updated in place on their nodes, and there is no target cluster: nothing is done. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
-};
+} as const satisfies ConditionChange;
 
 function noNodesStep({ status }: MachineDeployment): Step {
   const { message, reason } = NO_NODES;
@@ -29,7 +29,7 @@ const MOST_NAMES = 3;
 function failedUpdates(
   machines: readonly Machine[],
   nodeOf: View['nodeOf'],
-): (ConditionChange & { readonly reason: string; readonly message: string }) | undefined {
+): Extract<ConditionChange, { reason: 'InPlaceUpdateFailed' }> | undefined {
   const failed = machines.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed');
   if (failed.length === 0) return undefined;
   const told = failed

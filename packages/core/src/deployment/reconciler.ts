@@ -1,10 +1,10 @@
 import {
+  type EventReason,
   EventReasons,
   Finalizers,
   Labels,
   type MachineDeployment,
   MachineDeploymentConditions,
-  type MachineDeploymentConditionType,
   type MachineSet,
 } from '@mcm/api';
 import { again, type Controller, createController, done, ignoreNotFound, makeKey, type Outcome } from '@mcm/kube';
@@ -12,7 +12,13 @@ import type { Guards } from '../disruption/guards.ts';
 import { type ControllerContext, controllerParts, isOrphaning } from '../set/caches.ts';
 import { claim } from '../set/claim.ts';
 import { CLASS_LOOK_MS, ClassLookup } from '../set/class-lookup.ts';
-import { type AnyCondition, findCondition, setDeploymentCondition, withoutCondition } from '../set/conditions.ts';
+import {
+  type AnyCondition,
+  type ConditionChange,
+  findCondition,
+  setDeploymentCondition,
+  withoutCondition,
+} from '../set/conditions.ts';
 import { phaseOf } from '../set/machines.ts';
 import { compileSelector, isEmptySelector } from '../set/selector.ts';
 import { Waiters } from '../set/waiters.ts';
@@ -38,17 +44,15 @@ const BREAKER_SWARM_MS = 1_000;
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
 /** What is wrong with an object that nothing is done for. */
-interface Refusal {
-  readonly type: MachineDeploymentConditionType;
-  readonly reason: string;
-  readonly message: string;
+type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked' }> & {
   /** Reason of the event; absent: the condition's type. */
-  readonly event?: string;
-}
+  readonly event?: EventReason;
+};
 
 /** A selector that matches everything is refused: it would take every machine of the namespace (sheet 1.4). */
 const SELECTS_ALL: Refusal = {
   type: INVALID_SPEC,
+  status: 'True',
   reason: EventReasons.SelectingAll,
   event: EventReasons.SelectingAll,
   message: 'spec.selector: selects all machines. Name at least one label of the template in it.',
@@ -93,7 +97,7 @@ export class DeploymentReconciler {
     const violations = validateDeployment(stored);
     if (violations.length > 0) {
       const message = printViolations(violations);
-      return this.#refuse(stored, { type: INVALID_SPEC, reason: 'ValidationFailed', message }, signal);
+      return this.#refuse(stored, { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message }, signal);
     }
     if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     if (isEmptySelector(stored.spec.selector)) return this.#refuse(stored, SELECTS_ALL, signal);
@@ -156,20 +160,15 @@ export class DeploymentReconciler {
   }
 
   /** Says on the object what is wrong with it, once, and touches nothing else. */
-  async #refuse(
-    deployment: MachineDeployment,
-    { type, reason, message, event = type }: Refusal,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
-    const before = findCondition(old, type);
-    if (before?.message === message && before.reason === reason) return done;
-    recorder.event(deployment, 'Warning', event, message);
-    const change = { type, status: 'True', reason, message } as const;
-    const conditions = setDeploymentCondition(withoutCondition(old, type), change, clock.now());
+    const before = findCondition(old, change.type);
+    if (before?.message === change.message && before.reason === change.reason) return done;
+    recorder.event(deployment, 'Warning', event ?? change.type, change.message);
+    const conditions = setDeploymentCondition(withoutCondition(old, change.type), change, clock.now());
     const observedGeneration = deployment.metadata.generation ?? 0;
-    const seen = reason === SELECTS_ALL.reason ? { observedGeneration } : {};
+    const seen = change.reason === SELECTS_ALL.reason ? { observedGeneration } : {};
     await this.#access.putStatus(deployment, { ...deployment.status, ...seen, conditions }, signal);
     return done;
   }
@@ -196,8 +195,12 @@ export class DeploymentReconciler {
       return plan;
     } catch (error) {
       if (error instanceof PlanRefused) {
-        const type = MachineDeploymentConditions.RolloutBlocked;
-        await this.#refuse(snapshot.deployment, { type, reason: error.name, message: error.message }, signal);
+        const blocked = {
+          type: MachineDeploymentConditions.RolloutBlocked,
+          status: 'True',
+          reason: error.name,
+        } as const;
+        await this.#refuse(snapshot.deployment, { ...blocked, message: error.message }, signal);
       }
       throw error;
     }

@@ -1,4 +1,10 @@
-import { ANNOTATIONS_NOT_COPIED, EventReasons, type MachineDeployment, type MachineSet } from '@mcm/api';
+import {
+  ANNOTATIONS_NOT_COPIED,
+  type EventReason,
+  EventReasons,
+  type MachineDeployment,
+  type MachineSet,
+} from '@mcm/api';
 import type { Sets } from './revisions.ts';
 import { lastRevision, revisionOf } from './revisions.ts';
 import { sameTemplate, withoutHashLabel } from './template-hash.ts';
@@ -6,7 +12,7 @@ import { sameTemplate, withoutHashLabel } from './template-hash.ts';
 /** An event to be recorded on an object. */
 export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
+  readonly reason: EventReason;
   readonly message: string;
 }
 

@@ -11,7 +11,7 @@ import {
   Taints,
 } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
-import { setDeploymentCondition, setSetCondition } from '../set/conditions.ts';
+import { type ConditionChange, setDeploymentCondition, setSetCondition } from '../set/conditions.ts';
 import { deployment, type machine, machinesOf, minutes, NOW, set } from '../set/test-objects.ts';
 import { limitsOf } from './limits.ts';
 import { newSet, syncedSet } from './new-set.ts';
@@ -406,21 +406,24 @@ describe('6 status', () => {
 
   test('6.7 the same status and reason keep message and times; another reason keeps the transition', () => {
     const old = {
-      ...{ type: 'Progressing' as const, status: 'True' as const, reason: 'A', message: 'a' },
+      ...({ type: 'Progressing', status: 'True', reason: 'MachineSetUpdated', message: 'a' } as const),
       ...{ lastUpdateTime: minutes(-9), lastTransitionTime: minutes(-9) },
     };
     const other = { type: 'Available' as const, status: 'True' as const };
-    const change = (status: 'True' | 'False', reason: string) =>
-      setDeploymentCondition([old, other], { type: 'Progressing', status, reason, message: 'b' }, NOW);
-    expect(change('True', 'A')).toEqual([old, other]);
-    expect(change('True', 'B')).toEqual([
+    const change = (wanted: ConditionChange) => setDeploymentCondition([old, other], wanted, NOW);
+    const [told, reason] = [{ type: 'Progressing', message: 'b' }, 'NewMachineSetAvailable'] as const;
+    expect(change({ ...told, status: 'True', reason: 'MachineSetUpdated' })).toEqual([old, other]);
+    expect(change({ ...told, status: 'True', reason })).toEqual([
       other,
-      { ...old, reason: 'B', message: 'b', lastUpdateTime: minutes(0), lastTransitionTime: minutes(-9) },
+      { ...old, reason, message: 'b', lastUpdateTime: minutes(0), lastTransitionTime: minutes(-9) },
     ]);
-    expect(change('False', 'B').at(-1)).toMatchObject({ lastTransitionTime: minutes(0) });
-    const frozen = { type: 'Frozen' as const, status: 'True' as const, reason: 'A', lastTransitionTime: minutes(-9) };
-    const next = setSetCondition([frozen], { type: 'Frozen', status: 'True', reason: 'B', message: '' }, NOW);
-    expect(next).toEqual([{ ...frozen, reason: 'B', message: '', lastTransitionTime: minutes(0) }]);
+    expect(change({ ...told, status: 'False', reason: 'ProgressDeadlineExceeded' }).at(-1)).toMatchObject({
+      lastTransitionTime: minutes(0),
+    });
+    const failed = { type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate' } as const;
+    const changed = { ...failed, reason: 'FailedDelete', message: '' } as const;
+    const next = setSetCondition([{ ...failed, lastTransitionTime: minutes(-9) }], changed, NOW);
+    expect(next).toEqual([{ ...changed, lastTransitionTime: minutes(0) }]);
   });
 
   test('6.8 types, reasons and events are the original’s, letter by letter', () => {

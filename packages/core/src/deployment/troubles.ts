@@ -1,5 +1,6 @@
 import {
   Annotations,
+  type EventReason,
   type MachineDeployment,
   MachineDeploymentConditions,
   type MachineDeploymentConditionType,
@@ -13,6 +14,9 @@ import type { View } from './view.ts';
 
 const { InvalidSpec, ReplacementHeld, RolloutBlocked } = MachineDeploymentConditions;
 
+/** A condition that is told by an event of its name. */
+type Told = Extract<ConditionChange, { type: EventReason }>;
+
 /** What is wrong with a deployment beside its rollout, and what is to be said of it. */
 export interface Troubles {
   readonly conditions: readonly ConditionChange[];
@@ -24,7 +28,7 @@ const said = ({ status }: MachineDeployment, type: MachineDeploymentConditionTyp
   findCondition(status?.conditions ?? [], type);
 
 /** Machines that a breaker keeps from being replaced. */
-function replacementHeld({ repairs }: View): ConditionChange | undefined {
+function replacementHeld({ repairs }: View): Told | undefined {
   const [first] = repairs.held;
   if (first === undefined) return undefined;
   const names = listed(repairs.held.map(({ machine }) => machine));
@@ -38,7 +42,7 @@ export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' |
   return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
 }
 
-function classNotFound(view: View): ConditionChange | undefined {
+function classNotFound(view: View): Told | undefined {
   const name = missingClass(view);
   if (name === undefined) return undefined;
   const message = `spec.template.spec.class.name: there is no MachineClass "${name}" in namespace "${view.deployment.metadata.namespace ?? ''}". No machine is made or rolled until there is, or the field names another.`;
@@ -67,7 +71,7 @@ export const overlappedBy = ({
 }: Pick<View, 'deployment' | 'overlaps'>): readonly MachineDeployment[] =>
   overlaps.filter((other) => isOlder(other, deployment));
 
-function selectorsOverlap(view: View): ConditionChange | undefined {
+function selectorsOverlap(view: View): Told | undefined {
   const { overlaps = [] } = view;
   if (overlaps.length === 0) return undefined;
   const names = overlaps.map(({ metadata }) => metadata.name).sort();

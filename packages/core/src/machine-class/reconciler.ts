@@ -1,4 +1,4 @@
-import { Annotations, Finalizers, type MachineClass, machineClasses } from '@mcm/api';
+import { Annotations, type EventReason, Finalizers, type MachineClass, machineClasses } from '@mcm/api';
 import {
   again,
   type Clock,
@@ -22,7 +22,7 @@ export interface ClassReconcilerOptions {
   readonly client: KubeClient;
   readonly caches: Pick<Caches, 'machines' | 'classes' | 'secrets'>;
   readonly clock: Clock;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder<EventReason>;
   readonly check: (machineClass: MachineClass) => readonly string[];
   /** What of a class has no effect. */
   readonly unknownFields: (machineClass: MachineClass) => readonly string[];

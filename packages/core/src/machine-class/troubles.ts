@@ -1,4 +1,4 @@
-import type { MachineClass } from '@mcm/api';
+import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
 import type { ClassTrouble, ObserveClass } from '../driver/invoker-api.ts';
 
@@ -19,12 +19,12 @@ interface Failing {
  * when the calls that failed work again. Lost with the process: a lasting trouble is told again after a restart.
  */
 export class ClassTroubles {
-  readonly #recorder: EventRecorder;
+  readonly #recorder: EventRecorder<EventReason>;
   /** By class, what each kind of call fails with. */
   readonly #failing = new Map<Key, Map<string, Failing>>();
   readonly #told = new Map<Key, Set<ClassTrouble['reason']>>();
 
-  constructor(recorder: EventRecorder) {
+  constructor(recorder: EventRecorder<EventReason>) {
     this.#recorder = recorder;
   }
 

@@ -101,7 +101,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan 
   if (currentStatus?.phase === 'Failed' && lastOperation?.description === STALE_NODE) return wait(STALE_NODE);
   const event = {
     type: 'Warning' as const,
-    reason: 'StaleNode',
+    reason: 'StaleNode' as const,
     message: `The new VM was deleted: Node ${o.nodeOfCreated?.metadata.name ?? ''} of that name belongs to an earlier VM`,
   };
   const status = withPhase(o.machine.status, { phase: 'Failed' }, operation, now);
@@ -196,7 +196,7 @@ function planRetry(
 function sayFailed(o: MachineObservation, call: SettledCall, description: string): Action[] {
   const status = failed(o, call, description);
   if (o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status)) return [];
-  const event = { type: 'Warning' as const, reason: 'CreationFailed', message: description };
+  const event = { type: 'Warning' as const, reason: 'CreationFailed' as const, message: description };
   return [{ do: 'writeStatus', status, event }];
 }
 

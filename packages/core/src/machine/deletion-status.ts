@@ -26,6 +26,6 @@ export function say(
   const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
   const told = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
   if (same || (told && isSimilarStatus(o.machine.status, status))) return [];
-  const event = { type: 'Warning' as const, reason: 'DeletionBlocked', message: wanted.description };
+  const event = { type: 'Warning', reason: 'DeletionBlocked', message: wanted.description } as const;
   return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
 }

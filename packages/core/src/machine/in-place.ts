@@ -1,6 +1,7 @@
 import {
   Annotations,
   formatTime,
+  type InPlaceUpdateReason,
   InPlaceUpdateReasons,
   Labels,
   type Machine,
@@ -37,7 +38,7 @@ export const wantsInPlaceDrain = (machine: Machine, node: Node | undefined): boo
   conditionFromLabels(node) === undefined;
 
 interface Wanted {
-  readonly reason: string;
+  readonly reason: InPlaceUpdateReason;
   readonly message: string;
 }
 

@@ -1,6 +1,7 @@
 import {
   Annotations,
   DEFAULT_MACHINE_PRIORITY,
+  type EventReason,
   Finalizers,
   formatTime,
   isForceDeletion,
@@ -52,7 +53,7 @@ export interface PerformerOptions {
   readonly tokens: BootstrapTokenIssuer | undefined;
   readonly evidence: EvidenceKeeper;
   readonly keptVms: KeptVms;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder<EventReason>;
   readonly log: Logger;
 }
 

@@ -1,4 +1,4 @@
-import type { MachineStatus } from '@mcm/api';
+import type { EventReason, MachineStatus } from '@mcm/api';
 import type { Condition } from '@mcm/kube';
 import type { PodRef } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
@@ -61,7 +61,7 @@ export type Action =
 
 export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
+  readonly reason: EventReason;
   readonly message: string;
 }
 

@@ -49,6 +49,14 @@ export const LOOKUP_RETRY: RetryTable = table(medium);
 /** After a failed `delete`. There is no giving up: a VM left behind costs money. */
 export const DELETE_RETRY: RetryTable = table(long);
 
+/** When each kind of call is tried again, by the code it failed with. */
+export const CALL_RETRIES = {
+  create: CREATE_RETRY,
+  initialize: INITIALIZE_RETRY,
+  status: LOOKUP_RETRY,
+  delete: DELETE_RETRY,
+} as const;
+
 /** Codes that say: nothing is wrong with the request, try again soon. */
 export const isTransient = (code: MachineCode): boolean =>
   code === 'Unknown' || code === 'DeadlineExceeded' || code === 'Aborted' || code === 'Unavailable';

@@ -1,4 +1,4 @@
-import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { Annotations, type EventReason, type Machine, type MachineClass } from '@mcm/api';
 import {
   type Change,
   type Clock,
@@ -54,9 +54,9 @@ export interface MachineControllerOptions<Spec, Credentials> {
   /** A source fit for secrets, for bootstrap tokens. */
   readonly secretRandom: Random;
   readonly log: Logger;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder<EventReason>;
   /** For events of the target cluster's Nodes. */
-  readonly targetRecorder?: EventRecorder | undefined;
+  readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly runtime?: Partial<InformerRuntime>;
   readonly defaults?: MachineDefaults;
   /** Keys that each controller works on at once; default 50. */

@@ -1,4 +1,4 @@
-import type { Machine, MachineClass } from '@mcm/api';
+import type { EventReason, Machine, MachineClass } from '@mcm/api';
 import {
   again,
   type Change,
@@ -68,9 +68,9 @@ export interface OrphanReconcileOptions {
   readonly namespace: string;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder<EventReason>;
   /** For events of Nodes; absent: they are told by log only. */
-  readonly targetRecorder?: EventRecorder | undefined;
+  readonly targetRecorder?: EventRecorder<EventReason> | undefined;
   readonly defaults: MachineDefaults;
   /** VMs that are kept for study though their machines are gone. */
   readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;

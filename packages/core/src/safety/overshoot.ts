@@ -163,9 +163,9 @@ export class OvershootReconciler {
     const condition = findCondition(stored, FROZEN);
     if (frozen !== undefined && !asksForThaw(deployment)) {
       if (isFrozen(deployment) && condition !== undefined) return done;
-      const reason =
-        findCondition(frozen.status?.machineSetCondition ?? [], FROZEN)?.reason ??
-        ConditionReasons.MachineDeploymentStateSync;
+      const { OverShootingReplicaCount, MachineDeploymentStateSync } = ConditionReasons;
+      const said = findCondition(frozen.status?.machineSetCondition ?? [], FROZEN)?.reason;
+      const reason = said === OverShootingReplicaCount ? OverShootingReplicaCount : MachineDeploymentStateSync;
       const message = `MachineSet "${frozen.metadata.name}" of this deployment is frozen`;
       const conditions = setDeploymentCondition(
         stored,

@@ -1,4 +1,11 @@
-import { Labels, type Machine, type MachineDeployment, type MachineSet, NodeConditions } from '@mcm/api';
+import {
+  type EventReason,
+  Labels,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  NodeConditions,
+} from '@mcm/api';
 import {
   type Clock,
   controllerOf,
@@ -88,7 +95,7 @@ export interface ControllerContext {
   readonly disruptions: DisruptionsUnderWay;
   /** What stands between a failed machine and its replacement. */
   readonly safeguards: Safeguards;
-  readonly recorder: EventRecorder;
+  readonly recorder: EventRecorder<EventReason>;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

@@ -1,4 +1,11 @@
-import type { ConditionStatus, MachineDeploymentConditionType, MachineSetConditionType } from '@mcm/api';
+import type {
+  ConditionStatus,
+  ConditionWords,
+  DEPLOYMENT_CONDITIONS,
+  MachineDeploymentConditionType,
+  MachineSetConditionType,
+  SET_CONDITIONS,
+} from '@mcm/api';
 import { formatTime } from './text.ts';
 
 /** A condition as both kinds have it; a MachineSet's has no `lastUpdateTime`. */
@@ -11,13 +18,11 @@ export interface AnyCondition<T extends string = MachineDeploymentConditionType>
   lastUpdateTime?: string;
 }
 
-/** What a condition should say. */
-export interface ConditionChange<T extends string = MachineDeploymentConditionType> {
-  readonly type: T;
-  readonly status: ConditionStatus;
-  readonly reason: string;
-  readonly message: string;
-}
+/** What a condition of a MachineDeployment should say: words that are told of in its table. */
+export type ConditionChange = ConditionWords<typeof DEPLOYMENT_CONDITIONS> & { readonly message: string };
+
+/** What a condition of a MachineSet should say. */
+export type SetConditionChange = ConditionWords<typeof SET_CONDITIONS> & { readonly message: string };
 
 export const findCondition = <C extends AnyCondition>(conditions: readonly C[], type: C['type']): C | undefined =>
   conditions.find((condition) => condition.type === type);
@@ -47,7 +52,7 @@ export function setDeploymentCondition(
 /** The same for a MachineSet: no `lastUpdateTime`, and every change of the reason moves the transition time. */
 export function setSetCondition(
   conditions: readonly AnyCondition<MachineSetConditionType>[],
-  change: ConditionChange<MachineSetConditionType>,
+  change: SetConditionChange,
   now: Date,
 ): AnyCondition<MachineSetConditionType>[] {
   const old = findCondition(conditions, change.type);

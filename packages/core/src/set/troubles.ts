@@ -1,10 +1,10 @@
-import { type MachineSet, MachineSetConditions, type MachineSetConditionType } from '@mcm/api';
+import { type EventReason, type MachineSet, MachineSetConditions, type MachineSetConditionType } from '@mcm/api';
 import { breakerMessage } from '../disruption/override.ts';
 import { type HeldMachine, listed } from '../disruption/repairs.ts';
 import {
   type AnyCondition,
-  type ConditionChange,
   findCondition,
+  type SetConditionChange,
   setSetCondition,
   withoutCondition,
 } from './conditions.ts';
@@ -12,7 +12,7 @@ import {
 const { InvalidSpec, ReplacementHeld } = MachineSetConditions;
 
 type Conditions = readonly AnyCondition<MachineSetConditionType>[];
-type Trouble = ConditionChange<MachineSetConditionType>;
+type Trouble = Extract<SetConditionChange, { type: EventReason }>;
 
 /** What is wrong with a set beside its writes. */
 export interface SetTroubles {
@@ -39,7 +39,7 @@ const replacementHeld = (held: SetTroubles['held'], { breaker }: HeldMachine): T
 /** An event that belongs to a condition that begins or ends. */
 export interface TroubleEvent {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
+  readonly reason: EventReason;
   readonly message: string;
 }
 

@@ -9,6 +9,7 @@ import {
   nodes,
   type Random,
 } from '@mcm/kube';
+import type { DaemonEvent } from '../constants/event-meanings.ts';
 import { FORCE_FILE_PATH } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { isSettled } from '../pool/predicates.ts';
@@ -38,7 +39,7 @@ export interface NodeDaemonOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly recorder?: EventRecorder;
+  readonly recorder?: EventRecorder<DaemonEvent>;
   readonly policy?: DisruptionPolicy;
   /** Told which config is to be watched on the disk: the stored one, at the start and when it changes. */
   readonly onStored?: (config: MachineConfig) => Promise<void> | void;

@@ -18,6 +18,7 @@ import {
 import type { ConfigContext } from '../caches.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
+import type { ConfigEvent } from '../constants/event-meanings.ts';
 import { annotationOf } from '../pool/predicates.ts';
 import { budgetGivesWay, isUnder } from './budgets.ts';
 import { evict } from './evict.ts';
@@ -209,7 +210,7 @@ const isEmptiedByMcm = ({ metadata: { labels, annotations } }: Node): boolean =>
   (labels[Labels.SelectedForUpdate] !== undefined || annotations?.[Annotations.SelectedForTemplate] !== undefined);
 
 /** What is to be told of a drain that takes long; each is told once. */
-function newsOf(state: UnderWay, now: number): string | undefined {
+function newsOf(state: UnderWay, now: number): ConfigEvent | undefined {
   const age = now - state.since;
   if (age >= FAILED_MS && state.told !== 'failed') {
     state.told = 'failed';

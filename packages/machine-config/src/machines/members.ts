@@ -117,8 +117,11 @@ export function memberStatus(
   };
 }
 
+/** What is said of the references of a pool. */
+export type MemberCondition = Extract<WantedCondition, { type: 'MachineRefResolved' }>;
+
 /** Whether all references lead somewhere, to templates that may be, and every machine is one pool's. */
-export function memberCondition({ refs, problems, refused }: PoolMembers): WantedCondition {
+export function memberCondition({ refs, problems, refused }: PoolMembers): MemberCondition {
   const type = PoolConditions.MachineRefResolved;
   const missing = refs.filter(({ found }) => !found).map(({ ref }) => `${ref.kind} ${ref.namespace}/${ref.name}`);
   if (missing.length > 0) {

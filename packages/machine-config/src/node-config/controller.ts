@@ -13,6 +13,7 @@ import {
 import { type ConfigContext, nowText } from '../caches.ts';
 import type { ClusterSettingsSource } from '../cluster-settings.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
+import type { ConfigEvent } from '../constants/event-meanings.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { CURE_MARK } from '../render/cure.ts';
 import { machineConfigs } from '../resources.ts';
@@ -35,7 +36,7 @@ export interface NodeConfigRoom<T extends NodeConfig> {
   readonly informer: Informer<T>;
   readonly definition: ResourceDefinition<T>;
   /** Reason of the event that tells of a refused object. */
-  readonly refused: string;
+  readonly refused: ConfigEvent;
 }
 
 /** Makes the MachineConfigs of one kind of objects: a thin shell around {@link planNodeConfig}. */

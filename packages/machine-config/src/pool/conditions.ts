@@ -1,12 +1,20 @@
+import type { POOL_CONDITIONS, TEMPLATE_CONDITIONS } from '../constants/condition-meanings.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 
-/** A condition as it should be; when it changed is found out. */
-export interface WantedCondition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason?: string;
-  readonly message?: string;
-}
+type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
+
+/** A condition as it should be, in words that are told of in its table; when it changed is found out. */
+export type WantedCondition = {
+  [Type in keyof Tables]: {
+    readonly type: Type;
+    readonly status: 'True' | 'False' | 'Unknown';
+    readonly reason?: keyof Tables[Type]['reasons'] | (Type extends 'NodeDegraded' ? DegradedNodes : never);
+    readonly message?: string;
+  };
+}[keyof Tables];
+
+/** The original's reason of `NodeDegraded`. */
+type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
 /** The condition of a type, or undefined. Never look at positions: a changed condition moves to the end. */
 export const conditionOf = (

@@ -2,6 +2,7 @@ import { isEmptySelector } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
+import type { ConfigEvent } from '../constants/event-meanings.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
@@ -27,7 +28,7 @@ export interface Deferred {
 /** An event about the pool. */
 export interface PlannedEvent {
   readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
+  readonly reason: ConfigEvent;
   readonly message: string;
 }
 

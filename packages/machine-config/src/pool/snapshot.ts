@@ -5,10 +5,17 @@ import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { claimsOf, type MachineFleet } from '../machines/fleet.ts';
-import { isSteady, memberCondition, memberStatus, membersOf, type PoolMembers } from '../machines/members.ts';
+import {
+  isSteady,
+  type MemberCondition,
+  memberCondition,
+  memberStatus,
+  membersOf,
+  type PoolMembers,
+} from '../machines/members.ts';
 import { judgeStrategy, keepsMachines } from '../machines/replace.ts';
 import { referencesOf } from '../server/machines.ts';
-import type { WantedCondition } from './conditions.ts';
+
 import { nodesOfPool } from './membership.ts';
 import type { CandidateFilter, PoolSnapshot } from './plan.ts';
 
@@ -51,7 +58,7 @@ export function poolSnapshot(
   };
 }
 
-const NOT_FOLLOWED: WantedCondition = {
+const NOT_FOLLOWED: MemberCondition = {
   ...{ type: PoolConditions.MachineRefResolved, status: 'False', reason: 'NotFollowed' },
   message: 'machines are not followed: start the controller with --machine-pools',
 };
@@ -71,8 +78,9 @@ function memberFacts(
   refusal: string | undefined,
 ): Partial<PoolSnapshot> {
   if (!members) {
-    const forbidden = refusal === undefined ? undefined : { ...NOT_FOLLOWED, reason: 'Forbidden', message: refusal };
-    return referencesOf(pool).length > 0 ? { unresolved: true, memberConditions: [forbidden ?? NOT_FOLLOWED] } : {};
+    const said: MemberCondition =
+      refusal === undefined ? NOT_FOLLOWED : { ...NOT_FOLLOWED, reason: 'Forbidden', message: refusal };
+    return referencesOf(pool).length > 0 ? { unresolved: true, memberConditions: [said] } : {};
   }
   const { nodes: own, unresolved, reserved, replicas, frozen, refused } = members;
   const names = new Set(own.map(({ metadata }) => metadata.name));
@@ -96,7 +104,12 @@ function memberFacts(
 }
 
 /** Deployments that MCM updates in place replace nothing either, and what they would do brings no config. */
-function keptMachines({ refs, unresolved, problems, refused }: PoolMembers): Partial<WantedCondition> | undefined {
+function keptMachines({
+  refs,
+  unresolved,
+  problems,
+  refused,
+}: PoolMembers): Pick<MemberCondition, 'status' | 'reason' | 'message'> | undefined {
   const kept = refs.filter(({ found }) => found?.deployment && keepsMachines(found.deployment));
   if (kept.length === 0 || unresolved || problems.length > 0 || refused.length > 0) return undefined;
   const names = kept.map(({ ref }) => `${ref.namespace}/${ref.name}`).join(', ');
