@@ -61,7 +61,11 @@ test('self-made certificates: the API server trusts them without anybody’s hel
   timeout: PATIENCE_MS,
 }, async () => {
   const port = await freePort();
-  const stack = await startStack({ managerFlags: [`--webhook-port=${port}`, '--webhook-names=127.0.0.1'] });
+  const stack = await startStack({ managerFlags: [
+      ...[`--webhook-port=${port}`, '--webhook-names=127.0.0.1'],
+      ...[`--webhook-configurations=machine-controller-manager.${NAMESPACE}`],
+    ],
+  });
   try {
     for (const one of configurations(port)) {
       const kind =

@@ -34,7 +34,7 @@ const isManagers = ({ metadata: { name } }: RoleObject): boolean => name.startsW
 const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   manager: allowedBy(roles.filter(isManagers)),
   'machine-controller': allowedBy(
-    roles.filter((role) => !isManagers(role) || role.metadata.name === 'machine-controller-manager-access'),
+    roles.filter((role) => !isManagers(role) || role.metadata.name === `machine-controller-manager-access.${NAMESPACE}`),
   ),
 };
 
@@ -159,7 +159,7 @@ test('election, certificates of webhooks, and who may read metrics', async () =>
           namespace: NAMESPACE,
           secret: 'machine-controller-manager-webhooks',
           names: [name],
-          configurations: 'machine-controller-manager',
+          configurations: `machine-controller-manager.${NAMESPACE}`,
           clock,
           random,
           log,

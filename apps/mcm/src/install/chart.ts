@@ -1,25 +1,28 @@
 import { stringify } from 'yaml';
+import { filledIn, withPlaces } from './chart-places.ts';
+import { valuesSchema, valuesText } from './chart-values.ts';
 import { installSections } from './objects.ts';
-import { DEFAULT_INSTALL, type InstallSettings } from './settings.ts';
+import { DEFAULT_INSTALL, type InstallSettings, imageOf } from './settings.ts';
 
 /** Stands for a number that Helm fills in: YAML would quote the template. */
 const NUMBER = /["']?__number__(.*?)__["']?/g;
 const number = (template: string): string => `__number__${template}__`;
-/** A place where Helm adds a list of flags. */
-const MORE_FLAGS = /^( *)- --__flags__=(\w+)$/gm;
-
 /** The settings as templates: the chart is the same objects with these in place of values. */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
   provider: '{{ .Values.provider }}',
   replicas: number('{{ .Values.replicas }}'),
-  images: { manager: '{{ .Values.images.manager }}', controller: '{{ .Values.images.controller }}' },
+  images: {
+    manager: '{{ .Values.images.manager }}',
+    controller: `{{ .Values.images.controller | default (printf \`${imageOf('%s')}\` .Values.provider) }}`,
+  },
   flags: { manager: { __flags__: 'manager' }, controller: { __flags__: 'controller' } },
   kubeconfigs: { control: '{{ .Values.kubeconfigs.control }}', target: '{{ .Values.kubeconfigs.target }}' },
   resources: {
     manager: resourcesOf('manager'),
     controller: resourcesOf('controller'),
   },
+  shares: number('{{ .Values.fairness.shares }}'),
   configController: {
     image: '{{ .Values.images.configController }}',
     flags: { __flags__: 'configController' },
@@ -38,16 +41,13 @@ function resourcesOf(container: string) {
 }
 
 const templated = (objects: readonly object[]): string =>
-  objects
-    .map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }))
-    .join('---\n')
-    .replaceAll('{{ $labels', '{{ `{{` }} $labels')
-    .replaceAll(NUMBER, '$1')
-    .replaceAll(
-      MORE_FLAGS,
-      (_, indent: string, container: string) =>
-        `${indent}{{- range $name, $value := .Values.flags.${container} }}\n${indent}- {{ printf "--%s=%v" $name $value | quote }}\n${indent}{{- end }}`,
-    );
+  filledIn(
+    objects
+      .map((object) => stringify(withPlaces(object), { lineWidth: 0, aliasDuplicateObjects: false }))
+      .join('---\n')
+      .replaceAll('{{ $labels', '{{ `{{` }} $labels')
+      .replaceAll(NUMBER, '$1'),
+  );
 
 /** Files of the Helm chart, by path in its folder. */
 export function chartFiles(version: string): ReadonlyMap<string, string> {
@@ -63,6 +63,7 @@ export function chartFiles(version: string): ReadonlyMap<string, string> {
   };
   files.set('Chart.yaml', stringify(about));
   files.set('values.yaml', valuesText());
+  files.set('values.schema.json', `${JSON.stringify(valuesSchema(), undefined, 2)}\n`);
   for (const { name, objects } of installSections(SYMBOLIC)) {
     if (name === 'crds') {
       for (const crd of installSections(DEFAULT_INSTALL)[0]?.objects ?? []) {
@@ -80,47 +81,3 @@ const crdName = (crd: object): string =>
   'metadata' in crd && typeof crd.metadata === 'object' && crd.metadata !== null && 'name' in crd.metadata
     ? String(crd.metadata.name)
     : '';
-
-/** The chart's values: the same defaults as without Helm, with a word on each. */
-function valuesText(): string {
-  const { provider, replicas, kubeconfigs, configController, configDaemon, ...given } = DEFAULT_INSTALL;
-  const images = { ...given.images, configController: configController.image, configDaemon: configDaemon.image };
-  const resources = {
-    ...given.resources,
-    configController: configController.resources,
-    configDaemon: configDaemon.resources,
-  };
-  const yaml = (value: object): string => stringify(value, { lineWidth: 0 });
-  return [
-    '# aws, azure, gcp or local; images.controller must be of the same.\n',
-    yaml({ provider }),
-    '# One of each container leads, the others stand by.\n',
-    yaml({ replicas }),
-    yaml({ images }),
-    '# inClusterConfig, for the target none, or /etc/mcm/control/kubeconfig and /etc/mcm/target/kubeconfig: key kubeconfig of the\n# Secrets machine-controller-manager-control and machine-controller-manager-target.\n',
-    yaml({ kubeconfigs }),
-    '# Flags by name, without dashes: docs/reference/flags.md.\n',
-    yaml({ flags: { manager: {}, controller: {}, configController: {}, configDaemon: {} } }),
-    '# Processor time is not limited: a throttled controller loses its lease.\n',
-    yaml({ resources }),
-    '# Roles in the cluster of the machine objects.\n',
-    yaml({ rbac: { enabled: true } }),
-    '# Roles in the cluster of the nodes; switch off where that is another one, and install them there: mcm install --part=target\n',
-    yaml({ targetRbac: { enabled: true } }),
-    '# Defaulting and validation at admission, with self-made certificates.\n',
-    yaml({ webhooks: { enabled: true } }),
-    yaml({ workload: { enabled: true } }),
-    '# A share of the API server that other requests cannot take.\n',
-    yaml({ fairness: { enabled: true } }),
-    '# The machine-config-controller with its CRDs and roles.\n',
-    yaml({ machineConfig: { enabled: false } }),
-    '# Its roles, and those of the daemons of nodes, in the cluster of the nodes.\n',
-    yaml({ machineConfigTarget: { enabled: false } }),
-    '# The machine-config-daemon as a privileged pod of each node, where systemd does not start it; with machineConfigTarget.\n',
-    yaml({ machineConfigDaemon: { enabled: false } }),
-    '# Refuses changes by hand that lose a VM: of provider IDs and of the controller’s finalizer.\n',
-    yaml({ policies: { enabled: false } }),
-    '# ServiceMonitor and PrometheusRule; needs the Prometheus operator.\n',
-    yaml({ monitoring: { enabled: false } }),
-  ].join('');
-}

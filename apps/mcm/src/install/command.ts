@@ -1,10 +1,10 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster } from '../cluster-options.ts';
 import { applyObjects } from './apply.ts';
 import { yamlStream } from './kustomize.ts';
 import { installSections } from './objects.ts';
-import { DEFAULT_INSTALL, type InstallPart, type InstallSettings } from './settings.ts';
+import { DEFAULT_INSTALL, type InstallPart, type InstallSettings, imageOf } from './settings.ts';
 
 type InstallFlags = ClusterFlags & {
   readonly dryRun?: boolean;
@@ -13,7 +13,7 @@ type InstallFlags = ClusterFlags & {
   readonly provider: string;
   readonly managerImage?: string;
   readonly controllerImage?: string;
-  readonly replicas: string;
+  readonly replicas: number;
   readonly forceConflicts?: boolean;
 };
 
@@ -25,16 +25,20 @@ const OPTIONAL = installSections(DEFAULT_INSTALL).flatMap(({ name, optional }) =
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
   asked.some((each) => name === each || name === `${each}-target`);
 
+function replicasOf(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError(`"${text}" is no count; write a whole number, such as 2`);
+  return Number(text);
+}
+
 function settingsOf(flags: InstallFlags): InstallSettings {
-  const controller = DEFAULT_INSTALL.images.controller.replace(DEFAULT_INSTALL.provider, flags.provider);
   return {
     ...DEFAULT_INSTALL,
     namespace: flags.namespace,
     provider: flags.provider,
-    replicas: Number(flags.replicas),
+    replicas: flags.replicas,
     images: {
       manager: flags.managerImage ?? DEFAULT_INSTALL.images.manager,
-      controller: flags.controllerImage ?? controller,
+      controller: flags.controllerImage ?? imageOf(flags.provider),
     },
     kubeconfigs: {
       ...DEFAULT_INSTALL.kubeconfigs,
@@ -83,7 +87,7 @@ export function addInstall(program: Command, say: (line: string) => void, signal
       )
       .option('--manager-image <image>', 'image of the machine-controller-manager')
       .option('--controller-image <image>', 'image of the machine controller')
-      .option('--replicas <count>', 'pods; one leads, the others stand by', '2')
+      .option('--replicas <count>', 'pods; one leads, the others stand by', replicasOf, DEFAULT_INSTALL.replicas)
       .option('--force-conflicts', 'take fields over that others have set'),
   ).action(async (flags: InstallFlags) => {
     const objects = objectsOf(flags);

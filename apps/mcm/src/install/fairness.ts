@@ -1,4 +1,4 @@
-import { APP, type InstallSettings, LABELS } from './settings.ts';
+import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
 
 const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
 
@@ -6,15 +6,15 @@ const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
  * A share of the API server that nobody else's requests can take: a controller that cannot renew its lease or write a drain's
  * progress in a storm is one that makes the storm longer.
  */
-export const fairness = ({ namespace }: InstallSettings): readonly object[] => [
+export const fairness = ({ namespace, shares }: InstallSettings): readonly object[] => [
   {
     apiVersion: GROUP,
     kind: 'PriorityLevelConfiguration',
-    metadata: { name: APP, labels: LABELS },
+    metadata: { name: shared(APP, namespace), labels: LABELS },
     spec: {
       type: 'Limited',
       limited: {
-        nominalConcurrencyShares: 20,
+        nominalConcurrencyShares: shares,
         lendablePercent: 80,
         limitResponse: { type: 'Queue', queuing: { queues: 16, handSize: 4, queueLengthLimit: 200 } },
       },
@@ -23,9 +23,9 @@ export const fairness = ({ namespace }: InstallSettings): readonly object[] => [
   {
     apiVersion: GROUP,
     kind: 'FlowSchema',
-    metadata: { name: APP, labels: LABELS },
+    metadata: { name: shared(APP, namespace), labels: LABELS },
     spec: {
-      priorityLevelConfiguration: { name: APP },
+      priorityLevelConfiguration: { name: shared(APP, namespace) },
       matchingPrecedence: 800,
       distinguisherMethod: { type: 'ByUser' },
       rules: [

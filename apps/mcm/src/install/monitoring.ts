@@ -1,5 +1,5 @@
 import { ALERTS } from './alerts.ts';
-import { APP, type InstallSettings, LABELS, SELECTOR } from './settings.ts';
+import { APP, type InstallSettings, LABELS, SELECTOR, shared } from './settings.ts';
 
 const GROUP = 'monitoring.coreos.com/v1';
 const CONFIG_APP = 'machine-config-controller';
@@ -13,10 +13,10 @@ const endpointOf = (port: string) => ({
 });
 
 /** Who is bound to it may scrape. */
-export const metricsReader = (): object => ({
+export const metricsReader = ({ namespace }: InstallSettings): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
-  metadata: { name: `${APP}-metrics`, labels: LABELS },
+  metadata: { name: shared(`${APP}-metrics`, namespace), labels: LABELS },
   rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
 });
 

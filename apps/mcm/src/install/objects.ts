@@ -30,8 +30,9 @@ export const installSections = (settings: InstallSettings): readonly InstallSect
   {
     name: 'workload',
     cluster: 'control',
-    objects: [service(settings), deployment(settings), budget(settings), networkPolicy(settings), metricsReader()],
+    objects: [service(settings), deployment(settings), budget(settings), metricsReader(settings)],
   },
+  { name: 'network-policy', cluster: 'control', objects: [networkPolicy(settings)] },
   { name: 'machine-config', cluster: 'control', objects: machineConfigObjects(settings), optional: true },
   { name: 'machine-config-target', cluster: 'target', objects: configTargetRoles(settings), optional: true },
   { name: 'machine-config-daemon', cluster: 'target', objects: daemonSet(settings), optional: true },

@@ -1,13 +1,14 @@
-import { APP, type InstallSettings, LABELS } from './settings.ts';
+import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 
 /** A policy and its binding: what must hold for machines, and the sentence when it does not. */
 function policy(
   name: string,
+  namespace: string,
   validations: readonly { readonly expression: string; readonly message: string }[],
 ): object[] {
-  const metadata = { name: `${APP}-${name}`, labels: LABELS };
+  const metadata = { name: shared(`${APP}-${name}`, namespace), labels: LABELS };
   return [
     {
       apiVersion: GROUP,
@@ -16,6 +17,8 @@ function policy(
       spec: {
         failurePolicy: 'Fail',
         matchConstraints: {
+          // Machines of other namespaces are another installation's.
+          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
           resourceRules: [
             {
               apiGroups: ['machine.sapcloud.io'],
@@ -46,7 +49,7 @@ export function policies({ namespace }: InstallSettings): readonly object[] {
   const finalizer = "'machine.sapcloud.io/machine-controller-manager'";
   const had = `has(oldObject.metadata.finalizers) && ${finalizer} in oldObject.metadata.finalizers`;
   const has = `has(object.metadata.finalizers) && ${finalizer} in object.metadata.finalizers`;
-  return policy('machines', [
+  return policy('machines', namespace, [
     {
       expression: `${isController} || !has(oldObject.spec.providerID) || oldObject.spec.providerID == '' || (has(object.spec.providerID) && object.spec.providerID == oldObject.spec.providerID)`,
       message:

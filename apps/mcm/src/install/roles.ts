@@ -1,4 +1,4 @@
-import { APP, type InstallSettings, LABELS } from './settings.ts';
+import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
 
 /** A rule of RBAC, and what it is for. */
 export interface Rule {
@@ -129,15 +129,15 @@ export const controlRoles = ({ namespace }: InstallSettings): readonly object[] 
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: APP, namespace, labels: LABELS } },
   ...role('Role', APP, namespace, MANAGER_RULES, namespace),
   ...role('Role', CONTROLLER, namespace, CONTROLLER_RULES, namespace),
-  ...role('ClusterRole', `${APP}-access`, undefined, ACCESS_RULES, namespace),
+  ...role('ClusterRole', shared(`${APP}-access`, namespace), undefined, ACCESS_RULES, namespace),
 ];
 
 /** Roles in the cluster of the nodes. */
 export const targetRoles = ({ namespace }: InstallSettings): readonly object[] => [
-  ...role('ClusterRole', `${APP}-nodes`, undefined, MANAGER_NODE_RULES, namespace),
-  ...role('ClusterRole', `${CONTROLLER}-nodes`, undefined, CONTROLLER_NODE_RULES, namespace),
-  ...role('Role', `${CONTROLLER}-tokens`, 'kube-system', tokenRules(namespace), namespace),
-  ...role('Role', `${CONTROLLER}-node-events`, 'default', NODE_EVENT_RULES, namespace),
+  ...role('ClusterRole', shared(`${APP}-nodes`, namespace), undefined, MANAGER_NODE_RULES, namespace),
+  ...role('ClusterRole', shared(`${CONTROLLER}-nodes`, namespace), undefined, CONTROLLER_NODE_RULES, namespace),
+  ...role('Role', shared(`${CONTROLLER}-tokens`, namespace), 'kube-system', tokenRules(namespace), namespace),
+  ...role('Role', shared(`${CONTROLLER}-node-events`, namespace), 'default', NODE_EVENT_RULES, namespace),
 ];
 
 const CERTIFICATES = `${APP}-webhooks`;
@@ -161,13 +161,13 @@ export const webhookRoles = ({ namespace }: InstallSettings): readonly object[] 
   ),
   ...role(
     'ClusterRole',
-    CERTIFICATES,
+    shared(CERTIFICATES, namespace),
     undefined,
     [
       {
         apiGroups: ['admissionregistration.k8s.io'],
         resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
-        resourceNames: [APP],
+        resourceNames: [shared(APP, namespace)],
         verbs: ['list', 'watch', 'patch'],
       },
     ],

@@ -19,6 +19,8 @@ export interface InstallSettings {
    */
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
+  /** Of the API server's concurrency, beside the shares of its other priority levels. A number, or a template of one. */
+  readonly shares: number | string;
   /** The machine-config-controller, where it is wanted. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
   /** The machine-config-daemon as a pod of each node, where systemd does not start it. */
@@ -39,6 +41,9 @@ export const APP = 'machine-controller-manager';
 export const SELECTOR = { 'app.kubernetes.io/name': APP } as const;
 export const LABELS = { ...SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;
 
+/** The name of what stands outside its namespace, where other installations may be too: a namespace has no dots. */
+export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
+
 /** Ports of the two containers. */
 export const PORTS = {
   manager: { plain: 10_258, secure: 10_268 },
@@ -46,18 +51,22 @@ export const PORTS = {
   webhooks: 9443,
 } as const;
 
+/** The image of the machine controller of a provider. */
+export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
+
 /** What is installed when nothing else is said. */
 export const DEFAULT_INSTALL: InstallSettings = {
   namespace: 'default',
   provider: 'local',
   replicas: 2,
-  images: { manager: 'mcm/machine-controller-manager:0.1.0', controller: 'mcm/machine-controller-local:0.1.0' },
+  images: { manager: 'mcm/machine-controller-manager:0.1.0', controller: imageOf('local') },
   flags: { manager: {}, controller: {} },
   kubeconfigs: { control: 'inClusterConfig', target: 'inClusterConfig' },
   resources: {
     manager: { cpu: '20m', memory: '100Mi', memoryLimit: '512Mi' },
     controller: { cpu: '50m', memory: '150Mi', memoryLimit: '1Gi' },
   },
+  shares: 20,
   configController: {
     image: 'mcm/machine-config-controller:0.1.0',
     flags: {},

@@ -1,4 +1,4 @@
-import { APP, type InstallSettings, LABELS } from './settings.ts';
+import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
 
 /**
  * Defaulting and validation. `Ignore`: a manager that is down must not keep nodes from being recovered; the CRDs' own rules
@@ -17,6 +17,8 @@ export function webhookConfigurations({ namespace }: InstallSettings): readonly 
         scope: 'Namespaced',
       },
     ],
+    // Those of other namespaces are another installation's.
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
     failurePolicy: 'Ignore',
     timeoutSeconds: 5,
     sideEffects: 'None',
@@ -25,7 +27,7 @@ export function webhookConfigurations({ namespace }: InstallSettings): readonly 
   const configuration = (kind: string, webhooks: readonly object[]) => ({
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind,
-    metadata: { name: APP, labels: LABELS },
+    metadata: { name: shared(APP, namespace), labels: LABELS },
     webhooks,
   });
   const owners = ['machinedeployments', 'machinesets'];

@@ -1,4 +1,13 @@
-import { APP, type ContainerFlags, type InstallSettings, LABELS, PORTS, type Resources, SELECTOR } from './settings.ts';
+import {
+  APP,
+  type ContainerFlags,
+  type InstallSettings,
+  LABELS,
+  PORTS,
+  type Resources,
+  SELECTOR,
+  shared,
+} from './settings.ts';
 
 /** Runs as nobody in particular, writes nowhere, may become nothing else. */
 const SECURITY = {
@@ -54,12 +63,13 @@ export const KUBECONFIGS = ['control', 'target'].map((name) => ({
 export function deployment(settings: InstallSettings): object {
   const { namespace, replicas, images, flags, resources, kubeconfigs } = settings;
   const clusters = { 'control-kubeconfig': kubeconfigs.control, 'target-kubeconfig': kubeconfigs.target };
-  const shared = (secure: number): ContainerFlags => ({ namespace, ...clusters, 'secure-port': String(secure) });
+  const common = (secure: number): ContainerFlags => ({ namespace, ...clusters, 'secure-port': String(secure) });
+  const webhooks = { 'webhook-port': String(PORTS.webhooks), 'webhook-configurations': shared(APP, namespace) };
   const containers = [
     container({
       name: APP,
       image: images.manager,
-      flags: { ...shared(PORTS.manager.secure), 'webhook-port': String(PORTS.webhooks), ...flags.manager },
+      flags: { ...common(PORTS.manager.secure), ...webhooks, ...flags.manager },
       ports: PORTS.manager,
       more: [{ name: 'webhooks', containerPort: PORTS.webhooks }],
       resources: resources.manager,
@@ -67,7 +77,7 @@ export function deployment(settings: InstallSettings): object {
     container({
       name: 'machine-controller',
       image: images.controller,
-      flags: { ...shared(PORTS.controller.secure), ...flags.controller },
+      flags: { ...common(PORTS.controller.secure), ...flags.controller },
       ports: PORTS.controller,
       more: [],
       resources: resources.controller,
