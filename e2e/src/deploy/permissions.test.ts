@@ -34,7 +34,9 @@ const isManagers = ({ metadata: { name } }: RoleObject): boolean => name.startsW
 const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   manager: allowedBy(roles.filter(isManagers)),
   'machine-controller': allowedBy(
-    roles.filter((role) => !isManagers(role) || role.metadata.name === `machine-controller-manager-access.${NAMESPACE}`),
+    roles.filter(
+      (role) => !isManagers(role) || role.metadata.name === `machine-controller-manager-access.${NAMESPACE}`,
+    ),
   ),
 };
 

@@ -93,3 +93,47 @@ test.runIf(hasHelm)('flags of the machine controller are taken from flags.contro
   expect(await taken(args)).toMatchObject(kept);
   expect(argsOf(objects, 'machine-controller-manager').join(' ')).not.toMatch(/kept|orphan/);
 });
+
+test.runIf(hasHelm)(
+  'values reach what they are about: image, webhooks, environment, large numbers, where pods run',
+  () => {
+    const given = [
+      ...['provider=aws', 'webhooks.enabled=false', 'flags.manager.v=1000000', 'env.controller[0].name=AWS_REGION'],
+      ...['env.controller[0].value=r', 'pod.tolerations[0].operator=Exists', 'pod.labels.team=infra'],
+    ];
+    const objects = rendered('workload', 'here', ...given.flatMap((text) => ['--set', text]));
+    const deployment = objects.find(({ kind }) => kind === 'Deployment');
+    const { template } = JSON.parse(JSON.stringify(deployment)).spec;
+    const [manager, controller] = template.spec.containers;
+    expect(controller.image).toBe('mcm/machine-controller-aws:0.1.0');
+    expect(manager.args.join(' ')).toMatch(/--v=1000000$/);
+    expect(manager.args.join(' ')).not.toContain('webhook');
+    expect([controller.env, manager.env]).toEqual([[{ name: 'AWS_REGION', value: 'r' }], undefined]);
+    expect(template.spec.tolerations).toEqual([{ operator: 'Exists' }]);
+    expect(template.metadata.labels).toMatchObject({
+      team: 'infra',
+      'app.kubernetes.io/name': 'machine-controller-manager',
+    });
+    const [policy] = rendered('network-policy', 'here', '--set', 'provider=aws');
+    expect(JSON.stringify(policy)).toContain('169.254.0.0/16');
+  },
+);
+
+test.runIf(hasHelm).each([
+  ['provider=openstack', 'provider'],
+  ['replicas=two', 'replicas'],
+  ['webhook.enabled=true', 'webhook'],
+  ['kubeconfigs.target=somewhere', 'target'],
+  ['resources.manager.memory=lots', 'memory'],
+  ['flags.manager.Bad_Flag=1', 'Bad_Flag'],
+  ['pod.labels.app\\.kubernetes\\.io/name=x', 'app.kubernetes.io/name'],
+])('%s is refused by its name', (given, name) => {
+  const refused = (): unknown => {
+    try {
+      return rendered('workload', 'here', '--set', given);
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(String(refused())).toMatch(new RegExp(`schema[^]*${name}`));
+});

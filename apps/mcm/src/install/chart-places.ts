@@ -1,3 +1,6 @@
+import { APP } from './settings.ts';
+import { METADATA_EGRESS } from './workload.ts';
+
 /**
  * Places in the chart's templates where values add something that other ways of installation leave to a patch: what a pod
  * needs in somebody's cluster. Each is marked in the objects and filled in when they are text.
@@ -14,6 +17,10 @@ const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: 
 /** Further items of a list. */
 const items = (value: string): readonly object[] => [{ [MORE]: value }];
 
+/** An item of a list on a condition. */
+const itemIf = (condition: string, item: object): object => ({ __if__: condition, ...item });
+
+const IFS = /^( *)- __if__: (.*)\n\1 {2}((?:.*\n)(?:\1 {2}.*\n)*)/gm;
 const FIELDS = /^( *)(- )?__field__(\w+): ([\w.]+)$/gm;
 const MORES = /^( *)(?:- )?__more__: ([\w.]+)$/gm;
 /** A list of flags, each with its value: numbers as they are written, which `%v` does not see to. */
@@ -33,6 +40,11 @@ export const filledIn = (text: string): string =>
     .replaceAll(
       WEBHOOK_FLAGS,
       (flags) => `            {{- if .Values.webhooks.enabled }}\n${flags}            {{- end }}\n`,
+    )
+    .replaceAll(
+      IFS,
+      (_, indent: string, condition: string, item: string) =>
+        `${indent}{{- if ${condition} }}\n${indent}- ${item}${indent}{{- end }}\n`,
     )
     .replaceAll(FIELDS, (_, indent: string, _item: string | undefined, key: string, value: string) =>
       [
@@ -107,7 +119,11 @@ interface Metadata {
 
 type Placed =
   | { readonly kind: 'Deployment' | 'DaemonSet'; readonly spec: { readonly template: PodTemplate } }
-  | { readonly kind: 'NetworkPolicy'; readonly spec: { readonly egress: readonly object[] } }
+  | {
+      readonly kind: 'NetworkPolicy';
+      readonly metadata: { readonly name: string };
+      readonly spec: { readonly egress: readonly object[] };
+    }
   | { readonly kind: 'ServiceAccount' | 'ServiceMonitor' | 'PrometheusRule'; readonly metadata: Metadata }
   | { readonly kind: 'CustomResourceDefinition'; readonly metadata: { readonly annotations?: object } };
 
@@ -119,8 +135,14 @@ export function withPlaces(object: object): object {
       return { ...placed, spec: { ...placed.spec, template: podWithPlaces(placed.spec.template) } };
     case 'DaemonSet':
       return { ...placed, spec: { ...placed.spec, template: daemonWithPlaces(placed.spec.template) } };
-    case 'NetworkPolicy':
-      return { ...placed, spec: { ...placed.spec, egress: [...placed.spec.egress, ...items('networkPolicy.egress')] } };
+    case 'NetworkPolicy': {
+      const { egress } = placed.spec;
+      const metadata = placed.metadata.name === APP ? [itemIf('eq .Values.provider "aws"', METADATA_EGRESS)] : [];
+      return {
+        ...placed,
+        spec: { ...placed.spec, egress: [...egress, ...metadata, ...items('networkPolicy.egress')] },
+      };
+    }
     case 'ServiceAccount':
       return { ...placed, metadata: { ...placed.metadata, ...field('annotations', 'serviceAccount.annotations') } };
     case 'ServiceMonitor':

@@ -148,7 +148,10 @@ function values(): Readonly<Record<string, Value>> {
 /** The chart's values: the same defaults as without Helm, with a word on each. */
 export const valuesText = (): string =>
   Object.entries(values())
-    .map(([name, { about = '', value }]) => about + stringify({ [name]: value }, { lineWidth: 0, aliasDuplicateObjects: false }))
+    .map(
+      ([name, { about = '', value }]) =>
+        about + stringify({ [name]: value }, { lineWidth: 0, aliasDuplicateObjects: false }),
+    )
     .join('');
 
 /** What Helm holds given values against. */

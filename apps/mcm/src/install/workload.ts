@@ -150,12 +150,19 @@ interface PodsOf {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** The metadata service of the machine that a pod runs on, and what stands in for it: the AWS SDK asks it where a Secret names no keys. */
+export const METADATA_EGRESS = {
+  to: [{ ipBlock: { cidr: '169.254.0.0/16' } }],
+  ports: [{ protocol: 'TCP', port: 80 }],
+} as const;
+
 /** In: the ports, from everywhere. Out: the API servers, the cloud and DNS, of which nobody knows the addresses. */
 export const networkPolicyFor = (
   name: string,
   ports: readonly number[],
   { namespace }: InstallSettings,
   { selector, labels }: PodsOf,
+  more: readonly object[] = [],
 ): object => ({
   apiVersion: 'networking.k8s.io/v1',
   kind: 'NetworkPolicy',
@@ -167,13 +174,17 @@ export const networkPolicyFor = (
     egress: [
       { ports: [53].flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ protocol, port }))) },
       { ports: [443, 6443].map((port) => ({ protocol: 'TCP', port })) },
+      ...more,
     ],
   },
 });
 
 /** In: webhook calls, scrapes and probes. */
 export const networkPolicy = (settings: InstallSettings): object =>
-  networkPolicyFor(APP, [PORTS.webhooks, PORTS.manager.secure, PORTS.controller.secure], settings, {
-    selector: SELECTOR,
-    labels: LABELS,
-  });
+  networkPolicyFor(
+    APP,
+    [PORTS.webhooks, PORTS.manager.secure, PORTS.controller.secure],
+    settings,
+    { selector: SELECTOR, labels: LABELS },
+    settings.provider === 'aws' ? [METADATA_EGRESS] : [],
+  );
