@@ -61,7 +61,8 @@ test('self-made certificates: the API server trusts them without anybody’s hel
   timeout: PATIENCE_MS,
 }, async () => {
   const port = await freePort();
-  const stack = await startStack({ managerFlags: [
+  const stack = await startStack({
+    managerFlags: [
       ...[`--webhook-port=${port}`, '--webhook-names=127.0.0.1'],
       ...[`--webhook-configurations=machine-controller-manager.${NAMESPACE}`],
     ],
