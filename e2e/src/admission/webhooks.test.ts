@@ -105,6 +105,7 @@ test('self-made certificates: the API server trusts them without anybody’s hel
     const good = (await create(pool('good', { type: 'RollingUpdate' }))) as MachineDeployment;
     expect(good.spec.strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
     expect((await deployments.list()).items.map(({ metadata }) => metadata.name)).toEqual(['good']);
+    expect(stack.refused()).toEqual([]);
   } finally {
     await stack.stop();
   }

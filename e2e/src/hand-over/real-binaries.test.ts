@@ -120,6 +120,7 @@ test('a roll that the original began is carried on by the real binaries: what it
       expect([is?.metadata.uid, is?.spec.providerID]).toEqual([was?.metadata.uid, was?.spec.providerID]);
     }
     // One took the place of the last old one; none was made and given up on the way.
+    expect(stack.refused()).toEqual([]);
     if (!stack.isAudited) return;
     const made = stack.requests.read().filter((one) => one.verb === 'create' && one.resource === 'machines');
     expect(made.filter(ofControllers).map(({ code }) => code)).toEqual([201]);

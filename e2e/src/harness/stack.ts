@@ -14,8 +14,9 @@ import {
   undiciTransport,
 } from '@mcm/kube';
 import { Program, userDataFor } from 'mcm';
+import { installedAccount } from './account.ts';
 import { isRealAsked, startApiServer } from './api-server.ts';
-import { fromAudit, RequestLogReader } from './request-log.ts';
+import { fromAudit, ofControllers, RequestLogReader } from './request-log.ts';
 
 const CRDS: ResourceDefinition<KubeObject> = {
   group: 'apiextensions.k8s.io',
@@ -28,7 +29,10 @@ const CRDS: ResourceDefinition<KubeObject> = {
 export const NAMESPACE = 'default';
 const TOKEN = 'bench-token';
 
-/** The real binaries, each a process, over an embedded plane in memory, or a real API server, and a local cloud without latency. */
+/**
+ * The real binaries, each a process, over an embedded plane in memory, or a real API server, and a local cloud without latency.
+ * The controllers are the ServiceAccount of an installation, with its roles and nothing else.
+ */
 export interface Stack {
   readonly client: KubeClient;
   /** Undefined where a real API server is asked for. */
@@ -39,7 +43,10 @@ export interface Stack {
   readonly requests: RequestLogReader;
   /** False for a real API server that was not started for this stack: it tells nobody what it was asked. */
   readonly isAudited: boolean;
+  /** Of an administrator. */
   readonly kubeconfig: string;
+  /** What the controllers were refused so far; empty, too, where {@link isAudited} is false. */
+  refused(): readonly string[];
   readonly logs: string;
   /** Applies a MachineClass for the local cloud. */
   makeClass(name: string): Promise<void>;
@@ -110,9 +117,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     ),
   });
 
+  const controllersFile = join(dir, 'controllers.kubeconfig');
+  const account = await installedAccount(client, NAMESPACE, readFileSync(kubeconfigFile, 'utf8'));
+  writeFileSync(controllersFile, account, { mode: 0o600 });
   const flags = [
-    `--control-kubeconfig=${kubeconfigFile}`,
-    `--target-kubeconfig=${kubeconfigFile}`,
+    `--control-kubeconfig=${controllersFile}`,
+    `--target-kubeconfig=${controllersFile}`,
     `--namespace=${NAMESPACE}`,
     '--port=0',
   ];
@@ -122,6 +132,8 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   ]);
   const machineController = program('machine-controller-local', '@mcm/provider-local/main', flags);
 
+  const openLog = (): RequestLogReader =>
+    real?.auditLog ? new RequestLogReader(real.auditLog, fromAudit) : new RequestLogReader(requestLog);
   const stack: Stack = {
     client,
     plane,
@@ -129,7 +141,12 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     manager,
     machineController,
     isAudited: real === undefined || real.auditLog !== undefined,
-    requests: real?.auditLog ? new RequestLogReader(real.auditLog, fromAudit) : new RequestLogReader(requestLog),
+    requests: openLog(),
+    refused: () =>
+      openLog()
+        .read()
+        .filter((request) => request.code === 403 && ofControllers(request))
+        .map(({ verb, resource, subresource, name }) => `${verb} ${resource}/${subresource} ${name}`),
     kubeconfig: kubeconfigFile,
     logs: dir,
     async makeClass(name) {
