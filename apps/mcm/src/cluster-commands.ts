@@ -6,13 +6,15 @@ import { addDashboard } from './dashboard/command.ts';
 import { readFully } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { deploymentLines, explainDeployment } from './explain/deployment.ts';
-import { explainMachine, linesOfDrain, type MachineTarget, previewMachineDrain } from './explain/machine.ts';
+import { explainMachine, type MachineTarget, previewMachineDrain } from './explain/machine.ts';
+import { machineLines, previewLines } from './explain/machine-lines.ts';
+import { readMachineSettings } from './explain/machine-settings.ts';
 import { readManagerSettings } from './explain/manager-settings.ts';
 import { addInspectCommands } from './inspect-commands.ts';
 import { addInstall } from './install/command.ts';
-import { eachFormatted, formatted, type OutputFormat, sectionsOf } from './output/format.ts';
+import { eachFormatted, formatted, type OutputFormat } from './output/format.ts';
 import { addPlan } from './plan/command.ts';
-import { pause, restart, resume, type Target, undo } from './rollout/actions.ts';
+import { type Done, pause, restart, resume, type Target, undo } from './rollout/actions.ts';
 import { history, revisionTemplate } from './rollout/history.ts';
 import { followStatus, type RolloutState } from './rollout/status.ts';
 
@@ -45,6 +47,8 @@ function revisionNumber(text: string): number {
   return revision;
 }
 
+type ChangeFlags = ClusterFlags & { readonly output: OutputFormat; readonly toRevision?: number };
+
 function addRollout(program: Command, { say, signal }: CommandSurroundings): void {
   const rollout = program.command('rollout').description('look after the rollout of a MachineDeployment');
   const action = (name: string, description: string): Command =>
@@ -63,27 +67,33 @@ function addRollout(program: Command, { say, signal }: CommandSurroundings): voi
         process.exitCode = well ? 0 : 1;
       }),
     );
-  action('pause', 'stop the rollout where it is').action((name: string, flags: ClusterFlags) =>
-    on(flags, name, async (target) => say(await pause(target))),
-  );
-  action('resume', 'let a paused rollout go on').action((name: string, flags: ClusterFlags) =>
-    on(flags, name, async (target) => say(await resume(target))),
-  );
-  action('restart', 'replace every machine by the rules of the strategy').action((name: string, flags: ClusterFlags) =>
-    on(flags, name, async (target) => say(await restart(target))),
-  );
-  action('undo', 'go back to the revision before, or to a given one')
-    .option('--to-revision <revision>', 'see: mcm rollout history', revisionNumber, 0)
-    .action((name: string, flags: ClusterFlags & { toRevision: number }) =>
-      on(flags, name, async (target) => say(await undo(target, flags.toRevision))),
+  const change = (command: Command, act: (target: Target, flags: ChangeFlags) => Promise<Done>): Command =>
+    withOutput(command).action((name: string, flags: ChangeFlags) =>
+      on(flags, name, async (target) => {
+        for (const line of formatted(flags.output, await act(target, flags), ({ text }) => [text])) say(line);
+      }),
     );
+  change(action('pause', 'stop the rollout where it is'), pause);
+  change(action('resume', 'let a paused rollout go on'), resume);
+  change(action('restart', 'replace every machine by the rules of the strategy'), restart);
+  change(
+    action('undo', 'go back to the revision before, or to a given one').option(
+      '--to-revision <revision>',
+      'see: mcm rollout history',
+      revisionNumber,
+      0,
+    ),
+    (target, { toRevision = 0 }) => undo(target, toRevision),
+  );
   withOutput(action('history', 'list the revisions, the present one with a *'))
     .option('--revision <revision>', 'print the template of one', revisionNumber)
     .action((name: string, flags: ClusterFlags & { revision?: number; output: OutputFormat }) =>
       on(flags, name, async (target) => {
         const { revision, output } = flags;
-        if (revision !== undefined) return say((await revisionTemplate(target, revision)).trimEnd());
-        for (const line of await history(target, output)) say(line);
+        const lines = await (revision === undefined
+          ? history(target, output)
+          : revisionTemplate(target, revision, output));
+        for (const line of lines) say(line);
       }),
     );
 }
@@ -112,17 +122,21 @@ async function explain(
   const { kind, name } = reference(text);
   const { namespace } = cluster;
   if (kind === 'Machine') {
-    const lines = await explainMachine(machineTarget(cluster, name, surroundings));
-    return formatted(output, { kind, namespace, name, sections: sectionsOf(lines) }, () => lines);
+    const explanation = await explainMachine(machineTarget(cluster, name, surroundings));
+    return formatted(output, explanation, () => machineLines(explanation, realClock.now()));
   }
   if (kind !== 'MachineDeployment') {
     throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
   }
-  const reading = await readFully(cluster.client, namespace, name);
-  const manager = await readManagerSettings(cluster.client, namespace);
-  const { items } = await cluster.target.resource<Node>(nodes).list();
+  const { client } = cluster;
+  const [reading, manager, ofMachines, { items }] = await Promise.all([
+    readFully(client, namespace, name),
+    readManagerSettings(client, namespace),
+    readMachineSettings(client, namespace),
+    cluster.target.resource<Node>(nodes).list(),
+  ]);
   const now = realClock.now();
-  const explanation = explainDeployment(reading, now, items, manager);
+  const explanation = explainDeployment(reading, now, items, manager, ofMachines);
   return formatted(output, { kind, namespace, ...explanation }, () => deploymentLines(explanation, now));
 }
 
@@ -152,10 +166,10 @@ function addDrain(program: Command, surroundings: CommandSurroundings): void {
   ).action((text: string, flags: ClusterFlags & { output: OutputFormat }) =>
     inCluster(flags, 'drain', async (cluster) => {
       const name = nameOf('Machine', text);
-      const { machine, drain } = await previewMachineDrain(machineTarget(cluster, name, surroundings));
-      const lines = () => linesOfDrain(machine, drain, realClock.now());
-      const { namespace } = cluster;
-      for (const line of formatted(flags.output, { namespace, machine: name, drain: drain ?? null }, lines))
+      const preview = await previewMachineDrain(machineTarget(cluster, name, surroundings));
+      const { drain = null, remarks } = preview;
+      const model = { namespace: cluster.namespace, machine: name, drain, remarks };
+      for (const line of formatted(flags.output, model, () => previewLines(preview, realClock.now())))
         surroundings.say(line);
     }),
   );

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
-import { type Cluster, type ClusterFlags, connect, noAnswer } from './cluster.ts';
+import { type Cluster, type ClusterFlags, connect, inWords } from './cluster.ts';
 import { UserError } from './errors.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './output/format.ts';
 import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
-import { FIRST_FLEET } from './up/seed.ts';
 
 /** Adds the flags that say which cluster a command talks to. */
 export const withCluster = (command: Command): Command =>
@@ -13,7 +12,8 @@ export const withCluster = (command: Command): Command =>
       'cluster of the machine objects (default: $KUBECONFIG, else the local instance, else ~/.kube/config)',
     )
     .option('--target-kubeconfig <file>', 'cluster of the nodes (default: the same)')
-    .option('-n, --namespace <name>', 'namespace of the machine objects', FIRST_FLEET.namespace)
+    .option('--context <name>', 'context of the kubeconfig (default: its current one)')
+    .option('-n, --namespace <name>', 'namespace of the machine objects (default: that of the context, else default)')
     .option('--data-dir <dir>', 'where a local instance keeps its kubeconfig', DEFAULT_DATA_DIR);
 
 /** Adds the flag that says how to print. */
@@ -32,7 +32,7 @@ export async function inCluster<T>(
   try {
     return await work(cluster);
   } catch (error) {
-    throw noAnswer(error, flags);
+    throw inWords(error, flags);
   } finally {
     await cluster.close();
   }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { KubeError } from '@mcm/kube';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { findKubeconfig, noAnswer } from './cluster.ts';
+import { connect, findKubeconfigs, inWords } from './cluster.ts';
 
 let dir: string;
 let one: string;
@@ -17,24 +17,33 @@ beforeAll(() => {
 afterAll(() => rmSync(dir, { recursive: true }));
 
 const flags = { dataDir: '/none', namespace: 'default' };
-const found = (list: string): string => findKubeconfig(flags, { KUBECONFIG: list }, '/none');
+const found = (list: string): readonly string[] => findKubeconfigs(flags, { KUBECONFIG: list }, '/none');
 
-test('of the files of $KUBECONFIG the one that is there counts', () => {
-  expect(found(one)).toBe(one);
-  expect(found(['/none/a', one].join(delimiter))).toBe(one);
-  expect(found('/none/a')).toBe('/none/a');
+test('all files of $KUBECONFIG count, as kubectl takes them', () => {
+  expect(found(one)).toEqual([one]);
+  expect(found(['/none/a', '', one].join(delimiter))).toEqual(['/none/a', one]);
 });
 
-test('several are refused: which of them is meant nobody can know', () => {
-  expect(() => found([one, other].join(delimiter))).toThrow(
-    `$KUBECONFIG names several files, ${one} and ${other}; name one of them: --kubeconfig`,
-  );
+test('the namespace is the flag’s, else that of the context, else default', async () => {
+  const context = (name: string, namespace?: string) => ({ name, context: { cluster: 'c', namespace } });
+  const clusters = [{ name: 'c', cluster: { server: 'http://127.0.0.1:1' } }];
+  writeFileSync(one, JSON.stringify({ clusters }));
+  const contexts = [context('plain'), context('garden', 'shoot')];
+  writeFileSync(other, JSON.stringify({ 'current-context': 'plain', contexts }));
+  const namespaceOf = async (more: object): Promise<string> => {
+    const cluster = await connect({ dataDir: '/none', ...more }, 'test', { KUBECONFIG: [one, other].join(delimiter) });
+    await cluster.close();
+    return cluster.namespace;
+  };
+  expect(await namespaceOf({})).toBe('default');
+  expect(await namespaceOf({ context: 'garden' })).toBe('shoot');
+  expect(await namespaceOf({ context: 'garden', namespace: 'mine' })).toBe('mine');
 });
 
 test('a cluster that does not answer is named, and of a local instance that it does not run', () => {
   const error = new KubeError('GET /api/v1/nodes: no answer: connect ECONNREFUSED 127.0.0.1:1', { code: 0 });
   const told = (kubeconfig: string, dataDir: string): string =>
-    String(noAnswer(error, { kubeconfig, dataDir, namespace: 'default' }));
+    String(inWords(error, { kubeconfig, dataDir, namespace: 'default' }));
   expect(told('a.yaml', '.mcm')).toBe(`UserError: the cluster of a.yaml does not answer (${error.message})`);
   expect(told('./.mcm/kubeconfig', '.mcm')).toBe(
     `UserError: the cluster of ./.mcm/kubeconfig does not answer; no instance runs on it: start it with: mcm up (${error.message})`,
@@ -43,5 +52,5 @@ test('a cluster that does not answer is named, and of a local instance that it d
 
 test('any other error stays what it is', () => {
   const error = new KubeError('forbidden', { code: 403 });
-  expect(noAnswer(error, flags)).toBe(error);
+  expect(inWords(error, flags)).toBe(error);
 });

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
+import { GROUP } from '@mcm/api';
 import { createClient, type KubeClient, KubeError, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { UserError } from './errors.ts';
 import { version } from './version.ts';
@@ -11,7 +12,10 @@ export interface ClusterFlags {
   /** Of the nodes' cluster, where it is another. */
   readonly targetKubeconfig?: string;
   readonly dataDir: string;
-  readonly namespace: string;
+  /** Of the kubeconfig; default: its current one. */
+  readonly context?: string;
+  /** Default: that of the context, else `default`. */
+  readonly namespace?: string;
 }
 
 /** A client, and how to let go of its connections. */
@@ -25,58 +29,62 @@ export interface Cluster {
 }
 
 /**
- * The kubeconfig in force: the flag, else `$KUBECONFIG`, else that of the local instance, else the user's own.
+ * The files of the kubeconfig in force: the flag's, else those of `$KUBECONFIG`, else that of the local instance, else the
+ * user's own.
  * @throws UserError when none of them is there.
  */
-export function findKubeconfig(
+export function findKubeconfigs(
   flags: ClusterFlags,
   env: Readonly<Record<string, string | undefined>> = process.env,
   home = homedir(),
-): string {
-  if (flags.kubeconfig) return flags.kubeconfig;
-  if (env.KUBECONFIG) return oneOf(env.KUBECONFIG);
+): readonly string[] {
+  if (flags.kubeconfig) return [flags.kubeconfig];
+  const listed = (env.KUBECONFIG ?? '').split(delimiter).filter((file) => file !== '');
+  if (listed.length > 0) return listed;
   const tried = [join(flags.dataDir, 'kubeconfig'), join(home, '.kube', 'config')];
   const found = tried.find((file) => existsSync(file));
-  if (found) return found;
+  if (found) return [found];
   throw new UserError(
     `no cluster: neither --kubeconfig nor $KUBECONFIG is given, and ${tried.join(' and ')} are not there; start one with: mcm up`,
   );
 }
 
-/** Of a list, as kubectl takes one, the file that is there. Several would have to be merged, which is not done here. */
-function oneOf(list: string): string {
-  const files = list.split(delimiter).filter((file) => file !== '');
-  const there = files.filter((file) => existsSync(file));
-  if (there.length > 1)
-    throw new UserError(`$KUBECONFIG names several files, ${there.join(' and ')}; name one of them: --kubeconfig`);
-  return there[0] ?? list;
-}
-
 /**
- * What is told when a request got no answer at all: which cluster it was, why, and what would help.
+ * What is told of a request that a cluster did not answer, or answered in words that say nothing of the cure.
  * @returns the error as it is when it is another one.
  */
-export function noAnswer(error: unknown, flags: ClusterFlags): unknown {
-  if (!(error instanceof KubeError) || error.code !== 0) return error;
-  const file = findKubeconfig(flags);
-  const isLocal = resolve(file) === resolve(join(flags.dataDir, 'kubeconfig'));
+export function inWords(error: unknown, flags: ClusterFlags): unknown {
+  if (!(error instanceof KubeError)) return error;
+  const files = findKubeconfigs(flags);
+  const cluster = `the cluster of ${files.join(' and ')}`;
+  const { message, code, status } = error;
+  if (code === 401)
+    return new UserError(`${cluster} does not take these credentials: they are wrong or have expired (${message})`);
+  // Of an object that is not there its name is told; of a kind, nothing.
+  if (code === 404 && message.includes(`/${GROUP}/`) && !status.details?.name)
+    return new UserError(
+      `${cluster} has no machines: CRDs of ${GROUP} are missing; see: mcm install --help (${message})`,
+    );
+  if (code !== 0) return error;
+  const isLocal = files.every((file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')));
   const help = isLocal ? '; no instance runs on it: start it with: mcm up' : '';
-  return new UserError(`the cluster of ${file} does not answer${help} (${error.message})`);
+  return new UserError(`${cluster} does not answer${help} (${message})`);
 }
 
 /** Connects to the clusters that the flags name. Throws `ConfigError` for a kubeconfig that is none. */
-export async function connect(flags: ClusterFlags, command: string): Promise<Cluster> {
-  const to = async (kubeconfig: string) => {
-    const transport = undiciTransport(await loadKubeconfig(kubeconfig));
+export async function connect(flags: ClusterFlags, command: string, env = process.env): Promise<Cluster> {
+  const to = async (files: readonly string[], context?: string) => {
+    const config = await loadKubeconfig(files, context === undefined ? {} : { context });
+    const transport = undiciTransport(config);
     const client = createClient({ transport, userAgent: `mcm/${version()} (${command})`, clock: realClock });
-    return { client, close: () => transport.close() };
+    return { client, namespace: config.namespace, close: () => transport.close() };
   };
-  const control = await to(findKubeconfig(flags));
-  const target = flags.targetKubeconfig === undefined ? control : await to(flags.targetKubeconfig);
+  const control = await to(findKubeconfigs(flags, env), flags.context);
+  const target = flags.targetKubeconfig === undefined ? control : await to([flags.targetKubeconfig]);
   return {
     client: control.client,
     target: target.client,
-    namespace: flags.namespace,
+    namespace: flags.namespace ?? control.namespace ?? 'default',
     close: async () => {
       await Promise.all([control.close(), target === control ? undefined : target.close()]);
     },

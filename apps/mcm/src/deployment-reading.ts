@@ -8,8 +8,8 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import { isNotFound, type KubeClient } from '@mcm/kube';
-import { UserError } from './errors.ts';
+import type { KubeClient } from '@mcm/kube';
+import { getNamed } from './missing.ts';
 
 /** A deployment with all that it owns, read at one moment. */
 export interface DeploymentReading {
@@ -61,15 +61,5 @@ export async function readFully(client: KubeClient, namespace: string, name: str
 }
 
 /** Throws `UserError` when there is no such deployment. */
-export async function getDeployment(client: KubeClient, namespace: string, name: string): Promise<MachineDeployment> {
-  try {
-    return await client.resource<MachineDeployment>(machineDeployments, namespace).get(name);
-  } catch (error) {
-    if (isNotFound(error)) {
-      throw new UserError(
-        `there is no machinedeployment ${name} in namespace ${namespace}; see: kubectl get mcd -n ${namespace}`,
-      );
-    }
-    throw error;
-  }
-}
+export const getDeployment = (client: KubeClient, namespace: string, name: string): Promise<MachineDeployment> =>
+  getNamed<MachineDeployment>(client, machineDeployments, namespace, name);

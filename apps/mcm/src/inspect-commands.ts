@@ -4,6 +4,7 @@ import {
   type Machine,
   type MachineDeployment,
   type MachineSet,
+  machineClasses,
   machineDeployments,
   machineSets,
   machines,
@@ -14,8 +15,10 @@ import {
   events,
   isForbidden,
   type KubeClient,
+  type KubeObject,
   type Node,
   nodes,
+  type ResourceDefinition,
   realClock,
 } from '@mcm/kube';
 import type { Command } from 'commander';
@@ -27,6 +30,7 @@ import { readDeployment } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { type EventScope, eventLines, eventRows } from './events/events.ts';
 import { scopeOfDeployment, scopeOfObject } from './events/scope.ts';
+import { getNamed } from './missing.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
 import { fleetTree, type TreeSource, treeLines } from './tree/tree.ts';
 import { version } from './version.ts';
@@ -60,26 +64,33 @@ export function addInspectCommands(program: Command, say: Say): void {
     ),
   ).action((text: string | undefined, flags: InspectFlags) =>
     inCluster(flags, 'events', async (cluster) => {
-      const rows = eventRows(await readEvents(cluster), text === undefined ? undefined : await scopeOf(cluster, text));
+      const scope = text === undefined ? undefined : await scopeOf(cluster, text);
+      const rows = eventRows(await readEvents(cluster), scope);
+      // One that is gone has events for an hour; one without any may never have been there.
+      if (text !== undefined && rows.length === 0) await checkThere(cluster, text);
       const now = realClock.now();
       for (const line of formatted(flags.output, rows, (told, wide) => eventLines(told, now, wide))) say(line);
     }),
   );
 
-  withCluster(
-    program
-      .command('debug')
-      .description('help somebody else to help you')
-      .command('bundle')
-      .description('write what tells why machines are where they are into a new folder, without secrets')
-      .argument('[folder]', 'a folder that is not there yet (default: mcm-bundle-TIME)'),
-  ).action((folder: string | undefined, flags: ClusterFlags) =>
+  withOutput(
+    withCluster(
+      program
+        .command('debug')
+        .description('help somebody else to help you')
+        .command('bundle')
+        .description('write what tells why machines are where they are into a new folder, without secrets')
+        .argument('[folder]', 'a folder that is not there yet (default: mcm-bundle-TIME)'),
+    ),
+  ).action((folder: string | undefined, flags: InspectFlags) =>
     inCluster(flags, 'debug', async (cluster) => {
       const now = realClock.now();
       const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
       const files = await collectBundle(cluster, version(), now);
       await writeBundle(into, files);
-      say(`${files.length} files in ${into}; look through them before you send them: tar czf ${into}.tgz ${into}`);
+      const model = { folder: into, files: files.map(({ name }) => name) };
+      const text = `${files.length} files in ${into}; look through them before you send them: tar czf ${into}.tgz ${into}`;
+      for (const line of formatted(flags.output, model, () => [text])) say(line);
     }),
   );
 
@@ -125,6 +136,19 @@ async function readEvents({ client, target, namespace }: Cluster): Promise<reado
     .resource<EventObject>(events, 'default')
     .list({ fieldSelector: 'involvedObject.kind=Node' });
   return [...own.items, ...ofNodes.items];
+}
+
+const NAMED: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
+  MachineSet: machineSets,
+  Machine: machines,
+  MachineClass: machineClasses,
+};
+
+/** Throws `UserError` for an object that is not there. */
+async function checkThere({ client, namespace }: Cluster, text: string): Promise<void> {
+  const { kind = '', name } = reference(text);
+  const definition = NAMED[kind];
+  if (definition) await getNamed(client, definition, namespace, name);
 }
 
 async function scopeOf({ client, namespace }: Cluster, text: string): Promise<EventScope> {

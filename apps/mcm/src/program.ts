@@ -6,6 +6,7 @@ import { addClusterCommands, type CommandSurroundings } from './cluster-commands
 import { withOutput } from './cluster-options.ts';
 import { addConfigCommands } from './config/commands.ts';
 import { down } from './down.ts';
+import { addHelp } from './help.ts';
 import { addLogs } from './logs/command.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
 import { addProviderCommands } from './provider/new.ts';
@@ -26,8 +27,7 @@ export function createProgram({
 }: CommandSurroundings & { readonly stdout: NodeJS.WriteStream }): Command {
   const program = new Command('mcm')
     .description('Machines for Kubernetes, on a laptop and beside any cluster')
-    .version(version(), '-V, --version')
-    .showHelpAfterError();
+    .version(version(), '-V, --version');
 
   program
     .command('up')
@@ -57,13 +57,15 @@ export function createProgram({
       });
     });
 
-  program
-    .command('down')
-    .description('stop the instance that runs on a data directory')
-    .option(...dataDirOption)
-    .action(async (flags: { dataDir: string }) => {
-      say((await down(flags.dataDir, realClock)) ? 'stopped' : 'not running');
-    });
+  withOutput(
+    program
+      .command('down')
+      .description('stop the instance that runs on a data directory')
+      .option(...dataDirOption),
+  ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
+    const stopped = await down(flags.dataDir, realClock);
+    for (const line of formatted(flags.output, { stopped }, () => [stopped ? 'stopped' : 'not running'])) say(line);
+  });
 
   withOutput(
     program
@@ -84,9 +86,15 @@ export function createProgram({
   addProviderCommands(program, say);
   addConfigCommands(program, say);
 
-  program
-    .command('version')
-    .description('print the version')
-    .action(() => say(version()));
+  withOutput(program.command('version').description('print the version; wide: with that of Node.js, too')).action(
+    (flags: { output: OutputFormat }) => {
+      const model = { version: version(), node: process.version };
+      const lines = formatted(flags.output, model, (told, wide) => [
+        wide ? `${told.version} on Node.js ${told.node}` : told.version,
+      ]);
+      for (const line of lines) say(line);
+    },
+  );
+  addHelp(program);
   return program;
 }

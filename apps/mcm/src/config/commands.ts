@@ -1,15 +1,18 @@
 import { type KubeClient, KubeError, realClock } from '@mcm/kube';
 import type { OfflineResult } from '@mcm/machine-config';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { ClusterFlags } from '../cluster.ts';
-import { inCluster, withCluster } from '../cluster-options.ts';
+import { inCluster, withCluster, withOutput } from '../cluster-options.ts';
 import { UserError } from '../errors.ts';
-import { formatted, OUTPUT_FORMATS, type OutputFormat } from '../output/format.ts';
+import { formatted, listFormatted, type OutputFormat } from '../output/format.ts';
 import {
-  diffLines,
+  changeLines,
+  changesOf,
   inForce,
+  type PoolChanges,
   problemsOf,
   type RenderRequest,
+  renderedObjects,
   renderedYaml,
   renderPaths,
   storedObjects,
@@ -23,6 +26,7 @@ const onStderr: Say = (line) => void process.stderr.write(`mcm: ${line}\n`);
 interface RenderFlags {
   readonly pool?: string;
   readonly templates?: string;
+  readonly output: OutputFormat;
 }
 
 type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string };
@@ -53,36 +57,36 @@ export function addConfigCommands(program: Command, say: Say, warn: Say = onStde
   const config =
     program.commands.find((command) => command.name() === 'config') ??
     program.command('config').description('what is on nodes: render, compare, ask');
-  config
-    .command('render')
-    .description('render the pools of files and directories as the controllers would, without a cluster')
-    .argument('<paths...>', 'files, or directories of YAML and JSON files')
-    .option(...POOL)
-    .option(...TEMPLATES)
-    .action(async (paths: string[], flags: RenderFlags) => {
-      const result = await renderPaths(request(paths, flags));
-      warnOf(result, warn);
-      const yaml = renderedYaml(result).trimEnd();
-      if (yaml !== '') say(yaml);
-      refuse(problemsOf(result));
-    });
-  addPoolCommands(config, say);
-  withCluster(
+  withOutput(
     config
-      .command('diff')
-      .description(
-        'show what would change on nodes if these were applied to the cluster; exit code 0: nothing, 1: something, 2: it cannot be told',
-      )
+      .command('render')
+      .description('render the pools of files and directories as the controllers would, without a cluster')
       .argument('<paths...>', 'files, or directories of YAML and JSON files')
-      .option('--against <path>', 'compare with the render of this file or directory, not with the cluster')
       .option(...POOL)
       .option(...TEMPLATES),
+  ).action(async (paths: string[], flags: RenderFlags) => {
+    const result = await renderPaths(request(paths, flags));
+    warnOf(result, warn);
+    for (const line of listFormatted(flags.output, renderedObjects(result), () => renderedYaml(result))) say(line);
+    refuse(problemsOf(result));
+  });
+  addPoolCommands(config, say);
+  withOutput(
+    withCluster(
+      config
+        .command('diff')
+        .description('show what would change on nodes if these were applied to the cluster')
+        .argument('<paths...>', 'files, or directories of YAML and JSON files')
+        .option('--against <path>', 'compare with the render of this file or directory, not with the cluster')
+        .option(...POOL)
+        .option(...TEMPLATES),
+    ),
   ).action(async (paths: string[], flags: DiffFlags) => {
     process.exitCode = EXIT.trouble;
     try {
-      const lines = await compare(paths, flags, warn);
-      for (const line of lines) say(line);
-      process.exitCode = lines.length > 0 ? EXIT.differs : EXIT.same;
+      const changed = await compare(paths, flags, warn);
+      for (const line of formatted(flags.output, changed, changeLines)) say(line);
+      process.exitCode = changed.length > 0 ? EXIT.differs : EXIT.same;
     } catch (error) {
       if (!(error instanceof UserError || error instanceof KubeError)) throw error;
       warn(error.message);
@@ -92,14 +96,7 @@ export function addConfigCommands(program: Command, say: Say, warn: Say = onStde
 
 type AskFlags = ClusterFlags & { readonly output: OutputFormat };
 
-const asking = (command: Command): Command =>
-  withCluster(
-    command.addOption(
-      new Option('-o, --output <format>', 'how to print')
-        .choices(OUTPUT_FORMATS)
-        .default('text' satisfies OutputFormat),
-    ),
-  );
+const asking = (command: Command): Command => withOutput(withCluster(command));
 
 function addPoolCommands(config: Command, say: Say): void {
   asking(
@@ -127,7 +124,7 @@ function addPoolCommands(config: Command, say: Say): void {
   );
 }
 
-async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): Promise<readonly string[]> {
+async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): Promise<readonly PoolChanges[]> {
   if (flags.against === undefined) {
     return inCluster(flags, 'config diff', ({ client }) => compareWithCluster(client, request(paths, flags), warn));
   }
@@ -136,7 +133,7 @@ async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): P
   refuse(problemsOf(now));
   const before = await renderPaths(request([flags.against], flags));
   refuse(problemsOf(before));
-  return diffLines(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
+  return changesOf(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
 }
 
 /** What would change on nodes if the objects of files were applied to a cluster. */
@@ -144,9 +141,9 @@ export async function compareWithCluster(
   client: KubeClient,
   about: RenderRequest,
   warn: Say = onStderr,
-): Promise<readonly string[]> {
+): Promise<readonly PoolChanges[]> {
   const now = await renderPaths({ ...about, onto: await storedObjects(client) });
   warnOf(now, warn);
   refuse(problemsOf(now));
-  return diffLines(now, inForce(client));
+  return changesOf(now, inForce(client));
 }

@@ -7,7 +7,7 @@ import { machineConfigCrds, machineConfigPools, machineConfigs } from '@mcm/mach
 import { Command } from 'commander';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { addConfigCommands, compareWithCluster } from './commands.ts';
-import { problemsOf, renderPaths, storedObjects } from './offline.ts';
+import { changeLines, problemsOf, renderPaths, storedObjects } from './offline.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -99,7 +99,7 @@ test('what would change in a cluster is told of its own objects with those of th
     await put('same.yaml', FILE('old'));
     const paths = [join(directory, 'same.yaml')];
     const first = await compareWithCluster(client, { paths });
-    expect(first.filter((line) => /\+ file \/etc\/(motd|other)/.test(line))).toHaveLength(2);
+    expect(changeLines(first).filter((line) => /\+ file \/etc\/(motd|other)/.test(line))).toHaveLength(2);
     // What a controller would have made of it.
     const [made] = (await renderPaths({ paths, onto: await storedObjects(client) })).pools;
     if (!made?.machineConfig) throw new Error('nothing is rendered');
@@ -109,7 +109,7 @@ test('what would change in a cluster is told of its own objects with those of th
     await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });
     expect(await compareWithCluster(client, { paths })).toEqual([]);
     await put('same.yaml', FILE('new'));
-    expect(await compareWithCluster(client, { paths, pool: 'worker' })).toEqual([
+    expect(changeLines(await compareWithCluster(client, { paths, pool: 'worker' }))).toEqual([
       ...['pool worker', '  ~ file /etc/motd', '        mode 0644', '      - old', '      + new'],
     ]);
     await put('same.yaml', FILE('x').replace('420', '9999'));

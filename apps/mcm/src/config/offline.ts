@@ -49,15 +49,26 @@ export const problemsOf = ({ pools, problems }: OfflineResult): readonly string[
   ...pools.flatMap(({ name, problem }) => (problem === undefined ? [] : [`pool ${name}: ${problem}`])),
 ];
 
-/** The rendered MachineConfigs as YAML. */
-export const renderedYaml = ({ pools }: OfflineResult): string =>
-  pools
-    .flatMap(({ machineConfig, sources }) => {
-      if (!machineConfig) return [];
-      const { ownerReferences: _none, ...metadata } = machineConfig.metadata;
-      const text = stringify({ ...machineConfig, metadata }, { lineWidth: 0 });
-      return [`# Made of ${sources.join(', ')}\n${text}`];
-    })
+/** A rendered MachineConfig and what it is made of. */
+interface Rendered {
+  readonly object: object;
+  readonly sources: readonly string[];
+}
+
+const renderedOf = ({ pools }: OfflineResult): Rendered[] =>
+  pools.flatMap(({ machineConfig, sources }) => {
+    if (!machineConfig) return [];
+    const { ownerReferences: _none, ...metadata } = machineConfig.metadata;
+    return [{ object: { ...machineConfig, metadata }, sources }];
+  });
+
+/** The rendered MachineConfigs as objects to apply. */
+export const renderedObjects = (result: OfflineResult): object[] => renderedOf(result).map(({ object }) => object);
+
+/** The same as YAML, with what each is made of. */
+export const renderedYaml = (result: OfflineResult): string =>
+  renderedOf(result)
+    .map(({ object, sources }) => `# Made of ${sources.join(', ')}\n${stringify(object, { lineWidth: 0 })}`)
     .join('---\n');
 
 const KINDS: readonly ResourceDefinition<KubeObject>[] = [
@@ -96,13 +107,23 @@ export const inForce =
     return target ? ignoreNotFound(client.resource(machineConfigs).get(target)) : undefined;
   };
 
-/** What changes on the nodes of each pool, as lines; empty if nothing does. */
-export async function diffLines({ pools }: OfflineResult, former: Former): Promise<readonly string[]> {
-  const lines: string[] = [];
+/** What changes on the nodes of a pool, a line each. */
+export interface PoolChanges {
+  readonly pool: string;
+  readonly changes: readonly string[];
+}
+
+/** The pools on whose nodes something changes. */
+export async function changesOf({ pools }: OfflineResult, former: Former): Promise<readonly PoolChanges[]> {
+  const changed: PoolChanges[] = [];
   for (const { name, machineConfig } of pools) {
     if (!machineConfig) continue;
     const changes = diffMachineConfigs(await former(name), machineConfig);
-    if (changes.length > 0) lines.push(`pool ${name}`, ...changes.map((line) => `  ${line}`));
+    if (changes.length > 0) changed.push({ pool: name, changes });
   }
-  return lines;
+  return changed;
 }
+
+/** The same as lines for a person. */
+export const changeLines = (changed: readonly PoolChanges[]): string[] =>
+  changed.flatMap(({ pool, changes }) => [`pool ${pool}`, ...changes.map((line) => `  ${line}`)]);

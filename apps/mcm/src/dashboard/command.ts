@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Cluster, ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster } from '../cluster-options.ts';
 import { explainMachine } from '../explain/machine.ts';
+import { machineLines } from '../explain/machine-lines.ts';
 import { watchDrains } from './drains.ts';
 import { machinePage } from './machine-page.ts';
 import { type Fleet, overview } from './overview.ts';
@@ -67,8 +68,11 @@ export async function serveDashboard(
     if (pathname === '/') return overview(fleet, searchParams.get('q') ?? '');
     const name = machineOf(pathname);
     if (name === undefined) return undefined;
-    return machinePage(fleet, name, (until) =>
-      explainMachine({ client, target, namespace, name, clock, random, signal: until }),
+    return machinePage(fleet, name, async (until) =>
+      machineLines(
+        await explainMachine({ client, target, namespace, name, clock, random, signal: until }),
+        clock.now(),
+      ),
     );
   };
   return startDashboard({

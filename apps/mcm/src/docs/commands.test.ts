@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { seededRandom } from '@mcm/kube';
 import { type Command, CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { examplesOf, leavesOf } from '../help.ts';
 import { createProgram } from '../program.ts';
 import { commandsOf, type DocumentedCommand, documentedCommands } from './commands.ts';
 
@@ -121,6 +122,24 @@ function unknownFlag(program: string, word: string): string | undefined {
     ? undefined
     : `${program} has no flag ${flag}`;
 }
+
+describe('help', () => {
+  const leaves = leavesOf(parser());
+
+  test.each(leaves.map(({ path }) => path))(
+    'of %s shows commands as they are typed, which it understands',
+    async (path) => {
+      const examples = examplesOf(path).flatMap((line) => commandsOf(line).map((words) => wordsOfMcm(words) ?? []));
+      expect(examples.length).toBeGreaterThan(0);
+      for (const words of examples.filter((each) => each.length > 0)) expect(await objection(words)).toBeUndefined();
+    },
+  );
+
+  test('every command that tells something tells it to programs too', () => {
+    const without = leaves.filter(({ command }) => !command.options.some(({ long }) => long === '--output'));
+    expect(without.map(({ path }) => path)).toEqual(['up', 'completion', 'dashboard', 'provider new']);
+  });
+});
 
 describe('commands of the documentation', () => {
   test('are found', () => {

@@ -25,6 +25,7 @@ import {
 import type { Node } from '@mcm/kube';
 import type { DeploymentReading, FullReading } from '../deployment-reading.ts';
 import { disruptionCures, disruptionLines } from './disruption.ts';
+import { ASSUMED, type MachineSettings } from './machine-settings.ts';
 import { type MachineWait, machineWait, waitLine } from './machine-wait.ts';
 import type { ManagerSettings } from './manager-settings.ts';
 
@@ -55,16 +56,22 @@ export function explainDeployment(
   now: Date,
   nodes?: readonly Node[],
   { safeguards, remark }: ManagerSettings = { safeguards: SAFEGUARD_DEFAULTS, remark: undefined },
+  ofMachines: MachineSettings = ASSUMED,
 ): DeploymentExplanation {
   const { deployment, sets, machines, fleet, classes, others = [] } = reading;
   const all = [...machines.values()].flat();
+  const classNamed = (name = '') => classes?.find(({ metadata }) => metadata.name === name);
+  const waitsFor = all.flatMap(
+    (machine) => machineWait(machine, classNamed(machine.spec.class.name), ofMachines.defaults) ?? [],
+  );
+  const doubted = waitsFor.some(({ deadline }) => deadline) ? ofMachines.remark : undefined;
   const base = {
     name: deployment.metadata.name,
     wants: wants(deployment),
     has: has(reading),
-    waitsFor: all.flatMap((machine) => machineWait(machine) ?? []),
+    waitsFor,
     disruption: [],
-    remarks: remark === undefined ? [] : [remark],
+    remarks: [remark, doubted].filter((each) => each !== undefined),
     changes: [],
     blockers: blockersOf(deployment),
   };

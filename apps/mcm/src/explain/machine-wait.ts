@@ -1,5 +1,12 @@
 import { formatDurationMs, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
-import { MACHINE_DEFAULTS, settingsOf, type UndrainablePolicy, undrainablePolicyOf } from '@mcm/core';
+import {
+  FORCED,
+  MACHINE_DEFAULTS,
+  type MachineDefaults,
+  settingsOf,
+  type UndrainablePolicy,
+  undrainablePolicyOf,
+} from '@mcm/core';
 
 /** What one machine is at, and until when. */
 export interface MachineWait {
@@ -15,15 +22,20 @@ export interface MachineWait {
 
 /**
  * What a machine waits for; undefined for one that is Running and wants nothing. Deadlines are those of the machine's
- * spec, else of the controller's default flags, which is all that the API knows.
+ * spec, else of the machine controller's flags.
  * @param machineClass may hold the policy for machines that cannot be drained in time; without it the machine's own counts
+ * @param defaults of its flags; those that it has without any, where nothing is known of them
  */
-export function machineWait(machine: Machine, machineClass?: MachineClass): MachineWait | undefined {
+export function machineWait(
+  machine: Machine,
+  machineClass?: MachineClass,
+  defaults: MachineDefaults = MACHINE_DEFAULTS,
+): MachineWait | undefined {
   const { metadata, status = {} } = machine;
   const phase = metadata.deletionTimestamp ? 'Terminating' : status.currentStatus?.phase || 'Creating';
   if (phase === 'Running' || phase === 'Available') return undefined;
   const operation = status.lastOperation;
-  const deadline = deadlineOf(machine, machineClass, phase);
+  const deadline = deadlineOf(machine, machineClass, phase, defaults);
   return {
     name: metadata.name,
     phase,
@@ -50,8 +62,13 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Hold: 'nothing is forced: evicting goes on until its pods are gone, or force-deletion',
 };
 
-function deadlineOf(machine: Machine, machineClass: MachineClass | undefined, phase: string): MachineWait['deadline'] {
-  const settings = settingsOf(machine, MACHINE_DEFAULTS);
+function deadlineOf(
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  phase: string,
+  defaults: MachineDefaults,
+): MachineWait['deadline'] {
+  const settings = settingsOf(machine, defaults);
   const from = (since: string | undefined, ms: number, then: string) => {
     const start = since === undefined ? Number.NaN : Date.parse(since);
     return Number.isNaN(start) ? undefined : { at: new Date(start + ms), then };
@@ -76,7 +93,7 @@ function deadlineOf(machine: Machine, machineClass: MachineClass | undefined, ph
       return from(
         machine.metadata.deletionTimestamp,
         settings.drainTimeoutMs,
-        AFTER_DRAIN[undrainablePolicyOf(machine, machineClass).policy],
+        AFTER_DRAIN[(settings.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED).policy],
       );
     default:
       return undefined;

@@ -5,6 +5,7 @@ import {
   createClient,
   handlerTransport,
   type KubeClient,
+  leases,
   nodes,
   podDisruptionBudgets,
   pods,
@@ -12,7 +13,8 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { explainMachine, explainMachineDrain, type MachineTarget } from './machine.ts';
+import { explainMachine, type MachineTarget, previewMachineDrain } from './machine.ts';
+import { machineLines, previewLines } from './machine-lines.ts';
 
 let client: KubeClient;
 let close: () => Promise<void>;
@@ -85,7 +87,8 @@ async function blockingBudget(): Promise<void> {
 }
 
 const running = { currentStatus: { phase: 'Running' } };
-const explain = async (): Promise<string> => (await explainMachine(target)).join('\n');
+const explain = async (): Promise<string> => machineLines(await explainMachine(target), clock.now()).join('\n');
+const preview = async (): Promise<string[]> => previewLines(await previewMachineDrain(target), clock.now());
 
 test('a machine that runs waits for nothing', async () => {
   await node();
@@ -98,7 +101,9 @@ test('a machine that runs waits for nothing', async () => {
 });
 
 test('one that is not there, and of which nothing was kept, is a mistake of the user', async () => {
-  await expect(explainMachine(target)).rejects.toThrow('there is no machine m-0 in namespace default; see: kubectl');
+  await expect(explainMachine(target)).rejects.toThrow(
+    'there is no machine m-0 in namespace default; there is none in it',
+  );
 });
 
 test('one that was never joined names its phase, its deadline and the class that is missing', async () => {
@@ -111,6 +116,25 @@ test('one that was never joined names its phase, its deadline and the class that
   expect(text).toMatch(/^ {2}NodeRegistered +False +NoNode/m);
   expect(text).toMatch(/^ {2}NodeReady +Unknown +NotBegun$/m);
   expect(text).toMatch(/machine m-0 \(Pending\): .*; in 20m0s it is Failed$/m);
+});
+
+test('deadlines are by the flags that the machine controller tells with its Lease; else it is said that they are guesses', async () => {
+  await machine({ status: { currentStatus: { phase: 'Pending' } } });
+  expect(await explain()).toContain(
+    'Flags:\n  - the machine controller runs with its default flags: there is no Lease default/machine-controller',
+  );
+  const settings = { 'machine-creation-timeout': 300_000, 'node-conditions': 'odd', 'drain-volume-window': 2 };
+  const annotations = { 'holder-settings': `me ${JSON.stringify(settings)}` };
+  const metadata = { name: 'machine-controller', namespace: NS, annotations };
+  await client.resource(leases, NS).create({ metadata, spec: { holderIdentity: 'me' } } as never);
+  const told = await explainMachine(target);
+  expect(told).toMatchObject({
+    machine: 'm-0',
+    phase: 'Pending',
+    since: '2026-01-01T00:00:00Z',
+    waitsFor: { deadline: { at: new Date('2026-01-01T00:05:00Z') } },
+    remarks: ['of the machine controller: --machine-creation-timeout is 5m0s, not 20m0s'],
+  });
 });
 
 test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
@@ -159,7 +183,7 @@ test('mcm drain --preview: what a drain would do, without doing it', async () =>
   await pod('other-1', { app: 'other' });
   await blockingBudget();
   await machine({ status: running });
-  const text = (await explainMachineDrain(target)).join('\n');
+  const text = (await preview()).join('\n');
   expect(text).toMatch(/^pods of node m-0, in the order in which they go:/);
   expect(text).toMatch(/default\/other-1 +is evicted now/);
   expect(text).toMatch(/default\/web-1 +is blocked/);
@@ -170,7 +194,7 @@ test('mcm drain --preview: what a drain would do, without doing it', async () =>
 
 test('mcm drain --preview of a machine without a node says so', async () => {
   await machine({ status: running });
-  expect(await explainMachineDrain(target)).toEqual(['machine m-0 has no node: there is nothing to drain']);
+  expect(await preview()).toEqual(['machine m-0 has no node: there is nothing to drain']);
 });
 
 test('a machine that failed and is gone: what was kept of it, its console by its last lines', async () => {

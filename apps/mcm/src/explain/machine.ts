@@ -1,21 +1,23 @@
 import {
   Annotations,
-  formatDurationMs,
   Labels,
   type Machine,
   type MachineClass,
   machineClasses,
   machines,
   PreserveValues,
-  parseTime,
 } from '@mcm/api';
 import {
   ailmentsOf,
+  type BirthStage,
   birthStages,
   complaintsOf,
   type DrainExplanation,
+  type ErrorKind,
   errorKindOf,
-  MACHINE_DEFAULTS,
+  type KeptEvidence,
+  type KeptVm,
+  type MachineDefaults,
   previewDrain,
   readEvidence,
   readKeptVms,
@@ -35,9 +37,9 @@ import {
   silentLogger,
 } from '@mcm/kube';
 import { UserError } from '../errors.ts';
-import { drainLines } from './drain-lines.ts';
-import { evidenceLines, keptVmLines } from './evidence-lines.ts';
-import { brief, machineWait, waitLine } from './machine-wait.ts';
+import { getNamed } from '../missing.ts';
+import { type MachineSettings, readMachineSettings } from './machine-settings.ts';
+import { brief, type MachineWait, machineWait } from './machine-wait.ts';
 
 /** A machine of a cluster, and what reading it needs. */
 export interface MachineTarget {
@@ -52,16 +54,8 @@ export interface MachineTarget {
 }
 
 /** Throws `UserError` when there is no such machine. */
-export async function getMachine({ client, namespace, name }: MachineTarget): Promise<Machine> {
-  try {
-    return await client.resource<Machine>(machines, namespace).get(name);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    throw new UserError(
-      `there is no machine ${name} in namespace ${namespace}; see: kubectl get machines -n ${namespace}`,
-    );
-  }
-}
+export const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
+  getNamed<Machine>(client, machines, namespace, name);
 
 const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   try {
@@ -85,90 +79,127 @@ const orNone = async <T>(reading: Promise<readonly T[]>): Promise<readonly T[]> 
 /** Events that are told with a machine. */
 const EVENTS_TOLD = 5;
 
-/** Why a machine is where it is, as lines for a person. Of one that is gone, what was kept of its failure. */
-export async function explainMachine(target: MachineTarget): Promise<string[]> {
+/** A machine that is there. */
+export interface LivingMachine {
+  readonly phase: string;
+  /** RFC 3339: since it has been in this phase, or on its way into the cluster. */
+  readonly since?: string;
+  /** Until when it is preserved, or that it shall be. */
+  readonly preserved?: string;
+  readonly providerID: string | null;
+  readonly node: { readonly name: string | null; readonly state: string };
+  readonly class: { readonly name: string; readonly missing: boolean };
+  /** What it does or waits for, and what happens by itself when; null: it waits for nothing. */
+  readonly waitsFor: MachineWait | null;
+  /** Of the last failure at the cloud. */
+  readonly cause?: { readonly code?: string } & Partial<ErrorKind>;
+  /** How far it has come that has not joined yet; absent for one that has. */
+  readonly birth?: readonly BirthStage[];
+  readonly cures: readonly string[];
+  /** What it asks for and does not get. */
+  readonly askedInVain: readonly string[];
+  readonly drain?: DrainExplanation;
+  readonly events: readonly MachineEvent[];
+  /** What the machine controller's flags change of the deadlines, or what of them is not known. */
+  readonly remarks: readonly string[];
+}
+
+interface MachineEvent {
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Why a machine is where it is; of one that is gone, what was kept of its failure. */
+export type MachineExplanation = KeptOfMachine &
+  ((LivingMachine & { readonly there: true }) | { readonly there: false });
+
+/** What is told of a machine whether it is there or not. */
+interface KeptOfMachine {
+  readonly machine: string;
+  readonly namespace: string;
+  /** What was kept of its failures, newest first. */
+  readonly evidence: readonly KeptEvidence[];
+  /** VMs that are kept for study. */
+  readonly keptVms: readonly KeptVm[];
+}
+
+/** Why a machine is where it is. Throws `UserError` for one that is not there and of which nothing was kept. */
+export async function explainMachine(target: MachineTarget): Promise<MachineExplanation> {
   const { client, namespace, name } = target;
-  const [evidence, vms] = await Promise.all([
+  const [evidence, keptVms] = await Promise.all([
     orNone(readEvidence(client, namespace, name)),
     orNone(readKeptVms(client, namespace, name)),
   ]);
-  const kept = [...keptVmLines(vms, namespace), ...evidenceLines(evidence, namespace)];
   const machine = await getMachine(target).catch((error: unknown) => {
-    if (error instanceof UserError && kept.length > 0) return undefined;
+    if (error instanceof UserError && evidence.length + keptVms.length > 0) return undefined;
     throw error;
   });
-  return machine
-    ? [...(await explainLiving(target, machine)), ...(kept.length > 0 ? ['', ...kept] : [])]
-    : [`machine ${name} is gone`, '', ...kept];
+  const told = { machine: name, namespace, evidence, keptVms };
+  return machine ? { ...told, there: true, ...(await explainLiving(target, machine)) } : { ...told, there: false };
 }
 
-async function explainLiving(target: MachineTarget, machine: Machine): Promise<string[]> {
-  const now = target.clock.now();
+async function explainLiving(target: MachineTarget, machine: Machine): Promise<LivingMachine> {
   const nodeName = machine.metadata.labels?.[Labels.Node];
-  const [node, machineClass, recent, namesakes] = await Promise.all([
+  const [node, machineClass, recent, namesakes, settings] = await Promise.all([
     nodeName ? orUndefined(target.target.resource<Node>(nodes).get(nodeName)) : undefined,
     classOf(target, machine),
     eventsOf(target, machine),
     namesakesOf(target, nodeName),
+    readMachineSettings(target.client, target.namespace),
   ]);
-  const complaints = complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes);
-  const wait = machineWait(machine, machineClass);
+  const wait = machineWait(machine, machineClass, settings.defaults);
   const drains = machine.metadata.deletionTimestamp !== undefined && node !== undefined;
-  return [
-    `machine ${machine.metadata.name}`,
-    `  phase  ${wait?.phase ?? machine.status?.currentStatus?.phase ?? ''}${wait ? sinceOf(machine, now) : ''}${preserved(machine)}`,
-    `  VM     ${machine.spec.providerID ?? 'none yet'}`,
-    `  node   ${nodeLine(machine, node)}`,
-    `  class  ${machine.spec.class.name ?? '?'}${machineClass ? '' : ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)'}`,
-    ...(wait
-      ? ['', waitLine(wait, now)]
-      : ['', `It is ${machine.status?.currentStatus?.phase ?? ''} and waits for nothing.`]),
-    ...stageLines(machine, node),
-    ...kindOf(machine),
-    ...cureOf(machine),
-    ...unreplaced(machine),
-    ...(complaints.length > 0 ? ['', 'Asked for in vain:', ...complaints.map((text) => `  - ${text}`)] : []),
-    ...(drains ? ['', ...linesOfDrain(machine, await previewOf(target, machine, machineClass), now)] : []),
-    ...(recent.length > 0 ? ['', 'Last events:', ...recent] : []),
-  ];
+  const drain = drains ? await previewOf(target, machine, machineClass, settings) : undefined;
+  const since = wait && sinceOf(machine);
+  const preserved = preservation(machine);
+  const cause = causeOf(machine);
+  const birth = birthOf(machine, node);
+  return {
+    phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
+    ...(since && { since }),
+    ...(preserved && { preserved }),
+    providerID: machine.spec.providerID ?? null,
+    node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
+    class: { name: machine.spec.class.name ?? '?', missing: machineClass === undefined },
+    waitsFor: wait ?? null,
+    ...(cause && { cause }),
+    ...(birth && { birth }),
+    cures: [...cureOf(machine), ...unreplaced(machine)],
+    askedInVain: complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes),
+    ...(drain && { drain }),
+    events: recent,
+    remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],
+  };
 }
 
 /** How far the birth of a machine has come that has not joined. */
-function stageLines(machine: Machine, node: Node | undefined): string[] {
+function birthOf(machine: Machine, node: Node | undefined): readonly BirthStage[] | undefined {
   const { metadata, status } = machine;
   const last = status?.lastOperation;
   const born = last?.type !== undefined && (last.type !== 'Create' || last.state === 'Successful');
-  if (metadata.deletionTimestamp || born) return [];
-  const lines = birthStages(machine, node).map(
-    ({ type, status: reached, reason, since }) =>
-      `  ${type.padEnd(24)} ${reached.padEnd(7)} ${reason}${since ? `, since ${since}` : ''}`,
-  );
-  return ['', 'Its birth:', ...lines];
+  return metadata.deletionTimestamp || born ? undefined : birthStages(machine, node);
 }
 
 /** What kind of failure the cloud told of, and who can mend it. */
-function kindOf({ status }: Machine): string[] {
-  const { state, errorCode = '' } = status?.lastOperation ?? {};
-  const kind = state === 'Failed' ? errorKindOf(errorCode) : undefined;
-  if (!kind) return [];
-  const by = kind.fault === 'nobody' ? 'it passes by itself' : `it is with ${kind.fault}`;
-  return [`Kind of failure: ${kind.category}; ${by}`];
+function causeOf({ status }: Machine): LivingMachine['cause'] {
+  const { state, errorCode = '', description = '' } = status?.lastOperation ?? {};
+  if (state !== 'Failed') return undefined;
+  const code = errorCode || /code = \[(\w+)\]/.exec(description)?.[1];
+  return code ? { code, ...errorKindOf(errorCode) } : undefined;
 }
 
 /** What would help against a refusal of the cloud. */
-function cureOf({ spec, status }: Machine): string[] {
-  const { state, errorCode = '', description = '' } = status?.lastOperation ?? {};
-  if (state !== 'Failed') return [];
-  const said = errorCode || (/code = \[(\w+)\]/.exec(description)?.[1] ?? '');
-  const name = spec.class.name ?? '?';
+function cureOf(machine: Machine): string[] {
+  const name = machine.spec.class.name ?? '?';
   const cures: Readonly<Record<string, string>> = {
     InvalidArgument: `mend what it names, in the machine, in MachineClass ${name} or in its Secret; it is tried again at once`,
     Unauthenticated: `mend the credentials in the Secret of MachineClass ${name}; it is tried again at once`,
     PermissionDenied: `give the credentials of MachineClass ${name} the right that is missing; it is tried again by itself`,
     ResourceExhausted: 'raise the quota, free capacity or name another zone or type; it is tried again by itself',
   };
-  const cure = cures[said];
-  return cure ? [`What would help: ${cure}`] : [];
+  return [cures[causeOf(machine)?.code ?? ''] ?? []].flat();
 }
 
 /** Nobody does anything about a Failed machine of no set. */
@@ -176,27 +207,27 @@ function unreplaced({ metadata, status }: Machine): string[] {
   const owned = metadata.ownerReferences?.some(({ controller }) => controller);
   if (owned || metadata.deletionTimestamp || status?.currentStatus?.phase !== 'Failed') return [];
   return [
-    `What would help: no MachineSet owns it, so nobody replaces it: kubectl delete machine ${metadata.name} -n ${metadata.namespace ?? ''}`,
+    `no MachineSet owns it, so nobody replaces it: kubectl delete machine ${metadata.name} -n ${metadata.namespace ?? ''}`,
   ];
 }
 
-/** What a drain of the machine would do if it began now, or does, as lines for a person. */
-export async function explainMachineDrain(target: MachineTarget): Promise<string[]> {
-  const { machine, drain } = await previewMachineDrain(target);
-  return linesOfDrain(machine, drain, target.clock.now());
+/** A drain that is looked at; `drain` is undefined for a machine without a node: there is nothing to drain. */
+export interface DrainPreview {
+  readonly machine: Machine;
+  readonly drain: DrainExplanation | undefined;
+  readonly remarks: readonly string[];
 }
 
-/** The same for a program; `drain` is undefined for a machine without a node: there is nothing to drain. */
-export async function previewMachineDrain(
-  target: MachineTarget,
-): Promise<{ readonly machine: Machine; readonly drain: DrainExplanation | undefined }> {
+/** What a drain of the machine would do if it began now, or does. */
+export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
   const machine = await getMachine(target);
-  return { machine, drain: await previewOf(target, machine, await classOf(target, machine)) };
+  const [machineClass, settings] = await Promise.all([
+    classOf(target, machine),
+    readMachineSettings(target.client, target.namespace),
+  ]);
+  const drain = await previewOf(target, machine, machineClass, settings);
+  return { machine, drain, remarks: drain && settings.remark !== undefined ? [settings.remark] : [] };
 }
-
-/** A preview as lines for a person. */
-export const linesOfDrain = (machine: Machine, drain: DrainExplanation | undefined, now: Date): string[] =>
-  drain ? drainLines(drain, now) : [`machine ${machine.metadata.name} has no node: there is nothing to drain`];
 
 /** Machines that name the same Node. */
 async function namesakesOf(
@@ -217,44 +248,41 @@ const previewOf = (
   { target, clock, random, signal }: MachineTarget,
   machine: Machine,
   machineClass: MachineClass | undefined,
+  { defaults }: MachineSettings,
 ): Promise<DrainExplanation | undefined> => {
   const runtime = { clock, random, log: silentLogger };
-  return previewDrain({ target, machine, ...(machineClass ? { machineClass } : {}), runtime, signal });
+  return previewDrain({ target, machine, ...(machineClass ? { machineClass } : {}), runtime, signal, defaults });
 };
 
 /** When its deletion was asked for, when it became unhealthy, or, as long as it has never joined, when it was made. */
-function sinceOf({ metadata, status }: Machine, now: Date): string {
+function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
   const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
-  const since = metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
-  const at = parseTime(since);
-  if (at === undefined) return '';
-  const ms = Math.max(Math.floor((now.getTime() - at.getTime()) / 1_000) * 1_000, 0);
-  return `, since ${since} (${formatDurationMs(ms)})`;
+  return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
 }
 
-function preserved({ metadata, status }: Machine): string {
+function preservation({ metadata, status }: Machine): string | undefined {
   const until = status?.currentStatus?.preserveExpiryTime;
-  if (until) return `, preserved until ${until}`;
+  if (until) return `preserved until ${until}`;
   const wish = metadata.annotations?.[Annotations.Preserve];
   const counts = (Object.values(PreserveValues) as readonly string[]).includes(wish ?? '');
-  return counts ? `, preservation asked for: ${wish}` : '';
+  return counts ? `preservation asked for: ${wish}` : undefined;
 }
 
-function nodeLine(machine: Machine, node: Node | undefined): string {
+function nodeState(machine: Machine, node: Node | undefined, defaults: MachineDefaults): string {
   const name = machine.metadata.labels?.[Labels.Node];
   if (!name && machine.status?.currentStatus?.phase === 'Available')
     return 'none: its machine controller runs with --target-kubeconfig=none';
   if (!name) return 'none yet: no node has joined as this machine';
-  if (!node) return `${name}, which is not there`;
+  if (!node) return 'which is not there';
   const { conditions = [] } = node.status ?? {};
-  const ailments = ailmentsOf(conditions, settingsOf(machine, MACHINE_DEFAULTS).unhealthyConditionTypes);
+  const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
   const reported = conditions.some(({ type }) => type === 'Ready');
   const state = ailments || (reported ? 'Ready is True' : 'Ready is not reported');
-  return `${name}, ${state}${node.spec.unschedulable ? ', cordoned' : ''}`;
+  return `${state}${node.spec.unschedulable ? ', cordoned' : ''}`;
 }
 
-async function eventsOf({ client, namespace, name }: MachineTarget, machine: Machine): Promise<string[]> {
+async function eventsOf({ client, namespace, name }: MachineTarget, machine: Machine): Promise<MachineEvent[]> {
   const { items } = await client
     .resource<EventObject>(events, namespace)
     .list({ fieldSelector: `involvedObject.kind=Machine,involvedObject.name=${name}` });
@@ -263,5 +291,10 @@ async function eventsOf({ client, namespace, name }: MachineTarget, machine: Mac
     .filter(({ involvedObject }) => involvedObject.uid === undefined || involvedObject.uid === machine.metadata.uid)
     .sort((a, b) => time(a).localeCompare(time(b)))
     .slice(-EVENTS_TOLD)
-    .map((event) => `  ${time(event)}  ${event.type ?? ''}  ${event.reason ?? ''}: ${brief(event.message ?? '')}`);
+    .map((event) => ({
+      at: time(event),
+      type: event.type ?? '',
+      reason: event.reason ?? '',
+      message: brief(event.message ?? ''),
+    }));
 }

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ClusterFlags } from '../cluster.ts';
-import { inCluster, withCluster } from '../cluster-options.ts';
+import { inCluster, withCluster, withOutput } from '../cluster-options.ts';
+import { eachFormatted, listFormatted, type OutputFormat, yamlStream } from '../output/format.ts';
 import { applyObjects } from './apply.ts';
-import { yamlStream } from './kustomize.ts';
 import { installSections } from './objects.ts';
 import { DEFAULT_INSTALL, type InstallPart, type InstallSettings, imageOf } from './settings.ts';
 
@@ -15,6 +15,7 @@ type InstallFlags = ClusterFlags & {
   readonly controllerImage?: string;
   readonly replicas: number;
   readonly forceConflicts?: boolean;
+  readonly output: OutputFormat;
 };
 
 const OPTIONAL = installSections(DEFAULT_INSTALL).flatMap(({ name, optional }) =>
@@ -33,7 +34,7 @@ function replicasOf(text: string): number {
 function settingsOf(flags: InstallFlags): InstallSettings {
   return {
     ...DEFAULT_INSTALL,
-    namespace: flags.namespace,
+    namespace: flags.namespace ?? DEFAULT_INSTALL.namespace,
     provider: flags.provider,
     replicas: flags.replicas,
     images: {
@@ -60,43 +61,50 @@ const objectsOf = (flags: InstallFlags): readonly object[] =>
 
 /** Adds `install`: everything of the pod of two containers, printed or applied. */
 export function addInstall(program: Command, say: (line: string) => void, signal: () => AbortSignal): void {
-  withCluster(
-    program
-      .command('install')
-      .description(
-        'apply CRDs, roles, webhooks and the pod of both controllers to a cluster (server-side apply), or print them',
-      )
-      .option('--dry-run', 'print the objects and apply nothing; needs no cluster')
-      .addOption(
-        new Option(
-          '--part <part>',
-          'where nodes are in another cluster: control there where machines are, target in the other',
+  withOutput(
+    withCluster(
+      program
+        .command('install')
+        .description(
+          'apply CRDs, roles, webhooks and the pod of both controllers to a cluster (server-side apply), or print them',
         )
-          .choices(['all', 'control', 'target'])
-          .default('all'),
-      )
-      .addOption(
-        new Option('--with <name...>', 'what not every cluster can have or wants')
-          .choices(OPTIONAL)
-          .default([], 'none'),
-      )
-      .addOption(
-        new Option('--provider <name>', 'whose machine controller')
-          .choices(['aws', 'azure', 'gcp', 'local'])
-          .default('local'),
-      )
-      .option('--manager-image <image>', 'image of the machine-controller-manager')
-      .option('--controller-image <image>', 'image of the machine controller')
-      .option('--replicas <count>', 'pods; one leads, the others stand by', replicasOf, DEFAULT_INSTALL.replicas)
-      .option('--force-conflicts', 'take fields over that others have set'),
+        .option('--dry-run', 'print the objects and apply nothing; needs no cluster')
+        .addOption(
+          new Option(
+            '--part <part>',
+            'where nodes are in another cluster: control there where machines are, target in the other',
+          )
+            .choices(['all', 'control', 'target'])
+            .default('all'),
+        )
+        .addOption(
+          new Option('--with <name...>', 'what not every cluster can have or wants')
+            .choices(OPTIONAL)
+            .default([], 'none'),
+        )
+        .addOption(
+          new Option('--provider <name>', 'whose machine controller')
+            .choices(['aws', 'azure', 'gcp', 'local'])
+            .default('local'),
+        )
+        .option('--manager-image <image>', 'image of the machine-controller-manager')
+        .option('--controller-image <image>', 'image of the machine controller')
+        .option('--replicas <count>', 'pods; one leads, the others stand by', replicasOf, DEFAULT_INSTALL.replicas)
+        .option('--force-conflicts', 'take fields over that others have set'),
+    ),
   ).action(async (flags: InstallFlags) => {
-    const objects = objectsOf(flags);
-    if (flags.dryRun === true) return say(yamlStream(objects).trimEnd());
-    await inCluster(flags, 'install', async ({ client }) => {
-      await applyObjects(client, objects, {
+    if (flags.dryRun === true) {
+      const objects = objectsOf(flags);
+      for (const line of listFormatted(flags.output, objects, () => yamlStream(objects))) say(line);
+      return;
+    }
+    await inCluster(flags, 'install', async ({ client, namespace }) => {
+      await applyObjects(client, objectsOf({ ...flags, namespace }), {
         force: flags.forceConflicts === true,
         signal: signal(),
-        onApplied: ({ what }) => say(`${what} applied`),
+        onApplied: (applied) => {
+          for (const line of eachFormatted(flags.output, applied, `${applied.what} applied`)) say(line);
+        },
       });
     });
   });

@@ -2,9 +2,10 @@ import { startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { yamlStream } from '../output/format.ts';
 import { applyObjects } from './apply.ts';
 import { chartFiles } from './chart.ts';
-import { kustomizeFiles, yamlStream } from './kustomize.ts';
+import { kustomizeFiles } from './kustomize.ts';
 import { installSections } from './objects.ts';
 import { DEFAULT_INSTALL } from './settings.ts';
 

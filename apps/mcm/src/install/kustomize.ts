@@ -1,10 +1,7 @@
 import { stringify } from 'yaml';
+import { yamlStream } from '../output/format.ts';
 import { installSections } from './objects.ts';
 import { DEFAULT_INSTALL } from './settings.ts';
-
-/** Several objects as one YAML stream. */
-export const yamlStream = (objects: readonly object[]): string =>
-  objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
 
 /** Files of the kustomize base, by path in its folder; what is optional is a component beside it. */
 export function kustomizeFiles(): ReadonlyMap<string, string> {

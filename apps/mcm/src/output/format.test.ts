@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { eachFormatted, formatted, OUTPUT_FORMATS, sectionsOf } from './format.ts';
+import { eachFormatted, formatted, OUTPUT_FORMATS } from './format.ts';
 
 test('the same model in every format; wide is for a person', () => {
   const model = { name: 'a', items: [1] };
@@ -18,12 +18,4 @@ test('what follows each other is an object a line, or a document each', () => {
   const documents = models.flatMap((model) => eachFormatted('yaml', model, 'text')).join('\n');
   expect(parseAllDocuments(documents).map((document) => document.toJS())).toEqual(models);
   expect(eachFormatted('wide', {}, 'text')).toEqual(['text']);
-});
-
-test('lines for a person in parts: titles, and what stands under them', () => {
-  expect(sectionsOf(['machine a', '  phase  Running', '', 'Waits for:', '  - one', '  - two', ''])).toEqual([
-    { title: 'machine a', lines: ['phase  Running'] },
-    { title: 'Waits for', lines: ['one', 'two'] },
-  ]);
-  expect(sectionsOf([])).toEqual([]);
 });

@@ -25,20 +25,13 @@ export function eachFormatted(format: OutputFormat, model: object, text: string)
   return [text];
 }
 
-/** A text for a person as a program takes it: its parts, which empty lines divide, each with its first line as the title. */
-export interface ToldSection {
-  readonly title: string;
-  readonly lines: readonly string[];
+/** Objects to apply: a `List` as JSON, else a stream of YAML documents, which is also what a person reads. */
+export function listFormatted(format: OutputFormat, objects: readonly object[], text: () => string): string[] {
+  if (format === 'json') return formatted(format, { apiVersion: 'v1', kind: 'List', items: objects }, () => []);
+  const stream = format === 'yaml' ? yamlStream(objects) : text();
+  return stream === '' ? [] : [stream.trimEnd()];
 }
 
-/** Cuts lines for a person into their parts. */
-export function sectionsOf(lines: readonly string[]): ToldSection[] {
-  const sections: { title: string; lines: string[] }[] = [];
-  let begins = true;
-  for (const line of lines) {
-    if (line !== '' && begins) sections.push({ title: line.replace(/:$/, ''), lines: [] });
-    else if (line !== '') sections.at(-1)?.lines.push(line.trim().replace(/^- /, ''));
-    begins = line === '';
-  }
-  return sections;
-}
+/** Several objects as one YAML stream. */
+export const yamlStream = (objects: readonly object[]): string =>
+  objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');

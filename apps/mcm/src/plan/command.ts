@@ -7,7 +7,7 @@ import {
   machineDeployments,
   parseDurationMs,
 } from '@mcm/api';
-import { type DrainExplanation, previewDrain } from '@mcm/core';
+import { type DrainExplanation, type MachineDefaults, previewDrain } from '@mcm/core';
 import {
   type Clock,
   isForbidden,
@@ -19,13 +19,14 @@ import {
   realClock,
   silentLogger,
 } from '@mcm/kube';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { Cluster, ClusterFlags } from '../cluster.ts';
-import { inCluster, withCluster } from '../cluster-options.ts';
+import { inCluster, withCluster, withOutput } from '../cluster-options.ts';
 import { readObjects } from '../config/read.ts';
 import { type FullReading, readFully } from '../deployment-reading.ts';
+import { readMachineSettings } from '../explain/machine-settings.ts';
 import { readManagerSettings } from '../explain/manager-settings.ts';
-import { formatted, OUTPUT_FORMATS, type OutputFormat } from '../output/format.ts';
+import { formatted, type OutputFormat } from '../output/format.ts';
 import { type GivenDurations, GUESSES } from './durations.ts';
 import { planLines } from './lines.ts';
 import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
@@ -61,32 +62,33 @@ export function addPlan(
   { say, random, signal }: { say: (line: string) => void; random: Random; signal: () => AbortSignal },
 ): void {
   const guess = (ms: number): string => formatDurationMs(ms);
-  withCluster(
-    program
-      .command('plan')
-      .description(
-        'say what would happen if machinedeployments were applied: which machines, in which order, how long, what stands in the way; changes nothing; exit code 0: nothing, 2: something, 4: it would get stuck',
-      )
-      .requiredOption(
-        '-f, --filename <path>',
-        'file of machinedeployments (and machineclasses), or a directory of such',
-      )
-      .addOption(
-        new Option('-o, --output <format>', 'how to print')
-          .choices(OUTPUT_FORMATS)
-          .default('text' satisfies OutputFormat),
-      )
-      .option(
-        '--join-time <duration>',
-        `of a new machine (default: as machines took, else ${guess(GUESSES.join)})`,
-        duration,
-      )
-      .option('--drain-time <duration>', `of a drain that nothing blocks (default: ${guess(GUESSES.drain)})`, duration)
-      .option(
-        '--update-time <duration>',
-        `of an update in place, beside the drain (default: ${guess(GUESSES.update)})`,
-        duration,
-      ),
+  withOutput(
+    withCluster(
+      program
+        .command('plan')
+        .description(
+          'say what would happen if machinedeployments were applied: which machines, in which order, how long, what stands in the way; changes nothing',
+        )
+        .requiredOption(
+          '-f, --filename <path>',
+          'file of machinedeployments (and machineclasses), or a directory of such',
+        )
+        .option(
+          '--join-time <duration>',
+          `of a new machine (default: as machines took, else ${guess(GUESSES.join)})`,
+          duration,
+        )
+        .option(
+          '--drain-time <duration>',
+          `of a drain that nothing blocks (default: ${guess(GUESSES.drain)})`,
+          duration,
+        )
+        .option(
+          '--update-time <duration>',
+          `of an update in place, beside the drain (default: ${guess(GUESSES.update)})`,
+          duration,
+        ),
+    ),
   ).action((flags: PlanFlags) =>
     inCluster(flags, 'plan', async (cluster) => {
       const proposals = proposalsIn(await readObjects([flags.filename]), flags.filename);
@@ -123,6 +125,7 @@ export async function planAll(
     const reading = await readAround(cluster.client, namespace, file.metadata.name);
     const deployment = proposed({ ...file, metadata: { ...file.metadata, namespace } }, reading.deployment, now);
     const manager = await readManagerSettings(cluster.client, namespace);
+    const { defaults } = await readMachineSettings(cluster.client, namespace);
     const source: PlanSource = {
       ...reading,
       manager,
@@ -130,7 +133,8 @@ export async function planAll(
       deployment,
       nodes: all,
     };
-    const preview = (machines: readonly Machine[]) => drainsOf(cluster.target, machines, source.classes, surroundings);
+    const preview = (machines: readonly Machine[]) =>
+      drainsOf(cluster.target, machines, source.classes, defaults, surroundings);
     plans.push(await planDeployment(source, given, preview, now));
   }
   return plans;
@@ -169,13 +173,14 @@ async function drainsOf(
   target: KubeClient,
   machines: readonly Machine[],
   classes: readonly MachineClass[],
+  defaults: MachineDefaults,
   { clock, random, signal }: PlanSurroundings,
 ): Promise<ReadonlyMap<string, DrainExplanation>> {
   const drains = new Map<string, DrainExplanation>();
   for (const machine of machines) {
     const machineClass = classes.find(({ metadata }) => metadata.name === machine.spec.class.name);
     const runtime = { clock, random, log: silentLogger };
-    const options = { target, machine, runtime, signal, ...(machineClass ? { machineClass } : {}) };
+    const options = { target, machine, runtime, signal, defaults, ...(machineClass ? { machineClass } : {}) };
     const drain = await previewDrain(options);
     if (drain) drains.set(machine.metadata.name, drain);
   }

@@ -15,11 +15,28 @@ export interface Target {
   readonly clock: Clock;
 }
 
+/** What was asked for, for a program, and in words. */
+export interface Done {
+  readonly namespace: string;
+  readonly name: string;
+  readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back';
+  /** That an undo goes back to. */
+  readonly revision?: number;
+  readonly text: string;
+}
+
+const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
+  namespace,
+  name,
+  action,
+  text: `machinedeployment ${name} ${action}`,
+});
+
 /** In the middle of a rollout the controller writes the deployment about once a second. */
 const TRIES = 20;
 
 /** Looks and acts anew for as long as somebody else was faster: an operator who wants to pause is not sent away. */
-async function onLatest(act: () => Promise<string>): Promise<string> {
+async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {
       return await act();
@@ -40,33 +57,33 @@ async function patch({ client, namespace, name }: Target, seen: MachineDeploymen
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);
 
 /** Stops the rollout where it is; scaling goes on. Throws `UserError` when it is paused already. */
-export function pause(target: Target): Promise<string> {
+export function pause(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
     if (deployment.spec.paused) throw new UserError(`machinedeployment ${target.name} is paused already`);
     await patch(target, deployment, { paused: true });
-    return `machinedeployment ${target.name} paused`;
+    return done(target, 'paused');
   });
 }
 
 /** Lets the rollout go on. Throws `UserError` when it is not paused. */
-export function resume(target: Target): Promise<string> {
+export function resume(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
     if (!deployment.spec.paused) throw new UserError(`machinedeployment ${target.name} is not paused`);
     await patch(target, deployment, { paused: null });
-    return `machinedeployment ${target.name} resumed`;
+    return done(target, 'resumed');
   });
 }
 
 /** Replaces every machine by the rules of the strategy. Throws `UserError` for a paused deployment. */
-export function restart(target: Target): Promise<string> {
+export function restart(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
     refusePaused(deployment, 'restart');
     const annotations = { [RESTARTED_AT]: target.clock.now().toISOString() };
     await patch(target, deployment, { template: { metadata: { annotations } } });
-    return `machinedeployment ${target.name} restarted`;
+    return done(target, 'restarted');
   });
 }
 
@@ -75,7 +92,7 @@ export function restart(target: Target): Promise<string> {
  * came of it.
  * @throws UserError for a revision that is not there, that is the present one, and for a paused deployment.
  */
-export function undo(target: Target, revision: number): Promise<string> {
+export function undo(target: Target, revision: number): Promise<Done> {
   return onLatest(async () => {
     const { deployment, sets } = await readDeployment(target.client, target.namespace, target.name);
     refusePaused(deployment, 'undo');
@@ -90,7 +107,8 @@ export function undo(target: Target, revision: number): Promise<string> {
       throw new UserError(`machinedeployment ${target.name} is at revision ${wanted} already`);
     }
     await patch(target, deployment, { rollbackTo: { revision: wanted } });
-    return `machinedeployment ${target.name} is rolled back to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})`;
+    const text = `machinedeployment ${target.name} is rolled back to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})`;
+    return { ...done(target, 'rolled back'), revision: wanted, text };
   });
 }
 

@@ -1,6 +1,5 @@
 import type { MachineSet } from '@mcm/api';
 import { revisionOf, splitSets } from '@mcm/core';
-import { stringify } from 'yaml';
 import { type DeploymentReading, readDeployment } from '../deployment-reading.ts';
 import { UserError } from '../errors.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
@@ -47,11 +46,15 @@ function tableOf(rows: readonly RevisionView[]): string[] {
   return columns([['REVISION', 'SET', 'CLASS', 'MACHINES', 'CHANGE-CAUSE'], ...cells]);
 }
 
-/** The template of one revision as YAML. Throws `UserError` when there is no such revision. */
-export async function revisionTemplate(target: Target, revision: number): Promise<string> {
+/** The template of one revision, in a format; YAML for a person too. Throws `UserError` when there is no such revision. */
+export async function revisionTemplate(
+  target: Target,
+  revision: number,
+  format: OutputFormat = 'text',
+): Promise<string[]> {
   const { sets } = await readDeployment(target.client, target.namespace, target.name);
   const set: MachineSet | undefined = sets.find((candidate) => revisionOf(candidate) === revision);
-  if (set) return stringify(set.spec.template);
+  if (set) return formatted(format === 'json' ? 'json' : 'yaml', set.spec.template, () => []);
   const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
   throw new UserError(
     `machinedeployment ${target.name} has no revision ${revision}; there is ${known.join(', ') || 'none'}`,

@@ -53,7 +53,12 @@ async function makeSet(name: string, revision: number, machineClass: string): Pr
 
 test('pause and resume write spec.paused, and say when there is nothing to do', async () => {
   await expect(resume(target)).rejects.toThrow('workers is not paused');
-  expect(await pause(target)).toBe('machinedeployment workers paused');
+  expect(await pause(target)).toEqual({
+    namespace: 'default',
+    name: 'workers',
+    action: 'paused',
+    text: 'machinedeployment workers paused',
+  });
   expect((await get()).spec.paused).toBe(true);
   await expect(pause(target)).rejects.toThrow('paused already');
   await expect(restart(target)).rejects.toThrow('mcm rollout resume workers');
@@ -90,7 +95,10 @@ test('undo asks for a revision that is there and not the present one', async () 
   await makeSet('workers-b', 2, 'green');
   await expect(undo(target, 7)).rejects.toThrow('no revision 7; there is 1, 2');
   await expect(undo(target, 2)).rejects.toThrow('at revision 2 already');
-  expect(await undo(target, 0)).toContain('revision 1 (class blue)');
+  expect(await undo(target, 0)).toMatchObject({
+    revision: 1,
+    text: expect.stringContaining('revision 1 (class blue)'),
+  });
   expect((await get()).spec.rollbackTo).toEqual({ revision: 1 });
 });
 
@@ -101,12 +109,14 @@ test('history marks the present revision and prints templates', async () => {
   expect(head).toMatch(/^REVISION +SET +CLASS +MACHINES +CHANGE-CAUSE$/);
   expect(first).toMatch(/^1 +workers-a +blue +0/);
   expect(second).toMatch(/^2\* +workers-b +green +0/);
-  expect(await revisionTemplate(target, 1)).toContain('name: blue');
+  expect((await revisionTemplate(target, 1)).join('\n')).toContain('name: blue');
   await expect(revisionTemplate(target, 9)).rejects.toThrow('no revision 9; there is 1, 2');
 });
 
 test('a deployment that is not there is named with its namespace', async () => {
-  await expect(pause({ ...target, name: 'nope' })).rejects.toThrow('no machinedeployment nope in namespace default');
+  const absent = (name: string) => expect(pause({ ...target, name })).rejects.toThrow;
+  await absent('nope')('no machinedeployment nope in namespace default; there are workers');
+  await absent('wrokers')('did you mean workers?');
 });
 
 const withStatus = (deployment: MachineDeployment, status: object): MachineDeployment =>

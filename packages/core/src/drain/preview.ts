@@ -1,11 +1,11 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
 import type { InformerRuntime, KubeClient } from '@mcm/kube';
 import { targetCaches } from '../machine/caches.ts';
-import { MACHINE_DEFAULTS, settingsOf } from '../machine/settings.ts';
+import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../machine/settings.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
 import { type DrainObservation, NO_DRAIN_MEMORY } from './observation.ts';
 import { type DrainCaches, observeDrain } from './observe.ts';
-import { undrainablePolicyOf } from './undrainable.ts';
+import { FORCED, undrainablePolicyOf } from './undrainable.ts';
 import { VolumeFinder } from './volume-finder.ts';
 
 /** What a drain that is only looked at needs. */
@@ -16,6 +16,8 @@ export interface PreviewOptions {
   readonly machineClass?: MachineClass;
   readonly runtime: InformerRuntime;
   readonly signal: AbortSignal;
+  /** Of the machine controller's flags, where they are known. */
+  readonly defaults?: MachineDefaults;
 }
 
 /** A drain that is watched. */
@@ -38,9 +40,16 @@ export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass'> & {
 /**
  * Watches what a drain of one node is told from until the signal aborts: the decision is the controller's own. The drain
  * of a machine that is not being deleted is told as if it began now. Durations are those of the machine's spec, else of
- * the default flags. Volumes are known by their VolumeAttachments.
+ * `defaults`, else of the default flags. Volumes are known by their VolumeAttachments.
  */
-export function followDrain({ target, nodeName, runtime, signal, onChange }: FollowOptions): FollowedDrain {
+export function followDrain({
+  target,
+  nodeName,
+  runtime,
+  signal,
+  onChange,
+  defaults = MACHINE_DEFAULTS,
+}: FollowOptions): FollowedDrain {
   // Of one node only: to look at a drain must not mean to read the pods of a whole cluster.
   // A window of one knows no attach limits.
   const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
@@ -60,14 +69,14 @@ export function followDrain({ target, nodeName, runtime, signal, onChange }: Fol
       const under = machine.metadata.deletionTimestamp !== undefined;
       const observation = observeDrain({
         machine: under ? machine : beginningAt(machine, now),
-        settings: settingsOf(machine, MACHINE_DEFAULTS),
+        settings: settingsOf(machine, defaults),
         node,
         caches: needed,
         volumeIdOf: () => undefined,
         memory: NO_DRAIN_MEMORY,
         volumeWindow: 1,
         now,
-        choice: undrainablePolicyOf(machine, machineClass),
+        choice: defaults.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED,
       });
       return explainDrain(observation, now, under ? leftBehind(observation, needed) : []);
     },

@@ -168,7 +168,8 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
   ...checkSafeguardFlags(flags),
 ];
 
-export const defaultsOf = (flags: MachineFlagValues & WithFeatures): MachineDefaults => ({
+/** The defaults for every machine that parsed flags stand for. */
+export const machineDefaultsOf = (flags: MachineFlagValues & WithFeatures): MachineDefaults => ({
   creationTimeoutMs: flags['machine-creation-timeout'],
   healthTimeoutMs: flags['machine-health-timeout'],
   drainTimeoutMs: flags['machine-drain-timeout'],

@@ -1,7 +1,7 @@
 export { openTraces, type Traces, type TracesContext } from '../tracing/open.ts';
 export type { RolloutSources } from '../tracing/rollout.ts';
 export { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
-export { MACHINE_FEATURES, machineFlags } from './flags.ts';
+export { MACHINE_FEATURES, machineDefaultsOf, machineFlags } from './flags.ts';
 export {
   type ConfiguredDriver,
   type MachineControllerSettings,

@@ -39,10 +39,10 @@ import { buildMachineController } from './build.ts';
 import { ControlCluster } from './control-cluster.ts';
 import {
   checkMachineFlags,
-  defaultsOf,
   isFeatureOn,
   keptVmsOf,
   MACHINE_FEATURES,
+  machineDefaultsOf,
   machineFlags,
   orphanOptionsOf,
   reachabilityOf,
@@ -174,7 +174,7 @@ function unitOf<Spec, Credentials>(
     recorder,
     targetRecorder,
     runtime,
-    defaults: defaultsOf(flags),
+    defaults: machineDefaultsOf(flags),
     concurrency: flags['concurrent-syncs'],
     concurrencyByController: flags['concurrent-syncs-by-controller'],
     bootstrapTokenExtraGroups: flags['bootstrap-token-auth-extra-groups'],

@@ -1,16 +1,29 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
+import { nearest } from '../flags/nearest.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 import { tokenFile } from './token-file.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The parts of a kubeconfig that its current context names. */
+/** A kubeconfig, of one file or of several. */
+interface Config {
+  readonly files: readonly { readonly path: string; readonly fields: Fields }[];
+  /** As an error names it. */
+  readonly label: string;
+}
+
+/** The parts that one context names. */
 interface Selected {
-  readonly cluster: Fields;
-  readonly user: Fields;
+  readonly cluster: Part;
+  readonly user: Part;
   readonly namespace: string | undefined;
+}
+
+/** Fields and the folder of their file, which paths in them start from. */
+interface Part {
+  readonly fields: Fields;
   readonly folder: string;
 }
 
@@ -22,11 +35,13 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-async function parse(path: string): Promise<Fields> {
+/** Undefined for a file that is not there, if it may be. */
+async function parse(path: string, { optional }: { readonly optional: boolean }): Promise<Fields | undefined> {
   let source: string;
   try {
     source = await readFile(path, 'utf8');
   } catch (error) {
+    if (optional && error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
     throw new ConfigError(`kubeconfig ${path} cannot be read (${why})`);
   }
@@ -41,57 +56,81 @@ async function parse(path: string): Promise<Fields> {
   return value;
 }
 
-/** The entry `name` of the list `list`, e.g. of `clusters`. */
-function named(config: Fields, list: string, field: string, name: string, path: string): Fields {
-  const entries = config[list];
-  const found = Array.isArray(entries) ? entries.find((entry) => isFields(entry) && entry.name === name) : undefined;
-  const value: unknown = isFields(found) ? (found[field] ?? {}) : undefined;
-  if (!isFields(value)) throw new ConfigError(`kubeconfig ${path} has no ${field} "${name}" in ${list}`);
-  return value;
+/** Reads the files that are there. */
+async function read(paths: readonly string[]): Promise<Config> {
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const fields = await parse(path, { optional: paths.length > 1 });
+      return fields === undefined ? [] : [{ path, fields }];
+    }),
+  );
+  const label = `kubeconfig ${paths.join(' and ')}`;
+  if (found.flat().length === 0) throw new ConfigError(`${label}: none of these files is there`);
+  return { files: found.flat(), label };
 }
 
-function select(config: Fields, path: string): Selected {
-  const current = text(config, 'current-context');
+/** The entries of a list, e.g. of `clusters`, with the folders that they come from. */
+const entriesOf = (
+  { files }: Config,
+  list: string,
+): { readonly name: unknown; readonly entry: Fields; readonly folder: string }[] =>
+  files.flatMap(({ path, fields }) => {
+    const entries = fields[list];
+    if (!Array.isArray(entries)) return [];
+    return entries.filter(isFields).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
+  });
+
+/** The entry `name` of a list; of several files the first that has one. */
+function named(config: Config, list: string, field: string, name: string): Part {
+  const entries = entriesOf(config, list);
+  const found = entries.find((each) => each.name === name);
+  const fields: unknown = found ? (found.entry[field] ?? {}) : undefined;
+  if (found && isFields(fields)) return { fields, folder: found.folder };
+  const names = entries.map((each) => each.name).filter((each) => typeof each === 'string');
+  const near = nearest(name, names);
+  const help = near === undefined ? `; there are ${names.join(', ') || 'none'}` : `; did you mean "${near}"?`;
+  throw new ConfigError(`${config.label} has no ${field} "${name}" in ${list}${help}`);
+}
+
+function select(config: Config, wanted: string | undefined): Selected {
+  const current = wanted ?? config.files.map(({ fields }) => text(fields, 'current-context')).find(Boolean);
   if (current === undefined)
-    throw new ConfigError(`kubeconfig ${path} has no current-context; set one with kubectl config use-context`);
-  const context = named(config, 'contexts', 'context', current, path);
+    throw new ConfigError(`${config.label} has no current-context; set one with kubectl config use-context`);
+  const { fields: context } = named(config, 'contexts', 'context', current);
   const clusterName = text(context, 'cluster');
-  if (clusterName === undefined) throw new ConfigError(`kubeconfig ${path}: context "${current}" names no cluster`);
+  if (clusterName === undefined) throw new ConfigError(`${config.label}: context "${current}" names no cluster`);
   const userName = text(context, 'user');
   return {
-    cluster: named(config, 'clusters', 'cluster', clusterName, path),
-    user: userName === undefined ? {} : named(config, 'users', 'user', userName, path),
+    cluster: named(config, 'clusters', 'cluster', clusterName),
+    user: userName === undefined ? { fields: {}, folder: '' } : named(config, 'users', 'user', userName),
     namespace: text(context, 'namespace'),
-    folder: dirname(path),
   };
 }
 
 /** PEM from `<name>-data` (base64) or from the file that `<name>` names, relative to the kubeconfig. */
-async function pem(fields: Fields, name: string, selected: Selected, path: string): Promise<string | undefined> {
+async function pem({ fields, folder }: Part, name: string, label: string): Promise<string | undefined> {
   const data = text(fields, `${name}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
   const file = text(fields, name);
   if (file === undefined) return undefined;
   try {
-    return await readFile(resolve(selected.folder, file), 'utf8');
+    return await readFile(resolve(folder, file), 'utf8');
   } catch (error) {
-    throw new ConfigError(`kubeconfig ${path}: ${name} ${file} cannot be read`, { cause: error });
+    throw new ConfigError(`${label}: ${name} ${file} cannot be read`, { cause: error });
   }
 }
 
-async function clientCertificate(selected: Selected, path: string) {
-  const certificate = await pem(selected.user, 'client-certificate', selected, path);
-  const key = await pem(selected.user, 'client-key', selected, path);
+async function clientCertificate(user: Part, label: string) {
+  const certificate = await pem(user, 'client-certificate', label);
+  const key = await pem(user, 'client-key', label);
   if (certificate === undefined && key === undefined) return {};
   if (certificate === undefined || key === undefined) {
-    throw new ConfigError(
-      `kubeconfig ${path}: client-certificate and client-key belong together; one of them is missing`,
-    );
+    throw new ConfigError(`${label}: client-certificate and client-key belong together; one of them is missing`);
   }
   return { clientCertificate: { certificate, key } };
 }
 
-function staticAuthorization({ user, folder }: Selected, clock: Clock): Partial<ClusterConfig> {
+function staticAuthorization({ fields: user, folder }: Part, clock: Clock): Partial<ClusterConfig> {
   const file = text(user, 'tokenFile');
   if (file !== undefined) return tokenFile(resolve(folder, file), clock);
   const token = text(user, 'token');
@@ -103,10 +142,22 @@ function staticAuthorization({ user, folder }: Selected, clock: Clock): Partial<
 }
 
 /** Credentials that a program must fetch: @kubernetes/client-node knows how. It costs 60 MB, so it is loaded for them only. */
-async function pluginAuthorization(path: string): Promise<Partial<ClusterConfig>> {
+async function pluginAuthorization(
+  { cluster, user }: Selected,
+  ca: string | undefined,
+): Promise<Partial<ClusterConfig>> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
-  config.loadFromFile(path);
+  const data = ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  const { 'certificate-authority': _, ...fields } = cluster.fields;
+  const name = 'selected';
+  const selected = {
+    'current-context': name,
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    clusters: [{ name, cluster: { ...fields, ...data } }],
+    users: [{ name, user: fromFolder(user) }],
+  };
+  config.loadFromString(JSON.stringify(selected));
   const ask = async (): Promise<{ headers?: Record<string, string>; cert?: unknown; key?: unknown }> => {
     const options: { headers?: Record<string, string>; cert?: unknown; key?: unknown } = {};
     await config.applyToHTTPSOptions(options);
@@ -122,32 +173,42 @@ async function pluginAuthorization(path: string): Promise<Partial<ClusterConfig>
   };
 }
 
-/** Reads a kubeconfig file, for the cluster and user of its current context. Throws `ConfigError`. */
-export async function kubeconfigFile(path: string, clock: Clock): Promise<ClusterConfig> {
-  const selected = select(await parse(path), path);
+/** A program named by a path is beside the kubeconfig; a bare name is looked for in the PATH. */
+function fromFolder({ fields, folder }: Part): Fields {
+  const exec = fields.exec;
+  if (!isFields(exec) || typeof exec.command !== 'string' || !exec.command.includes('/')) return fields;
+  return { ...fields, exec: { ...exec, command: resolve(folder, exec.command) } };
+}
+
+/** How to reach the cluster of a context, by default of the current one, as its user. Throws `ConfigError`. */
+export async function kubeconfigFiles(
+  paths: readonly string[],
+  { clock, context }: { readonly clock: Clock; readonly context: string | undefined },
+): Promise<ClusterConfig> {
+  const config = await read(paths);
+  const { label } = config;
+  const selected = select(config, context);
   const { cluster, user, namespace } = selected;
-  const server = text(cluster, 'server');
+  const server = text(cluster.fields, 'server');
   if (server === undefined || !/^https?:\/\//.test(server)) {
-    throw new ConfigError(
-      `kubeconfig ${path}: cluster.server must be an http(s) URL, not ${JSON.stringify(server ?? '')}`,
-    );
+    throw new ConfigError(`${label}: cluster.server must be an http(s) URL, not ${JSON.stringify(server ?? '')}`);
   }
   for (const field of ['as', 'as-groups', 'as-uid']) {
-    if (user[field] !== undefined)
-      throw new ConfigError(`kubeconfig ${path}: user.${field} (impersonation) is not supported; remove it`);
+    if (user.fields[field] !== undefined)
+      throw new ConfigError(`${label}: user.${field} (impersonation) is not supported; remove it`);
   }
-  const needsPlugin = user.exec !== undefined || user['auth-provider'] !== undefined;
-  const ca = await pem(cluster, 'certificate-authority', selected, path);
-  const tlsServerName = text(cluster, 'tls-server-name');
-  const proxyUrl = text(cluster, 'proxy-url');
+  const needsPlugin = user.fields.exec !== undefined || user.fields['auth-provider'] !== undefined;
+  const ca = await pem(cluster, 'certificate-authority', label);
+  const tlsServerName = text(cluster.fields, 'tls-server-name');
+  const proxyUrl = text(cluster.fields, 'proxy-url');
   return {
     server,
     ...(ca === undefined ? {} : { ca }),
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
-    ...(cluster['insecure-skip-tls-verify'] === true ? { insecureSkipTlsVerify: true } : {}),
+    ...(cluster.fields['insecure-skip-tls-verify'] === true ? { insecureSkipTlsVerify: true } : {}),
     ...(proxyUrl === undefined ? {} : { proxyUrl }),
     ...(namespace === undefined ? {} : { namespace }),
-    ...(await clientCertificate(selected, path)),
-    ...(needsPlugin ? await pluginAuthorization(path) : staticAuthorization(selected, clock)),
+    ...(await clientCertificate(user, label)),
+    ...(needsPlugin ? await pluginAuthorization(selected, ca) : staticAuthorization(user, clock)),
   };
 }

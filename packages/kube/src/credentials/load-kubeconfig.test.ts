@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -73,14 +73,13 @@ describe('kubeconfig', () => {
 
   test('an exec plugin is run', async () => {
     const script = `console.log(JSON.stringify({apiVersion:'client.authentication.k8s.io/v1',kind:'ExecCredential',status:{token:'from-plugin'}}))`;
-    const exec = {
-      apiVersion: 'client.authentication.k8s.io/v1',
-      command: process.execPath,
-      args: ['-e', script],
-      interactiveMode: 'Never',
-    };
-    const loaded = await load(config({ exec }));
-    expect(await loaded.authorization?.()).toBe('Bearer from-plugin');
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', args: ['-e', script], interactiveMode: 'Never' };
+    // A path is from where the kubeconfig is, as kubectl takes it.
+    await symlink(process.execPath, join(folder, 'plugin'));
+    for (const command of [process.execPath, './plugin']) {
+      const loaded = await load(config({ exec: { ...exec, command } }));
+      expect(await loaded.authorization?.()).toBe('Bearer from-plugin');
+    }
   });
 
   test.each([
@@ -108,6 +107,32 @@ describe('kubeconfig', () => {
     const error = await load('users: [{user: {token: sesame').catch((reason: unknown) => reason);
     expect(String(error)).toContain('is not YAML');
     expect(String(error)).not.toContain('sesame');
+  });
+
+  test('a context that is asked for, by its name', async () => {
+    const path = join(folder, 'config');
+    const more = { ...config({ token: 'abc' }), 'current-context': 'gone' };
+    await writeFile(path, stringify(more));
+    expect(await loadKubeconfig(path, { context: 'one' })).toMatchObject({ namespace: 'garden' });
+    await expect(loadKubeconfig(path, { context: 'ona' })).rejects.toThrow('in contexts; did you mean "one"?');
+  });
+
+  test('several files are one: the first that has a name counts, those that are not there do not', async () => {
+    const [first, second] = [join(folder, 'a', 'config'), join(folder, 'b', 'config')];
+    await Promise.all(['a', 'b'].map((name) => mkdir(join(folder, name))));
+    await writeFile(join(folder, 'b', 'token'), 'beside the second');
+    const whole = config({ tokenFile: 'token' });
+    await writeFile(
+      first,
+      stringify({ 'current-context': 'one', clusters: [{ name: 'c', cluster: { server: 'https://first' } }] }),
+    );
+    await writeFile(second, stringify({ ...whole, 'current-context': 'other' }));
+    const loaded = await loadKubeconfig([join(folder, 'gone'), first, second], { clock: new VirtualClock() });
+    expect(loaded).toMatchObject({ server: 'https://first', namespace: 'garden' });
+    expect(await loaded.authorization?.()).toBe('Bearer beside the second');
+    await expect(loadKubeconfig([join(folder, 'gone'), join(folder, 'none')])).rejects.toThrow(
+      'none of these files is there',
+    );
   });
 
   test('a missing file names its path', async () => {

@@ -1,0 +1,58 @@
+import { formatDurationMs, parseTime } from '@mcm/api';
+import { drainLines } from './drain-lines.ts';
+import { evidenceLines, keptVmLines } from './evidence-lines.ts';
+import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
+import { waitLine } from './machine-wait.ts';
+
+/** The explanation of a machine as lines for a person. */
+export function machineLines(told: MachineExplanation, now: Date): string[] {
+  const kept = [...keptVmLines(told.keptVms, told.namespace), ...evidenceLines(told.evidence, told.namespace)];
+  const lines = told.there ? livingLines(told.machine, told, now) : [`machine ${told.machine} is gone`];
+  return [...lines, ...(kept.length > 0 ? ['', ...kept] : [])];
+}
+
+const list = (title: string, items: readonly string[]): string[] =>
+  items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
+
+function livingLines(name: string, told: LivingMachine, now: Date): string[] {
+  const { phase, waitsFor, preserved, node, cause, cures, drain, events } = told;
+  const by = cause?.fault === 'nobody' ? 'it passes by itself' : `it is with ${cause?.fault}`;
+  return [
+    `machine ${name}`,
+    `  phase  ${phase}${sinceText(told.since, now)}${preserved ? `, ${preserved}` : ''}`,
+    `  VM     ${told.providerID ?? 'none yet'}`,
+    `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
+    `  class  ${told.class.name}${told.class.missing ? ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)' : ''}`,
+    '',
+    waitsFor ? waitLine(waitsFor, now) : `It is ${phase} and waits for nothing.`,
+    ...birthLines(told.birth),
+    ...(cause?.category ? [`Kind of failure: ${cause.category}; ${by}`] : []),
+    ...cures.map((cure) => `What would help: ${cure}`),
+    ...list('Asked for in vain:', told.askedInVain),
+    ...(drain ? ['', ...drainLines(drain, now)] : []),
+    ...list('Flags:', told.remarks),
+    ...(events.length > 0 ? ['', 'Last events:'] : []),
+    ...events.map(({ at, type, reason, message }) => `  ${at}  ${type}  ${reason}: ${message}`),
+  ];
+}
+
+const birthLines = (stages: LivingMachine['birth'] = []): string[] => {
+  const lines = stages.map(
+    ({ type, status, reason, since }) =>
+      `  ${type.padEnd(24)} ${status.padEnd(7)} ${reason}${since ? `, since ${since}` : ''}`,
+  );
+  return lines.length > 0 ? ['', 'Its birth:', ...lines] : [];
+};
+
+function sinceText(since: string | undefined, now: Date): string {
+  const at = parseTime(since);
+  if (at === undefined) return '';
+  const ms = Math.max(Math.floor((now.getTime() - at.getTime()) / 1_000) * 1_000, 0);
+  return `, since ${since} (${formatDurationMs(ms)})`;
+}
+
+/** A preview of a drain as lines for a person. */
+export const previewLines = ({ machine, drain, remarks }: DrainPreview, now: Date): string[] =>
+  drain
+    ? [...drainLines(drain, now), ...list('Flags:', remarks)]
+    : [`machine ${machine.metadata.name} has no node: there is nothing to drain`];
