@@ -44,6 +44,9 @@ describe.skipIf(!hasKubectl)('kubectl mcm', () => {
     const { code, stdout, stderr } = await cluster.kubectl(['mcm', 'tree', '-n', 'default', '-o', 'json'], { env });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('"workers"');
+    const context = (await cluster.kubectl(['config', 'current-context'], { env })).stdout.trim();
+    const named = await cluster.kubectl(['mcm', 'tree', '--context', context, '-o', 'json'], { env });
+    expect(named.stdout).toBe(stdout);
     const other = await cluster.kubectl(['mcm', 'tree', '-n', 'elsewhere', '-o', 'json'], { env });
     expect(other.stdout).not.toContain('workers');
   });
@@ -52,7 +55,7 @@ describe.skipIf(!hasKubectl)('kubectl mcm', () => {
     const { code, stderr } = await cluster.kubectl(['mcm', 'rollout', 'pause', 'nothing', '-n', 'default'], { env });
     expect(code).toBe(1);
     expect(stderr.split('\n')[0]).toMatch(
-      /^mcm: there is no machinedeployment nothing in namespace default; see: kubectl get mcd/,
+      /^mcm: there is no machinedeployment nothing in namespace default; there are workers$/,
     );
   });
 });
