@@ -50,6 +50,9 @@ export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
 /** Whether the server asks to come back later (429), as it does for an eviction that a budget forbids. */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
+/** Whether a write was not sent, as none is with `--observe-only`: no failure, and told of as a decision already. */
+export const isNotSent = (error: unknown): error is KubeError =>
+  error instanceof KubeError && error.reason === 'ObserveOnly';
 
 /** Resolves to undefined when the object is not there, which for a deletion is what was wanted. */
 export async function ignoreNotFound<T>(promise: Promise<T>): Promise<T | undefined> {

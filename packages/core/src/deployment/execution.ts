@@ -1,5 +1,14 @@
 import { Annotations, type MachineDeployment, type MachineSet } from '@mcm/api';
-import { again, done, isConflict, isNotFound, nodes as nodeResource, type Outcome, soonest } from '@mcm/kube';
+import {
+  again,
+  done,
+  isConflict,
+  isNotFound,
+  isNotSent,
+  nodes as nodeResource,
+  type Outcome,
+  soonest,
+} from '@mcm/kube';
 import { patchNode } from '../node/patch.ts';
 import { inParallel } from '../set/slow-start.ts';
 import type { DeploymentAccess } from './access.ts';
@@ -188,7 +197,8 @@ export class PlanExecution {
     });
     const failures = errors.filter((error) => !isNotFound(error) && !isConflict(error));
     if (failures.length === 0) return errors.some(isConflict) ? again(NODE_CHANGED_MS) : done;
-    log.warn('Nodes could not be marked for the rollout, trying again', {
+    const level = failures.every(isNotSent) ? 'debug' : 'warn';
+    log[level]('Nodes could not be marked for the rollout, trying again', {
       nodes: failures.length,
       error: messageOf(failures[0]),
     });

@@ -1,4 +1,4 @@
-import { VirtualClock } from '@mcm/kube';
+import { type Decision, type ObserveLedger, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { MachineError } from './errors.ts';
 import { observedCalls } from './observed.ts';
@@ -214,11 +214,22 @@ test('who only looks changes nothing: what would be sent is noted', async () => 
     initialize: () => expect.fail('it changes'),
     delete: () => expect.fail('it changes'),
   });
-  const ledger = { want: ({ what }: { readonly what: string }) => void wanted.push(what) };
-  const only = play(observingDriver(driver, ledger as unknown as Parameters<typeof observingDriver>[1])).invoker;
   const machine = machineOf('m', 'a');
-  const calls = [() => create(only, 'm'), () => only.initialize(machine), () => only.delete(machine)];
-  for (const call of calls) expect((await failure(call())).code).toBe('Aborted');
+  const made = { ...machine, spec: { ...machine.spec, providerID: 'toy:///1' } };
+  const seen = { create: made, initialize: made, delete: machine };
+  const ledger = {
+    follow: ({ what, done }: Decision) => {
+      wanted.push(what);
+      const object = seen[what.split(' ')[0] as keyof typeof seen];
+      expect(done(machine, false)).toBe(false);
+      expect(done(object, what === 'delete vm')).toBe(true);
+      return Promise.resolve(object);
+    },
+  };
+  const only = play(observingDriver(driver, ledger as unknown as ObserveLedger)).invoker;
+  expect(await create(only, 'm')).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
+  expect(await only.initialize(machine)).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
+  expect(await only.delete(machine)).toBeUndefined();
   expect(wanted).toEqual(['create vm', 'initialize vm', 'delete vm']);
   expect(await invoker.list(classOf('a'))).toEqual([]);
 });

@@ -164,6 +164,8 @@ test('joining says how long it took; coming back does not', () => {
     type: 'Create',
     state: 'Successful',
   });
+  // Tried again a moment later it is the same decision.
+  expect(joined.because).toBe('Machine machine-0 successfully joined the cluster');
   const back = planHealth(observe(given({ phase: 'Unknown', conditions: sick }), node()), NOON);
   expect(back.joined).toBe(false);
   expect(back.status?.lastOperation).toMatchObject({

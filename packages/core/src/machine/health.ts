@@ -114,7 +114,9 @@ function recovered(o: MachineObservation, base: MachineStatus | undefined, now: 
       };
   const { description: message } = operation;
   const event = joined ? {} : { event: { type: 'Normal', reason: 'NodeHealthy', message } as const };
-  return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because: message, ...event };
+  // Without the time that it took: tried again, the decision is the same.
+  const because = joined ? `Machine ${nameOf(o)} successfully joined the cluster` : message;
+  return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because, ...event };
 }
 
 const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>

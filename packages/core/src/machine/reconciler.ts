@@ -28,6 +28,9 @@ const BREAKER_SWARM_MS = 5_000;
 /** A plan that keeps finding something to do is looked at anew by the queue, so that it cannot hold a worker. */
 const MAX_ROUNDS = 12;
 
+/** An action in the log; of a call, what is asked of the cloud. */
+const nameOf = (action: Action): string => (action.do === 'call' ? `${action.call} VM` : action.do);
+
 /** Looks, decides, acts, until there is nothing to do at once. Nothing sleeps in here. */
 export class MachineReconciler {
   readonly #options: MachineReconcilerOptions;
@@ -63,7 +66,7 @@ export class MachineReconciler {
     const o = observe(machine, memory, this.#observeOptions, now);
     const plan = nextStep(o, now);
     if (plan.actions.length > 0) {
-      const fields = { machine: key, actions: plan.actions.map((action) => action.do), because: plan.because };
+      const fields = { machine: key, actions: plan.actions.map(nameOf), because: plan.because };
       // A decision is told once; the same one again is a retry, or the care of a node.
       if (memory.decided === plan.because) log.debug('Machine step', fields);
       else log.info('Machine step', fields);

@@ -14,6 +14,7 @@ import {
   keyOf,
   type Logger,
   makeKey,
+  type ObserveLedger,
   type QueueMetrics,
   type Random,
 } from '@mcm/kube';
@@ -23,6 +24,7 @@ import type { ObserveApi } from '../driver/driver.ts';
 import { fallbackClasses } from '../driver/fallback.ts';
 import { createInvoker } from '../driver/invoker.ts';
 import type { DriverTimeouts, ObserveCall } from '../driver/invoker-api.ts';
+import { observingDriver } from '../driver/observing.ts';
 import type { DriverTracer } from '../driver/tracing.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, type KeptVmOptions, KeptVms } from '../evidence/kept-vms.ts';
@@ -33,7 +35,7 @@ import { MachineMemories } from '../machine/memory.ts';
 import { Performer } from '../machine/perform.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
-import { createTokenIssuer } from '../machine/tokens.ts';
+import { createTokenIssuer, imaginedTokens } from '../machine/tokens.ts';
 import { Wakes } from '../machine/wakes.ts';
 import { FormerSpecs } from '../machine-class/former-spec.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
@@ -64,6 +66,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   /** The same for single controllers, by name. */
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
+  /** Nothing is changed in the cloud and no token made: what would be is noted here. Its clients note their own. */
+  readonly observe?: ObserveLedger | undefined;
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
@@ -115,7 +119,7 @@ export function buildMachineController<Spec, Credentials>(
   const troubles = new ClassTroubles(recorder);
   const invoker = createInvoker({
     former: (machineClass) => former.of(machineClass),
-    driver: options.driver,
+    driver: options.observe ? observingDriver(options.driver, options.observe) : options.driver,
     caches,
     clock,
     log,
@@ -132,7 +136,11 @@ export function buildMachineController<Spec, Credentials>(
     observeClass: troubles.observe,
   });
   const extraGroups = options.bootstrapTokenExtraGroups ?? '';
-  const tokens = target && createTokenIssuer({ client: target, extraGroups, clock, random: options.secretRandom, log });
+  const tokens =
+    target &&
+    (options.observe
+      ? imaginedTokens()
+      : createTokenIssuer({ client: target, extraGroups, clock, random: options.secretRandom, log }));
   const memories = new MachineMemories();
   const wakes = new Wakes(caches, memories, namespace);
   const defaults = options.defaults ?? MACHINE_DEFAULTS;

@@ -29,7 +29,6 @@ import {
 } from '@mcm/kube';
 import type { DriverContext } from '../driver/context.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
-import { observingDriver } from '../driver/observing.ts';
 import { driverReference, referenceText } from '../driver/reference.ts';
 import { type DriverTracer, registeredTracer } from '../driver/tracing.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
@@ -163,7 +162,8 @@ function unitOf<Spec, Credentials>(
   const tracing = traces?.lives();
   const driverMetrics = registerDriverMetrics(metrics.meters, driver.name, clock);
   const controller = buildMachineController({
-    driver: context.observe ? observingDriver(driver, context.observe) : driver,
+    driver,
+    observe: context.observe,
     control,
     target,
     namespace,

@@ -21,6 +21,8 @@ export interface MeterName {
 export interface Meters {
   /** A gauge whose series are read when it is scraped; a series that is no longer told is gone. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
+  /** A counter without labels that is read when it is scraped. */
+  counted(meter: MeterName, value: () => number): void;
   /** A gauge that keeps what it was last set to. */
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
   /** Counts up by one a call. */
@@ -47,6 +49,15 @@ export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-
         collect() {
           this.reset();
           for (const { labels = {}, value } of samples()) this.set(labels, value);
+        },
+      });
+    },
+    counted: (meter, value) => {
+      new Counter({
+        ...config(meter),
+        collect() {
+          this.reset();
+          this.inc(value());
         },
       });
     },

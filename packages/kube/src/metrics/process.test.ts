@@ -16,3 +16,16 @@ test('the event loop and the garbage collector are watched until told otherwise'
   }
   stop();
 });
+
+test('CPU time is a counter that is read when it is scraped', async () => {
+  const metrics = createMetrics();
+  const told = async (): Promise<number> => {
+    const { text } = await metrics.scrape();
+    expect(text).toContain('# TYPE process_cpu_seconds_total counter');
+    return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
+  };
+  const { user, system } = process.cpuUsage();
+  const before = await told();
+  expect(before).toBeGreaterThanOrEqual((user + system) / 1e6);
+  expect(await told()).toBeLessThan(before * 2);
+});

@@ -8,7 +8,7 @@ export function tellProcess(meters: Meters): void {
   const gauge = (name: string, help: string, value: () => number): void =>
     meters.observed({ name, help }, () => [{ value: value() }]);
   const started = Math.round(performance.timeOrigin / 1000);
-  gauge('process_cpu_seconds_total', 'User and system CPU time in seconds', () => {
+  meters.counted({ name: 'process_cpu_seconds_total', help: 'User and system CPU time in seconds' }, () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });

@@ -2,7 +2,7 @@ import { isReview } from '../client/paths.ts';
 import type { KubeClient, Patch, ResourceClient, WatchEvent, WatchOptions, WriteOptions } from '../client.ts';
 import { KubeError } from '../errors.ts';
 import type { Draft, KubeObject, ResourceDefinition } from '../objects.ts';
-import { includes, patchHolds } from './holds.ts';
+import { missing, missingOfPatch } from './holds.ts';
 import type { Decision, ObserveLedger } from './ledger.ts';
 
 /** What a write ends with that was not sent; to be tried again as any failure. */
@@ -43,7 +43,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     // Events are words, not decisions: said to nobody, and nothing fails for it.
     if (this.#definition.plural === 'events') return object as unknown as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
-    const owner = ownerReferences.find(({ controller }) => controller === true)?.uid;
+    const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
     // Several of one owner are told as one: they have no names to be told apart by.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
@@ -51,24 +51,24 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
       (owner === undefined
         ? metadata.name === name
         : metadata.ownerReferences?.some(({ uid }) => uid === owner) === true);
-    return this.#refuse('create', `${namespace}/${owner ?? name ?? generateName}`, '', done);
+    return this.#refuse({ verb: 'create', object: `${namespace}/${ownerName ?? name ?? generateName}`, done });
   }
 
   async update(object: T, options?: WriteOptions): Promise<T> {
     const { name } = object.metadata;
     const part = options?.subresource === 'status' && 'status' in object ? { status: object.status } : object;
-    return this.#change('update', name, options, part, (seen) => includes(seen, part));
+    return this.#change('update', name, options, part, (seen) => missing(seen, part));
   }
 
   async patch(name: string, patch: Patch, options?: WriteOptions): Promise<T> {
     if (this.#definition.plural === 'events') return patch.body as unknown as T;
-    return this.#change('patch', name, options, patch.body, (seen) => patchHolds(seen, patch));
+    return this.#change('patch', name, options, patch.body, (seen) => missingOfPatch(seen, patch));
   }
 
   async delete(name: string): Promise<T | undefined> {
     const done = (seen: KubeObject, deleted: boolean): boolean =>
       this.#is(seen, name) && (deleted || seen.metadata.deletionTimestamp !== undefined);
-    return this.#refuse('delete', `${this.#namespace}/${name}`, '', done);
+    return this.#refuse({ verb: 'delete', object: `${this.#namespace}/${name}`, done });
   }
 
   async deleteCollection(): Promise<void> {
@@ -78,7 +78,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   async createSubresource<R>(name: string, subresource: string): Promise<R> {
     const done = (seen: KubeObject, deleted: boolean): boolean =>
       this.#is(seen, name) && (deleted || seen.metadata.deletionTimestamp !== undefined);
-    return this.#refuse(`create ${subresource} of`, `${this.#namespace}/${name}`, '', done);
+    return this.#refuse({ verb: `create ${subresource} of`, object: `${this.#namespace}/${name}`, done });
   }
 
   #is({ metadata }: KubeObject, name: string): boolean {
@@ -90,19 +90,23 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     name: string,
     options: WriteOptions | undefined,
     body: object,
-    holds: (seen: KubeObject) => boolean,
+    lacks: (seen: KubeObject) => readonly string[],
   ): Promise<T> {
     const suffix = options?.subresource === undefined ? '' : `/${options.subresource}`;
     const content = JSON.stringify(body).replaceAll(/"\d{4}-\d\d-\d\dT[^"]*"|"(?:resourceVersion|uid)":"[^"]*"/g, '""');
-    const done = (seen: KubeObject, deleted: boolean): boolean => this.#is(seen, name) && !deleted && holds(seen);
-    return this.#refuse(verb, `${this.#namespace}/${name}`, content, done, suffix);
+    const done = (seen: KubeObject, deleted: boolean): boolean =>
+      this.#is(seen, name) && !deleted && lacks(seen).length === 0;
+    return this.#refuse({ verb, object: `${this.#namespace}/${name}`, content, done, lacks, suffix });
   }
 
-  #refuse<R>(verb: string, object: string, content: string, done: Decision['done'], suffix = ''): Promise<R> {
+  #refuse<R>(
+    refused: Pick<Decision, 'object' | 'done' | 'lacks'> & { verb: string; content?: string; suffix?: string },
+  ): Promise<R> {
+    const { verb, content = '', suffix = '', ...decision } = refused;
     const resource = this.#definition.plural;
     const what = `${verb} ${resource}${suffix}`;
-    this.#ledger.want({ what, resource, object, content, done });
-    return Promise.reject(notSent(what, object));
+    this.#ledger.want({ what, resource, content, ...decision });
+    return Promise.reject(notSent(what, decision.object));
   }
 }
 

@@ -6,17 +6,21 @@ const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Whether `actual` has all that `wanted` names; null names what must be absent. Times, UIDs and versions do not count. */
-export function includes(actual: unknown, wanted: unknown): boolean {
-  if (wanted === null || wanted === undefined) return actual === null || actual === undefined;
+/** Fields of `wanted` that `actual` has otherwise; null names what must be absent. Times, UIDs and versions do not count. */
+export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
+  const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);
+  if (wanted === null || wanted === undefined) return unless(actual === null || actual === undefined);
   if (Array.isArray(wanted)) {
-    return (
-      Array.isArray(actual) && actual.length === wanted.length && wanted.every((each, i) => includes(actual[i], each))
-    );
+    // The API server keeps no empty list.
+    if (wanted.length === 0 && actual === undefined) return [];
+    if (!Array.isArray(actual) || actual.length !== wanted.length) return [path];
+    return wanted.flatMap((each, i) => missing(actual[i], each, `${path}[${i}]`));
   }
-  if (!isRecord(wanted)) return actual === wanted;
+  if (!isRecord(wanted)) return unless(actual === wanted);
   const found = isRecord(actual) ? actual : {};
-  return Object.entries(wanted).every(([key, value]) => PASSING.test(key) || includes(found[key], value));
+  return Object.entries(wanted).flatMap(([key, value]) =>
+    PASSING.test(key) ? [] : missing(found[key], value, path === '' ? key : `${path}.${key}`),
+  );
 }
 
 const at = (object: unknown, pointer: string): unknown =>
@@ -29,17 +33,18 @@ const at = (object: unknown, pointer: string): unknown =>
       object,
     );
 
-function operationHolds(object: unknown, operation: object): boolean {
+function operationMissing(object: unknown, operation: object): readonly string[] {
   const { op, path, value } = operation as { readonly op?: unknown; readonly path?: unknown; readonly value?: unknown };
-  if (typeof path !== 'string' || op === 'test') return true;
-  if (op === 'remove') return at(object, path) === undefined;
-  if (!path.endsWith('/-')) return includes(at(object, path), value);
+  if (typeof path !== 'string' || op === 'test') return [];
+  const name = path.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
+  if (op === 'remove') return at(object, path) === undefined ? [] : [name];
+  if (!path.endsWith('/-')) return missing(at(object, path), value, name);
   const list = at(object, path.slice(0, -2));
-  return Array.isArray(list) && list.some((each) => includes(each, value));
+  return Array.isArray(list) && list.some((each) => missing(each, value).length === 0) ? [] : [name];
 }
 
-/** Whether an object is as if a patch had been applied to it. */
-export const patchHolds = (object: unknown, patch: Patch): boolean =>
+/** Fields in which an object is not as if a patch had been applied to it. */
+export const missingOfPatch = (object: unknown, patch: Patch): readonly string[] =>
   patch.type === 'json'
-    ? patch.body.every((operation) => operationHolds(object, operation))
-    : includes(object, patch.body);
+    ? patch.body.flatMap((operation) => operationMissing(object, operation))
+    : missing(object, patch.body);

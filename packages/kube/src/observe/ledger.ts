@@ -3,8 +3,11 @@ import type { Logger } from '../logger.ts';
 import type { Meters } from '../metrics/meters.ts';
 import type { KubeObject } from '../objects.ts';
 
-/** `wanted`: it would have been done. Then `same`: somebody did it. `different`: nobody did, for five minutes. */
-export type Outcome = 'wanted' | 'same' | 'different';
+/**
+ * `wanted`: it would have been done. Then `same`: somebody did it. `gone`: the object went before. `different`: nobody did
+ * it, for five minutes.
+ */
+export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
 /** Something that would be done. */
 export interface Decision {
@@ -18,6 +21,8 @@ export interface Decision {
   readonly content: string;
   /** Whether an object that was just seen shows that it was done. */
   done(object: KubeObject, deleted: boolean): boolean;
+  /** Fields of the object, as it was just seen, that are otherwise. */
+  readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
 /** How long the controller that runs may take for the same. */
@@ -27,7 +32,17 @@ interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
+  /** Who goes on once somebody did it. */
+  readonly followers: ((object: KubeObject) => void)[];
+  /** Fields that were otherwise when the object was last seen. */
+  lacks?: readonly string[];
 }
+
+const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
+  same: 'The running controller did the same',
+  gone: 'The object went before the running controller did the same',
+  different: 'The running controller did not do the same',
+};
 
 /** Remembers what would be done, and compares it with what is done by others. */
 export class ObserveLedger {
@@ -59,15 +74,34 @@ export class ObserveLedger {
     if (before?.decision.content === content || this.#settled.get(key) === content) return;
     before?.timer.cancel();
     const timer = this.#clock.setTimeout(() => this.#settle(key, resource, 'different'), PATIENCE_MS);
-    waiting.set(key, { decision, since: this.#clock.monotonic(), timer });
+    waiting.set(key, { decision, since: this.#clock.monotonic(), timer, followers: before?.followers ?? [] });
     this.#count({ what, outcome: 'wanted' });
     this.#log.info('Would do, were it not for --observe-only', { what, object });
   }
 
+  /**
+   * Takes note of a decision whose doing takes time, such as a new VM.
+   * @returns the object that showed that somebody did it
+   * @throws the signal's reason
+   */
+  async follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {
+    this.want(decision);
+    const entry = this.#of(decision.resource).get(`${decision.what} ${decision.object}`);
+    return new Promise((resolve, reject) => {
+      entry?.followers.push(resolve);
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  }
+
   /** An object as the API server shows it now. */
   saw(resource: string, object: KubeObject, deleted: boolean): void {
-    for (const [key, { decision }] of this.#waiting.get(resource) ?? []) {
-      if (decision.done(object, deleted)) this.#settle(key, resource, 'same');
+    const { namespace = '', name } = object.metadata;
+    for (const [key, entry] of this.#waiting.get(resource) ?? []) {
+      const { decision } = entry;
+      const own = decision.object === `${namespace}/${name}`;
+      if (decision.done(object, deleted)) this.#settle(key, resource, 'same', object);
+      else if (own && deleted) this.#settle(key, resource, 'gone');
+      else if (own && decision.lacks) entry.lacks = decision.lacks(object);
     }
   }
 
@@ -77,10 +111,10 @@ export class ObserveLedger {
     return known;
   }
 
-  #settle(key: string, resource: string, outcome: Outcome): void {
+  #settle(key: string, resource: string, outcome: Exclude<Outcome, 'wanted'>, seen?: KubeObject): void {
     const entry = this.#of(resource).get(key);
     if (entry === undefined) return;
-    const { decision, since, timer } = entry;
+    const { decision, since, timer, lacks, followers } = entry;
     timer.cancel();
     this.#of(resource).delete(key);
     if (outcome === 'different') this.#settled.set(key, decision.content);
@@ -88,7 +122,8 @@ export class ObserveLedger {
     const { what, object } = decision;
     this.#count({ what, outcome });
     const fields = { what, object, afterMs: this.#clock.monotonic() - since };
-    if (outcome === 'same') this.#log.info('The running controller did the same', fields);
-    else this.#log.warn('The running controller did not do the same', fields);
+    if (outcome === 'different') this.#log.warn(WORDS.different, lacks === undefined ? fields : { ...fields, lacks });
+    else this.#log.info(WORDS[outcome], fields);
+    if (seen) for (const follower of followers) follower(seen);
   }
 }

@@ -155,6 +155,15 @@ describe('urgent keys', () => {
 });
 
 describe('failures', () => {
+  test('are none where nothing is sent: tried again, and not told', async () => {
+    const t = setUp(failing(2, new KubeError('not sent', { code: 0, reason: 'ObserveOnly' })));
+    t.controller.enqueue('a');
+    await t.clock.advance(60_000);
+    expect(t.calls.length).toBe(3);
+    expect(t.levels().filter((line) => !line.startsWith('debug'))).toEqual([]);
+    await t.end();
+  });
+
   test('back off, longer each time, and are logged once', async () => {
     const t = setUp(failing(5, new Error('cloud is down')));
     t.controller.enqueue('a');

@@ -2,7 +2,7 @@ import type { BackoffOptions } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 import type { Controller, Outcome, Reconcile } from '../controller.ts';
 import { errorText } from '../error-text.ts';
-import { isConflict, KubeError } from '../errors.ts';
+import { isConflict, isNotSent, KubeError } from '../errors.ts';
 import type { Change, Informer } from '../informer.ts';
 import type { Logger } from '../logger.ts';
 import type { Key, KubeObject } from '../objects.ts';
@@ -145,6 +145,10 @@ class QueueController implements Controller {
       return;
     }
     this.#queue.retry(key, leastMs);
+    if (isNotSent(error)) {
+      this.#log.debug('Reconcile ends where nothing is sent, trying again', { key, error: text });
+      return;
+    }
     const failures = this.#queue.failures(key);
     if (this.#complaints.get(key) === text) this.#log.debug('Reconcile still fails', { key, error: text, failures });
     else this.#log.error('Reconcile failed, trying again with back-off', { key, error: text, failures });

@@ -135,6 +135,9 @@ describe('a binary', () => {
     await expect(
       control.resource(configMaps, 'default').create({ metadata: { name: 'never', namespace: 'default' } }),
     ).rejects.toThrow('--observe-only');
+    expect(await (await fetch(`${address}/readyz?verbose`)).text()).toContain(
+      'leader-election looking on, without a lease',
+    );
     const metrics = await (await fetch(`${address}/metrics`)).text();
     expect(metrics).toContain('mcm_observe_decisions_total{what="create configmaps",outcome="wanted"} 1');
     t.stop();

@@ -318,6 +318,8 @@ class Run<F extends Flags> {
 
   async #elect(signal: AbortSignal): Promise<void> {
     const flags: FlagValues<CommonFlags> = this.#flags;
+    if (this.#ledger !== undefined)
+      this.#log.info('looking on: nothing is written and no lease taken (--observe-only)');
     if (!flags['leader-elect'] || this.#ledger !== undefined) return this.#work(signal, signal);
     const { clock, random, identity } = this.#host;
     const client = this.#clusters?.control.urgentClient('leader-election');
@@ -353,7 +355,7 @@ class Run<F extends Flags> {
 
   /** Works until `term` aborts. Reconciles get a grace when the process ends, and none when the lease was lost. */
   async #work(term: AbortSignal, stop: AbortSignal, fence?: Fence): Promise<void> {
-    this.#leadership = 'leading';
+    this.#leadership = this.#ledger === undefined ? 'leading' : 'looking on, without a lease';
     this.#warnings.clear('version', this.#definition.name);
     const { clock, random } = this.#host;
     const { context, recorders } = this.#context(fence);
