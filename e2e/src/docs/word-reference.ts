@@ -29,7 +29,7 @@ const linked = (text = ''): string =>
   text
     .replaceAll(/\b([Rr]unbook) (Mcm\w+)/g, '$1 [$2](../runbooks/$2.md)')
     .replaceAll(
-      /how-to “([^”]+)”/g,
+      /[Hh]ow-to “([^”]+)”/g,
       (_all, heading: string) => `[${heading}](../how-to.md#${heading.toLowerCase().replaceAll(' ', '-')})`,
     )
     .replace(/^[a-z]/, (first) => first.toUpperCase());
@@ -60,7 +60,7 @@ const conditionsPage = (): string =>
   [
     GENERATED,
     '# Conditions and phases\n',
-    'What objects say of themselves in their status. `mcm explain KIND/NAME` puts the same in sentences, with what helps.\n',
+    'What objects say of themselves in their status. `mcm explain` puts the same in sentences, with what helps (`mcm config explain` of a pool).\n',
     '## Phases of a Machine\n\nIn `status.currentStatus.phase`, written by the machine controller. A new machine has none.\n',
     wordTable('Phase', PHASE_MEANINGS),
     '## The last operation of a Machine\n\nIn `status.lastOperation`: `type`, `state`, `errorCode` ([error codes](errors.md)) and `description`.\n',

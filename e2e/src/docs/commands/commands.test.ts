@@ -76,7 +76,7 @@ describe('the commands of the documentation work as they are written', () => {
     const bundles = await bundlePrograms(dir);
     bin = installPrograms(dir, bundles);
     up = mcm(['up', '--no-tty'], { cwd, env, program: bundles.mcm });
-    for (const name of ['EMPTY', 'OTHER', 'CONTROL', 'TARGET']) {
+    for (const name of ['EMPTY', 'OTHER', 'CONTROL', 'TARGET', 'SPARE']) {
       const plane = await startApiServer({ crds: ['ServiceMonitor', 'PrometheusRule'].map(monitoring) });
       env[name] = join(dir, `${name.toLowerCase()}.yaml`);
       writeFileSync(env[name], plane.kubeconfig(), { mode: 0o600 });

@@ -105,7 +105,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   },
   ResourceExhausted: {
     means: 'The cloud has no capacity of this type in this zone, or a quota is used up.',
-    help: 'Raise the quota, or name another zone or instance type in a class of another name.',
+    help: 'How-to “A zone has no capacity”.',
   },
   FailedPrecondition: {
     means: 'The state of something in the cloud does not allow it.',
@@ -128,7 +128,7 @@ export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
   DataLoss: { means: 'The cloud lost what it had.', help: 'Ask the cloud.' },
   Unauthenticated: {
     means: 'The cloud does not take the credentials.',
-    help: 'Correct the Secret that the class names.',
+    help: 'How-to “Rotate the credentials of a cloud”.',
   },
   Uninitialized: { means: 'The VM is there and its initialisation is not done.' },
 };

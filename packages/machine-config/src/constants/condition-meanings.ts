@@ -35,7 +35,7 @@ export const POOL_CONDITIONS = {
       '': {
         status: 'True',
         means: 'It does; with `False`: it is done, paused, or held by what the message names.',
-        help: '`mcm explain machineconfigpool/NAME` names each node and what it waits for.',
+        help: '`mcm config explain pool/NAME` names each node and what it waits for.',
       },
     },
   },
