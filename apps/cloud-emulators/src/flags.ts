@@ -40,6 +40,15 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
       'A loopback server that speaks enough of a cloud to try its machine controller against. Its VMs boot hollow kubelets.',
     )
     .allowExcessArguments(false)
+    .configureOutput({
+      outputError: (text, write) =>
+        write(
+          `cloud-emulator: ${text
+            .replace(/^error: /, '')
+            .trim()
+            .replaceAll('\n', ' ')}\n`,
+        ),
+    })
     .addOption(new Option('--provider <name>', 'the cloud that is played').choices(PROVIDERS).makeOptionMandatory())
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', whole(65_535), 0)
     .option('--data-dir <dir>', 'folder that keeps what is in the cloud (default: in memory)')

@@ -83,7 +83,8 @@ function endWithParent(stopAll: () => Promise<void>): void {
 function fail(error: unknown): void {
   const busy = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const known = busy || error instanceof ConfigError || error instanceof StoreError;
-  process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+  const stack = known || !(error instanceof Error) ? '' : `${error.stack}\n`;
+  process.stderr.write(`${stack}cloud-emulator: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 }
 

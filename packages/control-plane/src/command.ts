@@ -44,6 +44,15 @@ const command = new Command('control-plane')
   )
   .option('--request-log <file>', 'append one JSON line for each answered request')
   .helpOption('-h, --help', 'show this help')
+  .configureOutput({
+    outputError: (text, write) =>
+      write(
+        `control-plane: ${text
+          .replace(/^error: /, '')
+          .trim()
+          .replaceAll('\n', ' ')}\n`,
+      ),
+  })
   .parse();
 
 const flags = command.opts<Flags>();

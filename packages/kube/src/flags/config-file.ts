@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { YAMLParseError } from 'yaml';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { errorText } from '../error-text.ts';
 import type { Flag, Flags } from './flag.ts';
@@ -19,8 +20,12 @@ async function textOf(path: string): Promise<string> {
 }
 
 /** The first line of a parser's complaint, without the place, which is told before it. */
-const sentenceOf = (message: string): string =>
-  (message.split('\n', 1)[0] ?? '').replace(/ at line \d+, column \d+:?$/, '');
+function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
+  if (code === 'MULTIPLE_DOCS') return 'a second document begins here; put all settings into one';
+  const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);
+  if (code === 'DUPLICATE_KEY') return `${word}: stands twice; keep one of them`;
+  return (message.split('\n', 1)[0] ?? '').replace(/ at line \d+, column \d+:?$/, '');
+}
 
 const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
@@ -47,7 +52,7 @@ export async function readConfigFile(path: string, flags: Flags): Promise<Readon
   const document = parseDocument(text, { lineCounter: lines });
   const at = (offset: number | undefined): string => `${path}:${lines.linePos(offset ?? 0).line}`;
   const [broken] = document.errors;
-  if (broken !== undefined) throw new ConfigError(`${at(broken.pos[0])}: ${sentenceOf(broken.message)}`);
+  if (broken !== undefined) throw new ConfigError(`${at(broken.pos[0])}: ${sentenceOf(broken, text)}`);
   if (document.contents === null) return new Map();
   if (!isMap(document.contents)) throw new ConfigError(`${at(0)}: must be a mapping of flag names to values`);
   const known = new Set(Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]));

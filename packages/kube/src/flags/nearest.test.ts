@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { nearest } from './nearest.ts';
 
-const known = ['port', 'namespace', 'machine-drain-timeout', 'machine-creation-timeout'];
+const known = ['v', 'port', 'namespace', 'machine-drain-timeout', 'machine-creation-timeout'];
 
 test.each([
   ['prot', 'port'],
@@ -10,6 +10,7 @@ test.each([
   ['machineDrainTimeout', 'machine-drain-timeout'],
   ['zone', undefined],
   ['', undefined],
+  ['q', undefined],
   ['x'.repeat(100_000), undefined],
 ])('%s: %s', (name, expected) => {
   expect(nearest(name, known)).toBe(expected);

@@ -25,14 +25,15 @@ function distance(a: string, b: string): number {
 const LONGEST = 200;
 
 /**
- * The known name that was probably meant; undefined when none is near: at most a third of the letters may differ, case aside.
+ * The known name that was probably meant; undefined when none is near: at most a third of the letters may differ, case aside,
+ * and never all.
  * @param known The names there are; of two equally near ones the first is taken.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;
   const wanted = name.toLowerCase();
   let best: string | undefined;
-  let least = Math.max(1, Math.floor(name.length / 3)) + 1;
+  let least = Math.min(name.length, Math.max(1, Math.floor(name.length / 3)) + 1);
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= least) continue;
     const changes = distance(wanted, candidate.toLowerCase());

@@ -85,7 +85,8 @@ describe('flags', () => {
     [['--leaderelect'], /^unknown flag --leaderelect; did you mean --leader-elect\?; --help/],
     [['--zzz', 'x'], /^unknown flag --zzz; --help lists the flags$/],
     [['-q'], /^unknown flag -q; --help/],
-    [['stray'], 'too many arguments'],
+    [['-namespace=x'], /^unknown flag -namespace; did you mean --namespace\?; --help/],
+    [['stray', 'x'], /^stray, x: only flags are taken, which begin with --; --help lists the flags$/],
     [['--leader-elect-resource-lock=endpoints'], 'must be one of leases'],
   ])('%j is refused', async (argv, words) => {
     await expect(run(...argv)).rejects.toThrow(words);

@@ -107,9 +107,11 @@ const namesOf = (flags: Flags): string[] =>
 
 /** The parser's refusal in one line; the value of a flag that nobody knows may be a secret, and is not told. */
 function refusalOf(message: string, flags: Flags): string {
+  const stray = /^error: too many arguments.* but got \d+: (.*)\.$/.exec(message)?.[1];
+  if (stray !== undefined) return `${stray}: only flags are taken, which begin with --`;
   const unknown = /unknown option '(--?[^'=]*)/.exec(message)?.[1];
   if (unknown === undefined) return message.replace(/^error: /, '').replaceAll('\n', ' ');
-  const meant = unknown.startsWith('--') ? nearest(unknown.slice(2), namesOf(flags)) : undefined;
+  const meant = nearest(unknown.replace(/^--?/, ''), namesOf(flags));
   return `unknown flag ${unknown}${meant === undefined ? '' : `; did you mean --${meant}?`}`;
 }
 

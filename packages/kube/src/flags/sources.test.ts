@@ -78,7 +78,8 @@ test.each([
   ['port: 99999\n', 'c.yaml:1: port must be an integer from 0 to 65535, not "99999"'],
   ['- a\n', 'c.yaml:1: must be a mapping of flag names to values'],
   ['a: [\n', expect.stringMatching(/^c\.yaml:\d: .+/)],
-  ['port: 1\nport: 2\n', expect.stringContaining('c.yaml:2: Map keys must be unique')],
+  ['port: 1\nport: 2\n', 'c.yaml:2: port: stands twice; keep one of them'],
+  ['port: 1\n---\nport: 2\n', 'c.yaml:2: a second document begins here; put all settings into one'],
   ['', 'accepted'],
 ])('%j', async (text, words) => {
   expect(await complaint(text)).toEqual(words);

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { type Clock, realClock } from '../clock.ts';
 import type { Random } from '../random.ts';
+import { type MemoryUse, watchMemory } from './memory.ts';
 
 /** What a binary takes from its process. Tests give their own. */
 export interface Host {
@@ -16,6 +17,8 @@ export interface Host {
   onStopRequest(callback: (reason: string) => void): void;
   /** Calls back for an error that nothing caught: the process must end. */
   onCrash?(callback: (error: unknown) => void): void;
+  /** Calls back after each collection of the whole heap, until the returned function is called. */
+  onCollection?(callback: (use: MemoryUse) => void): () => void;
   /** Ends the process at once. */
   exit(code: number): void;
 }
@@ -46,6 +49,7 @@ export function processHost(hostname: string): Host {
     onCrash(callback) {
       process.on('uncaughtException', callback); // Rejections that nobody handles come here too.
     },
+    onCollection: watchMemory,
     exit: (code) => process.exit(code),
   };
 }

@@ -28,6 +28,7 @@ import { crossCheck, doubtsAbout } from './cross-check.ts';
 import type { Check, HealthSources } from './health.ts';
 import { type Host, processHost } from './host.ts';
 import { createManager, type Manager } from './manager.ts';
+import type { MemoryUse } from './memory.ts';
 import type { Phase } from './phase.ts';
 import { serveHealth } from './serve-health.ts';
 import { type Unit, UnitRunner } from './units.ts';
@@ -35,6 +36,7 @@ import {
   AnswerWatcher,
   compareVersions,
   type ExpectedCrd,
+  judgeMemory,
   ServedCertificates,
   surroundingsPhase,
   Warnings,
@@ -201,6 +203,14 @@ class Run<F extends Flags> {
     this.#end(1, sentence, () => this.#host.complain(sentence));
   }
 
+  #onCollection(use: MemoryUse): void {
+    const why = judgeMemory(use, this.#warnings);
+    if (why === undefined || this.#stopping) return;
+    const sentence = `${this.#definition.name}: ${why}`;
+    this.#log.error(sentence); // Said before anything else is tried: that takes memory too.
+    this.#fail(sentence);
+  }
+
   #end(code: number, reason: string, last?: () => void): void {
     this.#stopping = true;
     void this.#manager.stop(reason).then(() => {
@@ -258,8 +268,10 @@ class Run<F extends Flags> {
         this.#address = url;
         this.#serving = pair;
         const unwatch = watchProcess(this.#metrics.meters);
+        const forget = this.#host.onCollection?.((use) => this.#onCollection(use));
         return () => {
           unwatch();
+          forget?.();
           return close();
         };
       },

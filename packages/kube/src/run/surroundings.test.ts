@@ -14,6 +14,7 @@ import { handlerTransport } from '../transports/handler.ts';
 import { configMaps, nodes } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import type { Host } from './host.ts';
+import type { MemoryUse } from './memory.ts';
 import { type BinaryDefinition, runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
@@ -91,6 +92,7 @@ async function start(definition: Demo, flags: readonly string[]) {
   const said: string[] = [];
   const ready = Promise.withResolvers<string>();
   let stop: (reason: string) => void = () => undefined;
+  let collected: (use: MemoryUse) => void = () => undefined;
   const host: Host = {
     argv: ['--port=0', '--bind-address=127.0.0.1', '--log-level=silent', ...flags],
     env: {},
@@ -101,6 +103,10 @@ async function start(definition: Demo, flags: readonly string[]) {
     complain: (line) => said.push(line),
     onStopRequest: (callback) => {
       stop = callback;
+    },
+    onCollection: (callback) => {
+      collected = callback;
+      return () => undefined;
     },
     exit: () => undefined,
   };
@@ -114,7 +120,7 @@ async function start(definition: Demo, flags: readonly string[]) {
   const metric = async (line: string): Promise<void> => {
     while (!(await text('/metrics')).includes(line)) await turn();
   };
-  return { text, metric };
+  return { text, metric, said, exit, collected: (use: MemoryUse) => collected(use) };
 }
 
 const role = async (name: string, rules: readonly object[]): Promise<void> => {
@@ -312,4 +318,32 @@ test('what ends a process is the last line of its log, also when it is a fault o
   expect(await runBinary(mistaken, host)).toBe(1);
   expect(said.at(-1)).toBe('demo: --a and --b exclude each other');
   expect(new ConfigError('x').message).toBe('x');
+});
+
+test('memory that comes to its end is warned of while it does, and ends the process while it can still say so', async () => {
+  const kubeconfig = await door({});
+  const t = await start(demo(), [`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
+  const MiB = 1_048_576;
+  const warnings = async () =>
+    (await t.text('/metrics')).split('\n').filter((line) => line.startsWith('runtime_warning{'));
+  const use = { heap: 50 * MiB, heapLimit: 256 * MiB, resident: 100 * MiB, residentLimit: 512 * MiB };
+  t.collected(use);
+  expect(await warnings()).toEqual([]);
+  t.collected({ ...use, heap: 192 * MiB, resident: 384 * MiB });
+  const [heap, container] = ['heap', 'container'].map(
+    (subject) => `runtime_warning{kind="memory",subject="${subject}"} 1`,
+  );
+  expect(await warnings()).toEqual([heap, container]);
+  // A little less is no end of it.
+  t.collected({ ...use, heap: 170 * MiB, resident: 100 * MiB });
+  expect(await warnings()).toEqual([heap]);
+  t.collected({ ...use, residentLimit: undefined });
+  expect(await warnings()).toEqual([]);
+  t.collected({ ...use, heap: 230 * MiB });
+  expect(t.said).toEqual([]);
+  t.collected({ ...use, heap: 231 * MiB });
+  expect(await t.exit).toBe(1);
+  expect(t.said).toEqual([
+    'demo: its memory is used up: 231 of 256 MiB of its heap are in use; give its container more memory (resources.limits.memory)',
+  ]);
 });

@@ -61,6 +61,15 @@ function command(): Command {
   return new Command('local-cloud')
     .description('A small cloud on this machine, with an HTTP API. Its instances boot hollow kubelets.')
     .allowExcessArguments(false)
+    .configureOutput({
+      outputError: (text, write) =>
+        write(
+          `local-cloud: ${text
+            .replace(/^error: /, '')
+            .trim()
+            .replaceAll('\n', ' ')}\n`,
+        ),
+    })
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', port, 0)
     .addOption(new Option('--data-dir <dir>', 'folder that keeps the instances').conflicts('memory'))
     .option('--memory', 'keep nothing beyond the end of the process (default without --data-dir)')

@@ -102,7 +102,8 @@ async function stop(server: Server, cloud: LocalCloud, log: Logger): Promise<voi
 
 function fail(error: unknown): void {
   const known = error instanceof ConfigError || error instanceof StoreError;
-  process.stderr.write(`${known ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+  const stack = known || !(error instanceof Error) ? '' : `${error.stack}\n`;
+  process.stderr.write(`${stack}local-cloud: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 }
 

@@ -1,5 +1,6 @@
 export { type CertificateInUse, expiryMeter } from './certificates.ts';
 export type { ExpectedCrd } from './crd-fields.ts';
+export { judgeMemory } from './memory.ts';
 export { surroundingsPhase } from './phase.ts';
 export { ServedCertificates } from './served.ts';
 export { compareVersions } from './versions.ts';
