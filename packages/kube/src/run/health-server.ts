@@ -81,7 +81,7 @@ const listen = (server: Server, { host, port, flag }: ServingAddress): Promise<v
       reject(
         new ConfigError(
           busy
-            ? `${flag}: ${port} on ${host} is in use; choose another, or 0 for any`
+            ? `${flag}: ${port} on ${host} is in use; choose another`
             : `--bind-address ${host}, ${flag} ${port}: cannot listen there: ${error.message}`,
         ),
       );

@@ -38,15 +38,14 @@ function read(heapLimit: number): MemoryUse {
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));
   const observer = new PerformanceObserver((list) => {
-    const whole = list.getEntries().some(({ detail }) => isWhole(detail));
-    if (whole) callback(read(heapLimit));
+    if (list.getEntries().some(isWhole)) callback(read(heapLimit));
   });
   observer.observe({ entryTypes: ['gc'] });
   return () => observer.disconnect();
 }
 
-const isWhole = (detail: unknown): boolean =>
-  typeof detail === 'object' &&
-  detail !== null &&
-  'kind' in detail &&
-  detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+function isWhole(entry: object): boolean {
+  const detail: unknown = 'detail' in entry ? entry.detail : undefined;
+  const isObject = typeof detail === 'object' && detail !== null;
+  return isObject && 'kind' in detail && detail.kind === constants.NODE_PERFORMANCE_GC_MAJOR;
+}

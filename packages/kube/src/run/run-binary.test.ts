@@ -14,8 +14,9 @@ import { handlerTransport } from '../transports/handler.ts';
 import { configMaps } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { chooseSources } from './clusters.ts';
+import type { BinaryContext, BinaryDefinition } from './definition.ts';
 import type { Host } from './host.ts';
-import { type BinaryContext, type BinaryDefinition, runBinary } from './run-binary.ts';
+import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
 const flags = { 'safety-up': integerFlag({ min: 0, default: 2, help: 'h' }) };
@@ -173,9 +174,9 @@ describe('a binary', () => {
       [
         '[+]configuration ok',
         '[+]health-server ok',
+        '[+]surroundings ok',
         '[+]control-api-server ok',
         '[+]target-api-server ok',
-        '[+]surroundings ok',
         '[+]leader-election leading',
         '[+]controller/only ok',
         'readyz check passed',
@@ -305,7 +306,7 @@ describe('a binary', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, `--port=${port}`]);
     expect(await runBinary(demo().definition, t.host)).toBe(1);
-    expect(t.complaints).toEqual([`demo: --port: ${port} on 127.0.0.1 is in use; choose another, or 0 for any`]);
+    expect(t.complaints).toEqual([`demo: --port: ${port} on 127.0.0.1 is in use; choose another`]);
     other.close();
   });
 

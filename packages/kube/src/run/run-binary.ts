@@ -1,131 +1,42 @@
 import { hostname } from 'node:os';
-import type { ServingPair } from '../admission/server.ts';
-import type { KubeClient } from '../client.ts';
-import { type Clock, pause } from '../clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Fence } from '../election/fence.ts';
-import { fencedClient } from '../election/fenced-client.ts';
 import { type ElectionEnd, runElected } from '../election/run-elected.ts';
 import { errorText } from '../error-text.ts';
-import { createRecorder } from '../events/create-recorder.ts';
-import { type CommonDefaults, type CommonFlags, commonFlags } from '../flags/common-flags.ts';
+import { type CommonFlags, commonFlags } from '../flags/common-flags.ts';
 import { registerFeatures } from '../flags/feature-gates.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
-import { type Program, parseFlags } from '../flags/parse-flags.ts';
-import type { InformerRuntime } from '../informer/create-informer.ts';
+import { parseFlags } from '../flags/parse-flags.ts';
 import { createLogger, type LeveledLogger } from '../log/create-logger.ts';
 import type { LogLevel } from '../log/memory-logger.ts';
-import type { Logger } from '../logger.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { watchProcess } from '../metrics/process.ts';
-import { observingClient } from '../observe/client.ts';
 import { ObserveLedger } from '../observe/ledger.ts';
-import type { Random } from '../random.ts';
-import type { EventRecorder } from '../recorder.ts';
 import { waitForApiServer } from './api-server.ts';
 import { type Clusters, connectClusters } from './clusters.ts';
+import { createContext } from './context.ts';
 import { crossCheck, doubtsAbout } from './cross-check.ts';
+import type { BinaryDefinition, Configuration } from './definition.ts';
 import type { Check, HealthSources } from './health.ts';
 import { type Host, processHost } from './host.ts';
 import { createManager, type Manager } from './manager.ts';
 import type { MemoryUse } from './memory.ts';
 import type { Phase } from './phase.ts';
 import { serveHealth } from './serve-health.ts';
-import { type Unit, UnitRunner } from './units.ts';
+import { settingsToTell } from './told-settings.ts';
+import { UnitRunner } from './units.ts';
 import {
   AnswerWatcher,
   compareVersions,
-  type ExpectedCrd,
   judgeMemory,
   ServedCertificates,
   surroundingsPhase,
   Warnings,
 } from './warnings/index.ts';
-
-/** What a binary's controllers get once it leads. */
-export interface BinaryContext<F extends Flags> {
-  readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
-  readonly namespace: string;
-  /** The cluster of the machine objects. */
-  readonly control: KubeClient;
-  /** The cluster of the nodes; undefined for `--target-kubeconfig=none`. */
-  readonly target: KubeClient | undefined;
-  /** A control client with another component in its user agent. */
-  readonly controlAs: (component: string) => KubeClient;
-  readonly targetAs: (component: string) => KubeClient | undefined;
-  /** Events in the control cluster. */
-  readonly recorder: EventRecorder;
-  /** Events in the target cluster. */
-  readonly targetRecorder: EventRecorder | undefined;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly metrics: Metrics;
-  /** For `createInformer`. */
-  readonly runtime: InformerRuntime;
-  /** With `--observe-only`: where what would be done to anything but the clusters is noted; its clients note their own. */
-  readonly observe?: ObserveLedger;
-  /** Asked before what cannot be taken back; absent: this process leads without being elected. */
-  readonly fence?: Fence;
-  /** To be told which certificate a service serves with, `webhook certificate` for example: its end is watched. */
-  readonly serving: (what: string, pair: ServingPair) => void;
-}
-
-/** What a binary found when it read its own settings. */
-export interface Configuration {
-  /** Told in the first line of the log, once. */
-  readonly settings?: Readonly<Record<string, unknown>>;
-  /** What may be meant, but is likely wrong; one sentence each, told after the first line. */
-  readonly warnings?: readonly string[];
-}
-
-/** A controller binary. */
-export interface BinaryDefinition<F extends Flags> extends Program {
-  readonly defaults: CommonDefaults;
-  /** Its own flags, beside the common ones. */
-  readonly flags: F;
-  /** What no single flag can know is wrong; one sentence each, that names the flags. */
-  check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
-  /** Name of the Lease; default: the binary's name. */
-  readonly leaseName?: string;
-  /** Put before queue and reflector metrics, e.g. `mcm_`. */
-  readonly metricsPrefix?: string;
-  /**
-   * Called once, before anything is connected, to read what flags and environment say of the binary's own matters.
-   * @throws ConfigError with one line for each setting that is wrong, which names it and the cure: they end the process
-   */
-  configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
-  /** The CustomResourceDefinitions that it is written for; a server with others is warned of. */
-  readonly crds?: readonly ExpectedCrd[];
-  /** Starts what every replica serves, whether it leads or not; resolves to what ends it again. */
-  serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
-  /** Called once, when this process leads. */
-  units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;
-}
-
-/** How long reconciles may go on after a request to end; then they are abandoned: each of their steps can be done again. */
-const RECONCILE_GRACE_MS = 1500;
-const FLUSH_LIMIT_MS = 1000;
+import { workUntil } from './work.ts';
 
 const levelOf = (flags: FlagValues<CommonFlags>): LogLevel | 'silent' =>
   flags.v >= 4 ? 'debug' : (flags['log-level'] as LogLevel | 'silent');
-
-/** Its own flags that are not at their defaults, and the features that were switched. */
-function settingsToTell(
-  own: Flags,
-  flags: FlagValues<CommonFlags> & Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const changed = Object.entries(own).filter(
-    ([name, { fallback }]) => JSON.stringify(flags[name]) !== JSON.stringify(fallback),
-  );
-  const values = changed.map(([name]) => [name, flags[name]]);
-  return { ...Object.fromEntries(values), 'feature-gates': flags['feature-gates'] };
-}
-
-const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
-  const limit = new AbortController();
-  await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());
-};
 
 /** One run of a binary: the state that its phases share. */
 class Run<F extends Flags> {
@@ -141,7 +52,7 @@ class Run<F extends Flags> {
   readonly #warnings: Warnings;
   readonly #served = new ServedCertificates();
   #clusters: Clusters | undefined;
-  #serving: (() => ServingPair) | undefined;
+  #serving: Awaited<ReturnType<typeof serveHealth>>['pair'];
   #runner: UnitRunner | undefined;
   #address = '';
   #leadership = 'not asked for yet';
@@ -166,9 +77,9 @@ class Run<F extends Flags> {
       phases: [
         this.#connect(),
         this.#serve(),
+        this.#lookAround(),
         this.#reach('control'),
         this.#reach('target'),
-        this.#lookAround(),
         ...this.#serveMore(),
         this.#lead(),
       ],
@@ -365,64 +276,30 @@ class Run<F extends Flags> {
       this.#fail(`${this.#definition.name}: the lease was lost, ending so that two never work at once`);
   }
 
-  /** Works until `term` aborts. Reconciles get a grace when the process ends, and none when the lease was lost. */
   async #work(term: AbortSignal, stop: AbortSignal, fence?: Fence): Promise<void> {
     this.#leadership = this.#ledger === undefined ? 'leading' : 'looking on, without a lease';
     this.#warnings.clear('version', this.#definition.name);
     const { clock, random } = this.#host;
     const { context, recorders } = this.#context(fence);
     const units = await this.#definition.units(context);
-    const runner = new UnitRunner({ units, clock, random, log: this.#log });
-    this.#runner = runner;
-    const running = runner.run(term);
-    const ended = new Promise<void>((resolve) => {
-      const end = (): void => resolve(stop.aborted ? within(clock, RECONCILE_GRACE_MS, running) : undefined);
-      if (term.aborted) end();
-      term.addEventListener('abort', end, { once: true });
-    });
-    await Promise.race([running.then(() => ended), ended]);
-    if (!stop.aborted) return;
-    await within(clock, FLUSH_LIMIT_MS, Promise.all(recorders.map((recorder) => recorder.flush())));
+    this.#runner = new UnitRunner({ units, clock, random, log: this.#log });
+    await workUntil(this.#runner, { term, stop, clock }, recorders);
   }
 
-  #context(fence?: Fence): { context: BinaryContext<F>; recorders: EventRecorder[] } {
-    const { clock, random } = this.#host;
-    const { name } = this.#definition;
+  #context(fence?: Fence): ReturnType<typeof createContext<F>> {
     const clusters = this.#clusters;
     if (clusters === undefined) throw new Error('controllers before configuration');
-    const recorderOf = (client: KubeClient): EventRecorder =>
-      createRecorder({ client, component: name, clock, log: this.#log, random });
-    const ledger = this.#ledger;
-    const seen = (client: KubeClient): KubeClient => {
-      if (ledger !== undefined) return observingClient(client, ledger);
-      return fence === undefined ? client : fencedClient(client, fence);
-    };
-    const targetAs = (component: string): KubeClient | undefined =>
-      clusters.target && seen(clusters.target.client(component));
-    const controlAs = (component: string): KubeClient => seen(clusters.control.client(component));
-    const events = targetAs('events');
-    const recorder = recorderOf(controlAs('events'));
-    const targetRecorder = events && recorderOf(events);
-    const flags: FlagValues<CommonFlags> = this.#flags;
-    const context: BinaryContext<F> = {
+    return createContext({
+      name: this.#definition.name,
       flags: this.#flags,
-      namespace: flags.namespace,
-      control: controlAs('controllers'),
-      target: targetAs('controllers'),
-      controlAs,
-      targetAs,
-      ...(ledger === undefined ? {} : { observe: ledger }),
-      ...(fence === undefined ? {} : { fence }),
-      recorder,
-      targetRecorder,
-      clock,
-      random,
+      clusters,
+      host: this.#host,
       log: this.#log,
       metrics: this.#metrics,
-      serving: (what, pair) => this.#served.use(what, pair),
-      runtime: { clock, random, log: this.#log, observe: this.#metrics.reflectors },
-    };
-    return { context, recorders: targetRecorder === undefined ? [recorder] : [recorder, targetRecorder] };
+      ledger: this.#ledger,
+      served: this.#served,
+      fence,
+    });
   }
 
   #readiness(): readonly Check[] {

@@ -13,9 +13,10 @@ import { seededRandom } from '../random.ts';
 import { handlerTransport } from '../transports/handler.ts';
 import { configMaps, nodes } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
+import type { BinaryDefinition } from './definition.ts';
 import type { Host } from './host.ts';
 import type { MemoryUse } from './memory.ts';
-import { type BinaryDefinition, runBinary } from './run-binary.ts';
+import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
 /** Bad surroundings, as a whole binary meets them: a sentence, a metric, and it goes on with the rest. */

@@ -92,7 +92,7 @@ describe('local-cloud', () => {
     const port = typeof address === 'object' && address ? address.port : 0;
     expect(await start(['--port', String(port)]).end).toEqual({
       code: 1,
-      stderr: `--port ${port} is in use: name another, or 0 for a free one\n`,
+      stderr: `local-cloud: --port ${port} is in use: name another, or 0 for a free one\n`,
     });
     server.close();
 

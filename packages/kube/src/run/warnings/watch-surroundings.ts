@@ -35,13 +35,15 @@ export async function watchSurroundings(options: SurroundingsWatch, signal: Abor
   while (!signal.aborted) {
     const changed = options.changed();
     judgeAll(options, expires);
+    let wrong = false;
     try {
       await checkCrds(client, crds, warnings, signal);
     } catch (error) {
       // Whoever cannot ask is told by those who need an answer.
       if (!signal.aborted) log.debug('the CRDs could not be compared', { error: errorText(error) });
+      wrong = true;
     }
-    const wrong = warnings.has('crd') || warnings.has('certificate');
+    wrong ||= warnings.has('crd') || warnings.has('certificate');
     await pause(clock, wrong ? LOOK_AGAIN_MS : LOOK_MS, AbortSignal.any([signal, changed]));
   }
 }

@@ -1,0 +1,74 @@
+import type { KubeClient } from '../client.ts';
+import type { Fence } from '../election/fence.ts';
+import { fencedClient } from '../election/fenced-client.ts';
+import { createRecorder } from '../events/create-recorder.ts';
+import type { CommonFlags } from '../flags/common-flags.ts';
+import type { Flags, FlagValues } from '../flags/flag.ts';
+import type { Logger } from '../logger.ts';
+import type { Metrics } from '../metrics/create-metrics.ts';
+import { observingClient } from '../observe/client.ts';
+import type { ObserveLedger } from '../observe/ledger.ts';
+import type { EventRecorder } from '../recorder.ts';
+import type { Clusters } from './clusters.ts';
+import type { BinaryContext } from './definition.ts';
+import type { Host } from './host.ts';
+import type { ServedCertificates } from './warnings/index.ts';
+
+/** What a context is made of. */
+export interface ContextParts<F extends Flags> {
+  /** The binary: the component of its events. */
+  readonly name: string;
+  readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
+  readonly clusters: Clusters;
+  readonly host: Pick<Host, 'clock' | 'random'>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Present: nothing is written, what would be is noted there. */
+  readonly ledger: ObserveLedger | undefined;
+  readonly served: ServedCertificates;
+  /** Present: writes are sent only while nobody else can lead. */
+  readonly fence: Fence | undefined;
+}
+
+/** What the controllers get, and the recorders whose last events are to be sent when they have ended. */
+export function createContext<F extends Flags>(
+  parts: ContextParts<F>,
+): {
+  readonly context: BinaryContext<F>;
+  readonly recorders: readonly EventRecorder[];
+} {
+  const { name, clusters, log, metrics, ledger, served, fence } = parts;
+  const { clock, random } = parts.host;
+  const flags: FlagValues<CommonFlags> = parts.flags;
+  const seen = (client: KubeClient): KubeClient => {
+    if (ledger !== undefined) return observingClient(client, ledger);
+    return fence === undefined ? client : fencedClient(client, fence);
+  };
+  const controlAs = (component: string): KubeClient => seen(clusters.control.client(component));
+  const targetAs = (component: string): KubeClient | undefined =>
+    clusters.target && seen(clusters.target.client(component));
+  const recorderOf = (client: KubeClient): EventRecorder =>
+    createRecorder({ client, component: name, clock, log, random });
+  const events = targetAs('events');
+  const recorder = recorderOf(controlAs('events'));
+  const targetRecorder = events && recorderOf(events);
+  const context: BinaryContext<F> = {
+    flags: parts.flags,
+    namespace: flags.namespace,
+    control: controlAs('controllers'),
+    target: targetAs('controllers'),
+    controlAs,
+    targetAs,
+    ...(ledger === undefined ? {} : { observe: ledger }),
+    ...(fence === undefined ? {} : { fence }),
+    recorder,
+    targetRecorder,
+    clock,
+    random,
+    log,
+    metrics,
+    serving: (what, pair) => served.use(what, pair),
+    runtime: { clock, random, log, observe: metrics.reflectors },
+  };
+  return { context, recorders: targetRecorder === undefined ? [recorder] : [recorder, targetRecorder] };
+}

@@ -1,0 +1,32 @@
+import { type Clock, pause } from '../clock.ts';
+import type { EventRecorder } from '../recorder.ts';
+import type { UnitRunner } from './units.ts';
+
+/** How long reconciles may go on after a request to end; then they are abandoned: each of their steps can be done again. */
+const RECONCILE_GRACE_MS = 1500;
+const FLUSH_LIMIT_MS = 1000;
+
+const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> => {
+  const limit = new AbortController();
+  await Promise.race([work, pause(clock, limitMs, limit.signal)]).finally(() => limit.abort());
+};
+
+/**
+ * Runs units until `term` aborts. Reconciles get a grace, and events are sent, when `stop` has aborted too: the process ends. They
+ * get none when only the lease was lost.
+ */
+export async function workUntil(
+  runner: UnitRunner,
+  { term, stop, clock }: { readonly term: AbortSignal; readonly stop: AbortSignal; readonly clock: Clock },
+  recorders: readonly EventRecorder[],
+): Promise<void> {
+  const running = runner.run(term);
+  const ended = new Promise<void>((resolve) => {
+    const end = (): void => resolve(stop.aborted ? within(clock, RECONCILE_GRACE_MS, running) : undefined);
+    if (term.aborted) end();
+    term.addEventListener('abort', end, { once: true });
+  });
+  await Promise.race([running.then(() => ended), ended]);
+  if (!stop.aborted) return;
+  await within(clock, FLUSH_LIMIT_MS, Promise.all(recorders.map((recorder) => recorder.flush())));
+}
