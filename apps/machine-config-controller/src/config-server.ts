@@ -85,7 +85,11 @@ async function serveFromFiles(settings: ConfigServerSettings, serve: Serve, cont
   const pair = await readCertificateFiles(certificates, FLAGS.certificates);
   const server = await startTlsServer({ ...settings, flag: FLAGS.port }, pair, serve);
   context.serving?.(pair);
-  const files = watchCertificateFiles(certificates, { ...context, use: using(server, context) });
+  const files = watchCertificateFiles(certificates, {
+    ...context,
+    use: using(server, context),
+    flag: FLAGS.certificates,
+  });
   const stop = () => Promise.resolve(files.close());
   return { server, stop } satisfies Served;
 }

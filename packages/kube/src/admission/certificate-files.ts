@@ -33,11 +33,22 @@ export async function readCertificateFiles(directory: string, flag = '--webhook-
 /** Calls `use` with each later pair of files that belongs together; the one before stays in use until then. */
 export function watchCertificateFiles(
   directory: string,
-  { clock, log, use }: { readonly clock: Clock; readonly log: Logger; readonly use: (pair: ServingPair) => void },
+  {
+    clock,
+    log,
+    use,
+    flag,
+  }: {
+    readonly clock: Clock;
+    readonly log: Logger;
+    readonly use: (pair: ServingPair) => void;
+    /** What named the directory, for the log. */
+    readonly flag?: string;
+  },
 ): { close(): void } {
   let timer: Timer | undefined;
   const reload = (): void => {
-    readCertificateFiles(directory).then(
+    readCertificateFiles(directory, flag).then(
       (pair) => {
         use(pair);
         log.info('Serving with a new certificate', { directory });

@@ -129,6 +129,7 @@ test('certificates of files are read again when they change; a pair that does no
   const files = watchCertificateFiles(directory, {
     clock: hasty,
     log,
+    flag: '--tls-cert-dir',
     use: (pair) => {
       server.use(pair);
       if (pair.cert === second.pair.cert) used.resolve();
@@ -140,6 +141,10 @@ test('certificates of files are read again when they change; a pair that does no
     await used.promise;
     expect((await send(server.port, second.ca, review('good'))).status).toBe(200);
     await expect(send(server.port, first.ca, review('good'))).rejects.toThrow();
+    await writeFile(join(directory, 'tls.key'), first.pair.key);
+    await expect
+      .poll(() => JSON.stringify(log.lines))
+      .toContain(`--tls-cert-dir ${directory}: must hold tls.crt and its tls.key`);
     expect(JSON.stringify(log.lines)).not.toContain('PRIVATE KEY');
   } finally {
     files.close();

@@ -28,6 +28,8 @@ async function ownPair(clock: Clock): Promise<ServingPair> {
   return issueServing(await issueAuthority(validity), [hostname(), 'localhost', '127.0.0.1'], validity);
 }
 
+const FLAG = '--tls-cert-dir';
+
 async function serveSecurely(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,
@@ -35,14 +37,14 @@ async function serveSecurely(
   { clock, log }: Surroundings,
 ): Promise<{ close(): Promise<void>; pair(): ServingPair }> {
   const directory = flags['tls-cert-dir'];
-  let pair = directory === '' ? await ownPair(clock) : await readCertificateFiles(directory, '--tls-cert-dir');
+  let pair = directory === '' ? await ownPair(clock) : await readCertificateFiles(directory, FLAG);
   const address = { host: flags['bind-address'], port: flags['secure-port'], flag: '--secure-port' };
   const server = await startSecureHealthServer(address, pair, sources, guards);
   const use = (newer: ServingPair): void => {
     pair = newer;
     server.use(newer);
   };
-  const files = directory === '' ? undefined : watchCertificateFiles(directory, { clock, log, use });
+  const files = directory === '' ? undefined : watchCertificateFiles(directory, { clock, log, use, flag: FLAG });
   log.info('Serving health and metrics over TLS', { address: server.url });
   return {
     pair: () => pair,

@@ -235,12 +235,12 @@ test('a clock that differs from the API server’s is a sentence and a metric', 
   expect(Number(seconds)).toBeLessThan(125);
 });
 
-test('CRDs that are missing, then older than the program, then its own', async () => {
+test('CRDs that are missing, then older than the program, then without status, then its own', async () => {
   const schema = (fields: Record<string, object>) => ({
     type: 'object',
     properties: { spec: { type: 'object', properties: fields } },
   });
-  const crd = (fields: Record<string, object>) => ({
+  const crd = (fields: Record<string, object>, subresources: { readonly status?: object } = { status: {} }) => ({
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: 'things.example.org' },
@@ -248,7 +248,9 @@ test('CRDs that are missing, then older than the program, then its own', async (
       group: 'example.org',
       scope: 'Namespaced',
       names: { kind: 'Thing', plural: 'things', singular: 'thing', listKind: 'ThingList' },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema(fields) } }],
+      versions: [
+        { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema(fields) }, subresources },
+      ],
     },
   });
   const text = { type: 'string' };
@@ -260,11 +262,12 @@ test('CRDs that are missing, then older than the program, then its own', async (
   await admin().request('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
     body: crd({ old: text }),
   });
-  const older = await start(definition, flags);
-  await older.metric(line);
-  await admin().request('PUT', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.org', {
-    body: crd({ old: text, fresh: text }),
-  });
+  await (await start(definition, flags)).metric(line);
+  const put = (body: object) =>
+    admin().request('PUT', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things.example.org', { body });
+  await put(crd({ old: text, fresh: text }, {}));
+  await (await start(definition, flags)).metric(line);
+  await put(crd({ old: text, fresh: text }));
   const own = await start(definition, flags);
   await own.metric('code="200",method="GET"');
   expect(await own.text('/metrics')).not.toContain('runtime_warning{kind="crd"');

@@ -1,6 +1,14 @@
 import type { KubeClient } from '../../client.ts';
 import { isNotFound } from '../../errors.ts';
-import { crdSentence, type ExpectedCrd, type Schema, type ServedSchemas, servedSchema } from './crd-fields.ts';
+import { discoverResources } from '../api-server.ts';
+import {
+  crdSentence,
+  type ExpectedCrd,
+  type Schema,
+  type ServedSchemas,
+  servedSchema,
+  statusSentence,
+} from './crd-fields.ts';
 import type { Warnings } from './warnings.ts';
 
 /** What a server says of a group and version; nothing where it has none. Every authenticated user may ask. */
@@ -26,14 +34,20 @@ export async function checkCrds(
   signal: AbortSignal,
 ): Promise<void> {
   const seen = new Map<string, ServedSchemas>();
-  for (const { metadata, spec } of crds) {
+  const discovered = new Map<string, ReadonlySet<string>>();
+  for (const crd of crds) {
+    const { metadata, spec } = crd;
     const version = spec.versions.find(({ served }) => served);
     if (version === undefined) continue;
     const key = `${spec.group}/${version.name}`;
     const served = seen.get(key) ?? (await described(client, spec.group, version.name, signal));
     seen.set(key, served);
+    const resources =
+      discovered.get(key) ?? (await discoverResources(client, { group: spec.group, version: version.name }, signal));
+    discovered.set(key, resources);
     const there = servedSchema(served, { group: spec.group, version: version.name, kind: spec.names.kind });
-    const sentence = crdSentence(metadata.name, version.schema.openAPIV3Schema as Schema, there);
+    const sentence =
+      crdSentence(metadata.name, version.schema.openAPIV3Schema as Schema, there) ?? statusSentence(crd, resources);
     if (sentence === undefined) warnings.clear('crd', metadata.name);
     else warnings.raise('crd', metadata.name, sentence);
   }

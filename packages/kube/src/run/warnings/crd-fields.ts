@@ -19,11 +19,12 @@ export interface ExpectedCrd {
   readonly metadata: { readonly name: string };
   readonly spec: {
     readonly group: string;
-    readonly names: { readonly kind: string };
+    readonly names: { readonly kind: string; readonly plural: string };
     readonly versions: readonly {
       readonly name: string;
       readonly served: boolean;
       readonly schema: { readonly openAPIV3Schema: object };
+      readonly subresources?: { readonly status?: object };
     }[];
   };
 }
@@ -66,16 +67,25 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
     ),
   );
 
+const CURE = 'apply the CRDs of this version (deploy/crds, or mcm install)';
+
 /** So many fields are named; the cure is the same for all. */
 const NAMED = 4;
 
 /** Says what is wrong with a CRD that is served as `served`; undefined when nothing is. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
-    return `CRD ${name} is not installed: the controllers that need it wait for it; apply the CRDs of this version (deploy/crds, or mcm install)`;
+    return `CRD ${name} is not installed: the controllers that need it wait for it; ${CURE}`;
   }
   const missing = missingFields(expected, served);
   if (missing.length === 0) return undefined;
   const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
-  return `CRD ${name} is of another version than this program: the API server drops what is written to ${missing.slice(0, NAMED).join(', ')}${more}; apply the CRDs of this version (deploy/crds, or mcm install)`;
+  return `CRD ${name} is of another version than this program: the API server drops what is written to ${missing.slice(0, NAMED).join(', ')}${more}; ${CURE}`;
+}
+
+/** Says that a kind has no status of its own, though it is expected to; undefined when all is well. @param resources By discovery */
+export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {
+  const expected = spec.versions.some(({ served, subresources }) => served && subresources?.status !== undefined);
+  if (!expected || resources.has(`${spec.names.plural}/status`)) return undefined;
+  return `CRD ${metadata.name} has no status subresource: the API server takes no status of its objects, and decisions that need it are not made; ${CURE}`;
 }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { issueAuthority, issueServing } from '../../admission/self-made/issue.ts';
+import { createClient } from '../../client/create-client.ts';
+import { VirtualClock } from '../../clock/virtual-clock.ts';
 import { createMemoryLogger } from '../../log/memory-logger.ts';
 import { createMetrics } from '../../metrics/create-metrics.ts';
 import { type CertificateInUse, judgeCertificate, SOON_MS, untrustedSentence } from './certificates.ts';
@@ -8,6 +10,7 @@ import { crdSentence, missingFields, servedSchema } from './crd-fields.ts';
 import { permissionOf, permissionText, refusedPermission } from './permission.ts';
 import { compareVersions } from './versions.ts';
 import { Warnings } from './warnings.ts';
+import { watchSurroundings } from './watch-surroundings.ts';
 
 const DAY = 24 * 3_600_000;
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -171,4 +174,37 @@ test('another version that leads is told to who stands by, until it leads no mor
   expect(warnings.list()).toEqual([]);
   compareVersions(own, 'a-client-go-candidate', undefined, warnings);
   expect(warnings.list()).toEqual([]);
+});
+
+test('CRDs that could not be compared are looked at again in a minute', async () => {
+  const [clock, log, { meters }] = [new VirtualClock(), createMemoryLogger(), createMetrics()];
+  const stop = new AbortController();
+  let asked = 0;
+  const request = (): Promise<never> => {
+    asked += 1;
+    return Promise.reject(new Error('nobody answers'));
+  };
+  const client = createClient({ transport: request, userAgent: 'test', clock });
+  const schema = { openAPIV3Schema: {} };
+  const spec = { group: 'g', names: { kind: 'K', plural: 'ks' }, versions: [{ name: 'v1', served: true, schema }] };
+  const crds = [{ metadata: { name: 'ks.g' }, spec }];
+  const watching = watchSurroundings(
+    {
+      clock,
+      log,
+      meters,
+      warnings: new Warnings(log, meters),
+      certificates: () => [],
+      changed: () => stop.signal,
+      crds,
+      client,
+    },
+    stop.signal,
+  );
+  await clock.advance(59_000);
+  const before = asked;
+  await clock.advance(2_000);
+  expect(asked).toBeGreaterThan(before);
+  stop.abort();
+  await watching;
 });
