@@ -110,6 +110,16 @@ describe('election', () => {
     expect(t.clock.pending).toBe(0);
   });
 
+  test('a lease that another has taken unseen is not given back', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    await t.resource.patch('lock', { type: 'merge', body: { spec: { holderIdentity: 'b' } } });
+    a.stop();
+    expect(await a.end).toBe('stopped');
+    expect(await t.spec()).toMatchObject({ holderIdentity: 'b', leaseDurationSeconds: 15 });
+  });
+
   test('one renewal costs one write and no read', async () => {
     const t = await setUp();
     const a = t.candidate('a');
