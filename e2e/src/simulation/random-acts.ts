@@ -1,7 +1,7 @@
 import { Labels } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { Dice } from './dice.ts';
-import { FAILURES, MISHAPS, OPERATIONS } from './misfortunes.ts';
+import { type Draw, danger, faultyCloud, lostVm } from './misfortunes.ts';
 import type { Caller } from './network.ts';
 import { PAUSE_SEEDS, SICK_SEEDS, strategyOf } from './seeds.ts';
 import type { ProcessName, World } from './world.ts';
@@ -164,6 +164,10 @@ export class RandomHistory {
     this.#world.witness.note('act', text);
   }
 
+  get #draw(): Draw {
+    return { dice: this.#dice, cloud: this.#world.cloud, note: (text) => this.#note(text) };
+  }
+
   /** Does something after a while, unless the history is over by then. */
   #later(ms: number, act: () => void): void {
     this.#world.clock.setTimeout(act, ms);
@@ -234,10 +238,7 @@ export class RandomHistory {
   }
 
   #faultyCloud(): void {
-    const operation = this.#dice.one(OPERATIONS) ?? '*';
-    const rule = { operation, ...this.#dice.one(FAILURES), count: 1 + this.#dice.number(4) };
-    this.#note(`the cloud will fail: ${JSON.stringify(rule)}`);
-    this.#world.cloud.faults.order(rule);
+    faultyCloud(this.#draw);
   }
 
   #cut(): void {
@@ -281,18 +282,11 @@ export class RandomHistory {
     // When most of few are lost at once, a breaker keeps the rest until an operator says otherwise.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
-    const running = [...this.#world.cloud.instances.list()].filter(({ state }) => state === 'running');
-    const vm = this.#dice.one(running);
-    if (!vm) return;
-    this.#note(`VM ${vm.name} is terminated behind our back`);
-    this.#world.cloud.instances.terminate(vm.id, 'by hand');
+    lostVm(this.#draw);
   }
 
   #endanger(): void {
-    const mishaps = [this.#dice.one(MISHAPS), this.#dice.one(MISHAPS)].flatMap((mishap) => mishap ?? []);
-    const chances = Object.fromEntries(mishaps.map((mishap) => [mishap, 0.05 + this.#dice.number(20) / 100]));
-    const ms = this.#dice.pause(120_000);
-    this.#note(`for ${ms} ms writes meet ${JSON.stringify(chances)}`);
+    const { chances, ms } = danger(this.#draw);
     this.#world.network.endanger(chances);
     this.#later(ms, () => this.#world.network.endanger({}));
   }

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { FaultRule, OrderedFault } from '@mcm/provider-local';
 import { Dice } from '../dice.ts';
-import { FAILURES, MISHAPS, OPERATIONS } from '../misfortunes.ts';
+import { type Draw, danger, type FailingOperation, faultyCloud, lostVm } from '../misfortunes.ts';
 import type { Outcome } from '../random-history.ts';
 import { Aftermath, SILENCE_MS } from './aftermath.ts';
 import { type FaultTally, tallyFaults } from './fault-tally.ts';
@@ -79,6 +79,10 @@ class MachineHistory {
     this.#world.witness.note('act', text);
   }
 
+  get #draw(): Draw {
+    return { dice: this.#dice, cloud: this.#world.cloud, note: (text) => this.#note(text) };
+  }
+
   async #create(): Promise<void> {
     if (this.#world.machines().length >= MAX_MACHINES) return;
     this.#named += 1;
@@ -115,10 +119,7 @@ class MachineHistory {
   }
 
   #faultyCloud(): void {
-    const operation = this.#dice.one(OPERATIONS) ?? '*';
-    const rule = { operation, ...this.#dice.one(FAILURES), count: 1 + this.#dice.number(4) };
-    this.#note(`the cloud will fail: ${JSON.stringify(rule)}`);
-    this.ordered.push(this.#world.cloud.faults.order(rule));
+    this.ordered.push(faultyCloud(this.#draw));
   }
 
   async #storm(storm: Storm): Promise<void> {
@@ -162,7 +163,7 @@ class MachineHistory {
   }
 
   /** Has the controller make the call that is to fail, or the fault befalls nobody before all is well again. */
-  async #provoke(operation: (typeof OPERATIONS)[number]): Promise<void> {
+  async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
     // The first that a new process does is to list.
     if (operation === 'instances.list') {
@@ -218,18 +219,11 @@ class MachineHistory {
   }
 
   #lostVm(): void {
-    const running = [...this.#world.cloud.instances.list()].filter(({ state }) => state === 'running');
-    const vm = this.#dice.one(running);
-    if (!vm) return;
-    this.#note(`VM ${vm.name} is terminated behind our back`);
-    this.#world.cloud.instances.terminate(vm.id, 'by hand');
+    lostVm(this.#draw);
   }
 
   #endanger(): void {
-    const mishaps = [this.#dice.one(MISHAPS), this.#dice.one(MISHAPS)].flatMap((mishap) => mishap ?? []);
-    const chances = Object.fromEntries(mishaps.map((mishap) => [mishap, 0.05 + this.#dice.number(20) / 100]));
-    const ms = this.#dice.pause(120_000);
-    this.#note(`for ${ms} ms writes meet ${JSON.stringify(chances)}`);
+    const { chances, ms } = danger(this.#draw);
     this.#world.network.endanger(chances);
     this.#world.clock.setTimeout(() => this.#world.network.endanger({}), ms);
   }

@@ -1,11 +1,11 @@
 import type { FaultRule } from '@mcm/provider-local';
-import type { OPERATIONS } from '../misfortunes.ts';
+import type { FailingOperation } from '../misfortunes.ts';
 import type { Mishap } from '../network.ts';
 
 /** One fault that a history begins with, whatever else befalls it. */
 export type Storm =
   /** Of the cloud: the call that it befalls is provoked. */
-  | { readonly cloud: FaultRule & { readonly operation: (typeof OPERATIONS)[number] } }
+  | { readonly cloud: FaultRule & { readonly operation: FailingOperation } }
   /** Of the wire; `toCloud`: of the wire to the cloud. */
   | { readonly wire: Mishap; readonly toCloud?: true }
   /** Of anything else. */
