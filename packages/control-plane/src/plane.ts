@@ -131,7 +131,7 @@ async function serve(
   const crds = new CrdLifecycle(registry);
   crds.start();
   for (const crd of options.crds ?? []) await ensureObject(registry, systemCall, crd as ApiObject);
-  crds.sync();
+  crds.settle();
 
   const stopExpiry = expireEvents(registry, options.eventTtlMs ?? EVENT_TTL_MS);
 

@@ -1,4 +1,5 @@
 import type { ApiObject } from '../object.ts';
+import { cloneJson } from '../schema/json.ts';
 import { createObject } from './create.ts';
 import { normalize } from './decode.ts';
 import type { Call, Registry } from './registry.ts';
@@ -19,7 +20,7 @@ export async function ensureObject(
   if (served === undefined) throw new Error(`no kind ${object.kind} in ${object.apiVersion} is served`);
   const { name = '', namespace = '' } = object.metadata;
   if (registry.store.get(served.resource, namespace, name) !== undefined) return;
-  const copy = structuredClone(object);
+  const copy = cloneJson(object);
   normalize(copy, served);
   await createObject(registry, call, { served, namespace, name: '', subresource: '' }, copy, {
     ...OPTIONS,

@@ -37,8 +37,20 @@ const conditionsOf = (crd: ApiObject): readonly Condition[] =>
 const isEstablished = (crd: ApiObject): boolean =>
   conditionsOf(crd).some(({ type, status }) => type === 'Established' && status === 'True');
 
+/** Names of records, which never change: to read them takes a look through all of a CRD's schemas. */
+const namesKept = new WeakMap<StoredRecord, readonly string[]>();
+
 /** The names that a CRD wants or has, in its group. Two that share one are in each other's way. */
-function namesOf({ json }: StoredRecord): string[] {
+function namesOf(record: StoredRecord): readonly string[] {
+  let names = namesKept.get(record);
+  if (names === undefined) {
+    names = readNames(record.json);
+    namesKept.set(record, names);
+  }
+  return names;
+}
+
+function readNames(json: string): readonly string[] {
   const { spec, status } = JSON.parse(json) as ApiObject & { spec: CrdSpec; status?: { acceptedNames?: CrdNames } };
   const words: string[] = [];
   for (const { plural, singular, shortNames, kind, listKind } of [spec.names, status?.acceptedNames ?? {}]) {
@@ -77,6 +89,8 @@ export class CrdLifecycle {
   /** CRDs to look at, by name. */
   readonly #changed = new Set<string>();
   #scheduled = false;
+  /** The CRD whose status is being written. */
+  #settling: string | undefined;
   #stop: (() => void) | undefined;
 
   constructor(registry: Registry) {
@@ -86,7 +100,8 @@ export class CrdLifecycle {
   /** Serves what the store has, and follows its changes. */
   start(): void {
     this.#stop = this.#registry.store.subscribe(CRDS, (event) => this.#onEvent(event));
-    this.sync();
+    for (const { name } of this.#registry.store.list(CRDS).records) this.#changed.add(name);
+    this.settle();
   }
 
   stop(): void {
@@ -99,26 +114,23 @@ export class CrdLifecycle {
       this.#served.delete(record.name);
       this.#registry.kinds.setCustom(record.name, []);
     }
-    this.#changed.add(record.name);
     // A name that one gives up may be what another waits for.
     const words = new Set([record, previous].flatMap((state) => (state === undefined ? [] : namesOf(state))));
-    for (const { name } of this.#registry.store.find(CRDS, BY_NAME, words)) this.#changed.add(name);
+    const touched = this.#registry.store.find(CRDS, BY_NAME, words).map(({ name }) => name);
+    // Its own status says nothing new to the one that is just being settled.
+    for (const name of [record.name, ...touched]) if (name !== this.#settling) this.#changed.add(name);
+    if (this.#changed.size === 0) return;
     // After the answer to the write that caused it, as a controller would.
     if (this.#scheduled) return;
     this.#scheduled = true;
     queueMicrotask(() => {
       this.#scheduled = false;
-      this.#syncChanged();
+      this.settle();
     });
   }
 
-  /** Brings the status of every CRD and what is served up to date. */
-  sync(): void {
-    for (const { name } of this.#registry.store.list(CRDS).records) this.#changed.add(name);
-    this.#syncChanged();
-  }
-
-  #syncChanged(): void {
+  /** Brings the status of every CRD that has changed, and what is served, up to date. */
+  settle(): void {
     const { kinds, store } = this.#registry;
     const names = [...this.#changed].sort();
     this.#changed.clear();
@@ -129,10 +141,20 @@ export class CrdLifecycle {
       if (record === undefined) continue;
       const crd = this.#registry.parse(crdKind, record);
       const dying = crd.metadata.deletionTimestamp !== undefined;
-      const others = () => store.find(CRDS, BY_NAME, namesOf(record)).map((one) => this.#registry.parse(crdKind, one));
+      const others = () =>
+        store
+          .find(CRDS, BY_NAME, namesOf(record))
+          .filter((one) => one !== record)
+          .map((one) => this.#registry.parse(crdKind, one));
       const status = dying ? crd.status : crdStatus(crd, others(), this.#registry.now());
-      const changed = !jsonEquals(status, crd.status);
-      if (changed) putStatus(this.#registry, crdKind, crd, status);
+      if (!jsonEquals(status, crd.status)) {
+        this.#settling = name;
+        try {
+          putStatus(this.#registry, crdKind, crd, status);
+        } finally {
+          this.#settling = undefined;
+        }
+      }
       crd.status = status;
       if (dying) this.#cleanUp(crd);
       else this.#serve(crd);
@@ -176,7 +198,7 @@ export class CrdLifecycle {
           if (store.count(resource) > 0) return;
           stop();
           this.#changed.add(crd.metadata.name ?? '');
-          this.#syncChanged();
+          this.settle();
         });
         return;
       }

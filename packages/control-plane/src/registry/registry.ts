@@ -126,7 +126,8 @@ export class Registry {
   }
 
   uid(): string {
-    const bytes = Uint8Array.from({ length: 16 }, () => Math.floor(this.random() * 256));
+    const bytes = new Uint8Array(16);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = Math.floor(this.random() * 256);
     bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
     bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
     const hex = Buffer.from(bytes).toString('hex');

@@ -106,8 +106,15 @@ const parseBindings = (text: string): ApiObject[] =>
       return bindingObject(place.slice(0, -1), role, subjects);
     });
 
-/** The roles and bindings that every cluster has from the start. */
-export function bootstrapPolicy(): ApiObject[] {
+let policy: readonly ApiObject[] | undefined;
+
+/** The roles and bindings that every cluster has from the start, the same in each of a process. */
+export function bootstrapPolicy(): readonly ApiObject[] {
+  policy ??= makePolicy();
+  return policy;
+}
+
+function makePolicy(): readonly ApiObject[] {
   const controllers = parseRoles(CONTROLLER_ROLES, CONTROLLER_PREFIX);
   const cluster = [...parseRoles(CLUSTER_ROLES), ...controllers];
   const controllerBindings = controllers.map(({ place }) =>
