@@ -111,3 +111,16 @@ export async function startTestPlane(options: ControlPlaneOptions = {}) {
   const plane = await startControlPlane({ clock, controllers: false, ...options });
   return { clock, plane, client: new TestClient(plane) };
 }
+
+/** A CRD of `things.x.dev` (kind Thing, version v1) with this schema. */
+export const thingCrd = (openAPIV3Schema: object = { type: 'object' }) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'things.x.dev' },
+  spec: {
+    group: 'x.dev',
+    scope: 'Namespaced',
+    names: { plural: 'things', kind: 'Thing' },
+    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema } }],
+  },
+});

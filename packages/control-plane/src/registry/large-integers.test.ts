@@ -1,39 +1,18 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startTestPlane } from '../testing.ts';
+import { startTestPlane, thingCrd } from '../testing.ts';
 
 const LARGE = '9007199254740993';
 const PATH = '/apis/x.dev/v1/namespaces/default/things';
-const CRD = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'things.x.dev' },
-  spec: {
-    group: 'x.dev',
-    scope: 'Namespaced',
-    names: { plural: 'things', kind: 'Thing' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            properties: {
-              spec: {
-                type: 'object',
-                properties: { num: { type: 'integer' }, free: { 'x-kubernetes-preserve-unknown-fields': true } },
-                'x-kubernetes-validations': [
-                  { rule: '!has(self.num) || self.num != 9007199254740995', message: 'not that' },
-                ],
-              },
-            },
-          },
-        },
-      },
-    ],
+const CRD = thingCrd({
+  type: 'object',
+  properties: {
+    spec: {
+      type: 'object',
+      properties: { num: { type: 'integer' }, free: { 'x-kubernetes-preserve-unknown-fields': true } },
+      'x-kubernetes-validations': [{ rule: '!has(self.num) || self.num != 9007199254740995', message: 'not that' }],
+    },
   },
-};
+});
 
 let setup: Awaited<ReturnType<typeof startTestPlane>>;
 beforeAll(async () => {

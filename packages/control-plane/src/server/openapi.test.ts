@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 import { WireReader } from '../protobuf/reader.ts';
+import { thingCrd } from '../testing.ts';
 
 const OLDER = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 const NEWER = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
@@ -14,17 +15,7 @@ afterAll(() => plane.close());
 
 const ask = (headers: Record<string, string>) => plane.fetch(new Request('https://plane/openapi/v2', { headers }));
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const crd = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'things.x.dev' },
-  spec: {
-    group: 'x.dev',
-    scope: 'Namespaced',
-    names: { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-  },
-};
+const crd = thingCrd();
 
 describe('the form of /openapi/v2', () => {
   it.each([

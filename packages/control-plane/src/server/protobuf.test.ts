@@ -2,25 +2,14 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiObject } from '../object.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
-import { settle, startTestPlane } from '../testing.ts';
+import { settle, startTestPlane, thingCrd } from '../testing.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const PATH = '/api/v1/namespaces/default/configmaps';
-const CRD = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'things.x.dev' },
-  spec: {
-    group: 'x.dev',
-    scope: 'Namespaced',
-    names: { plural: 'things', kind: 'Thing' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
-  },
-};
 
 let setup: Awaited<ReturnType<typeof startTestPlane>>;
 beforeAll(async () => {
-  setup = await startTestPlane({ crds: [CRD] });
+  setup = await startTestPlane({ crds: [thingCrd()] });
   await setup.client.send('POST', PATH, { metadata: { name: 'a' }, data: { k: 'v' } });
 });
 afterAll(() => setup.plane.close());
