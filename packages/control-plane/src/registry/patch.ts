@@ -3,24 +3,17 @@ import { DecodeError, roundTrip } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, goPlain, serverSideApply } from '../patch/index.ts';
 import { StatusError } from '../status.ts';
-import {
-  checkPatched,
-  checkType,
-  checkTypeMeta,
-  jsonProblem,
-  normalize,
-  parseYamlText,
-  sameVersion,
-  strictMessage,
-  unconvertible,
-  wellFormed,
-} from './decode.ts';
+import { wellFormed } from './body.ts';
+import { checkPatched, normalize, strictMessage } from './decode.ts';
 import { badRequest } from './errors.ts';
+import { jsonProblem } from './json-problem.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { jsonEquals } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
+import { checkType, checkTypeMeta, sameVersion, unconvertible } from './type-meta.ts';
 import { type Transformation, updateObject } from './update.ts';
+import { parseYamlText } from './yaml-body.ts';
 
 export type PatchType =
   | 'application/json-patch+json'

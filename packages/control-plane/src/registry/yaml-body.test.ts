@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseYamlText } from './decode.ts';
+import { parseYamlText } from './yaml-body.ts';
 
 // Each as sigs.k8s.io/yaml, which kube-apiserver reads bodies with, makes JSON of it.
 test.each([

@@ -14,7 +14,8 @@ import { plainFormat } from './negotiate.ts';
 import { answerPath } from './path-handler.ts';
 import { refusal } from './refusal.ts';
 import { parsePath, type RequestInfo } from './request-info.ts';
-import { ResourceHandler, verbOf } from './resource-handler.ts';
+import { ResourceHandler } from './resource-handler.ts';
+import { verbOf } from './verb.ts';
 import { Warnings } from './warnings.ts';
 
 /** One answered request, as the request log has it. */

@@ -1,51 +1,25 @@
 import type { ApiObject } from '../object.ts';
-import { decodeProtobuf, envelopeProblem } from '../protobuf/index.ts';
 import { createObject, matchNamespace, track } from '../registry/create.ts';
-import { checkTypeMeta, decodeObject, jsonProblem, parseBody, unrecognized } from '../registry/decode.ts';
+import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { deleteListed } from '../registry/delete-listed.ts';
-import {
-  badRequest,
-  jsonTypeOf,
-  methodNotAllowed,
-  notFound,
-  notSupported,
-  unknownResource,
-} from '../registry/errors.ts';
+import { badRequest, methodNotAllowed, notFound, notSupported, unknownResource } from '../registry/errors.ts';
 import type { ServedKind } from '../registry/kind-registry.ts';
 import { awaitVersion, listRecords, parseResourceVersion } from '../registry/list.ts';
-import {
-  checkListOptions,
-  isTrue,
-  parseDeleteOptions,
-  parseListOptions,
-  parseWriteOptions,
-  type WriteOptions,
-} from '../registry/options.ts';
-import { type PatchType, patchObject, patchTypesOf } from '../registry/patch.ts';
+import { checkListOptions, parseListOptions, parseWriteOptions, type WriteOptions } from '../registry/options.ts';
+import { patchObject } from '../registry/patch.ts';
 import type { Call, Registry, Target, Written } from '../registry/registry.ts';
-import type { ReviewHandler, ReviewRequest } from '../registry/review.ts';
+import { answerReview } from '../registry/review.ts';
 import { findSubresource } from '../registry/subresource.ts';
 import { checkName, updateObject } from '../registry/update.ts';
 import { openWatch } from '../registry/watch.ts';
 import { StorageFullError } from '../store/store.ts';
 import { answerJson, answerText, pageNotFound } from './answer.ts';
 import type { ServerRequest, ServerResponse } from './exchange.ts';
-import {
-  bodyType,
-  type Format,
-  negotiate,
-  noStream,
-  PROTOBUF,
-  patchTypeOf,
-  reachesHandler,
-  unsupportedBody,
-  unsupportedByRouter,
-} from './negotiate.ts';
+import { bodyType, type Format, negotiate, noStream, PROTOBUF, reachesHandler } from './negotiate.ts';
+import { deleteOptionsOf, patchTypeFor, readPlain } from './request-body.ts';
 import type { RequestInfo } from './request-info.ts';
 import { checkView, type ViewOptions, viewList, viewObject, watchFormat } from './view.ts';
-
-const JSON_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
@@ -73,28 +47,6 @@ interface Context {
   readonly served: ServedKind;
   readonly target: Target;
   readonly call: Call;
-}
-
-/** The verb of a request, as authorization and the request log name it. */
-export function verbOf(request: ServerRequest, info: RequestInfo): string {
-  switch (request.method) {
-    case 'POST':
-      return 'create';
-    case 'PUT':
-      return 'update';
-    case 'PATCH':
-      return 'patch';
-    case 'DELETE':
-      return info.name === '' ? 'deletecollection' : 'delete';
-    case 'GET':
-    case 'HEAD': {
-      if (info.watchPrefix || isTrue(request.query.get('watch'))) return 'watch';
-      return info.name === '' ? 'list' : 'get';
-    }
-    default:
-      // OPTIONS, CONNECT and TRACE are no verbs of resources.
-      return '';
-  }
 }
 
 /** Answers requests for objects: `/api/v1/…` and `/apis/GROUP/VERSION/…`. */
@@ -145,8 +97,7 @@ export class ResourceHandler {
   async #collection(context: Context): Promise<ServerResponse> {
     const { request, served } = context;
     const { kind } = served;
-    const verbs = kind.verbs;
-    const offers = (verb: string): boolean => verbs === undefined || verbs.includes(verb);
+    const offers = (verb: string): boolean => kind.verbs?.includes(verb) ?? true;
     switch (request.method) {
       case 'GET':
         if (offers('list')) return this.#listOrWatch(context);
@@ -172,8 +123,7 @@ export class ResourceHandler {
   async #item(context: Context): Promise<ServerResponse> {
     const { request, served } = context;
     const { kind } = served;
-    const verbs = kind.verbs;
-    const offers = (verb: string): boolean => verbs === undefined || verbs.includes(verb);
+    const offers = (verb: string): boolean => kind.verbs?.includes(verb) ?? true;
     switch (request.method) {
       case 'GET':
         // A name and `watch=1` is a plain get; only the old prefix watches one object.
@@ -233,7 +183,7 @@ export class ResourceHandler {
       rest: info.rest,
       contentType: bodyType(request),
       body: () => request.body(),
-      readBody: async (kindName) => this.#readPlain(context, kindName),
+      readBody: (kindName) => readPlain(request, this.#registry.kinds, served, kindName),
       options: (kindOfOptions, applying) => parseWriteOptions(kindOfOptions, request.query, call.userAgent, applying),
     });
     await this.#registry.store.settled();
@@ -306,31 +256,9 @@ export class ResourceHandler {
     return answerText(viewList(result, view), format, request);
   }
 
-  /** A body as plain JSON, whatever it was written in. @throws StatusError 400, 413 or 415 */
-  async #readPlain(context: Context, kindName: string): Promise<{ plain: Record<string, unknown>; bytes: Uint8Array }> {
-    const { request, served } = context;
-    const type = bodyType(request);
-    if (type !== '' && !JSON_TYPES.includes(type)) throw unsupportedBody(JSON_TYPES);
-    const bytes = await request.body();
-    if (type === PROTOBUF) {
-      const problem = envelopeProblem(bytes);
-      if (problem !== undefined) throw unrecognized(kindName, problem, bytes);
-      const { kinds } = this.#registry;
-      const resolve = (apiVersion: string, kind: string) => kinds.byKind(apiVersion, kind)?.kind;
-      try {
-        return { plain: decodeProtobuf(bytes, resolve), bytes };
-      } catch (error) {
-        throw badRequest(
-          `the body cannot be decoded as a protobuf ${served.kind.kind}: ${error instanceof Error ? error.message : String(error)}`,
-        );
-      }
-    }
-    return { plain: parseBody(bytes, type === '' ? 'application/json' : type, kindName), bytes };
-  }
-
   async #readObject(context: Context, options: WriteOptions): Promise<ApiObject> {
-    const { served, call } = context;
-    const { plain, bytes } = await this.#readPlain(context, served.kind.kind);
+    const { request, served, call } = context;
+    const { plain, bytes } = await readPlain(request, this.#registry.kinds, served);
     return decodeObject(plain, bytes, served, this.#registry.kinds, options, call.warn);
   }
 
@@ -349,42 +277,25 @@ export class ResourceHandler {
     if (review !== undefined) {
       if (served.kind.namespaced) matchNamespace(object, target);
       track(this.#registry, served, undefined, object, options, '');
-      const answer = await this.#review(review, { object, call, target, options });
+      const answer = await answerReview(this.#registry, review, { object, call, target, options });
       await this.#registry.store.settled();
       return answerJson(answer, format, request, 201);
     }
     return this.#written(context, format, await createObject(this.#registry, call, target, object, options));
   }
 
-  /** A review goes through admission as what is stored does. A binding does so by itself, before it is judged. */
-  async #review(review: ReviewHandler, parts: Omit<ReviewRequest, 'attributes'>): Promise<ApiObject> {
-    const { call, target, object, options } = parts;
-    const { admission } = this.#registry;
-    const attributes = this.#registry.attributes(call, target, {
-      operation: 'CREATE',
-      object,
-      old: undefined,
-      dryRun: options.dryRun,
-      options: options.given,
-      name: object.metadata.name ?? '',
-    });
-    if (target.served.resource === '/bindings') return review({ ...parts, attributes });
-    const admitted = (await admission.admit(attributes)) ?? object;
-    await admission.validate({ ...attributes, object: admitted });
-    return review({ ...parts, object: admitted, attributes });
-  }
-
   async #update(context: Context): Promise<ServerResponse> {
     const { request, served, target, call } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
     const options = parseWriteOptions('UpdateOptions', request.query, call.userAgent);
-    const { plain, bytes } = await this.#readPlain(context, served.kind.kind);
+    const { kinds } = this.#registry;
+    const { plain, bytes } = await readPlain(request, kinds, served);
     const decode = (body: Record<string, unknown>, warn: Call['warn']) =>
-      decodeObject(body, bytes, served, this.#registry.kinds, options, warn);
+      decodeObject(body, bytes, served, kinds, options, warn);
     let first: ApiObject | undefined = decode(plain, call.warn);
     checkName(first, target);
     const next = async (): Promise<ApiObject> => {
-      const object = first ?? decode((await this.#readPlain(context, served.kind.kind)).plain, () => undefined);
+      const object = first ?? decode((await readPlain(request, kinds, served)).plain, () => undefined);
       // An attempt changes the object, so a later one reads the body again.
       first = undefined;
       return object;
@@ -400,7 +311,7 @@ export class ResourceHandler {
   async #patch(context: Context): Promise<ServerResponse> {
     const { request, served, target, call } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
-    const type = patchType(served, request);
+    const type = patchTypeFor(request, served);
     const options = parseWriteOptions(
       'PatchOptions',
       request.query,
@@ -411,33 +322,10 @@ export class ResourceHandler {
     return this.#written(context, format, await patchObject(this.#registry, call, target, type, bytes, options));
   }
 
-  async #deleteOptions({ request }: Context) {
-    const bytes = await request.body();
-    if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
-    const type = bodyType(request);
-    if (type !== '' && !JSON_TYPES.includes(type)) throw unsupportedBody(JSON_TYPES);
-    const problem = type === PROTOBUF ? envelopeProblem(bytes) : undefined;
-    if (problem !== undefined) throw badRequest(problem);
-    const plain =
-      type === 'application/yaml'
-        ? parseBody(bytes, type, 'DeleteOptions')
-        : type === 'application/vnd.kubernetes.protobuf'
-          ? decodeProtobuf(bytes, () => undefined)
-          : plainOptions(Buffer.from(bytes).toString('utf8'));
-    checkTypeMeta(plain);
-    const { kind = 'DeleteOptions', apiVersion } = plain;
-    if (kind !== 'DeleteOptions') {
-      throw badRequest(
-        `no kind "${kind}" is registered for version "${apiVersion ?? 'meta.k8s.io/v1'}" in scheme "pkg/runtime/scheme.go:111"`,
-      );
-    }
-    return parseDeleteOptions(request.query, plain);
-  }
-
   async #delete(context: Context): Promise<ServerResponse> {
     const { request, served, target, call } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata'], false);
-    const options = await this.#deleteOptions(context);
+    const options = await deleteOptionsOf(request);
     const deleted = await deleteObject(this.#registry, call, target, options);
     await this.#registry.store.settled();
     if (deleted.gone && !RETURNS_DELETED.has(served.resource)) {
@@ -458,32 +346,9 @@ export class ResourceHandler {
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadataList'], false);
     const listOptions = { ...parseListOptions(request.query), watch: false };
     checkListOptions(listOptions);
-    const options = await this.#deleteOptions(context);
+    const options = await deleteOptionsOf(request);
     const listed = await deleteListed(this.#registry, call, target, listOptions, options);
     await this.#registry.store.settled();
     return answerText(viewList(listed, this.#view(context, format)), format, request);
   }
-}
-
-/** Options that are JSON. `null` is what Go makes of it: options that say nothing. @throws StatusError 400 */
-function plainOptions(text: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw badRequest(`couldn't get version/kind; json parse error: ${jsonProblem(text)}`);
-  }
-  if (value === null) return {};
-  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw badRequest(
-    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
-  );
-}
-
-/** @throws StatusError 415 in the words of the router or of the handler */
-export function patchType(served: ServedKind, request: ServerRequest): PatchType {
-  const type = patchTypeOf(request);
-  const known = patchTypesOf(served).find((one) => one === type);
-  if (known !== undefined) return known;
-  throw served.kind.custom ? unsupportedBody(patchTypesOf(served)) : unsupportedByRouter();
 }

@@ -1,7 +1,8 @@
 import { parseJson } from '../../json.ts';
 import { isPlain } from '../../kinds/plain.ts';
-import { jsonProblem, parseYamlText } from '../../registry/decode.ts';
 import { jsonTypeOf } from '../../registry/errors.ts';
+import { jsonProblem } from '../../registry/json-problem.ts';
+import { parseYamlText } from '../../registry/yaml-body.ts';
 import { type Status, StatusError } from '../../status.ts';
 import type { WebhookReply } from './transport.ts';
 

@@ -1,13 +1,16 @@
 import { parseJson } from '../../json.ts';
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch, applyMergePatch, checkTyped, goPlain } from '../../patch/index.ts';
+import { wellFormed } from '../body.ts';
 import { CARRIED_SCALE } from '../carried.ts';
-import { checkPatched, jsonProblem, sameVersion, strictMessage, unknownFields, wellFormed } from '../decode.ts';
+import { checkPatched, strictMessage, unknownFields } from '../decode.ts';
 import { badRequest } from '../errors.ts';
+import { jsonProblem } from '../json-problem.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import type { WriteOptions } from '../options.ts';
 import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../patch.ts';
 import type { Registry } from '../registry.ts';
+import { sameVersion } from '../type-meta.ts';
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 

@@ -1,0 +1,61 @@
+import { parseJson } from '../json.ts';
+import { isRecord, put } from '../schema/json.ts';
+import { StatusError } from '../status.ts';
+import { badRequest, jsonTypeOf } from './errors.ts';
+import { jsonProblem } from './json-problem.ts';
+import { parseYamlText } from './yaml-body.ts';
+
+/** The head of a body, as an error shows it: quoted text when printable JSON, else hexadecimal. */
+function excerpt(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
+  if (bytes.length === 0) return '<empty>';
+  const shown = /^\s*\{/.test(text) ? text : Buffer.from(bytes).toString('hex').slice(0, 60);
+  return bytes.length > 30 ? `${shown} ...` : shown;
+}
+
+/** 400 of a body that is not of the form that it says. */
+export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
+  badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
+
+const MAYBE_LONE = /\\u[dD][89a-fA-F]/;
+
+/** What a text says, with U+FFFD for halves of characters, which UTF-8 cannot hold: so does Go's decoder. */
+export const wellFormed = (text: string, value: unknown): unknown =>
+  MAYBE_LONE.test(text) ? replaceLone(value) : value;
+
+function replaceLone(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(replaceLone);
+  if (!isRecord(value)) return value;
+  const made: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) put(made, key.toWellFormed(), replaceLone(value[key]));
+  return made;
+}
+
+/** A body as plain JSON. YAML is read by the rules of version 1.1, as Go's library does (`y` is true). */
+export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Record<string, unknown> {
+  const text = Buffer.from(bytes).toString('utf8');
+  let value: unknown;
+  if (mediaType === 'application/yaml') {
+    try {
+      // Nothing is an object that says nothing.
+      value = parseYamlText(text) ?? {};
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      throw unrecognized(kind, error.message.replace('error converting YAML to JSON: ', ''), bytes);
+    }
+  } else {
+    try {
+      // `null` is an object that says nothing.
+      value = wellFormed(text, parseJson(text)) ?? {};
+    } catch {
+      throw unrecognized(kind, `couldn't get version/kind; json parse error: ${jsonProblem(text)}`, bytes);
+    }
+  }
+  if (isRecord(value)) return value;
+  throw unrecognized(
+    kind,
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    bytes,
+  );
+}

@@ -1,0 +1,92 @@
+import { decodeProtobuf, envelopeProblem } from '../protobuf/index.ts';
+import { parseBody, unrecognized } from '../registry/body.ts';
+import { badRequest, jsonTypeOf } from '../registry/errors.ts';
+import { jsonProblem } from '../registry/json-problem.ts';
+import type { KindRegistry, ServedKind } from '../registry/kind-registry.ts';
+import { type DeleteOptions, parseDeleteOptions } from '../registry/options.ts';
+import { type PatchType, patchTypesOf } from '../registry/patch.ts';
+import { checkTypeMeta } from '../registry/type-meta.ts';
+import type { ServerRequest } from './exchange.ts';
+import { bodyType, PROTOBUF, patchTypeOf, unsupportedBody, unsupportedByRouter } from './negotiate.ts';
+
+const FORMS = ['application/json', 'application/yaml', PROTOBUF];
+
+/** What a body says that it is written in; '' where it says nothing. @throws StatusError 415 */
+function formOf(request: ServerRequest): string {
+  const type = bodyType(request);
+  if (type !== '' && !FORMS.includes(type)) throw unsupportedBody(FORMS);
+  return type;
+}
+
+/** A body as plain JSON, whatever it was written in, and as it came. */
+export interface PlainBody {
+  readonly plain: Record<string, unknown>;
+  readonly bytes: Uint8Array;
+}
+
+/** `kindName`: what refusals call the kind that is expected. @throws StatusError 400, 413 or 415 */
+export async function readPlain(
+  request: ServerRequest,
+  kinds: KindRegistry,
+  { kind }: ServedKind,
+  kindName = kind.kind,
+): Promise<PlainBody> {
+  const type = formOf(request);
+  const bytes = await request.body();
+  if (type !== PROTOBUF) return { plain: parseBody(bytes, type === '' ? 'application/json' : type, kindName), bytes };
+  const problem = envelopeProblem(bytes);
+  if (problem !== undefined) throw unrecognized(kindName, problem, bytes);
+  try {
+    return { plain: decodeProtobuf(bytes, (apiVersion, name) => kinds.byKind(apiVersion, name)?.kind), bytes };
+  } catch (error) {
+    throw badRequest(
+      `the body cannot be decoded as a protobuf ${kind.kind}: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+/** The options of a delete, of its query and its body. @throws StatusError 400, 413 or 415 */
+export async function deleteOptionsOf(request: ServerRequest): Promise<DeleteOptions> {
+  const bytes = await request.body();
+  if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
+  const plain = plainOptions(bytes, formOf(request));
+  checkTypeMeta(plain);
+  const { kind = 'DeleteOptions', apiVersion } = plain;
+  if (kind !== 'DeleteOptions') {
+    throw badRequest(
+      `no kind "${kind}" is registered for version "${apiVersion ?? 'meta.k8s.io/v1'}" in scheme "pkg/runtime/scheme.go:111"`,
+    );
+  }
+  return parseDeleteOptions(request.query, plain);
+}
+
+function plainOptions(bytes: Uint8Array, type: string): Record<string, unknown> {
+  if (type === 'application/yaml') return parseBody(bytes, type, 'DeleteOptions');
+  if (type !== PROTOBUF) return jsonOptions(Buffer.from(bytes).toString('utf8'));
+  const problem = envelopeProblem(bytes);
+  if (problem !== undefined) throw badRequest(problem);
+  return decodeProtobuf(bytes, () => undefined);
+}
+
+/** `null` is what Go makes of it: options that say nothing. @throws StatusError 400 */
+function jsonOptions(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw badRequest(`couldn't get version/kind; json parse error: ${jsonProblem(text)}`);
+  }
+  if (value === null) return {};
+  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw badRequest(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+  );
+}
+
+/** What kind of patch a body is. @throws StatusError 415 in the words of the router or of the handler */
+export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchType {
+  const type = patchTypeOf(request);
+  const known = patchTypesOf(served).find((one) => one === type);
+  if (known !== undefined) return known;
+  throw served.kind.custom ? unsupportedBody(patchTypesOf(served)) : unsupportedByRouter();
+}

@@ -1,0 +1,25 @@
+import { isTrue } from '../registry/options.ts';
+import type { ServerRequest } from './exchange.ts';
+import type { RequestInfo } from './request-info.ts';
+
+/** The verb of a request, as authorization and the request log name it. */
+export function verbOf(request: ServerRequest, info: RequestInfo): string {
+  switch (request.method) {
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return info.name === '' ? 'deletecollection' : 'delete';
+    case 'GET':
+    case 'HEAD': {
+      if (info.watchPrefix || isTrue(request.query.get('watch'))) return 'watch';
+      return info.name === '' ? 'list' : 'get';
+    }
+    default:
+      // OPTIONS, CONNECT and TRACE are no verbs of resources.
+      return '';
+  }
+}
