@@ -73,10 +73,7 @@ describe('validateCrd', () => {
       crd({ group: 'x.k8s.io' }, 'things.x.k8s.io'),
       'metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111',
     ],
-    [
-      crd({ versions: [version({ schema: {} })] }),
-      'spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required',
-    ],
+    [crd({ versions: [version({ schema: {} })] }), 'spec.versions[0].schema.openAPIV3Schema: Required value'],
     [
       crd({ names: { plural: 'things', kind: 'Thing', listKind: 'Thing' } }),
       'spec.names.listKind: Invalid value: "Thing": kind and listKind may not be the same',
@@ -109,6 +106,22 @@ describe('validateCrd', () => {
     expect(problems(crd({ versions: [version(), version({ name: 'v2' })] }))[1]).toBe(
       'status.storedVersions: Invalid value: ["v1"]: must have the storage version v2',
     );
+  });
+
+  it('wants each name, and of each version a schema before a sound name', () => {
+    const wanted = ['plural', 'singular', 'kind', 'listKind'].map((name) => `spec.names.${name}: Required value`);
+    expect(problems(crd({ names: { plural: 'things' } }))).toEqual(wanted.slice(1));
+    expect(problems(crd({ names: {} })).slice(1)).toEqual(wanted);
+    const bare: ApiObject = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: {} };
+    defaultCrd(bare);
+    expect(problems(bare).slice(4, -1)).toEqual(wanted);
+    const odd = [version({ name: 'V_1', schema: undefined }), version({ name: 'v2', storage: false })];
+    expect(problems(crd({ versions: odd })).map((problem) => problem.split(/ value:? ?/)[0])).toEqual([
+      'spec.versions[0].schema.openAPIV3Schema: Required',
+      'spec.versions[0].name: Invalid',
+      'spec.version: Invalid',
+    ]);
+    expect(problems(crd({ versions: null }))[0]).toMatch(/^spec.versions: Invalid value: null: must have exactly one/);
   });
 
   it('names a version where versions differ, and the spec where they agree', () => {

@@ -7,6 +7,8 @@ import { record, records, text } from './fields.ts';
  * stored ones, and an empty status. Mutates.
  */
 export function defaultCrd(crd: ApiObject): void {
+  // One that is left out is one that says nothing.
+  if (!isRecord(crd.spec)) crd.spec = {};
   const spec = record(crd.spec);
   const names = record(spec.names);
   const kind = text(names.kind);

@@ -4,10 +4,12 @@ import { type Fields, text, texts } from './fields.ts';
 import { labelProblems } from './words.ts';
 
 function labels(field: string, name: string): StatusCause[] {
+  if (name === '') return [required(field)];
   return labelProblems(name).map((problem) => invalid(field, name, problem));
 }
 
 function mixedCase(field: string, name: string): StatusCause[] {
+  if (name === '') return [required(field)];
   return labelProblems(name.toLowerCase()).map((problem) =>
     invalid(field, name, `may have mixed case, but should otherwise match: ${problem}`),
   );
@@ -21,12 +23,11 @@ export function validateNames(names: Fields, path: string): StatusCause[] {
   const kind = text(names.kind);
   const listKind = text(names.listKind);
   causes.push(...labels(`${path}.plural`, plural));
-  if (singular !== '') causes.push(...labels(`${path}.singular`, singular));
-  causes.push(...(kind === '' ? [required(`${path}.kind`)] : mixedCase(`${path}.kind`, kind)));
+  causes.push(...labels(`${path}.singular`, singular), ...mixedCase(`${path}.kind`, kind));
   texts(names.shortNames).forEach((name, at) => {
     causes.push(...labels(`${path}.shortNames[${at}]`, name));
   });
-  if (listKind !== '') causes.push(...mixedCase(`${path}.listKind`, listKind));
+  causes.push(...mixedCase(`${path}.listKind`, listKind));
   if (kind !== '' && kind === listKind) {
     causes.push(invalid(`${path}.listKind`, listKind, 'kind and listKind may not be the same'));
   }

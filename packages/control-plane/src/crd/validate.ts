@@ -97,11 +97,17 @@ function validateVersion(version: Fields, at: number, own: readonly string[]): S
   return [...causes, ...validateContents(version, own, paths)];
 }
 
-function validateVersions(versions: readonly Fields[]): StatusCause[] {
+function validateVersions(given: unknown): StatusCause[] {
+  const versions = records(given);
   const shared = new Set(SHARED.filter((word) => isShared(word, versions)));
   const own = SHARED.filter((word) => !shared.has(word));
-  const causes = versions.flatMap((version, at) => validateVersion(version, at, own));
-  const dump = `[${versions.map((version) => dumpVersion(version, shared)).join(',')}]`;
+  const causes = [
+    ...versions.flatMap(({ schema }, at) =>
+      isRecord(record(schema).openAPIV3Schema) ? [] : [required(`spec.versions[${at}].schema.openAPIV3Schema`)],
+    ),
+    ...versions.flatMap((version, at) => validateVersion(version, at, own)),
+  ];
+  const dump = Array.isArray(given) ? `[${versions.map((version) => dumpVersion(version, shared)).join(',')}]` : 'null';
   const complain = (detail: string): void => {
     causes.push({ reason: 'FieldValueInvalid', message: `Invalid value: ${dump}: ${detail}`, field: 'spec.versions' });
   };
@@ -111,12 +117,11 @@ function validateVersions(versions: readonly Fields[]): StatusCause[] {
   if (versions.filter((version) => version.storage === true).length !== 1) {
     complain('must have exactly one version marked as storage version');
   }
-  versions.forEach((version, at) => {
-    if (isRecord(record(version.schema).openAPIV3Schema)) return;
-    causes.push(required(`spec.versions[${at}].schema.openAPIV3Schema`, 'schemas are required'));
-  });
   const [first] = versions;
   if (first === undefined) return causes;
+  // The name of the first one stands at the top, too, from when there was one alone.
+  const name = text(first.name);
+  if (name !== '') causes.push(...labelProblems(name).map((problem) => invalid('spec.version', name, problem)));
   const paths = {
     schema: 'spec.validation.openAPIV3Schema',
     subresources: 'spec.subresources',
@@ -200,7 +205,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     causes.push(invalid('spec.preserveUnknownFields', true, words));
   }
   causes.push(
-    ...validateVersions(versions),
+    ...validateVersions(spec.versions),
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),

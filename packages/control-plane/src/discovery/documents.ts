@@ -117,7 +117,8 @@ function legacyEntries(kind: KindDefinition): Record<string, unknown>[] {
     verbs: verbsOf(kind),
     ...(kind.shortNames === undefined || kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
     ...(kind.categories === undefined || kind.categories.length === 0 ? {} : { categories: kind.categories }),
-    ...(verbsOf(kind).includes('list') ? { storageVersionHash: storageVersionHash(kind) } : {}),
+    // What is listed and cannot be watched is stored nowhere.
+    ...(verbsOf(kind).includes('watch') ? { storageVersionHash: storageVersionHash(kind) } : {}),
   };
   const parts = subresourcesOf(kind).map((part) => ({
     name: `${kind.plural}/${part.name}`,
@@ -143,7 +144,8 @@ export function apiResourceList(
   if (served.every(({ kind }) => !kind.custom)) served.sort((a, b) => (a.kind.plural < b.kind.plural ? -1 : 1));
   return {
     kind: 'APIResourceList',
-    apiVersion: 'v1',
+    // The core group's goes without.
+    ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: apiVersionOf({ group, version }),
     resources: served.flatMap(({ kind }) => legacyEntries(kind)),
   };

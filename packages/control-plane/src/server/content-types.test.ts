@@ -42,6 +42,13 @@ describe('a body of a type that nobody knows', () => {
     const patch = (type: string) => ask('PATCH', `${MAPS}/kept`, '{}', { 'content-type': type });
     expect((await patch('Application/merge-patch+json')).status).toBe(415);
     expect((await patch('application/merge-patch+json; charset=x')).status).toBe(200);
+    // A list passes the router by one type that it knows; no handler takes lists.
+    const several = await patch('text/plain, application/merge-patch+json');
+    expect([several.status, several.body.message]).toEqual([
+      415,
+      expect.stringMatching(/unknown format.*json-patch\+json/),
+    ]);
+    expect((await patch('text/plain, text/html')).body.message).toBe('415: Unsupported Media Type');
   });
 
   test('what is no protobuf is told as it is', async () => {

@@ -197,6 +197,5 @@ export function bodyType(request: ServerRequest): string {
   return isSound ? type.trim().toLowerCase() : header;
 }
 
-/** The type of a patch: what stands before the parameters, letter by letter. */
-export const patchTypeOf = (request: ServerRequest): string =>
-  (request.header('content-type') ?? '').split(';')[0]?.trim() ?? '';
+/** A media type without its parameters, letter by letter. */
+export const typeAlone = (header: string): string => header.split(';')[0]?.trim() ?? '';

@@ -7,7 +7,7 @@ import { type DeleteOptions, parseDeleteOptions } from '../registry/options.ts';
 import { type PatchType, patchTypesOf } from '../registry/patch.ts';
 import { checkTypeMeta } from '../registry/type-meta.ts';
 import type { ServerRequest } from './exchange.ts';
-import { bodyType, PROTOBUF, patchTypeOf, unsupportedBody, unsupportedByRouter } from './negotiate.ts';
+import { bodyType, PROTOBUF, typeAlone, unsupportedBody, unsupportedByRouter } from './negotiate.ts';
 
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 
@@ -85,8 +85,10 @@ function jsonOptions(text: string): Record<string, unknown> {
 
 /** What kind of patch a body is. @throws StatusError 415 in the words of the router or of the handler */
 export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchType {
-  const type = patchTypeOf(request);
-  const known = patchTypesOf(served).find((one) => one === type);
+  const types = patchTypesOf(served);
+  const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  throw served.kind.custom ? unsupportedBody(patchTypesOf(served)) : unsupportedByRouter();
+  // The router takes a header for a list, in which one type that it knows is enough.
+  const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
+  throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();
 }
