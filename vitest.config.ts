@@ -1,16 +1,46 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const report = process.env.MCM_TEST_REPORT;
 
 const UNITS = '{packages,providers,apps}/*/src/**/*.test.ts';
 const END_TO_END = '{e2e,tools}/src/**/*.test.ts';
+/** End-to-end tests that start no programs: what they load and warm up is the same in nearly all of them. */
+const IN_PROCESS = 'e2e/src/{drivers,golden,simulation,upgrade}/**/*.test.ts';
 /** Tests that mock a module: another file that has it already would not see the mock. */
 const MOCKING = [
   'packages/control-plane/src/registry/work-of-access.test.ts',
   'packages/control-plane/src/server/api-documents.test.ts',
   'packages/control-plane/src/server/in-process.test.ts',
 ];
+
+/**
+ * Files that take longest, in the order in which they begin: two that keep a core busy each, beside them those that wait for programs of theirs.
+ * Of the others the largest begin first.
+ */
+const LONGEST = [
+  'e2e/src/simulation/machines/seeds-1.test.ts',
+  'e2e/src/simulation/machines/seeds-2.test.ts',
+  'tools/src/packages/packages.test.ts',
+  'e2e/src/docs/commands/commands.test.ts',
+  'e2e/src/up-clouds.test.ts',
+  'packages/core/src/run/crash.test.ts',
+  'e2e/src/simulation/crash.test.ts',
+  'e2e/src/simulation/random.test.ts',
+];
+
+const rankOf = ({ moduleId }: TestSpecification): number => {
+  const rank = LONGEST.findIndex((path) => moduleId.endsWith(`/${path}`));
+  return rank < 0 ? LONGEST.length : rank;
+};
+
+/** One that begins last is waited for by all. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
+  }
+}
 
 export default defineConfig({
   resolve: { conditions: ['source'] },
@@ -24,10 +54,11 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
-      // Most files are small: loading the modules anew for each would take longer than the tests do.
-      { extends: true, test: { name: 'units', include: [UNITS], exclude: MOCKING, isolate: false } },
-      { extends: true, test: { name: 'alone', include: [END_TO_END, ...MOCKING] } },
+      // Loading the modules anew for each file, and warming them up, would take longer than most files' tests do.
+      { extends: true, test: { name: 'shared', include: [UNITS, IN_PROCESS], exclude: MOCKING, isolate: false } },
+      { extends: true, test: { name: 'alone', include: [END_TO_END, ...MOCKING], exclude: [IN_PROCESS] } },
     ],
   },
 });
