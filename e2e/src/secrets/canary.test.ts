@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { machineClasses, machineDeployments, machineSets, machines } from '@mcm/api';
+import type { DriverTracer } from '@mcm/core';
 import {
   configMaps,
   createClient,
@@ -24,7 +25,7 @@ import { NAMESPACE, World } from '../simulation/world.ts';
 
 /**
  * Secrets that sing: whatever the controllers are fed, and whatever API server and cloud answer, none of them may turn up
- * in a log line, an event, a status, a piece of evidence or an output of the command.
+ * in a log line, an event, a status, a piece of evidence, a span or an output of the command.
  */
 
 const MINUTE = 60_000;
@@ -159,6 +160,17 @@ async function heardInCommand(world: World): Promise<string[]> {
   }
 }
 
+/** Spans of the driver's calls, with all that is told of them, as text. */
+function spanKeeper(): { readonly tracer: DriverTracer; readonly spans: string[] } {
+  const spans: string[] = [];
+  const keep = (...told: readonly unknown[]): void => void spans.push(JSON.stringify(told));
+  const startSpan: DriverTracer['startSpan'] = (name, options) => {
+    keep(name, options);
+    return { setAttributes: keep, addEvent: keep, setStatus: keep, end: () => undefined };
+  };
+  return { tracer: { startSpan }, spans };
+}
+
 /** A fleet that lives through everything: VMs made, failed, listed and deleted, while API server and cloud echo. */
 async function live(world: World): Promise<void> {
   await world.createDeployment(2);
@@ -175,9 +187,11 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
 ])('%s: no secret is told', { timeout: 180_000 }, async (_what, api, cloud) => {
   tokens.clear();
   const machine = cloud ? { creationTimeout: '30m' } : {};
+  const { tracer, spans } = spanKeeper();
   const world = await World.start({
     port: 0,
     machine,
+    tracer,
     secretData: { token: CANARIES.token, userData: USER_DATA },
     wrap: (_name, transport) => listening(api ? parrot(transport, [...echoes, nonsense]) : transport),
     wrapCloud: (transport) => (cloud ? parrot(transport, [...echoes, nonsense]) : transport),
@@ -200,6 +214,8 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
     expect(heard('Secret', own?.data?.userData ?? '')).not.toEqual([]);
     sung.push(...(await heardInObjects(world)));
     sung.push(...world.log.lines.flatMap((line) => heard('log', JSON.stringify(line))));
+    expect(spans.some((span) => span.includes('cannot take'))).toBe(cloud);
+    sung.push(...spans.flatMap((span) => heard('span', span)));
     if (cloud) sung.push(...(await heardInCommand(world)));
     expect([...new Set(sung)]).toEqual([]);
     await world.deleteDeployment();

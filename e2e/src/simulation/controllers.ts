@@ -104,11 +104,12 @@ export class Controllers {
   #runMachineController(client: KubeClient, life: Life, signal: AbortSignal): Promise<void> {
     const { clock, random, network, cloud } = this.#parts;
     const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
-    const { wrapCloud = (transport) => transport } = this.#options;
+    const { wrapCloud = (transport) => transport, tracer } = this.#options;
     const name = 'machine-controller';
     const log = this.#parts.log.with({ process: name });
     return buildMachineController({
       driver: createLocalDriver({ clock, connect: () => wrapCloud(life.wrap(network.cloudWire(name, cloud))) }),
+      tracer,
       control: client,
       target: client,
       namespace: NAMESPACE,

@@ -1,4 +1,5 @@
 import type { crds } from '@mcm/api';
+import type { DriverTracer } from '@mcm/core';
 import type { KubeClient, Transport } from '@mcm/kube';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import type { Death } from './process.ts';
@@ -31,6 +32,8 @@ export interface WorldOptions {
   readonly wrap?: (name: ProcessName, transport: Transport) => Transport;
   /** Wraps what the machine controller asks the cloud. */
   readonly wrapCloud?: (transport: Transport) => Transport;
+  /** Gets the spans of the driver's calls. */
+  readonly tracer?: DriverTracer;
   /** Makes what must be there before the controllers start. */
   readonly furnish?: (admin: KubeClient) => Promise<void>;
   /** More data of the Secret of all classes, decoded. */
