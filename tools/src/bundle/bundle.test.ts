@@ -131,6 +131,12 @@ test('a controller is ASCII, which Node keeps at one byte a character, and means
   }
 });
 
+test('patterns of CRDs are the same from a bundle: Go knows no escapes as esbuild writes them into expressions', async () => {
+  const { stdout } = await start('mcm', ['install', '--dry-run']);
+  expect(stdout).toContain('|µs|');
+  expect(stdout).not.toContain('\\u00');
+});
+
 test('a program that is not there is refused by name, with those there are', () => {
   expect(() => binaryNamed('mcm-x')).toThrow('no binary "mcm-x"; there are machine-controller-manager, ');
 });

@@ -3,8 +3,13 @@
  * Exact in nanoseconds (bigint), convenient in milliseconds (number).
  */
 
-/** Durations that fields accept: Go's syntax without negative values. */
-export const DURATION_PATTERN = /^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$/;
+const UNITS = 'ns|us|µs|μs|ms|s|m|h';
+
+/**
+ * Durations that fields accept: Go's syntax without negative values. Made of a text, since bundlers write `µ` in a literal
+ * expression as an escape that Go's expressions do not know, and CRDs hold its source.
+ */
+export const DURATION_PATTERN = new RegExp(`^[+]?(0|(([0-9]+([.][0-9]*)?|[.][0-9]+)(${UNITS}))+)$`);
 
 const UNIT_NS: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],
@@ -17,7 +22,7 @@ const UNIT_NS: ReadonlyMap<string, bigint> = new Map([
   ['h', 3_600_000_000_000n],
 ]);
 
-const SEGMENT = /([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)/y;
+const SEGMENT = new RegExp(`([0-9]*)(?:\\.([0-9]*))?(${UNITS})`, 'y');
 const MAX_NS = 2n ** 63n;
 
 /**

@@ -181,6 +181,11 @@ describe('several faults', () => {
     ]);
   });
 
+  it.each(['^\\u00b5$', '^(a)\\1$', '^\\cA$'])('refuses %s, which is an expression of JavaScript alone', (pattern) => {
+    expect(problems(withSchema({ b: { type: 'string', pattern } }))).toHaveLength(1);
+    expect(problems(withSchema({ b: { type: 'string', pattern: '^\\\\u00b5$' } }))).toEqual([]);
+  });
+
   it('does not say what is not structural of a schema that cannot be read', () => {
     const unread = { type: 'object', 'x-kubernetes-preserve-unknown-fields': false };
     expect(problems(withSchema({ l: list, b: {}, u: unread }))).toEqual([

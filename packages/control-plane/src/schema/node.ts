@@ -17,8 +17,12 @@ const asSchema = (value: unknown): JsonSchema | undefined => (isRecord(value) ? 
 const asSchemas = (value: unknown): JsonSchema[] =>
   Array.isArray(value) ? value.filter(isRecord).map((entry) => entry as JsonSchema) : [];
 
+/** Escapes of JavaScript that RE2 has not: `\u00b5`, `\cA`, `\k<name>`, and back references. */
+const NOT_IN_GO = /(?<!\\)(?:\\\\)*\\[uck1-9]/;
+
 /** Go's RE2 syntax is nearly JavaScript's; what differs in everyday patterns is rewritten. */
 export function goRegExp(pattern: string): RegExp | undefined {
+  if (NOT_IN_GO.test(pattern)) return undefined;
   let flags = 'u';
   let source = pattern
     .replace(/\(\?P</g, '(?<')
