@@ -5,7 +5,8 @@ import { inCluster, nameOf, reference, withCluster, withOutput } from './cluster
 import { addDashboard } from './dashboard/command.ts';
 import { readFully } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
-import { deploymentLines, explainDeployment } from './explain/deployment.ts';
+import { explainDeployment } from './explain/deployment.ts';
+import { deploymentLines } from './explain/deployment-lines.ts';
 import { explainMachine, type MachineTarget, previewMachineDrain } from './explain/machine.ts';
 import { machineLines, previewLines } from './explain/machine-lines.ts';
 import { readMachineSettings } from './explain/machine-settings.ts';

@@ -51,7 +51,8 @@ export function addInspectCommands(program: Command, say: Say): void {
   ).action((text: string | undefined, flags: InspectFlags) =>
     inCluster(flags, 'tree', async (cluster) => {
       const branches = fleetTree(await readTree(cluster, text));
-      for (const line of formatted(flags.output, branches, treeLines)) say(line);
+      const now = realClock.now();
+      for (const line of formatted(flags.output, branches, (all, wide) => treeLines(all, wide, now))) say(line);
     }),
   );
 

@@ -154,7 +154,7 @@ export async function collectBundle(cluster: Cluster, version: string, now: Date
   const about = { collected: now.toISOString(), mcm: version, namespace: cluster.namespace };
   return [
     { name: 'about.yaml', text: stringify(about) },
-    { name: 'tree.txt', text: `${treeLines(tree, true).join('\n')}\n` },
+    { name: 'tree.txt', text: `${treeLines(tree, true, now).join('\n')}\n` },
     ...[...objects].map(([file, items]) => ({
       name: `${file}.yaml`,
       text: stringify({ kind: 'List', items }, { aliasDuplicateObjects: false }),

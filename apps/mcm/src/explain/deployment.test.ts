@@ -1,7 +1,8 @@
 import { API_VERSION, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import type { FullReading } from '../deployment-reading.ts';
-import { deploymentLines, explainDeployment } from './deployment.ts';
+import { explainDeployment } from './deployment.ts';
+import { deploymentLines } from './deployment-lines.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
@@ -85,6 +86,19 @@ describe('explain', () => {
     expect(lines).toContain('f0 failed and are replaced now, at most 1 at once');
     expect(lines).toContain('f1, f2 failed and wait: at most 1 may be replaced at once');
     expect(lines).toContain('--max-unhealthy-replacements');
+  });
+
+  test('many machines that wait for the same are one line, which names the first to be due', () => {
+    const waits = ({ metadata, ...rest }: Machine, index: number): Machine => ({
+      ...rest,
+      metadata: { ...metadata, creationTimestamp: at(index - 10) },
+      status: { ...rest.status, lastOperation: { description: `Machine ${metadata.name} has no room` } },
+    });
+    const lines = explain(read(many(5, 'CrashLoopBackOff', 'n').map(waits)));
+    expect(lines).toMatch(
+      /^Waits for:\n {2}- 5 machines \(CrashLoopBackOff\), first of all n0: Machine n0 has no room; in 10m0s it is Failed.*\n\n/m,
+    );
+    expect(lines).toContain('next   it waits: for 5 machines of the newest set to be Running');
   });
 
   test('a repair under way is what the others wait for', () => {

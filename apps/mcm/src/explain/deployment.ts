@@ -1,11 +1,4 @@
-import {
-  Labels,
-  type Machine,
-  type MachineDeployment,
-  MachineDeploymentConditions,
-  type MachineSet,
-  Taints,
-} from '@mcm/api';
+import { type Machine, type MachineDeployment, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
 import {
   countsTerminating,
   type DeploymentSnapshot,
@@ -24,9 +17,11 @@ import {
 } from '@mcm/core';
 import type { Node } from '@mcm/kube';
 import type { DeploymentReading, FullReading } from '../deployment-reading.ts';
+import { troublesOf } from './conditions.ts';
+import { curesOf, inPlaceCures } from './deployment-cures.ts';
 import { disruptionCures, disruptionLines } from './disruption.ts';
 import { ASSUMED, type MachineSettings } from './machine-settings.ts';
-import { type MachineWait, machineWait, waitLine } from './machine-wait.ts';
+import { type MachineWait, machineWait } from './machine-wait.ts';
 import type { ManagerSettings } from './manager-settings.ts';
 
 /** Why a deployment is where it is. */
@@ -137,11 +132,18 @@ const ROUTINE = /^(no old machine is left|machines of the current set are not av
 function awaited({ deployment, sets, machines }: DeploymentReading): string | undefined {
   const { current } = splitSets(deployment, sets);
   const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];
-  const coming = (current ? of(current) : []).filter((machine) => machineWait(machine)).length;
+  const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
+  const newest = current ? of(current) : [];
+  const present = newest.filter((machine) => !isGoing(machine));
+  const failed = present.filter(({ status: { currentStatus: { phase } = {} } = {} }) => phase === 'Failed').length;
+  const coming = present.filter((machine) => machineWait(machine)).length - failed;
   const going = sets.filter((set) => set !== current).flatMap(of);
-  const leaving = going.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length;
+  const leaving = going.filter(isGoing).length;
+  const replaced = newest.length - present.length;
   const parts = [
     ...(coming > 0 ? [`${machinesOf(coming)} of the newest set to be Running`] : []),
+    ...(failed > 0 ? [`${machinesOf(failed)} of the newest set, Failed, to be replaced or to recover`] : []),
+    ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest set to be gone`] : []),
     ...(leaving > 0 ? [`${machinesOf(leaving)} of older sets to be gone`] : []),
   ];
   if (parts.length === 0) return undefined;
@@ -199,98 +201,9 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
   ];
 }
 
-/** The two conditions that every healthy deployment has block only when False; any other says that something is wrong. */
-function blockersOf({ status }: MachineDeployment): string[] {
-  const usual: readonly string[] = [MachineDeploymentConditions.Available, MachineDeploymentConditions.Progressing];
-  return (status?.conditions ?? []).flatMap((condition) => {
-    const wrong = usual.includes(condition.type) ? condition.status === 'False' : condition.status === 'True';
-    if (!wrong) return [];
-    return [`${condition.type}=${condition.status} (${condition.reason ?? ''}): ${condition.message ?? ''}`];
+function blockersOf(deployment: MachineDeployment): string[] {
+  return troublesOf(deployment).map(({ type, status, reason = '', message = '', lastTransitionTime: since }) => {
+    const from = since ? `, since ${since}` : '';
+    return `${type}=${status} (${reason}${from}): ${message}`;
   });
-}
-
-function curesOf(
-  { metadata, spec, status }: MachineDeployment,
-  machines: readonly Machine[],
-  revisions: number,
-): string[] {
-  const cures: string[] = [];
-  if (spec.paused) cures.push(`the rollout goes on with: mcm rollout resume ${metadata.name}`);
-  if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
-    cures.push('it is frozen while a set has too many machines; it thaws by itself once they are gone');
-  }
-  for (const machine of machines) {
-    const code = machine.status?.lastOperation?.errorCode;
-    if (machine.status?.lastOperation?.state === 'Failed' && code) {
-      cures.push(`see what the cloud said: mcm explain machine/${machine.metadata.name} (${code})`);
-      if (code === 'InvalidArgument' && revisions > 1) cures.push(`or go back: mcm rollout undo ${metadata.name}`);
-    } else if (machine.metadata.deletionTimestamp) {
-      cures.push(`see what its drain waits for: mcm explain machine/${machine.metadata.name}`);
-    }
-  }
-  return cures;
-}
-
-const MOST_NAMES = 3;
-
-/** What an operator has to do by hand in updates in place. */
-function inPlaceCures(
-  { spec }: MachineDeployment,
-  machines: readonly Machine[],
-  nodes: ReadonlyMap<string, Node>,
-): string[] {
-  if (spec.strategy?.type !== 'InPlaceUpdate') return [];
-  const own = machines.flatMap(({ metadata }) => nodes.get(metadata.labels?.[Labels.Node] ?? '') ?? []);
-  const has = ({ metadata }: Node, label: string) => metadata.labels?.[label] !== undefined;
-  const names = (found: readonly Node[]) => {
-    const more = found.length > MOST_NAMES ? ` and ${found.length - MOST_NAMES} more` : '';
-    const first = found.slice(0, MOST_NAMES).map(({ metadata }) => metadata.name);
-    return `${first.join(', ')}${more}`;
-  };
-  const waiting = own.filter((node) => has(node, Labels.CandidateForUpdate) && !has(node, Labels.SelectedForUpdate));
-  const { key } = Taints.CriticalComponentsNotReady;
-  const shut = own.filter((node) => node.spec.taints?.some((taint) => taint.key === key));
-  return [
-    ...(spec.strategy.inPlaceUpdate?.orchestrationType === 'Manual' && waiting.length > 0
-      ? [`select nodes for their update: kubectl label node NAME ${Labels.SelectedForUpdate}=true (${names(waiting)})`]
-      : []),
-    ...(shut.length > 0
-      ? [
-          `pods stay away from ${names(shut)} until whoever minds its critical components takes this off: kubectl taint node NAME ${key}-`,
-        ]
-      : []),
-  ];
-}
-
-/** The explanation as lines for a person. */
-export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {
-  const {
-    name,
-    wants: wanted,
-    has: there,
-    next,
-    changes,
-    waitsFor,
-    disruption,
-    remarks,
-    blockers,
-    cures,
-  } = explanation;
-  const list = (title: string, items: readonly string[]): string[] =>
-    items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
-  return [
-    `machinedeployment ${name}`,
-    `  wants  ${wanted}`,
-    `  has    ${there}`,
-    `  next   ${next}`,
-    ...list('This step:', changes),
-    ...list(
-      'Waits for:',
-      waitsFor.map((wait) => waitLine(wait, now)),
-    ),
-    ...list('Disruption:', disruption),
-    ...list('Says of itself:', blockers),
-    ...list('Flags:', remarks),
-    ...list('What would help:', [...new Set(cures)]),
-  ];
 }

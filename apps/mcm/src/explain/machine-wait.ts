@@ -39,18 +39,32 @@ export function machineWait(
   return {
     name: metadata.name,
     phase,
-    doing:
-      brief(operation?.description ?? '') || 'nothing is told of it yet: its VM is being made, or waits for its turn',
+    doing: doingOf(machine, phase),
     ...(deadline ? { deadline } : {}),
     ...(operation?.errorCode ? { errorCode: operation.errorCode } : {}),
   };
+}
+
+/** In the controller's own words, unless they tell of a step that is over. */
+function doingOf({ spec, status }: Machine, phase: string): string {
+  const { description = '', state } = status?.lastOperation ?? {};
+  if (phase === 'Pending' && spec.providerID && state !== 'Failed')
+    return 'its VM is there; it waits for the node to join and to be Ready';
+  return brief(description) || 'nothing is told of it yet: its VM is being made, or waits for its turn';
+}
+
+/** When its deletion was asked for, when it became unhealthy, or, as long as it has never joined, when it was made. */
+export function sinceOf({ metadata, status }: Machine): string | undefined {
+  const { phase, lastUpdateTime } = status?.currentStatus ?? {};
+  const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
+  return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
 }
 
 /** The node's conditions, all of them, at the end of a text: `kubectl describe node` tells them better. */
 export const brief = (description: string): string => description.replace(/\.? Node [cC]onditions: \[.*$/s, '').trim();
 
 /** Whether the deletion has come to steps that no drain time ends. */
-function isPastDrain({ status }: Machine): boolean {
+export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
 }
@@ -86,6 +100,12 @@ function deadlineOf(
       return settings.healthTimeoutDisabled
         ? undefined
         : from(since, settings.healthTimeoutMs, `it may be Failed${replaced}`);
+    case 'Failed':
+      return from(
+        machine.status?.currentStatus?.preserveExpiryTime,
+        0,
+        `its preservation ends and it is deleted${replaced}`,
+      );
     case 'InPlaceUpdating':
       return from(since, settings.inPlaceUpdateTimeoutMs, 'the update has failed');
     case 'Terminating':

@@ -115,7 +115,10 @@ test('one that was never joined names its phase, its deadline and the class that
   expect(text).toMatch(/^Its birth:$/m);
   expect(text).toMatch(/^ {2}NodeRegistered +False +NoNode/m);
   expect(text).toMatch(/^ {2}NodeReady +Unknown +NotBegun$/m);
-  expect(text).toMatch(/machine m-0 \(Pending\): .*; in 20m0s it is Failed$/m);
+  expect(text).toMatch(
+    /machine m-0 \(Pending\): its VM is there; it waits for the node to join.*; in 20m0s it is Failed$/m,
+  );
+  expect(text).toMatch(/^What would help: look at the console of the VM and at the user data of MachineClass small/m);
 });
 
 test('deadlines are by the flags that the machine controller tells with its Lease; else it is said that they are guesses', async () => {
@@ -237,6 +240,7 @@ test('a VM whose deletion the cloud refuses: no word of drains, but what would h
   const text = await explain();
   expect(text).not.toContain('its drain is forced');
   expect(text).toContain('What would help: mend the credentials in the Secret of MachineClass small');
+  expect(text).toMatch(/^Kind of failure: /m);
 });
 
 test('the conditions of a node at the end of a text are left to kubectl', async () => {
@@ -259,6 +263,15 @@ test('a node that is not well: which of its conditions say so, also beside a Rea
   ]);
   await machine({ status: { currentStatus: { phase: 'Unknown' } } });
   expect(await explain()).toMatch(/ node {3}m-0, KernelDeadlock is True \(TaskHung: task docker:123 blocked\)$/m);
+});
+
+test('a Failed machine that is kept says until when, and how to end that', async () => {
+  await node();
+  const preserveExpiryTime = '2026-01-05T00:00:00Z';
+  await machine({ status: { currentStatus: { phase: 'Failed', preserveExpiryTime } } });
+  const text = await explain();
+  expect(text).toMatch(/; in 96h0m0s its preservation ends and it is deleted$/m);
+  expect(text).toContain('kubectl annotate machine m-0 -n default node.machine.sapcloud.io/preserve-');
 });
 
 test('a Failed machine that no set owns says that nobody replaces it', async () => {

@@ -39,7 +39,7 @@ import {
 import { UserError } from '../errors.ts';
 import { getNamed } from '../missing.ts';
 import { type MachineSettings, readMachineSettings } from './machine-settings.ts';
-import { brief, type MachineWait, machineWait } from './machine-wait.ts';
+import { brief, type MachineWait, machineWait, sinceOf } from './machine-wait.ts';
 
 /** A machine of a cluster, and what reading it needs. */
 export interface MachineTarget {
@@ -187,7 +187,7 @@ function causeOf({ status }: Machine): LivingMachine['cause'] {
   const { state, errorCode = '', description = '' } = status?.lastOperation ?? {};
   if (state !== 'Failed') return undefined;
   const code = errorCode || /code = \[(\w+)\]/.exec(description)?.[1];
-  return code ? { code, ...errorKindOf(errorCode) } : undefined;
+  return code ? { code, ...errorKindOf(code) } : undefined;
 }
 
 /** What would help against a refusal of the cloud. */
@@ -199,7 +199,25 @@ function cureOf(machine: Machine): string[] {
     PermissionDenied: `give the credentials of MachineClass ${name} the right that is missing; it is tried again by itself`,
     ResourceExhausted: 'raise the quota, free capacity or name another zone or type; it is tried again by itself',
   };
-  return [cures[causeOf(machine)?.code ?? ''] ?? []].flat();
+  const cause = causeOf(machine);
+  if (!cause) return waitCures(machine);
+  const vm = machine.spec.providerID ? ` of VM ${machine.spec.providerID}` : '';
+  return [cures[cause.code ?? ''] ?? `it is tried again by itself; if it lasts, see what the cloud itself says${vm}`];
+}
+
+/** What a person can do about a wait in which nothing has failed. */
+function waitCures({ metadata, spec, status }: Machine): string[] {
+  const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
+  if (metadata.deletionTimestamp) return [];
+  if (phase === 'Pending' && spec.providerID)
+    return [
+      `look at the console of the VM and at the user data of MachineClass ${spec.class.name ?? '?'}: whether it reaches the API server, and is let in; when the machine is Failed its console is kept and told here`,
+    ];
+  if (phase === 'Failed' && preserveExpiryTime)
+    return [
+      `it is kept for study; to end that now: kubectl annotate machine ${metadata.name} -n ${metadata.namespace ?? ''} ${Annotations.Preserve}-`,
+    ];
+  return [];
 }
 
 /** Nobody does anything about a Failed machine of no set. */
@@ -253,13 +271,6 @@ const previewOf = (
   const runtime = { clock, random, log: silentLogger };
   return previewDrain({ target, machine, ...(machineClass ? { machineClass } : {}), runtime, signal, defaults });
 };
-
-/** When its deletion was asked for, when it became unhealthy, or, as long as it has never joined, when it was made. */
-function sinceOf({ metadata, status }: Machine): string | undefined {
-  const { phase, lastUpdateTime } = status?.currentStatus ?? {};
-  const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
-  return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
-}
 
 function preservation({ metadata, status }: Machine): string | undefined {
   const until = status?.currentStatus?.preserveExpiryTime;

@@ -1,5 +1,6 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
+import { troubleOf } from '../explain/conditions.ts';
 import { brief } from '../explain/machine-wait.ts';
 
 /** One deployment as the screen shows it. */
@@ -85,9 +86,6 @@ function viewDeployment(deployment: MachineDeployment, sets: readonly MachineSet
     set.metadata.ownerReferences?.some((owner) => owner.uid === deployment.metadata.uid),
   );
   const newest = Math.max(...owned.map(revisionOf));
-  const bad = status?.conditions?.find(
-    (c) => c.status === 'False' || (c.status === 'True' && /^(Frozen|ReplicaFailure)$/.test(c.type)),
-  );
   return {
     name: deployment.metadata.name,
     desired: deployment.spec.replicas ?? 0,
@@ -96,7 +94,7 @@ function viewDeployment(deployment: MachineDeployment, sets: readonly MachineSet
     available: status?.availableReplicas ?? 0,
     old: owned.filter((set) => revisionOf(set) < newest).reduce((sum, set) => sum + (set.status?.replicas ?? 0), 0),
     paused: deployment.spec.paused ?? false,
-    trouble: bad ? (bad.message ?? bad.reason ?? bad.type) : undefined,
+    trouble: troubleOf(deployment),
   };
 }
 

@@ -1,8 +1,9 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { revisionOf } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
-import { brief } from '../explain/machine-wait.ts';
-import { phaseName } from '../screen/fleet.ts';
+import { troubleOf } from '../explain/conditions.ts';
+import { machineWait, sinceOf } from '../explain/machine-wait.ts';
+import { age } from '../screen/render.ts';
 
 /** One line of the tree: an object, how it is, and what it owns. */
 export interface Branch {
@@ -10,6 +11,10 @@ export interface Branch {
   readonly name: string;
   /** In a few words: `3/3 available`, `Running`, `Ready`. */
   readonly state: string;
+  /** RFC 3339: since when a machine is in a state that passes. */
+  readonly since?: string;
+  /** RFC 3339, of a machine. */
+  readonly preservedUntil?: string;
   /** Why it is not as it should be; absent when it is. */
   readonly trouble?: string;
   /** What only `-o wide` shows, by heading. */
@@ -66,10 +71,8 @@ export function fleetTree({ deployments, sets, machines, nodes }: TreeSource): B
   ];
 }
 
-function branchOfDeployment({ metadata, spec, status }: MachineDeployment, children: readonly Branch[]): Branch {
-  const bad = status?.conditions?.find(
-    ({ type, status: value }) => value === 'False' || (value === 'True' && /^(Frozen|ReplicaFailure)$/.test(type)),
-  );
+function branchOfDeployment(deployment: MachineDeployment, children: readonly Branch[]): Branch {
+  const { metadata, spec, status } = deployment;
   const words = [
     `${status?.availableReplicas ?? 0}/${spec.replicas ?? 1} available`,
     `${status?.updatedReplicas ?? 0} updated`,
@@ -79,7 +82,7 @@ function branchOfDeployment({ metadata, spec, status }: MachineDeployment, child
     kind: 'MachineDeployment',
     name: metadata.name,
     state: words.join(', '),
-    ...without(bad && (bad.message ?? bad.reason ?? bad.type)),
+    ...without(troubleOf(deployment)),
     more: { strategy: spec.strategy?.type ?? 'RollingUpdate', class: spec.template.spec.class.name ?? '' },
     children,
   };
@@ -100,17 +103,20 @@ function branchOfSet(set: MachineSet, children: readonly Branch[]): Branch {
 
 function branchOfMachine(machine: Machine, nodes: ReadonlyMap<string, Node> | undefined): Branch {
   const { metadata, spec, status } = machine;
-  const phase = phaseName(status?.currentStatus?.phase ?? '');
+  const wait = machineWait(machine);
+  const phase = wait?.phase ?? status?.currentStatus?.phase ?? '';
+  const since = wait && sinceOf(machine);
   const nodeName = metadata.labels?.[Labels.Node] ?? '';
   const node = nodes?.get(nodeName);
   const joins = nodes !== undefined && nodeName !== '';
   const kept = status?.currentStatus?.preserveExpiryTime;
-  const isWell = phase === 'Running' || phase === 'Available';
   return {
     kind: 'Machine',
     name: metadata.name,
-    state: kept ? `${phase}, preserved until ${kept}` : phase,
-    ...without(isWell ? undefined : brief(status?.lastOperation?.description ?? '')),
+    state: phase,
+    ...(kept && { preservedUntil: kept }),
+    ...(since && { since }),
+    ...without(wait?.doing),
     more: { class: spec.class.name ?? '', providerID: spec.providerID ?? 'no VM yet' },
     children: node ? [branchOfNode(node)] : joins ? [missingNode(nodeName)] : [],
   };
@@ -134,27 +140,39 @@ function branchOfNode({ metadata, spec, status }: Node, trouble?: string): Branc
 }
 
 /** The tree as lines for a person. */
-export function treeLines(branches: readonly Branch[], wide: boolean): string[] {
+export function treeLines(branches: readonly Branch[], wide: boolean, now: Date): string[] {
   if (branches.length === 0) return ['no machinedeployments, machinesets or machines'];
-  return branches.flatMap((branch) => draw(branch, '', '', wide));
+  return branches.flatMap((branch) => draw(branch, { first: '', rest: '', wide, now }));
+}
+
+interface Drawing {
+  /** What stands before the line of a branch, and before those below it. */
+  readonly first: string;
+  readonly rest: string;
+  readonly wide: boolean;
+  readonly now: Date;
 }
 
 function draw(
-  { kind, name, state, trouble, more, children }: Branch,
-  first: string,
-  rest: string,
-  wide: boolean,
+  { kind, name, state, since, preservedUntil, trouble, more, children }: Branch,
+  { first, rest, wide, now }: Drawing,
 ): string[] {
+  const kept = preservedUntil ? [`, preserved until ${preservedUntil}`] : [];
   const details = Object.entries(more).filter(([, value]) => wide && value !== '');
   const words = [
     `${kind.toLowerCase()}/${name}`,
-    state,
+    [state, ...(since ? [` for ${age(now.getTime() - Date.parse(since))}`] : []), ...kept].join(''),
     ...details.map(([heading, value]) => `${heading}=${value}`),
     ...(trouble === undefined ? [] : [`– ${trouble}`]),
   ];
   const below = children.flatMap((child, index) => {
     const last = index === children.length - 1;
-    return draw(child, `${rest}${last ? '└─ ' : '├─ '}`, `${rest}${last ? '   ' : '│  '}`, wide);
+    return draw(child, {
+      first: `${rest}${last ? '└─ ' : '├─ '}`,
+      rest: `${rest}${last ? '   ' : '│  '}`,
+      wide,
+      now,
+    });
   });
   return [`${first}${words.join('  ')}`, ...below];
 }

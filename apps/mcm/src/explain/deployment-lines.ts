@@ -1,0 +1,47 @@
+import type { DeploymentExplanation } from './deployment.ts';
+import { type MachineWait, waitLine, waitText } from './machine-wait.ts';
+
+/** Machines that are told one by one of those that wait for the same. */
+const ONE_BY_ONE = 3;
+
+/** What machines wait for; of many that wait for the same the first to reach its deadline stands for all. */
+function waitLines(waits: readonly MachineWait[], now: Date): string[] {
+  // The name of each stands in the words of its own.
+  const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;
+  const due = ({ deadline }: MachineWait): number => deadline?.at.getTime() ?? Number.POSITIVE_INFINITY;
+  return [...Map.groupBy(waits, same).values()].flatMap((alike) => {
+    const [first] = alike.toSorted((a, b) => due(a) - due(b));
+    if (!first || alike.length <= ONE_BY_ONE) return alike.map((wait) => waitLine(wait, now));
+    return [`${alike.length} machines (${first.phase}), first of all ${first.name}: ${waitText(first, now)}`];
+  });
+}
+
+/** The explanation as lines for a person. */
+export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {
+  const {
+    name,
+    wants: wanted,
+    has: there,
+    next,
+    changes,
+    waitsFor,
+    disruption,
+    remarks,
+    blockers,
+    cures,
+  } = explanation;
+  const list = (title: string, items: readonly string[]): string[] =>
+    items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
+  return [
+    `machinedeployment ${name}`,
+    `  wants  ${wanted}`,
+    `  has    ${there}`,
+    `  next   ${next}`,
+    ...list('This step:', changes),
+    ...list('Waits for:', waitLines(waitsFor, now)),
+    ...list('Disruption:', disruption),
+    ...list('Says of itself:', blockers),
+    ...list('Flags:', remarks),
+    ...list('What would help:', [...new Set(cures)]),
+  ];
+}
