@@ -10,13 +10,14 @@ const never = (): Promise<CallResult> => new Promise(() => undefined);
 function setUp(limit: number) {
   const clock = new VirtualClock();
   const woken: string[] = [];
+  const log = createMemoryLogger();
   const calls = new DriverCalls({
     clock,
-    log: createMemoryLogger(),
+    log,
     limit,
     wake: ({ metadata }) => woken.push(metadata.name),
   });
-  return { clock, calls, woken };
+  return { clock, calls, woken, log };
 }
 
 test('a call that ignores its signal gives up its place, but its machine is kept to it', async () => {
@@ -104,4 +105,18 @@ test('only a creation tells which VM was made; what was made stays known whateve
   calls.start(one, 'status', 'i', async () => instance('looked-up'));
   await clock.settle();
   expect(calls.of(one.metadata.uid).created?.providerId).toBe('made');
+});
+
+test('that there is no VM is an answer; any other refusal, and the same one to a deletion, is told as a failure', async () => {
+  const { clock, calls, log } = setUp(9);
+  const refusals = [
+    ['status', 'NotFound'],
+    ['delete', 'NotFound'],
+    ['status', 'Unavailable'],
+  ] as const;
+  for (const [call, code] of refusals)
+    calls.start(machine({ name: `${call}-${code}` }), call, 'i', () => Promise.reject(new MachineError(code, 'no')));
+  await clock.settle();
+  const warned = log.lines.filter(({ level }) => level === 'warn').map(({ fields }) => [fields.call, fields.code]);
+  expect(warned).toEqual(refusals.slice(1));
 });

@@ -166,7 +166,9 @@ export class DriverCalls {
       return;
     }
     const fields = { machine, call, code: outcome.error.code, error: outcome.error.message, failures };
-    if (failures === 1) log.warn('Driver call failed', fields);
+    // That there is no VM is what was asked.
+    const answers = call === 'status' && outcome.error.code === 'NotFound';
+    if (failures === 1 && !answers) log.warn('Driver call failed', fields);
     else log.debug('Driver call still fails', fields);
   }
 }

@@ -29,7 +29,10 @@ const BREAKER_SWARM_MS = 5_000;
 const MAX_ROUNDS = 12;
 
 /** An action in the log; of a call, what is asked of the cloud. */
-const nameOf = (action: Action): string => (action.do === 'call' ? `${action.call} VM` : action.do);
+const nameOf = (action: Action): string => {
+  if (action.do !== 'call') return action.do;
+  return action.call === 'status' ? 'look for VM' : `${action.call} VM`;
+};
 
 /** Looks, decides, acts, until there is nothing to do at once. Nothing sleeps in here. */
 export class MachineReconciler {

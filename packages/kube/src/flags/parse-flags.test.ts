@@ -97,6 +97,8 @@ describe('flags', () => {
     const help = await parseFlags(program, flags, ['--help']);
     expect(help).toMatchObject({ kind: 'print', text: expect.stringContaining('--machine-drain-timeout <duration>') });
     expect(help).toMatchObject({ text: expect.stringContaining('(default 2h0m0s)') });
+    // A flag of the original under another name is found in it too.
+    expect(help).toMatchObject({ text: expect.stringContaining('(older: --address)') });
   });
 });
 

@@ -29,7 +29,8 @@ const groupOf = (flag: Flag<unknown>): string =>
 function addOption({ Option }: Commander, command: Command, name: string, flag: Flag<unknown>): void {
   const short = flag.short === undefined ? '' : `-${flag.short}, `;
   const shown = flag.shown === '' ? '' : ` (default ${flag.shown})`;
-  const option = new Option(`${short}--${name} ${flag.placeholder}`, flag.help + shown);
+  const older = Object.keys(flag.deprecated ?? {}).map((old) => ` (older: --${old})`);
+  const option = new Option(`${short}--${name} ${flag.placeholder}`, [flag.help, ...older, shown].join(''));
   if (flag.pairs) option.argParser((text, before) => (before === undefined ? text : `${before},${text}`));
   command.addOption(option.helpGroup(`${groupOf(flag)}:`));
   for (const [old, why] of Object.entries(flag.deprecated ?? {})) {
