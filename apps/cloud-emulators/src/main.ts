@@ -1,7 +1,15 @@
 #!/usr/bin/env node
 import { mkdirSync } from 'node:fs';
 import { createAuthority, keepAuthority } from '@mcm/control-plane';
-import { ConfigError, createLogger, loadKubeconfig, type Random, realClock, undiciTransport } from '@mcm/kube';
+import {
+  ConfigError,
+  createLogger,
+  errorText,
+  loadKubeconfig,
+  type Random,
+  realClock,
+  undiciTransport,
+} from '@mcm/kube';
 import { MemoryStore, type NodeCluster, openSqliteStore, StoreError } from '@mcm/provider-local';
 import { createEmulator } from './create.ts';
 import { type EmulatorFlags, parseFlags } from './flags.ts';
@@ -17,7 +25,7 @@ async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2));
   const { provider, dataDir, operationMs, visibleAfterMs, pageSize } = flags;
   const log = createLogger({ level: flags.logLevel });
-  if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  if (dataDir !== undefined) makeFolder(dataDir);
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
   // The port first: when it is busy, nothing of the data is touched.
   const listener = await open(flags, log);
@@ -47,6 +55,14 @@ async function main(): Promise<void> {
     store.close();
   });
   process.stdout.write(`ready ${listener.origin}\n`);
+}
+
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new ConfigError(`--data-dir ${dataDir} cannot be used: ${errorText(error)}`);
+  }
 }
 
 /** Azure's clients send tokens over TLS only. */
@@ -84,7 +100,8 @@ function fail(error: unknown): void {
   const busy = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
   const known = busy || error instanceof ConfigError || error instanceof StoreError;
   const stack = known || !(error instanceof Error) ? '' : `${error.stack}\n`;
-  process.stderr.write(`${stack}cloud-emulator: ${error instanceof Error ? error.message : String(error)}\n`);
+  const cure = busy ? '; name another with --port, or 0 for a free one' : '';
+  process.stderr.write(`${stack}cloud-emulator: ${errorText(error)}${cure}\n`);
   process.exit(1);
 }
 

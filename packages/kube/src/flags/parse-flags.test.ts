@@ -88,6 +88,7 @@ describe('flags', () => {
     [['-namespace=x'], /^unknown flag -namespace; did you mean --namespace\?; --help/],
     [['stray', 'x'], /^stray, x: only flags are taken, which begin with --; --help lists the flags$/],
     [['--leader-elect-resource-lock=endpoints'], 'must be one of leases'],
+    [['--leader-elect-lease-duration=999ms'], 'must be a duration of at least 1s'],
   ])('%j is refused', async (argv, words) => {
     await expect(run(...argv)).rejects.toThrow(words);
   });

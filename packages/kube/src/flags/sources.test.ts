@@ -99,8 +99,9 @@ test('a variable of no flag is told with the nearest, and ends nothing', async (
   });
 });
 
-test('a file that is not there, or no file', async () => {
+test('a file that is not there, or none, or too large', async () => {
   const open = (path: string) => parseFlags(program, flags, [`--config=${path}`]);
   await expect(open(join(folder, 'none.yaml'))).rejects.toThrow(/^--config=.*none\.yaml: cannot be read: .*ENOENT/);
   await expect(open(folder)).rejects.toThrow('cannot be read');
+  await expect(run('#'.repeat(1_048_577))).rejects.toThrow('c.yaml: cannot be read: it has 1048577 bytes');
 });

@@ -73,6 +73,7 @@ test('the log level is told and changed', async () => {
 test.each([
   ['/debug/pprof/profile', false, 403, 'profiles are recorded only with --profiling\n'],
   ['/debug/pprof/profile?seconds=0', true, 400, 'seconds must be an integer from 1 to 300\n'],
+  ['/debug/pprof/profile?seconds=301', true, 400, 'seconds must be an integer from 1 to 300\n'],
   ['/debug/pprof/heap?seconds=x', true, 400, 'seconds must be an integer from 1 to 300\n'],
 ] as const)('%s with profiling %s', async (target, profiling, status, body) => {
   expect(await ask(target, { ...sources, profiling })).toMatchObject({ status, body });

@@ -35,6 +35,17 @@ describe('manager', () => {
     expect(t.clock.pending).toBe(0);
   });
 
+  test('told to stop while a phase starts that heeds no signal, it starts no further one', async () => {
+    const slow = Promise.withResolvers<undefined>();
+    const t = setUp((phase) => [phase('a', { start: () => slow.promise }), phase('b')]);
+    const started = t.manager.start();
+    const stopped = t.manager.stop('SIGTERM');
+    slow.resolve(undefined);
+    await expect(started).rejects.toThrow('SIGTERM');
+    await stopped;
+    expect(t.steps).toEqual([]);
+  });
+
   test('a phase that fails ends the start; what was started is stopped', async () => {
     const t = setUp((phase) => [
       phase('a'),
