@@ -19,7 +19,10 @@ import type { Host } from './host.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
-const flags = { 'safety-up': integerFlag({ min: 0, default: 2, help: 'h' }) };
+const flags = {
+  'safety-up': integerFlag({ min: 0, default: 2, help: 'h' }),
+  'safety-down': integerFlag({ min: 0, default: 1, help: 'h' }),
+};
 type Demo = BinaryDefinition<typeof flags>;
 
 let plane: ControlPlane;

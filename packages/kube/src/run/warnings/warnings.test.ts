@@ -97,6 +97,7 @@ describe('permissions', () => {
   test.each([
     ['GET', '/api/v1/nodes?limit=500', 'list nodes'],
     ['GET', '/api/v1/nodes?resourceVersion=3&watch=true', 'watch nodes'],
+    ['GET', '/api/v1/nodes?watch=false', 'list nodes'],
     ['GET', '/api/v1/nodes/a', 'get nodes'],
     ['GET', '/api/v1/namespaces/x', 'get namespaces'],
     ['POST', '/api/v1/namespaces/x/pods/p/eviction', 'create pods/eviction'],
