@@ -1,4 +1,5 @@
-import type { Machine, MachineSet } from '@mcm/api';
+import { Labels, type Machine, type MachineSet, MachineSetConditions } from '@mcm/api';
+import { findCondition } from './conditions.ts';
 import { type Loss, lossOf } from './machines.ts';
 
 /** Places by what their machine was. */
@@ -13,6 +14,22 @@ function atMost(open: number, { served, unjoined }: Places): Places {
 }
 
 /**
+ * Whether the set has had machines, as far as it tells. Its count is back at 0 when the last one is gone; but a set whose
+ * status was ever written has been given its machines, if nothing kept it from that.
+ */
+function hasHadMachines({ metadata, status }: MachineSet): boolean {
+  if ((status?.replicas ?? 0) > 0) return true;
+  const conditions = status?.machineSetCondition ?? [];
+  const hindered =
+    metadata.labels?.[Labels.ScaleUpDisabled] !== undefined ||
+    HINDRANCES.some((type) => findCondition(conditions, type));
+  return (status?.observedGeneration ?? 0) > 0 && !hindered;
+}
+
+/** Said of a set for which no machine can be made. */
+const HINDRANCES = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
+
+/**
  * Places of a set whose machine is lost, whatever the cause, and for which none has been made yet. Without it nobody
  * could tell a machine that replaces another from one by which the set grows, once the other is gone.
  */
@@ -21,10 +38,10 @@ export class LostPlaces {
   #staff: Map<string, Loss> | undefined;
   #lost: Places = NONE;
 
-  #places({ spec, status }: MachineSet, alive: readonly Machine[]): Places {
-    const open = Math.max((spec.replicas ?? 0) - alive.length, 0);
+  #places(set: MachineSet, alive: readonly Machine[]): Places {
+    const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
     // At first sight nobody knows what happened before: whatever is missing of a set that has had machines is lost.
-    if (this.#staff === undefined) return { ...NONE, served: (status?.replicas ?? 0) > 0 ? open : 0 };
+    if (this.#staff === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const lost = { ...this.#lost };
     for (const [uid, loss] of this.#staff) if (!there.has(uid)) lost[loss]++;
