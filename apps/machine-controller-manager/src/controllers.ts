@@ -167,6 +167,7 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
       name: controller.name,
       needs,
       informers,
+      spares: [classes, ...(nodeInformer ? [nodeInformer] : [])],
       run: async (signal) => {
         await controller.run(signal);
         await flush();

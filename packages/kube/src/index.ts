@@ -41,6 +41,7 @@ export { nearest } from './flags/nearest.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
 export { deepFreeze } from './informer/freeze.ts';
+export { refusalOf } from './informer/refusal.ts';
 export * from './informer.ts';
 export { createLogger, type LoggerOptions } from './log/create-logger.ts';
 export {

@@ -27,6 +27,13 @@ export interface Informer<T extends KubeObject> {
   readonly synced: boolean;
   /** Resolves when `synced` becomes true; rejects when the signal aborts. */
   whenSynced(signal?: AbortSignal): Promise<void>;
+  /**
+   * Why the API server does not give it now: permission is missing (403), or there is no such kind (404); undefined: as
+   * far as is known it does. What is kept is meanwhile as old as the refusal. The permission is looked for again and again.
+   */
+  readonly refused: KubeError | undefined;
+  /** Calls back when it is refused, for another reason, and no longer. */
+  onRefused(handler: () => void): () => void;
   /** Calls back after each change, in order, synchronously with the store's update. Objects already there are replayed as `added`. */
   onChange(handler: (change: Change<T>) => void): () => void;
   /** Lists and watches until the signal aborts. */

@@ -144,6 +144,11 @@ export const DEPLOYMENT_CONDITIONS = {
         means: 'Updates in place need the nodes, and the manager has no target cluster.',
         help: 'Start it with `--target-kubeconfig`, or choose another strategy.',
       },
+      NodesNotReadable: {
+        status: 'True',
+        means: 'Updates in place need the nodes, which the manager may not list or watch now.',
+        help: 'Apply the roles of this version; it goes on by itself.',
+      },
       PlanRefused: {
         status: 'True',
         means:

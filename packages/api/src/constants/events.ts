@@ -88,6 +88,14 @@ export const EVENTS = {
     },
     help: 'Start the manager with `--target-kubeconfig`, or choose another strategy.',
   },
+  NodesNotReadable: {
+    ...{
+      on: DEPLOYMENT,
+      type: 'Warning',
+      means: 'The strategy is InPlaceUpdate and the manager may not list or watch nodes: nothing is done.',
+    },
+    help: 'Apply the roles of this version; it goes on by itself.',
+  },
   SelectionTakenOff: {
     ...{
       on: DEPLOYMENT,

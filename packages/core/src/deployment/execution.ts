@@ -181,7 +181,7 @@ export class PlanExecution {
 
   async #markNodes(plan: RolloutPlan, signal: AbortSignal): Promise<Outcome> {
     const { nodes, log } = this.#access.context;
-    if (nodes === undefined) return done;
+    if (nodes === undefined || nodes.informer.refused !== undefined) return done;
     const { store } = nodes.informer;
     const marks = nodeMarks(
       plan.nodes,

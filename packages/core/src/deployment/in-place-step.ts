@@ -17,10 +17,20 @@ export const NO_NODES = {
     'Machines are updated in place on their nodes, and there is no target cluster: nothing is done. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
 } as const satisfies ConditionChange;
 
-function noNodesStep({ status }: MachineDeployment): Step {
-  const { message, reason } = NO_NODES;
+/** A rollout that nothing comes of while nodes are not seen. */
+type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNotReadable' };
+
+/** The same of one whose nodes may not be seen now. */
+const unseenNodes = (why: string): Blocked => ({
+  ...NO_NODES,
+  reason: 'NodesNotReadable',
+  message: `Machines are updated in place on their nodes, which cannot be seen (${why}): nothing is done until the roles of this version are applied.`,
+});
+
+function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
+  const { message, reason } = condition;
   const said = findCondition(status?.conditions ?? [], ROLLOUT_BLOCKED)?.reason === reason;
-  return { condition: NO_NODES, events: said ? [] : [{ type: 'Warning', reason, message }], because: message };
+  return { condition, events: said ? [] : [{ type: 'Warning', reason, message }], because: message };
 }
 
 const MOST_NAMES = 3;
@@ -70,8 +80,10 @@ export function inPlaceStep(view: View): Step {
     if (!old.some(hasMachines)) return createStep(view);
     return createStep(view, manual ? 0 : currentReplicas(sizes, { replicas, ...limits, ...ceilingOf(view.gate) }));
   }
-  const { nodeOf } = view;
-  if (!nodeOf && old.some(hasMachines)) return noNodesStep(deployment);
+  const { nodeOf, nodesUnseen } = view;
+  if (!nodeOf && old.some(hasMachines)) {
+    return noNodesStep(deployment, nodesUnseen === undefined ? NO_NODES : unseenNodes(nodesUnseen));
+  }
   const step = planInPlaceUpdate({
     current: staffed(view, current),
     old: old.map((one) => staffed(view, one)),

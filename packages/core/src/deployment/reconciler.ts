@@ -7,7 +7,19 @@ import {
   MachineDeploymentConditions,
   type MachineSet,
 } from '@mcm/api';
-import { again, type Controller, createController, done, ignoreNotFound, makeKey, type Outcome } from '@mcm/kube';
+import {
+  again,
+  type Controller,
+  createController,
+  done,
+  type Informer,
+  ignoreNotFound,
+  keyOf,
+  makeKey,
+  type Node,
+  type Outcome,
+  refusalOf,
+} from '@mcm/kube';
 import type { Guards } from '../disruption/guards.ts';
 import { type ControllerContext, controllerParts, isOrphaning } from '../set/caches.ts';
 import { claim } from '../set/claim.ts';
@@ -119,7 +131,7 @@ export class DeploymentReconciler {
       sets,
       creating: (uid) => this.#access.context.creations.of(uid),
       machines: new Map(sets.map((set) => [set.metadata.uid, this.#access.machinesOf(set)])),
-      ...(nodes ? { nodeOf: (name: string) => nodes.informer.store.get(name) } : {}),
+      ...(nodes ? nodesSeen(nodes.informer) : {}),
       guards: this.#guards(now),
       disruptions,
       overlaps: overlapsIn(this.#overlaps, scaled, deployments),
@@ -138,7 +150,9 @@ export class DeploymentReconciler {
     return {
       ...safeguards.settings,
       breakerOf: (machine) => safeguards.breakerOf(machine, now),
-      hasClass: (name) => safeguards.classes.store.get(makeKey(namespace, name)) !== undefined,
+      hasClass: (name) =>
+        safeguards.classes.refused !== undefined ||
+        safeguards.classes.store.get(makeKey(namespace, name)) !== undefined,
     };
   }
 
@@ -232,6 +246,11 @@ export class DeploymentReconciler {
   }
 }
 
+function nodesSeen(informer: Informer<Node>): Pick<DeploymentSnapshot, 'nodeOf' | 'nodesUnseen'> {
+  const nodesUnseen = refusalOf(informer);
+  return nodesUnseen === undefined ? { nodeOf: (name) => informer.store.get(name) } : { nodesUnseen };
+}
+
 /** The controller of MachineDeployments over the context's caches. */
 export function createDeploymentController(
   context: ControllerContext,
@@ -245,8 +264,10 @@ export function createDeploymentController(
     ...controllerParts(context),
   });
   wakeDeployments(controller, context);
-  controller.watch(context.safeguards.classes, ({ type, object }) =>
-    type === 'updated' ? [] : reconciler.classes.of(object.metadata.name),
+  controller.watch(
+    context.safeguards.classes,
+    ({ type, object }) => (type === 'updated' ? [] : reconciler.classes.of(object.metadata.name)),
+    () => context.deployments.store.list().map(keyOf),
   );
   return controller;
 }

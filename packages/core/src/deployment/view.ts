@@ -27,6 +27,8 @@ export interface DeploymentSnapshot {
   readonly creating: (setUid: string) => number;
   /** A node of the target cluster, if the cache has it. */
   readonly nodeOf?: (name: string) => Node | undefined;
+  /** Why the nodes of the target cluster cannot be seen, as a clause; absent: they can, or there are none. */
+  readonly nodesUnseen?: string;
   /** What stands between a failed machine and its replacement; absent: the defaults, and no breaker. */
   readonly guards?: Guards;
   /** Other deployments that select the same machines; absent: none. */
@@ -109,7 +111,7 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
 }
 
 function repairsOf(
-  { deployment, machines, nodeOf, disruptions, now }: DeploymentSnapshot,
+  { deployment, machines, nodeOf, nodesUnseen, disruptions, now }: DeploymentSnapshot,
   { current, old }: Sets,
   { unavailable }: Limits,
   { maxUnhealthyReplacements: limit, breakerOf }: Guards,
@@ -130,6 +132,7 @@ function repairsOf(
     limit,
     breakerOf,
     nodeAnnotations: (name) => {
+      if (nodesUnseen !== undefined) return 'unseen';
       const node = nodeOf?.(name);
       return node && (node.metadata.annotations ?? {});
     },

@@ -102,13 +102,16 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
       : (isFailed(change.object) ? (keys: readonly Key[]) => keys : soon)(deploymentOfMachine(change.object, context)),
   );
   if (context.nodes === undefined) return;
-  controller.watch(context.nodes.informer, (change) =>
-    change.type === 'deleted' || (change.type === 'updated' && !marksChanged(change.old, change.object))
-      ? []
-      : soon(
-          context.machines.store
-            .byIndex(BY_NODE, change.object.metadata.name)
-            .flatMap((m) => deploymentOfMachine(m, context)),
-        ),
+  controller.watch(
+    context.nodes.informer,
+    (change) =>
+      change.type === 'deleted' || (change.type === 'updated' && !marksChanged(change.old, change.object))
+        ? []
+        : soon(
+            context.machines.store
+              .byIndex(BY_NODE, change.object.metadata.name)
+              .flatMap((m) => deploymentOfMachine(m, context)),
+          ),
+    () => context.deployments.store.list().map(keyOf),
   );
 }

@@ -44,6 +44,19 @@ export function heldBlocker(
   };
 }
 
+/** What nobody can see is not drained blindly: its end could not be seen either. */
+export const unseenBlocker = (
+  unseen: string,
+  pods: readonly DrainPod[],
+  forcedBy = 'force-deletion=true',
+): Blocker => ({
+  text: `what is on the node cannot be seen: ${unseen}`,
+  failed: true,
+  ...(pods.length > 0 ? { pods: pods.map(nameOf) } : {}),
+  cure: `apply the roles of this version (docs/permissions.md); ${forcedBy} on the machine does without`,
+  tell: blocked('what is on the node cannot be seen'),
+});
+
 /** The API server evicts no pod that two budgets select: it answers 500, whatever they allow. */
 export const severalBlocker = (pod: DrainPod): Blocker => {
   const keys = pod.budgets.map(({ key }) => key).sort();

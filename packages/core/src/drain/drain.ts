@@ -8,6 +8,7 @@ import {
   refusedBlocker,
   severalBlocker,
   undeletedBlocker,
+  unseenBlocker,
 } from './blockers.ts';
 import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets } from './budgets.ts';
 import type { Attempt, DrainObservation, DrainPod, PodRef } from './observation.ts';
@@ -53,10 +54,13 @@ const FAILED_RETRY_MS = { firstMs: 5_000, maxMs: 60_000 } as const;
 export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');
   const overdue = now >= o.forceAt;
+  if (o.unseen?.pods !== undefined && !o.forced) return planBlind(o, o.unseen.pods);
   if (o.forced || (overdue && !isHeld(o))) return planForced(o, going);
   if (overdue && o.policy === 'Quarantine' && going.length > 0) return planQuarantine(o, going);
   const pods = going.map((pod) => withName(planPod(o, pod, now)));
   const turns = pods.some(({ turn }) => turn);
+  const unseen = o.unseen?.volumes;
+  const held = going.filter((pod) => needsVolumes(o, pod));
   const volumes = going.length === 0 ? waitForVolumes(o, now) : turns ? waitForMoves(o, now) : NO_VOLUMES;
   const plan = {
     forced: false,
@@ -68,29 +72,46 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
       ...(overdue && going.length > 0 ? [heldBlocker(o, going)] : []),
       ...pods.flatMap(({ blocker }) => (blocker ? [blocker] : [])),
       ...volumes.blockers,
+      ...(unseen === undefined ? [] : [unseenBlocker(unseen, held, o.forcedBy)]),
     ],
     leftAttached: volumesLeft(o, now),
   };
-  if (going.length === 0 && !volumes.waits) return { ...plan, drained: true };
+  if (going.length === 0 && !volumes.waits && unseen === undefined) return { ...plan, drained: true };
   const instants = [...pods.flatMap(({ until }) => (until ? [until] : [])), ...(volumes.until ? [volumes.until] : [])];
   const deadlines = [o.forceAt, ...(isHeld(o) ? [] : [o.evictUntil])].filter((deadline) => now < deadline);
   const times = [...instants, ...deadlines].map((instant) => instant.getTime());
   return { ...plan, drained: false, ...(times.length > 0 ? { lookAgainAt: new Date(Math.min(...times)) } : {}) };
 }
 
-/** Neither time nor a silent node forces this drain. */
-const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
+/** Without sight of its pods nobody knows whom the VM would take along: time alone forces nothing. */
+const planBlind = (o: DrainObservation, unseen: string): DrainPlan => ({
+  ...NOTHING,
+  blockers: [unseenBlocker(unseen, [], o.forcedBy)],
+});
 
-/** Nobody is asked to go any more; what is left on the cordoned node ends in its own time. */
-const planQuarantine = (o: DrainObservation, going: readonly DrainPod[]): DrainPlan => ({
+/** Its volumes are to be seen off the node, and cannot be seen. */
+const needsVolumes = ({ unseen }: DrainObservation, { hasClaims }: DrainPod): boolean =>
+  unseen?.volumes !== undefined && hasClaims;
+
+const NOTHING: DrainPlan = {
   drained: false,
   forced: false,
   evict: [],
   remove: [],
   removeBecause: '',
+  leaving: [],
+  blockers: [],
+  leftAttached: [],
+};
+
+/** Neither time nor a silent node forces this drain. */
+const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
+
+/** Nobody is asked to go any more; what is left on the cordoned node ends in its own time. */
+const planQuarantine = (o: DrainObservation, going: readonly DrainPod[]): DrainPlan => ({
+  ...NOTHING,
   leaving: going,
   blockers: [heldBlocker(o, going)],
-  leftAttached: [],
 });
 
 /** Every pod is told to go without grace, once; nobody waits for them and no error holds the drain up. */
@@ -137,6 +158,7 @@ const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + 
 function planPod(o: DrainObservation, pod: DrainPod, now: Date): PodPlan {
   const overdue = now >= o.evictUntil && !isHeld(o);
   if (pod.dueAt) return planLeaving(o, pod, pod.dueAt, overdue, now);
+  if (needsVolumes(o, pod)) return wait(pod, undefined);
   if (!mayMove(o, pod, now)) return { ...wait(pod, nextPlaceAt(o, now)), turn: true };
   if (overdue) return planRemoval(o, pod, now);
   const attempt = o.memory.attempts.get(pod.uid);

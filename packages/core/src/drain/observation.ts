@@ -114,6 +114,14 @@ export interface AttachRoom {
   readonly driverOf: ReadonlyMap<string, string>;
 }
 
+/** What a drain cannot see, and why, as a clause. */
+export interface UnseenByDrain {
+  /** Pods: nobody knows who is on the node. */
+  readonly pods?: string;
+  /** Claims, volumes or attachments, where the node or its pods have any. */
+  readonly volumes?: string;
+}
+
 /** Everything a drain decision needs. */
 export interface DrainObservation {
   readonly nodeName: string;
@@ -127,6 +135,8 @@ export interface DrainObservation {
   readonly attach?: AttachRoom;
   /** Whether the cluster has VolumeAttachments at all. */
   readonly tracksVolumes: boolean;
+  /** What the API server does not let this process see, as clauses; absent: nothing. */
+  readonly unseen?: UnseenByDrain;
   readonly memory: DrainMemory;
   /** Until when pods are evicted; afterwards they are deleted. */
   readonly evictUntil: Date;

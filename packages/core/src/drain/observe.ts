@@ -9,7 +9,7 @@ import {
   TRUE,
   TRUE_LOWER,
 } from '@mcm/api';
-import { controllerOf, type Node, type Pod, type PodDisruptionBudget } from '@mcm/kube';
+import { controllerOf, type Node, type Pod, type PodDisruptionBudget, refusalOf } from '@mcm/kube';
 import type { VolumeSource } from '../driver/driver.ts';
 import type { TargetCaches } from '../machine/caches.ts';
 import { unresponsiveAt } from '../machine/conditions.ts';
@@ -18,7 +18,7 @@ import { after } from '../machine/timestamps.ts';
 import type { AttachLimits } from './attach-limits.ts';
 import { podTerms } from './budget-index.ts';
 import { budgetSelects, drainBudget } from './budgets.ts';
-import type { AttachRoom, DrainMemory, DrainObservation, DrainPod } from './observation.ts';
+import type { AttachRoom, DrainMemory, DrainObservation, DrainPod, UnseenByDrain } from './observation.ts';
 import type { PolicyChoice } from './undrainable.ts';
 import { VolumeFinder } from './volume-finder.ts';
 import { trackVolumes } from './volumes.ts';
@@ -68,7 +68,8 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     pods,
     attachments: volumes.attachedTo(node, used),
     attachedElsewhere: new Set(moving.filter((volume) => volumes.isAttachedElsewhere(volume, nodeName))),
-    tracksVolumes: true,
+    tracksVolumes: caches.attachments.refused?.code !== 404,
+    ...unseenOf(node, pods, caches, memory),
     memory,
     evictUntil: after(since, evictionPeriodMs(settings)),
     forceAt,
@@ -118,9 +119,30 @@ function observePods(pods: readonly Pod[], finder: VolumeFinder, caches: DrainCa
   );
 }
 
-/** The budgets that select a pod with these labels. */
+/** Volumes are missed only where there may be some. A cluster that has no VolumeAttachments at all has none to be seen. */
+function unseenOf(
+  { status }: Node,
+  pods: readonly DrainPod[],
+  caches: DrainCaches,
+  { moves }: DrainMemory,
+): Pick<DrainObservation, 'unseen'> {
+  const mayHold =
+    moves.size > 0 ||
+    pods.some(({ hasClaims }) => hasClaims) ||
+    Boolean(status?.volumesAttached?.length || status?.volumesInUse?.length);
+  const kinds = [caches.claims, caches.volumes, caches.attachments].filter(({ refused }) => refused?.code !== 404);
+  const podsUnseen = refusalOf(caches.pods);
+  const volumes = mayHold ? kinds.flatMap((informer) => refusalOf(informer) ?? []).join(', ') : '';
+  const unseen: UnseenByDrain = {
+    ...(podsUnseen === undefined ? {} : { pods: podsUnseen }),
+    ...(volumes === '' ? {} : { volumes }),
+  };
+  return podsUnseen === undefined && volumes === '' ? {} : { unseen };
+}
+
+/** The budgets that select a pod with these labels. What is old is not asked: the API server knows, and refuses. */
 const budgetsOf = (caches: DrainCaches, namespace: string, labels: Labelled): readonly PodDisruptionBudget[] =>
-  podTerms(namespace, labels)
+  (caches.budgets.refused ? [] : podTerms(namespace, labels))
     .flatMap((term) => caches.budgets.store.byIndex('term', term))
     .filter((budget) => budgetSelects(budget, labels));
 

@@ -1,5 +1,5 @@
 import type { Machine, MachineClass } from '@mcm/api';
-import type { Clock, Fence, Logger, Secret } from '@mcm/kube';
+import type { Clock, Fence, KubeError, Logger, Secret } from '@mcm/kube';
 import type { InstanceEvidence } from '../evidence/bundle.ts';
 import type { ClassSecrets } from './credentials.ts';
 import type { Trouble } from './cure.ts';
@@ -90,8 +90,14 @@ export type ObserveClass = (machineClass: MachineClass, call: string, trouble: C
 
 /** Where classes and Secrets are looked up, by `namespace/name`. */
 export interface InvokerCaches {
-  readonly classes: { readonly store: { get(key: string): MachineClass | undefined } };
-  readonly secrets: { readonly store: { get(key: string): Secret | undefined } };
+  readonly classes: Looked<MachineClass>;
+  readonly secrets: Looked<Secret>;
+}
+
+/** Just as much of an informer as is asked. */
+interface Looked<T> {
+  readonly store: { get(key: string): T | undefined };
+  readonly refused?: KubeError | undefined;
 }
 
 /** What the calls of a driver need around them. */

@@ -1,5 +1,5 @@
 import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '@mcm/api';
-import { errorText, makeKey } from '@mcm/kube';
+import { errorText, makeKey, refusalOf } from '@mcm/kube';
 import { checkInstance, checkListing } from './answers.ts';
 import { CallBudgets } from './budgets.ts';
 import { type ClassSecrets, readSecrets, secretKeysOf, secretsTold, userDataOf } from './credentials.ts';
@@ -43,12 +43,6 @@ interface Underway {
   readonly asks: () => void;
 }
 
-/** @throws MachineError that tells what is wrong with the Secrets, before the schema's problems, which follow from it */
-function usable(secrets: ClassSecrets): ClassSecrets {
-  if (secrets.problems.length > 0) throw new MachineError('InvalidArgument', secrets.problems.join('; '));
-  return secrets;
-}
-
 /** Wraps a driver: inputs are decoded, calls have deadlines, and whatever is thrown becomes a MachineError. */
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, clock, log, stop, timeouts = DRIVER_TIMEOUTS, observe, observeApi } = options;
@@ -64,11 +58,25 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     return { data: {}, problems: [`MachineClass ${machine.spec.class.name ?? ''} does not exist`] };
   };
 
+  /** @throws MachineError that tells what is wrong with the Secrets, before the schema's problems, which follow from it */
+  const usable = (found: ClassSecrets): ClassSecrets => {
+    if (found.problems.length === 0) return found;
+    const unseen = refusalOf(caches.secrets);
+    if (unseen !== undefined)
+      throw new MachineError('Unavailable', `the Secrets of the class are not known: ${unseen}`);
+    throw new MachineError('InvalidArgument', found.problems.join('; '));
+  };
+
   const classOrThrow = (machine: Machine): MachineClass => {
     if (!machine.spec.class.name)
       throw new MachineError('InvalidArgument', 'spec.class.name: is empty; name a MachineClass of the same namespace');
     const found = classOf(machine);
     if (found) return found;
+    const unseen = refusalOf(caches.classes);
+    if (unseen !== undefined) {
+      const message = `MachineClass "${machine.spec.class.name}" is not known: ${unseen}`;
+      throw new MachineError('Unavailable', message);
+    }
     throw new MachineError(
       'InvalidArgument',
       `spec.class.name: MachineClass "${machine.spec.class.name ?? ''}" does not exist in namespace ${machine.metadata.namespace}; create it or name another`,

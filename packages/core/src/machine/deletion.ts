@@ -37,7 +37,14 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
   const held = planHeld(o, now);
   if (held) return held;
   if (machine.status?.currentStatus?.phase !== 'Terminating') return begin(o, now);
-  return planLookup(o, now) ?? planNodeDrain(o, now) ?? planVm(o, now) ?? planVolumes(o, now) ?? planEnd(o);
+  return (
+    planUnseen(o, now) ??
+    planLookup(o, now) ??
+    planNodeDrain(o, now) ??
+    planVm(o, now) ??
+    planVolumes(o, now) ??
+    planEnd(o)
+  );
 }
 
 /**
@@ -94,6 +101,19 @@ function begin(o: MachineObservation, now: Date): Plan {
   const description = pods.length > 0 ? evicting(pods) : at('getVmStatus');
   const status = withPhase(o.machine.status, { phase: 'Terminating' }, operation(description), now);
   return act('a deletion was asked for', { do: 'writeStatus', status });
+}
+
+/** Nobody can tell what runs on its VM without its Node. A machine that is not known to have either goes on. */
+function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine, calls, nodesUnseen } = o;
+  if (nodesUnseen === undefined || isForceDeletion(machine)) return undefined;
+  if (hasReached(machine.status, 'deleteVolumeAttachments')) return undefined;
+  if (calls.running?.kind === 'delete' || calls.last?.kind === 'delete') return undefined;
+  if (!machine.spec.providerID && machine.metadata.labels?.node === undefined) return undefined;
+  const because = `what is on the node cannot be seen: ${nodesUnseen}`;
+  const step = hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
+  const text = `Drain failed due to - ${because}. Will retry in next sync.`;
+  return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
 
 /** Without a node label the cloud is asked for the VM's node name, so that its pods are not forgotten. */
@@ -194,6 +214,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 const isEmpty = ({ node, drain }: MachineObservation): boolean =>
   node !== undefined &&
   drain !== undefined &&
+  drain.unseen === undefined &&
   !node.metadata.deletionTimestamp &&
   !node.status?.volumesAttached?.length &&
   drain.attachments.length === 0 &&

@@ -48,9 +48,11 @@ function mayBeKept(o: MachineObservation, now: Date): boolean {
   const { machine, machineClass, node, drain } = o;
   if (!o.deletedForHealth || !o.hasTarget || isForceDeletion(machine) || !machine.spec.providerID) return false;
   if (!machineClass || machineClass.metadata.deletionTimestamp) return false;
+  if (o.nodesUnseen !== undefined) return false;
   if (!node) return (machine.status?.conditions ?? []).length === 0;
   return (
     drain !== undefined &&
+    drain.unseen === undefined &&
     isWell(node) &&
     !planDrain(drain, now).forced &&
     !node.metadata.deletionTimestamp &&

@@ -28,6 +28,7 @@ function decide(o: MachineObservation, now: Date): Plan {
   if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) {
     return act('nothing is made that could be left behind', { do: 'addFinalizer' });
   }
+  if (o.nodesUnseen !== undefined) return withoutNodes(o, o.nodesUnseen, now);
   if (machine.metadata.labels?.node && (o.nodeWasDeleted || isOwnNodeDeleting(o))) {
     return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
   }
@@ -43,6 +44,14 @@ function decide(o: MachineObservation, now: Date): Plan {
   if (preservation && preservation.actions.length > 0) return preservation;
   const rest = isBeingCreated(o) ? planCreation(o, now) : (planLateInitialization(o, now) ?? upkeep);
   return [update, preservation, squatter].reduce<Plan>((plan, other) => (other ? withWait(plan, other) : plan), rest);
+}
+
+/** VMs are made. Whether a machine has joined, is well, or has a Node at all, nobody can tell. */
+function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
+  const token = planToken(o, now);
+  if (token) return act('its bootstrap token would expire before its time to join', token);
+  const plan = isBeingCreated(o) ? planCreation(o, now) : planLateInitialization(o, now);
+  return plan ?? wait(`its node cannot be seen: ${unseen}`);
 }
 
 /** The plan, looked at again no later than `other` asks for. */

@@ -60,6 +60,8 @@ export interface MachineObservation {
   readonly tokenLivesUntil?: Date;
   /** False with `--target-kubeconfig=none`: no nodes, no drain. */
   readonly hasTarget: boolean;
+  /** Why the nodes of the target cluster cannot be seen, as a clause; absent: they can. */
+  readonly nodesUnseen?: string;
   /** The machine's Node: named by its label or, failing that, pointing back to the machine. */
   readonly node?: Node;
   /** The Node that has the name of the VM just created, whoever it belongs to. */

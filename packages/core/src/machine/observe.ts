@@ -1,8 +1,8 @@
-import { Annotations, Labels, type Machine, TRUE } from '@mcm/api';
-import type { Node } from '@mcm/kube';
-import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import { Annotations, Labels, type Machine, type MachineClass, TRUE } from '@mcm/api';
+import { type Node, refusalOf } from '@mcm/kube';
+import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { observeDrain } from '../drain/observe.ts';
-import { FORCED, undrainablePolicyOf } from '../drain/undrainable.ts';
+import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../drain/undrainable.ts';
 import type { DriverInvoker } from '../driver/invoker-api.ts';
 import { isNodeOf, pointsTo } from '../node/instance.ts';
 import type { Caches } from './caches.ts';
@@ -11,7 +11,7 @@ import type { CapacityGate } from './capacity.ts';
 import { complaintsOf } from './complaints.ts';
 import { wantsInPlaceDrain } from './in-place.ts';
 import type { MachineMemory } from './memory.ts';
-import type { MachineObservation } from './observation.ts';
+import type { CallMemory, MachineObservation } from './observation.ts';
 import { wantsPreservationDrain } from './preservation.ts';
 import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from './replacements.ts';
 import { type MachineDefaults, settingsOf } from './settings.ts';
@@ -42,14 +42,14 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const callMemory = calls.of(machine.metadata.uid);
   const node = nodeOf(machine, memory, caches);
   const machineClass = invoker.classOf(machine);
-  const choice = settings.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED;
+  const choice = settings.undrainablePolicy ? policyOf(machine, machineClass, caches) : FORCED;
   const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;
   const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
   const deleting = machine.metadata.deletionTimestamp !== undefined;
   const drains = deleting || wantsPreservationDrain(machine, node) || wantsInPlaceDrain(machine, node);
   if (!drains || !node) memory.drain = NO_DRAIN_MEMORY;
-  const drain =
+  const observed =
     drains && node && caches.target
       ? observeDrain({
           machine,
@@ -59,11 +59,12 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
           volumeIdOf: invoker.volumeIdOf,
           memory: memory.drain,
           volumeWindow: o.volumeWindow,
-          limits: caches.attachLimits,
+          limits: caches.target.csiNodes.refused ? undefined : caches.attachLimits,
           now,
           choice,
         })
       : undefined;
+  const drain = observed && withoutHindsight(observed, callMemory);
   if (drain) memory.drain = drain.memory;
   return {
     machine,
@@ -73,6 +74,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(tokenLivesUntil ? { tokenLivesUntil } : {}),
     hasTarget: caches.target !== undefined,
     frozen: o.frozen(),
+    ...nodesUnseen(caches),
     calls: callMemory,
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
@@ -92,6 +94,26 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(drain ? { drain } : {}),
     ...(shortage ? { shortage } : {}),
   };
+}
+
+function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'> {
+  const why = target && refusalOf(target.nodes);
+  return why === undefined ? {} : { nodesUnseen: why };
+}
+
+/** Who may not read the class cannot know that it forbids to force anything. */
+function policyOf(machine: Machine, machineClass: MachineClass | undefined, { classes }: Caches): PolicyChoice {
+  const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
+  const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
+  if (why === undefined) return undrainablePolicyOf(machine, machineClass);
+  return { policy: 'Hold', problem: `the policy of its class is not known: ${why}` };
+}
+
+/** Once the deletion of the VM was begun, there is nothing left that a drain would have to see. */
+function withoutHindsight(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
+  if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
+  const { unseen: _, ...rest } = drain;
+  return rest;
 }
 
 const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {

@@ -94,6 +94,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
 export interface MachineController {
   readonly caches: Caches;
   readonly informers: readonly Informer<KubeObject>[];
+  /** Those that it goes on without: only what needs them waits. */
+  readonly spares: readonly Informer<KubeObject>[];
   readonly controllers: readonly Controller[];
   /** Whether API servers were out of reach for so long that nothing is judged. */
   readonly frozen: () => boolean;
@@ -272,19 +274,26 @@ export function buildMachineController<Spec, Credentials>(
     if (change.type === 'deleted') forget(change.object);
     return wakes.machine(change);
   });
-  machineController.watch(caches.classes, (change) =>
-    classMatters(change) ? wakes.ofClass(change.object.metadata.name) : [],
+  // Its own observations tell what of these it cannot see.
+  const all = (): readonly Key[] => caches.machines.store.list().map(keyOf);
+  machineController.watch(
+    caches.classes,
+    (change) => (classMatters(change) ? wakes.ofClass(change.object.metadata.name) : []),
+    all,
   );
-  machineController.watch(caches.secrets, (change) =>
-    caches.classes.store.byIndex('secret', change.key).flatMap(({ metadata }) => wakes.ofClass(metadata.name)),
+  machineController.watch(
+    caches.secrets,
+    (change) =>
+      caches.classes.store.byIndex('secret', change.key).flatMap(({ metadata }) => wakes.ofClass(metadata.name)),
+    all,
   );
   if (caches.target) {
-    machineController.watch(caches.target.nodes, wakes.node);
-    machineController.watch(caches.target.pods, wakes.pod);
-    machineController.watch(caches.target.budgets, wakes.budget);
-    machineController.watch(caches.target.attachments, wakes.attachment);
-    machineController.watch(caches.target.claims, () => []);
-    machineController.watch(caches.target.volumes, () => []);
+    machineController.watch(caches.target.nodes, wakes.node, all);
+    machineController.watch(caches.target.pods, wakes.pod, all);
+    machineController.watch(caches.target.budgets, wakes.budget, all);
+    machineController.watch(caches.target.attachments, wakes.attachment, all);
+    machineController.watch(caches.target.claims, () => [], all);
+    machineController.watch(caches.target.volumes, () => [], all);
   }
   classController.watch(caches.classes, (change) => [change.key]);
   classController.watch(caches.machines, classOfMachine);
@@ -319,6 +328,7 @@ export function buildMachineController<Spec, Credentials>(
   return {
     caches,
     informers,
+    spares: informers.filter((informer) => informer.resource !== caches.machines.resource),
     controllers,
     frozen: reachability.frozen,
     suspects: () => orphans.suspects(),

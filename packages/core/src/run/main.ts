@@ -11,11 +11,6 @@ import {
   flagGroup,
   type Logger,
   makeKey,
-  nodes,
-  persistentVolumeClaims,
-  persistentVolumes,
-  podDisruptionBudgets,
-  pods,
   type Random,
   realClock,
   runBinary,
@@ -25,7 +20,6 @@ import {
   tracingSettings,
   type Unit,
   undiciTransport,
-  volumeAttachments,
 } from '@mcm/kube';
 import type { DriverContext } from '../driver/context.ts';
 import type { DriverDefinition } from '../driver/define-driver.ts';
@@ -203,14 +197,11 @@ function unitOf<Spec, Credentials>(
   });
   if (tracing) cached.onChange(tracing.changed);
   driverMetrics.tellStages(stages);
-  const inTarget = [nodes, pods, podDisruptionBudgets, persistentVolumeClaims, persistentVolumes, volumeAttachments];
   return {
     name: NAME,
-    needs: [
-      ...[machines, machineClasses, secrets].map((definition) => ({ client: control, definition })),
-      ...(target ? inTarget.map((definition) => ({ client: target, definition })) : []),
-    ],
+    needs: [...[machines, machineClasses, secrets].map((definition) => ({ client: control, definition }))],
     informers: controller.informers,
+    spares: controller.spares,
     run: async (signal) => {
       await cluster.run(signal, (term) => controller.runControllers(term));
       await Promise.all([recorder, targetRecorder].map((each) => each?.flush()));

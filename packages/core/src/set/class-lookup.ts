@@ -15,9 +15,10 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /** Whether the cache has no such class. Another kind is somebody else's to know. */
+  /** Whether the cache has no such class. Another kind, or classes that may not be read, are somebody else's to know. */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
+    if (safeguards.classes.refused) return false;
     return kind === 'MachineClass' && safeguards.classes.store.get(makeKey(namespace, name)) === undefined;
   }
 

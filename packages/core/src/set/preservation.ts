@@ -2,8 +2,8 @@ import { Annotations, Labels, type Machine, PreserveValues, parseTime } from '@m
 import { createdAt, isFailed, preserveExpiry } from './machines.ts';
 import { compareText } from './text.ts';
 
-/** What the cache says of a machine's node: its annotations, or undefined when there is no such node. */
-export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | undefined;
+/** What the cache says of a machine's node: its annotations, undefined when there is no such node, `unseen` when nobody can tell. */
+export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
 
 const KEEPS: ReadonlySet<string> = new Set([
   PreserveValues.Now,
@@ -21,6 +21,8 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const nodeName = machine.metadata.labels?.[Labels.Node];
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   if (node === undefined) return own;
+  // It may ask for the machine to be kept, which cannot be made good.
+  if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = node[Annotations.Preserve] ?? '';
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   return onNode === '' && lastApplied === '' ? own : onNode;

@@ -7,6 +7,7 @@ import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
 import { countsTerminating } from '../disruption/safeguards.ts';
 import { BY_CONTROLLER, type ControllerContext } from './caches.ts';
 import { isTerminating } from './machines.ts';
+import type { NodeAnnotations } from './preservation.ts';
 import { isSlotName } from './slots.ts';
 
 /** What the controller of sets knows and the caches do not show. */
@@ -25,8 +26,10 @@ export class RepairGroups {
     this.#memory = memory;
   }
 
-  readonly nodeAnnotations = (name: string): Readonly<Record<string, string>> | undefined => {
-    const node = this.#context.nodes?.informer.store.get(name);
+  readonly nodeAnnotations: NodeAnnotations = (name) => {
+    const informer = this.#context.nodes?.informer;
+    if (informer?.refused !== undefined) return 'unseen';
+    const node = informer?.store.get(name);
     return node && (node.metadata.annotations ?? {});
   };
 

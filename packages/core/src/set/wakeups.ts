@@ -101,7 +101,12 @@ export function wakeWaiters(
   context.disruptions.onSettled((deploymentUid) => {
     for (const key of machines.of(deploymentUid)) controller.enqueue(key, SWARM_MS);
   });
-  controller.watch(context.safeguards.classes, ({ type, object }) =>
-    type === 'added' ? classes.of(object.metadata.name) : [],
+  const all = (): readonly Key[] => context.sets.store.list().map(keyOf);
+  controller.watch(
+    context.safeguards.classes,
+    ({ type, object }) => (type === 'added' ? classes.of(object.metadata.name) : []),
+    all,
   );
+  // Whether a Node asks for its machine to be kept.
+  if (context.nodes) controller.watch(context.nodes.informer, () => [], all);
 }

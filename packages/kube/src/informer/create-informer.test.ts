@@ -248,11 +248,21 @@ describe('what goes wrong', () => {
       [status(403, 'Forbidden', 'no'), status(403, 'Forbidden', 'no'), list(10, [])],
       [{ stream: new ScriptedStream() }],
     );
+    const refusals: (number | undefined)[] = [];
+    t.informer.onRefused(() => refusals.push(t.informer.refused?.code));
     await t.clock.settle();
-    expect(t.informer.synced).toBe(false);
+    expect([t.informer.synced, t.informer.refused?.code]).toEqual([false, 403]);
     await t.clock.advance(2000);
-    expect(t.informer.synced).toBe(true);
+    expect([t.informer.synced, t.informer.refused]).toEqual([true, undefined]);
+    expect(refusals).toEqual([403, undefined]);
     expect(warnings(t)).toEqual(['list and watch of nodes failed, trying again until it works']);
+    await t.end();
+  });
+
+  test('it stays refused until a watch is open: a list alone would be old in a moment', async () => {
+    const t = setUp([list(10, [])], [status(403, 'Forbidden', 'no')]);
+    await t.clock.advance(2000);
+    expect([t.informer.synced, t.informer.refused?.code]).toEqual([true, 403]);
     await t.end();
   });
 });

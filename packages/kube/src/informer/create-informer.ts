@@ -1,6 +1,7 @@
 import type { KubeClient } from '../client.ts';
 import type { Clock } from '../clock.ts';
 import { errorText } from '../error-text.ts';
+import { isForbidden, type KubeError } from '../errors.ts';
 import type { Change, Informer, InformerOptions } from '../informer.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
@@ -34,10 +35,12 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   readonly #replica: Replica<T>;
   readonly #reflector: Reflector<T>;
   readonly #handlers = new Set<(change: Change<T>) => void>();
+  readonly #refusalHandlers = new Set<() => void>();
   readonly #take: (object: T) => T;
   readonly #log: Logger;
   readonly #ready = Promise.withResolvers<void>();
   #synced = false;
+  #refused: KubeError | undefined;
   #started = false;
 
   constructor(client: KubeClient, definition: ResourceDefinition<T>, options: InformerOptions<T> & InformerRuntime) {
@@ -59,7 +62,10 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       ...(namespace === undefined ? {} : { namespace }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
-      ...(onAccess === undefined ? {} : { onAccess }),
+      onAccess: (refused) => {
+        if (refused === undefined || isForbidden(refused)) onAccess?.(refused);
+        this.#noteRefused(refused);
+      },
       ...(observe === undefined ? {} : { observe: (what, items) => observe(definition.plural, what, items) }),
       pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
       silenceLimitMs: options.silenceLimitMs ?? DEFAULT_SILENCE_LIMIT_MS,
@@ -81,6 +87,23 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
 
   get synced(): boolean {
     return this.#synced;
+  }
+
+  get refused(): KubeError | undefined {
+    return this.#refused;
+  }
+
+  onRefused(handler: () => void): () => void {
+    const own = (): void => handler(); // The same function may be registered twice.
+    this.#refusalHandlers.add(own);
+    return () => this.#refusalHandlers.delete(own);
+  }
+
+  #noteRefused(refused: KubeError | undefined): void {
+    const before = this.#refused;
+    this.#refused = refused;
+    if (before?.message === refused?.message) return;
+    for (const handler of this.#refusalHandlers) handler();
   }
 
   whenSynced(signal?: AbortSignal): Promise<void> {

@@ -1,7 +1,7 @@
 import { type BackoffOptions, backoffMs } from '../backoff.ts';
 import type { KubeClient, ResourceReader } from '../client.ts';
 import { type Clock, pause, type Timer } from '../clock.ts';
-import { isForbidden, isGone, KubeError } from '../errors.ts';
+import { isForbidden, isGone, isNotFound, KubeError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
@@ -23,7 +23,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Projects, freezes: makes of a parsed object what is kept. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
-  readonly onAccess?: (refused: KubeError | undefined) => void;
+  /** Told each time that the server has no such kind, or does not allow it; undefined when a watch is open. */
+  readonly onAccess: (refused: KubeError | undefined) => void;
   readonly observe?: (what: 'list' | 'watch' | 'shortWatch', items: number) => void;
 }
 
@@ -83,7 +84,7 @@ export class Reflector<T extends KubeObject> {
       this.#expiredLists++;
     }
     this.#outage.failed(error);
-    if (isForbidden(error)) this.#options.onAccess?.(error);
+    if (isForbidden(error) || isNotFound(error)) this.#options.onAccess(error);
     const refused = error instanceof KubeError && error.code !== 0 && error.code !== 429;
     if (refused) this.#version = undefined;
     const least = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
@@ -134,7 +135,7 @@ export class Reflector<T extends KubeObject> {
         timeoutSeconds: Math.floor(WATCH_MIN_SECONDS * (1 + random.next())),
         onOpen: () => {
           this.#heard();
-          this.#options.onAccess?.(undefined);
+          this.#options.onAccess(undefined);
           proof = clock.setTimeout(() => this.#proven(), SHORT_WATCH_MS);
         },
       });

@@ -1,15 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { sleep } from '../clock.ts';
-import { again, done, type Outcome, type Reconcile } from '../controller.ts';
+import { again, type Controller, done, type Outcome, type Reconcile } from '../controller.ts';
 import { KubeError } from '../errors.ts';
+import type { Informer } from '../informer.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
+import type { KubeObject } from '../objects.ts';
 import { seededRandom } from '../random.ts';
 import { type ControllerOptions, createController } from './create-controller.ts';
 import type { QueueObserver } from './work-queue.ts';
 
 /** A controller whose reconcile notes key and time before it does what the test says. */
-function setUp(reconcile: Reconcile = async () => done, options: Partial<ControllerOptions> = {}) {
+function setUp(
+  reconcile: Reconcile = async () => done,
+  options: Partial<ControllerOptions> = {},
+  watch: (controller: Controller) => void = () => undefined,
+) {
   const clock = new VirtualClock();
   const started = clock.now().getTime();
   const log = createMemoryLogger();
@@ -26,6 +32,7 @@ function setUp(reconcile: Reconcile = async () => done, options: Partial<Control
     },
     ...options,
   });
+  watch(controller);
   const stop = new AbortController();
   const running = controller.run(stop.signal);
   const end = async () => {
@@ -219,6 +226,41 @@ describe('failures', () => {
   });
 });
 
+const informerThat = (change: Partial<Informer<KubeObject>>): Informer<KubeObject> => ({
+  resource: 'configmaps',
+  whenSynced: () => Promise.resolve(),
+  onChange: () => () => undefined,
+  store: { get: () => undefined, list: () => [], byIndex: () => [], countByIndex: () => 0, size: 0 },
+  synced: false,
+  refused: undefined,
+  onRefused: () => () => undefined,
+  run: async () => undefined,
+  recordWrite: () => undefined,
+  silentForMs: () => 0,
+  ...change,
+});
+
+/** An informer that can be refused. */
+function refusable(synced: Promise<void>) {
+  let refused: KubeError | undefined;
+  const handlers: (() => void)[] = [];
+  const informer: Informer<KubeObject> = {
+    ...informerThat({ whenSynced: () => synced }),
+    get refused() {
+      return refused;
+    },
+    onRefused: (handler) => {
+      handlers.push(handler);
+      return () => undefined;
+    },
+  };
+  const refuse = (yes: boolean): void => {
+    refused = yes ? new KubeError('no', { code: 403 }) : undefined;
+    for (const handler of handlers) handler();
+  };
+  return { informer, refuse };
+}
+
 describe('life', () => {
   test('keys wait for the caches', async () => {
     const clock = new VirtualClock();
@@ -235,19 +277,7 @@ describe('life', () => {
         return done;
       },
     });
-    controller.watch(
-      {
-        resource: 'configmaps',
-        whenSynced: () => synced.promise,
-        onChange: () => () => undefined,
-        store: { get: () => undefined, list: () => [], byIndex: () => [], countByIndex: () => 0, size: 0 },
-        synced: false,
-        run: async () => undefined,
-        recordWrite: () => undefined,
-        silentForMs: () => 0,
-      },
-      () => [],
-    );
+    controller.watch(informerThat({ whenSynced: () => synced.promise }), () => []);
     controller.enqueue('a');
     const stop = new AbortController();
     const running = controller.run(stop.signal);
@@ -258,6 +288,34 @@ describe('life', () => {
     expect(calls).toEqual(['a']);
     stop.abort();
     await running;
+  });
+
+  test('it stops while what it needs is refused, and goes on without what it can spare', async () => {
+    const needed = refusable(Promise.resolve());
+    const spared = refusable(new Promise(() => undefined));
+    const t = setUp(undefined, {}, (controller) => {
+      controller.watch(needed.informer, () => []);
+      controller.watch(
+        spared.informer,
+        () => [],
+        () => ['all'],
+      );
+    });
+    t.controller.enqueue('first');
+    await t.clock.settle();
+    expect(t.calls).toEqual([]);
+    spared.refuse(true);
+    await t.clock.settle();
+    expect(t.calls).toEqual(['first@0', 'all@0']);
+    needed.refuse(true);
+    spared.refuse(false);
+    t.controller.enqueue('later');
+    await t.clock.advance(1000);
+    expect(t.calls).toHaveLength(2);
+    needed.refuse(false);
+    await t.clock.settle();
+    expect(t.calls.slice(2)).toEqual(['all@1000', 'later@1000']);
+    await t.end();
   });
 
   test('idle knows of waiting, delayed and running keys', async () => {

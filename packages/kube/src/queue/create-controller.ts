@@ -42,12 +42,24 @@ const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.
 /** After a conflict the newer state is on its way: come back soon, however often it happens. */
 const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
 
+type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused'>;
+
+const syncedOrRefused = (informer: Awaited, signal: AbortSignal): Promise<void> => {
+  if (informer.refused !== undefined) return Promise.resolve();
+  const refused = new Promise<void>((resolve) => {
+    informer.onRefused(resolve);
+  });
+  return Promise.race([informer.whenSynced(signal), refused]);
+};
+
 class QueueController implements Controller {
   readonly name: string;
   readonly #options: ControllerOptions;
   readonly #log: Logger;
   readonly #queue: WorkQueue;
-  readonly #informers = new Set<Pick<Informer<KubeObject>, 'whenSynced'>>();
+  readonly #needed = new Set<Awaited>();
+  /** It goes on while these are refused. */
+  readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
   /** What each failing key failed with last, to log it once. */
   readonly #complaints = new Map<Key, string>();
@@ -81,18 +93,29 @@ class QueueController implements Controller {
     this.#queue.add(key, afterMs);
   }
 
-  watch<T extends KubeObject>(informer: Informer<T>, keys: (change: Change<T>) => Iterable<Key>): void {
-    this.#informers.add(informer);
+  watch<T extends KubeObject>(
+    informer: Informer<T>,
+    keys: (change: Change<T>) => Iterable<Key>,
+    without?: () => Iterable<Key>,
+  ): void {
+    (without ? this.#spared : this.#needed).add(informer);
     const stop = informer.onChange((change) => {
       for (const key of keys(change)) this.enqueue(key);
     });
-    this.#unsubscribe.push(stop);
+    const stopRefusals = informer.onRefused(() => {
+      for (const key of without?.() ?? []) this.enqueue(key);
+      this.#pump();
+    });
+    this.#unsubscribe.push(stop, stopRefusals);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     if (this.#signal !== undefined) throw new Error(`controller ${this.name} runs once`);
     try {
-      await Promise.all([...this.#informers].map((informer) => informer.whenSynced(signal)));
+      await Promise.all([
+        ...[...this.#needed].map((informer) => informer.whenSynced(signal)),
+        ...[...this.#spared].map((informer) => syncedOrRefused(informer, signal)),
+      ]);
       this.#signal = signal;
       this.#pump();
       await aborted(signal);
@@ -111,12 +134,18 @@ class QueueController implements Controller {
 
   #pump(): void {
     const signal = this.#signal;
-    if (signal === undefined || signal.aborted) return;
+    if (signal === undefined || signal.aborted || this.#isBlind()) return;
     while (this.#queue.running < this.#options.concurrency) {
       const key = this.#queue.take();
       if (key === undefined) return;
       void this.#work(key, signal);
     }
+  }
+
+  /** What it would decide from is old, and nobody knows how much has changed since. */
+  #isBlind(): boolean {
+    for (const { refused } of this.#needed) if (refused !== undefined) return true;
+    return false;
   }
 
   async #work(key: Key, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, describe, expect, test } from 'vitest';
+import { KubeError } from '../errors.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
 import { serve } from '../testing/serve.ts';
 import { nodes } from '../types/core.ts';
@@ -111,6 +112,29 @@ describe('units', () => {
     expect(runner.checks()).toEqual([
       { name: 'controller/machines', ok: true, detail: 'ok' },
       { name: 'controller/drains', ok: false, detail: 'filling its caches: pods' },
+    ]);
+    stop();
+    await done;
+  });
+
+  test('what is refused is named: units that can do without are fine, others wait', async () => {
+    const t = await setUp();
+    const words = 'pods is forbidden: User "x" cannot list resource "pods" in API group "" at the cluster scope';
+    const refused = new KubeError(words, { code: 403 });
+    const informer = { synced: false, refused, resource: 'pods', run: async () => undefined };
+    const missing = { ...informer, resource: 'gadgets', refused: new KubeError('not found', { code: 404 }) };
+    const { runner, done, stop } = t.start([
+      t.unit('machines', [], { informers: [informer, missing], spares: [informer, missing] }),
+      t.unit('drains', [], { informers: [informer] }),
+    ]);
+    await t.clock.settle();
+    expect(runner.checks()).toEqual([
+      {
+        name: 'controller/machines',
+        ok: true,
+        detail: 'going on, but this process may not list pods, the API server has no gadgets',
+      },
+      { name: 'controller/drains', ok: false, detail: 'waiting: this process may not list pods' },
     ]);
     stop();
     await done;

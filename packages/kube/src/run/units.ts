@@ -2,6 +2,8 @@ import { type BackoffOptions, backoffMs } from '../backoff.ts';
 import type { KubeClient } from '../client.ts';
 import { type Clock, pause } from '../clock.ts';
 import { errorText } from '../error-text.ts';
+import type { KubeError } from '../errors.ts';
+import { refusalOf } from '../informer/refusal.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
 import { createOutageLog } from '../outage-log.ts';
@@ -12,6 +14,8 @@ import type { Check } from './health.ts';
 /** What `UnitRunner` needs of an informer. */
 export interface Runnable {
   readonly synced: boolean;
+  /** Why the API server does not give it now. */
+  readonly refused?: KubeError | undefined;
   /** What it keeps; told as a metric. */
   readonly resource?: string;
   readonly store?: { readonly size: number };
@@ -30,6 +34,8 @@ export interface Unit {
   readonly needs: readonly Need[];
   /** Informers that it reads; each runs once, however many units name it. */
   readonly informers: readonly Runnable[];
+  /** Of those, what it goes on without while the API server refuses it; absent: none. */
+  readonly spares?: readonly Runnable[];
   /** Works until the signal aborts; resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -47,6 +53,14 @@ const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
 
 const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
   group === '' ? `${plural}/${version}` : `${plural}.${group}/${version}`;
+
+const listed = (before: string, informers: readonly Runnable[]): string => {
+  const names = informers.flatMap(({ resource }) => resource ?? []).join(', ');
+  return names === '' ? '' : `${before}${names}`;
+};
+
+const refusals = (informers: readonly Runnable[]): string =>
+  informers.flatMap((informer) => refusalOf(informer) ?? []).join(', ');
 
 /** Starts each unit as soon as the server has the kinds that it needs. */
 export class UnitRunner {
@@ -87,10 +101,17 @@ export class UnitRunner {
       const detail = missing.length > 0 ? `waiting for ${missing.join(', ')} to be installed` : 'looking for its kinds';
       return { name, ok: some && missing.length > 0, detail };
     }
-    const filling = unit.informers.filter((informer) => !informer.synced);
-    const what = filling.flatMap(({ resource }) => resource ?? []).join(', ');
-    const detail = `filling its caches${what === '' ? '' : `: ${what}`}`;
-    return { name, ok: filling.length === 0, detail: filling.length === 0 ? 'ok' : detail };
+    const refused = unit.informers.filter((informer) => informer.refused !== undefined);
+    const filling = unit.informers.filter((informer) => !informer.synced && !refused.includes(informer));
+    const lacking = refused.filter((informer) => !unit.spares?.includes(informer));
+    const parts = [
+      ...(filling.length > 0 ? [`filling its caches${listed(': ', filling)}`] : []),
+      ...(lacking.length > 0 ? [`waiting: ${refusals(lacking)}`] : []),
+      ...(refused.length > lacking.length
+        ? [`going on, but ${refusals(refused.filter((informer) => !lacking.includes(informer)))}`]
+        : []),
+    ];
+    return { name, ok: filling.length + lacking.length === 0, detail: parts.join('; ') || 'ok' };
   }
 
   async #runUnit(unit: Unit, signal: AbortSignal): Promise<void> {

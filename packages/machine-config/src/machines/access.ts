@@ -49,6 +49,9 @@ export class MachineAccess {
       },
       whenSynced: (signal) => Promise.race([informer.whenSynced(signal), refused.promise]),
       onChange: (handler) => informer.onChange(handler),
+      // Pools over machines ask for the refusal themselves.
+      refused: undefined,
+      onRefused: () => () => undefined,
       run: (signal) => informer.run(signal),
       recordWrite: (object) => informer.recordWrite(object),
       silentForMs: () => informer.silentForMs(),

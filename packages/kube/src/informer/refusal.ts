@@ -1,0 +1,16 @@
+import type { KubeError } from '../errors.ts';
+import { permissionText, refusedPermission } from '../run/warnings/permission.ts';
+
+/** Why the API server does not give an informer what it keeps, as a clause: `this process may not list nodes`; undefined: it does. */
+export function refusalOf({
+  refused,
+  resource,
+}: {
+  readonly refused?: Pick<KubeError, 'code' | 'message'> | undefined;
+  readonly resource?: string;
+}): string | undefined {
+  if (refused === undefined) return undefined;
+  const permission = refusedPermission(refused.message);
+  if (permission !== undefined) return `this process may not ${permissionText(permission)}`;
+  return refused.code === 404 ? `the API server has no ${resource ?? 'such kind'}` : refused.message;
+}
