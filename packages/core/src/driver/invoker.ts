@@ -1,14 +1,14 @@
 import { type Machine, type MachineClass, machineClasses, USER_DATA_KEY } from '@mcm/api';
-import { errorText, makeKey, refusalOf } from '@mcm/kube';
+import { errorText, makeKey } from '@mcm/kube';
 import { checkInstance, checkListing } from './answers.ts';
 import { CallBudgets } from './budgets.ts';
-import { type ClassSecrets, readSecrets, secretKeysOf, secretsTold, userDataOf } from './credentials.ts';
+import { lookupOf } from './class-lookup.ts';
+import { type ClassSecrets, secretKeysOf, secretsTold, userDataOf } from './credentials.ts';
 import { placeOf, troubleOf } from './cure.ts';
 import { withDeadline } from './deadline.ts';
 import { type DecodedInput, type DriverCall, type DriverInput, decodeInput, noSecret } from './decode.ts';
 import type { CreatedInstance, DriverRequest, MachineRequest } from './driver.ts';
 import { MachineError } from './errors.ts';
-import { isRefusal } from './fallback.ts';
 import { inputs } from './inputs.ts';
 import {
   DRIVER_TIMEOUTS,
@@ -20,6 +20,7 @@ import {
 import { OPERATIONS } from './operations.ts';
 import { redact, redactingLogger } from './redact.ts';
 import { scrub } from './scrub.ts';
+import { createSiblingCalls } from './sibling-calls.ts';
 import { type CallSpan, startCall } from './tracing.ts';
 import { unknownFields } from './unknown-fields.ts';
 
@@ -47,42 +48,7 @@ interface Underway {
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, clock, log, stop, timeouts = DRIVER_TIMEOUTS, observe, observeApi } = options;
   const budgets = new CallBudgets(clock);
-  const classOf = (machine: Machine): MachineClass | undefined =>
-    caches.classes.store.get(makeKey(machine.metadata.namespace, machine.spec.class.name ?? ''));
-  const secretsOf = (machineClass: MachineClass): ClassSecrets =>
-    readSecrets(machineClass, secretKeysOf(machineClass), (key) => caches.secrets.store.get(key));
-
-  const secretsOfMachine = (machine: Machine): ClassSecrets => {
-    const machineClass = classOf(machine);
-    if (machineClass) return secretsOf(machineClass);
-    return { data: {}, problems: [`MachineClass ${machine.spec.class.name ?? ''} does not exist`] };
-  };
-
-  /** @throws MachineError that tells what is wrong with the Secrets, before the schema's problems, which follow from it */
-  const usable = (found: ClassSecrets): ClassSecrets => {
-    if (found.problems.length === 0) return found;
-    const unseen = refusalOf(caches.secrets);
-    if (unseen !== undefined)
-      throw new MachineError('Unavailable', `the Secrets of the class are not known: ${unseen}`);
-    throw new MachineError('InvalidArgument', found.problems.join('; '));
-  };
-
-  const classOrThrow = (machine: Machine): MachineClass => {
-    if (!machine.spec.class.name)
-      throw new MachineError('InvalidArgument', 'spec.class.name: is empty; name a MachineClass of the same namespace');
-    const found = classOf(machine);
-    if (found) return found;
-    const unseen = refusalOf(caches.classes);
-    if (unseen !== undefined) {
-      const message = `MachineClass "${machine.spec.class.name}" is not known: ${unseen}`;
-      throw new MachineError('Unavailable', message);
-    }
-    throw new MachineError(
-      'InvalidArgument',
-      `spec.class.name: MachineClass "${machine.spec.class.name ?? ''}" does not exist in namespace ${machine.metadata.namespace}; create it or name another`,
-    );
-  };
-
+  const { classOf, classOrThrow, secretsOf, secretsOfMachine, usable } = lookupOf(caches);
   /**
    * A class that was made invalid makes no VM, but holds up no deletion: for all else its former spec counts, if that
    * makes sense (incident 27).
@@ -215,52 +181,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     return invoke(call, `${call} of machine ${machine.metadata.name}`, secrets, run, onOverdue, machine);
   };
 
-  /**
-   * Refused with the credentials of the machine's class, the call is made with those of another class, if by them the cloud
-   * shows the VM: somebody exchanged the credentials and only newer classes have got the new ones (incident 28). Those of
-   * another account do not see the VM, and what they say of it does not count.
-   */
-  const orByOthers = async <T>(
-    base: MachineRequest<Spec, Credentials>,
-    call: (base: MachineRequest<Spec, Credentials>) => Promise<T>,
-  ): Promise<T> => {
-    try {
-      return await call(base);
-    } catch (thrown) {
-      const refused = MachineError.from(thrown);
-      if (!isRefusal(refused) || !driver.status || base.signal.aborted) throw refused;
-      const other = await visibleBy(base);
-      if (!other) throw refused;
-      return call(other);
-    }
-  };
-
-  const visibleBy = async (
-    base: MachineRequest<Spec, Credentials>,
-  ): Promise<MachineRequest<Spec, Credentials> | undefined> => {
-    const { machine, machineClass } = base;
-    for (const other of options.fallback?.(machine, machineClass) ?? []) {
-      const secrets = secretsOf(other);
-      try {
-        const { credentials } = decodeInput(driver, {
-          call: 'status',
-          machineClass: other,
-          data: usable(secrets).data,
-          machine,
-        });
-        const attempt = { ...base, credentials };
-        await driver.status?.(attempt);
-        const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
-        log.warn('Credentials of the class are refused; those of another class reach the VM', fields);
-        return attempt;
-      } catch (thrown) {
-        if (base.signal.aborted) throw thrown;
-        const error = redact(MachineError.from(thrown).message, secrets.data);
-        log.debug('Credentials of another class do not reach the VM', { class: other.metadata.name, error });
-      }
-    }
-    return undefined;
-  };
+  const orByOthers = createSiblingCalls({ driver, fallback: options.fallback, secretsOf, usable, log });
 
   const unimplemented = (method: string): MachineError =>
     new MachineError('Unimplemented', `driver ${driver.name} has no ${method}`);

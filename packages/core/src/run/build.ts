@@ -1,94 +1,34 @@
-import { Annotations, type EventReason, type Machine, type MachineClass } from '@mcm/api';
+import type { Machine, MachineClass } from '@mcm/api';
 import {
-  type Change,
-  type Clock,
   type Controller,
   createController,
-  type EventRecorder,
-  type Fence,
   type Informer,
   type InformerRuntime,
   type Key,
-  type KubeClient,
   type KubeObject,
   keyOf,
-  type Logger,
-  makeKey,
-  type ObserveLedger,
-  type QueueMetrics,
-  type Random,
 } from '@mcm/kube';
-import { secretKeysOf } from '../driver/credentials.ts';
-import type { DriverDefinition } from '../driver/define-driver.ts';
-import type { ObserveApi } from '../driver/driver.ts';
 import { fallbackClasses } from '../driver/fallback.ts';
 import { createInvoker } from '../driver/invoker.ts';
-import type { DriverTimeouts, ObserveCall } from '../driver/invoker-api.ts';
 import { observingDriver } from '../driver/observing.ts';
-import type { DriverTracer } from '../driver/tracing.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
-import { KEPT_VM_DEFAULTS, type KeptVmOptions, KeptVms } from '../evidence/kept-vms.ts';
+import { KEPT_VM_DEFAULTS, KeptVms } from '../evidence/kept-vms.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
 import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls.ts';
 import { CapacityGate } from '../machine/capacity.ts';
 import { MachineMemories } from '../machine/memory.ts';
 import { Performer } from '../machine/perform.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
-import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
+import { MACHINE_DEFAULTS } from '../machine/settings.ts';
 import { createTokenIssuer, imaginedTokens } from '../machine/tokens.ts';
 import { Wakes } from '../machine/wakes.ts';
 import { FormerSpecs } from '../machine-class/former-spec.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
 import { ClassTroubles } from '../machine-class/troubles.ts';
-import { ORPHAN_DEFAULTS, OrphanCollector, type OrphanOptions, orphanKeysOf } from '../safety/orphans.ts';
-import { createReachability, REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
-
-/** What a machine controller is made of: its driver, its clusters, its clock and its settings. */
-export interface MachineControllerOptions<Spec, Credentials> {
-  readonly driver: DriverDefinition<Spec, Credentials>;
-  /** The cluster of the machine objects. */
-  readonly control: KubeClient;
-  /** The cluster of the nodes; undefined: machines without nodes. */
-  readonly target: KubeClient | undefined;
-  readonly namespace: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** A source fit for secrets, for bootstrap tokens. */
-  readonly secretRandom: Random;
-  readonly log: Logger;
-  readonly recorder: EventRecorder<EventReason>;
-  /** For events of the target cluster's Nodes. */
-  readonly targetRecorder?: EventRecorder<EventReason> | undefined;
-  readonly runtime?: Partial<InformerRuntime>;
-  readonly defaults?: MachineDefaults;
-  /** Keys that each controller works on at once; default 50. */
-  readonly concurrency?: number;
-  /** The same for single controllers, by name. */
-  readonly concurrencyByController?: Readonly<Record<string, number>>;
-  readonly bootstrapTokenExtraGroups?: string;
-  /** Nothing is changed in the cloud and no token made: what would be is noted here. Its clients note their own. */
-  readonly observe?: ObserveLedger | undefined;
-  readonly timeouts?: DriverTimeouts;
-  readonly orphans?: OrphanOptions;
-  readonly reachability?: ReachabilityTimings;
-  /** Pods with volumes of one node on their way at once; default 1. */
-  readonly volumeWindow?: number;
-  /** Evidence of failed machines kept of a class at most; default 10, 0 for none. */
-  readonly evidencePerClass?: number;
-  /** VMs of failed machines that outlive them; default none. */
-  readonly keptVms?: KeptVmOptions;
-  readonly queueMetrics?: QueueMetrics;
-  readonly observeCall?: ObserveCall;
-  readonly observeApi?: ObserveApi;
-  /** The control cluster of this process, see `OWNER_TAG`; absent, or undefined: VMs bear no mark of it. */
-  readonly owner?: (() => string | undefined) | undefined;
-  /** Asked before each call that changes something in the cloud; absent: nobody else can lead. */
-  readonly fence?: Fence | undefined;
-  /** Whether VMs whose class has credentials that are refused are deleted with those of another; default true. */
-  readonly siblingCredentials?: boolean;
-  /** Where each call of the driver leaves a span; absent: none is made. */
-  readonly tracer?: DriverTracer | undefined;
-}
+import { ORPHAN_DEFAULTS, OrphanCollector, orphanKeysOf } from '../safety/orphans.ts';
+import { createReachability, REACHABILITY_DEFAULTS } from '../safety/reachability.ts';
+import type { MachineControllerOptions } from './options.ts';
+import { awaitsVm, classMatters, classOfMachine, isNewOrGoes, secretsOfClass } from './relevance.ts';
 
 /** The machine controller of one provider: every controller of its process. */
 export interface MachineController {
@@ -342,35 +282,4 @@ export function buildMachineController<Spec, Credentials>(
       keptVms.running === 0 &&
       [machineController, classController, secretController].every((each) => each.idle(withinMs)),
   };
-}
-
-/** New capacity is what somebody waits for: a thousand drains that begin at once come after it. */
-const awaitsVm = (machine: Machine | undefined): boolean =>
-  machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
-
-/** A class's finalizer is no news to its machines. */
-const classMatters = (change: Change<MachineClass>): boolean =>
-  change.type !== 'updated' ||
-  change.old.metadata.generation !== change.object.metadata.generation ||
-  undrainable(change.old) !== undrainable(change.object);
-
-/** What a class that goes kept for study goes before it. */
-const isNewOrGoes = (change: Change<MachineClass>): boolean =>
-  change.type !== 'updated' ||
-  (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
-
-const undrainable = ({ metadata }: MachineClass): string | undefined =>
-  metadata.annotations?.[Annotations.UndrainablePolicy];
-
-/** Machines come and go: only then does a class's number of users change. */
-function classOfMachine(change: Change<Machine>): readonly Key[] {
-  const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
-  if (change.type !== 'updated') return [keyOfClass(change.object)];
-  const [before, now] = [keyOfClass(change.old), keyOfClass(change.object)];
-  return before === now ? [] : [before, now];
-}
-
-function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
-  const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
-  return [...new Set([...before, ...secretKeysOf(change.object)])];
 }

@@ -1,6 +1,6 @@
 export { openTraces, type Traces, type TracesContext } from '../tracing/open.ts';
 export type { RolloutSources } from '../tracing/rollout.ts';
-export { buildMachineController, type MachineController, type MachineControllerOptions } from './build.ts';
+export { buildMachineController, type MachineController } from './build.ts';
 export { MACHINE_FEATURES, machineDefaultsOf, machineFlags } from './flags.ts';
 export {
   type ConfiguredDriver,
@@ -10,6 +10,7 @@ export {
   processContext,
   runMachineController,
 } from './main.ts';
+export type { MachineControllerOptions } from './options.ts';
 export {
   endpointFlag,
   endpointsInForce,

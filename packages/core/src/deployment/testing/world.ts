@@ -1,6 +1,5 @@
 import {
   crds,
-  Labels,
   type Machine,
   type MachineClass,
   type MachineDeployment,
@@ -16,13 +15,11 @@ import {
   createClient,
   createInformer,
   createMemoryLogger,
-  createRecorder,
   type Draft,
   type EventObject,
   events,
   handlerTransport,
   type Informer,
-  ignoreNotFound,
   type KubeClient,
   type KubeObject,
   type Node,
@@ -31,20 +28,14 @@ import {
   seededRandom,
   VirtualClock,
 } from '@mcm/kube';
-import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
-import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
+import type { SafeguardSettings } from '../../disruption/safeguards.ts';
 import { createOvershootController } from '../../safety/overshoot.ts';
-import {
-  type ControllerContext,
-  machineIndexes,
-  machineSetIndexes,
-  projectMachine,
-  projectNode,
-} from '../../set/caches.ts';
-import { CreationsUnderWay } from '../../set/expectations.ts';
+import type { ControllerContext } from '../../set/caches.ts';
 import { createSetController } from '../../set/reconciler.ts';
 import type { DeploymentOptions } from '../execution.ts';
 import { createDeploymentController } from '../reconciler.ts';
+import { MachineKeeper, type MachineLives } from './machine-keeper.ts';
+import { managerContext } from './manager-context.ts';
 
 export const NAMESPACE = 'test';
 const FINALIZER = 'machine.sapcloud.io/machine-controller-manager';
@@ -62,13 +53,8 @@ export type StartPlane = (options: {
   readonly controllers: boolean;
 }) => Promise<Plane>;
 
-/** How the machines of a world live. */
-export interface WorldOptions {
+export interface WorldOptions extends MachineLives {
   readonly seed?: number;
-  /** From creation to Running, in milliseconds; a function for each machine; undefined: never. */
-  readonly birthMs?: (machine: Machine, index: number) => number | undefined;
-  /** From the request to delete until the machine is gone. */
-  readonly deathMs?: (machine: Machine, index: number) => number;
   readonly safetyUp?: number;
   readonly safetyDown?: number;
   readonly safeguards?: Partial<SafeguardSettings>;
@@ -79,58 +65,6 @@ export interface WorldOptions {
   readonly lax?: boolean;
   /** Changes an answer of the server to the controllers, or throws instead of it. */
   readonly fault?: (request: Request, answer: () => Promise<Response>, clock: VirtualClock) => Promise<Response>;
-}
-
-/** A machine controller that knows time only: machines run after a while, and are gone a while after their deletion. */
-class MachineKeeper {
-  readonly #world: World;
-  readonly #options: WorldOptions;
-  readonly #seen = new Set<string>();
-  readonly #dying = new Set<string>();
-  #born = 0;
-  #died = 0;
-
-  constructor(world: World, options: WorldOptions) {
-    this.#world = world;
-    this.#options = options;
-  }
-
-  look(machine: Machine): void {
-    const { uid, name, deletionTimestamp } = machine.metadata;
-    if (deletionTimestamp !== undefined && !this.#dying.has(uid)) {
-      this.#dying.add(uid);
-      const ms = this.#options.deathMs?.(machine, this.#died++) ?? 100;
-      this.#later(ms, () => this.#bury(name));
-    } else if (!this.#seen.has(uid) && machine.status?.currentStatus?.phase === undefined) {
-      this.#seen.add(uid);
-      const ms = this.#options.birthMs ? this.#options.birthMs(machine, this.#born++) : 100;
-      if (ms !== undefined) this.#later(ms, () => this.#raise(name));
-    }
-  }
-
-  #later(ms: number, act: () => Promise<unknown>): void {
-    this.#world.clock.setTimeout(() => void act().catch((error: unknown) => this.#world.problems.push(error)), ms);
-  }
-
-  async #raise(name: string): Promise<void> {
-    const { keeper } = this.#world;
-    const resource = keeper.resource(machines, NAMESPACE);
-    const existing = await ignoreNotFound(resource.get(name));
-    if (existing === undefined || existing.metadata.deletionTimestamp !== undefined) return;
-    await keeper.resource(nodes).create({ metadata: { name }, spec: {} });
-    // The server taints every new node; the node lifecycle controller would take that off as soon as it is ready.
-    await keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints: null } } });
-    await resource.patch(name, { type: 'merge', body: { metadata: { labels: { [Labels.Node]: name } } } });
-    await this.#world.setPhase(name, 'Running');
-  }
-
-  async #bury(name: string): Promise<void> {
-    const { keeper } = this.#world;
-    await ignoreNotFound(keeper.resource(nodes).delete(name));
-    await ignoreNotFound(
-      keeper.resource(machines, NAMESPACE).patch(name, { type: 'merge', body: { metadata: { finalizers: null } } }),
-    );
-  }
 }
 
 /**
@@ -148,6 +82,7 @@ export class World implements AsyncDisposable {
   context: ControllerContext;
   /** All machines as the server has them, at once. */
   readonly truth: Informer<Machine>;
+  readonly namespace = NAMESPACE;
   readonly #plane: Promise<Plane>;
   readonly #options: WorldOptions;
   readonly #stop = new AbortController();
@@ -197,32 +132,14 @@ export class World implements AsyncDisposable {
       const { fault } = this.#options;
       return fault ? fault(request, () => this.#answer(request), this.clock) : this.#answer(request);
     });
-    const shared = { clock: this.clock, random: seededRandom(this.#seed++), log: this.log };
-    const client = createClient({ transport, userAgent: 'mcm', clock: this.clock });
-    const runtime = { ...shared, namespace: NAMESPACE, freeze: true };
-    const classes = createInformer<MachineClass>(client, machineClasses, runtime);
-    const cached = createInformer<Machine>(client, machines, {
-      ...runtime,
-      indexes: machineIndexes,
-      project: projectMachine,
-    });
-    const nodeInformer = createInformer<Node>(client, nodes, { ...shared, freeze: true, project: projectNode });
-    return {
-      client,
+    return managerContext({
+      client: createClient({ transport, userAgent: 'mcm', clock: this.clock }),
       namespace: NAMESPACE,
-      deployments: createInformer<MachineDeployment>(client, machineDeployments, runtime),
-      sets: createInformer<MachineSet>(client, machineSets, { ...runtime, indexes: machineSetIndexes }),
-      machines: cached,
-      nodes: { client, informer: nodeInformer },
-      creations: new CreationsUnderWay(),
-      disruptions: new DisruptionsUnderWay(),
-      safeguards: new Safeguards(
-        { machines: cached, classes, nodes: nodeInformer },
-        { ...SAFEGUARD_DEFAULTS, ...this.#options.safeguards },
-      ),
-      recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
-      ...shared,
-    };
+      clock: this.clock,
+      random: seededRandom(this.#seed++),
+      log: this.log,
+      safeguards: this.#options.safeguards ?? {},
+    });
   }
 
   #count(request: Request): void {

@@ -18,7 +18,8 @@ import {
   type VirtualClock,
 } from '@mcm/kube';
 import { FakeCloud, type FakeCloudOptions, type FakeVm } from '../../driver/testing.ts';
-import { buildMachineController, type MachineController, type MachineControllerOptions } from '../build.ts';
+import { buildMachineController, type MachineController } from '../build.ts';
+import type { MachineControllerOptions } from '../options.ts';
 
 /** Tests of the whole machine controller over a control plane in this process, on a virtual clock. */
 

@@ -1,0 +1,68 @@
+import {
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import {
+  type Clock,
+  createInformer,
+  createRecorder,
+  type KubeClient,
+  type Logger,
+  type Node,
+  nodes,
+  type Random,
+} from '@mcm/kube';
+import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
+import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
+import {
+  type ControllerContext,
+  machineIndexes,
+  machineSetIndexes,
+  projectMachine,
+  projectNode,
+} from '../../set/caches.ts';
+import { CreationsUnderWay } from '../../set/expectations.ts';
+
+/** Of what a manager is made. */
+interface Parts {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly safeguards: Partial<SafeguardSettings>;
+}
+
+/** The caches of a manager that has just started: empty. */
+export function managerContext({ client, namespace, safeguards, ...shared }: Parts): ControllerContext {
+  const runtime = { ...shared, namespace, freeze: true };
+  const classes = createInformer<MachineClass>(client, machineClasses, runtime);
+  const cached = createInformer<Machine>(client, machines, {
+    ...runtime,
+    indexes: machineIndexes,
+    project: projectMachine,
+  });
+  const nodeInformer = createInformer<Node>(client, nodes, { ...shared, freeze: true, project: projectNode });
+  return {
+    client,
+    namespace,
+    deployments: createInformer<MachineDeployment>(client, machineDeployments, runtime),
+    sets: createInformer<MachineSet>(client, machineSets, { ...runtime, indexes: machineSetIndexes }),
+    machines: cached,
+    nodes: { client, informer: nodeInformer },
+    creations: new CreationsUnderWay(),
+    disruptions: new DisruptionsUnderWay(),
+    safeguards: new Safeguards(
+      { machines: cached, classes, nodes: nodeInformer },
+      { ...SAFEGUARD_DEFAULTS, ...safeguards },
+    ),
+    recorder: createRecorder({ client, component: 'machine-controller-manager', ...shared }),
+    ...shared,
+  };
+}

@@ -1,0 +1,198 @@
+import { Finalizers, formatTime, isForceDeletion, Labels } from '@mcm/api';
+import {
+  type Condition,
+  errorText,
+  ignoreNotFound,
+  type KubeClient,
+  KubeError,
+  type Logger,
+  type Node,
+  nodes,
+  type ResourceClient,
+  volumeAttachments,
+} from '@mcm/kube';
+import { type NodeChange, patchNode } from '../node/patch.ts';
+import type { NodePatch } from '../node/sync.ts';
+import { outOfService } from '../node/taints.ts';
+import { settled } from '../set/machine-writer.ts';
+import type { Caches } from './caches.ts';
+import type { Scope } from './perform.ts';
+import type { Action } from './plan.ts';
+
+export interface NodeActionsOptions {
+  readonly target: KubeClient | undefined;
+  readonly caches: Caches;
+  readonly log: Logger;
+}
+
+/** What is done to the Nodes of machines, and to the volumes attached to them. */
+export class NodeActions {
+  readonly #options: NodeActionsOptions;
+
+  constructor(options: NodeActionsOptions) {
+    this.#options = options;
+  }
+
+  /** The target cluster's client. */
+  get client(): KubeClient {
+    const { target } = this.#options;
+    if (!target) throw new Error('an action on nodes was planned without a target cluster');
+    return target;
+  }
+
+  #nodes(): ResourceClient<Node> {
+    return this.client.resource(nodes);
+  }
+
+  /** Writes the main part and the status of a Node, each where it is to change. */
+  async sync(scope: Scope, patch: NodePatch): Promise<void> {
+    const { node } = scope.o;
+    if (!node) return;
+    const { signal } = scope;
+    if (patch.main) this.#record(await patchNode(this.#nodes(), node, patch.main, { signal }));
+    if (patch.status) {
+      const options = { subresource: 'status', signal };
+      this.#record(await this.#nodes().patch(node.metadata.name, { type: 'merge', body: patch.status }, options));
+    }
+  }
+
+  async setCondition({ o: { node }, signal }: Scope, condition: Condition): Promise<void> {
+    if (!node) return;
+    const patch = { type: 'strategic', body: { status: { conditions: [condition] } } } as const;
+    this.#record(await this.#nodes().patch(node.metadata.name, patch, { subresource: 'status', signal }));
+  }
+
+  #record(node: Node): void {
+    this.#options.caches.target?.nodes.recordWrite(node);
+  }
+
+  /** No new pods, and everybody can see why. Two writes: spec and status are apart. */
+  async cordon(scope: Scope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
+    const { node } = scope.o;
+    if (!node) return;
+    const { name } = node.metadata;
+    const { signal } = scope;
+    const time = formatTime(scope.now);
+    const message =
+      reason === 'Unhealthy'
+        ? 'Machine Controller is terminating failed machine'
+        : 'Machine Controller is scaling down machine';
+    const times = { lastHeartbeatTime: time, lastTransitionTime: time };
+    const conditions = [{ type: 'Terminating', status: 'True', reason, message, ...times }];
+    const writes: Promise<Node | undefined>[] = [];
+    if (!node.status?.conditions?.some(({ type }) => type === 'Terminating')) {
+      const body = { status: { conditions } };
+      writes.push(
+        ignoreNotFound(this.#nodes().patch(name, { type: 'strategic', body }, { subresource: 'status', signal })),
+      );
+    }
+    if (!node.spec.unschedulable) {
+      const change = { spec: { unschedulable: true }, ...(release ? withoutOurFinalizer(node) : {}) } as const;
+      writes.push(ignoreNotFound(patchNode(this.#nodes(), node, change, { signal })));
+    }
+    const results = await Promise.allSettled(writes);
+    for (const result of results) {
+      if (result.status === 'fulfilled' && result.value) this.#record(result.value);
+    }
+    const refused = results.find((result) => result.status === 'rejected');
+    if (!refused) return;
+    if (!tolerant) throw refused.reason;
+    scope.memory.drain = { ...scope.memory.drain, cordonFailed: true };
+    this.#options.log.warn('Cordon failed; the drain is forced and goes on', {
+      node: name,
+      error: errorText(refused.reason),
+    });
+  }
+
+  async markOutOfService({ o: { node }, signal }: Scope): Promise<void> {
+    if (!node) return;
+    const change = { spec: { taints: outOfService(node) } };
+    const answer = await ignoreNotFound(patchNode(this.#nodes(), node, change, { signal }));
+    if (answer) this.#record(answer);
+  }
+
+  /**
+   * Each is asked for once, also where that is refused for good. What may not have been done is asked for again, with the
+   * queue's back-off: a volume that stays attached keeps its pod from starting elsewhere.
+   */
+  async deleteAttachments(scope: Scope, names: readonly string[]): Promise<void> {
+    const client = this.client.resource(volumeAttachments);
+    const results = await Promise.allSettled(
+      names.map((name) => ignoreNotFound(client.delete(name, { signal: scope.signal }))),
+    );
+    const failed = results.map((result) => (result.status === 'rejected' ? { error: result.reason } : undefined));
+    const open = failed.find((failure) => failure && isTransient(failure.error));
+    const settled = names.filter((_, index) => !(failed[index] && isTransient(failed[index].error)));
+    const asked = new Set([...(scope.memory.drain.detachAsked ?? []), ...settled]);
+    scope.memory.drain = { ...scope.memory.drain, detachAsked: asked };
+    for (const failure of failed) {
+      if (failure && !isTransient(failure.error)) {
+        this.#options.log.warn('VolumeAttachment was not deleted', { error: errorText(failure.error) });
+      }
+    }
+    if (open) throw open.error;
+  }
+
+  /** The cache may show the Node for long after it is gone: it is not deleted again and again meanwhile. */
+  async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
+    if (!node) return;
+    await this.#delete(node, signal);
+    memory.releasedNode = node.metadata.uid;
+  }
+
+  /** A Node whose VM is gone goes too, if it is still the same Node. */
+  async #delete(node: Node, signal: AbortSignal): Promise<void> {
+    const { name, uid, finalizers, deletionTimestamp } = node.metadata;
+    if (finalizers?.includes(Finalizers.Node)) {
+      const answer = await ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
+      if (answer) this.#record(answer);
+    }
+    if (!deletionTimestamp) await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid }, signal }));
+  }
+
+  /**
+   * Asks the server for a Node that registered while its VM was being deleted, faster than the watch tells: with its machine
+   * nobody would know any more whose it was. Once a machine, and only where no Node of it was released.
+   */
+  async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
+    const name = o.machine.metadata.labels?.[Labels.Node];
+    const { target } = this.#options.caches;
+    if (!target || !name || o.node || memory.releasedNode || target.nodes.store.get(name)) return false;
+    const found = await settled(this.#nodes().get(name, { signal }));
+    if (found) this.#record(found);
+    return found !== undefined;
+  }
+
+  /**
+   * Asks the server for a Node that the cache does not have, before the VM goes. After an outage the watch of Nodes may
+   * come back later than that of Machines, and the VM of a Node that is not known would go undrained. A live read, as
+   * a stale answer would destroy work; once a deletion, and only without a Node.
+   */
+  async findsMissed({ o, now, signal }: Scope): Promise<boolean> {
+    const { machine, settings } = o;
+    const name = machine.metadata.labels?.[Labels.Node];
+    const { target } = this.#options.caches;
+    if (!target || !name || o.node || target.nodes.store.get(name)) return false;
+    try {
+      const found = await ignoreNotFound(this.#nodes().get(name, { signal }));
+      if (found) this.#record(found);
+      return found !== undefined;
+    } catch (error) {
+      const since = Date.parse(machine.metadata.deletionTimestamp ?? machine.metadata.creationTimestamp);
+      if (now.getTime() < since + settings.drainTimeoutMs && !isForceDeletion(machine)) throw error;
+      this.#options.log.warn('Whether there is a Node to drain cannot be told; its time is up, and the VM goes', {
+        machine: machine.metadata.name,
+        error: errorText(error),
+      });
+      return false;
+    }
+  }
+}
+
+/** No answer, or one that another try may better: everything but a refusal of what was asked. */
+const isTransient = (error: unknown): boolean =>
+  !(error instanceof KubeError) || error.code === 0 || error.code === 429 || error.code >= 500;
+
+const withoutOurFinalizer = ({ metadata: { finalizers = [] } }: Node): NodeChange => ({
+  metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== Finalizers.Node) },
+});

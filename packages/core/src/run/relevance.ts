@@ -1,0 +1,35 @@
+import { Annotations, type Machine, type MachineClass } from '@mcm/api';
+import { type Change, type Key, makeKey } from '@mcm/kube';
+import { secretKeysOf } from '../driver/credentials.ts';
+
+/** New capacity is what somebody waits for: a thousand drains that begin at once come after it. */
+export const awaitsVm = (machine: Machine | undefined): boolean =>
+  machine !== undefined && !machine.spec.providerID && machine.metadata.deletionTimestamp === undefined;
+
+/** A class's finalizer is no news to its machines. */
+export const classMatters = (change: Change<MachineClass>): boolean =>
+  change.type !== 'updated' ||
+  change.old.metadata.generation !== change.object.metadata.generation ||
+  undrainable(change.old) !== undrainable(change.object);
+
+/** What a class that goes kept for study goes before it. */
+export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
+  change.type !== 'updated' ||
+  (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
+
+const undrainable = ({ metadata }: MachineClass): string | undefined =>
+  metadata.annotations?.[Annotations.UndrainablePolicy];
+
+/** Machines come and go: only then does a class's number of users change. */
+export function classOfMachine(change: Change<Machine>): readonly Key[] {
+  const keyOfClass = ({ metadata, spec }: Machine): Key => makeKey(metadata.namespace, spec.class.name ?? '');
+  if (change.type !== 'updated') return [keyOfClass(change.object)];
+  const [before, now] = [keyOfClass(change.old), keyOfClass(change.object)];
+  return before === now ? [] : [before, now];
+}
+
+/** Those that it names, and those that it named before. */
+export function secretsOfClass(change: Change<MachineClass>): readonly Key[] {
+  const before = change.type === 'updated' ? secretKeysOf(change.old) : [];
+  return [...new Set([...before, ...secretKeysOf(change.object)])];
+}
