@@ -30,7 +30,7 @@ a { color: var(--link); } .home { font-weight: 700; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .75rem; border-bottom: 1px solid var(--line); overflow-wrap: break-word; }
-td:last-child { overflow-wrap: anywhere; }
+td:last-child { overflow-wrap: anywhere; min-width: 22rem; }
 thead th { color: var(--quiet); font-size: .875rem; white-space: nowrap; }
 tbody th { font-weight: 600; min-width: 10rem; }
 .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
