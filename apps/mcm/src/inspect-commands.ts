@@ -90,7 +90,8 @@ export function addInspectCommands(program: Command, say: Say): void {
       const files = await collectBundle(cluster, version(), now);
       await writeBundle(into, files);
       const model = { folder: into, files: files.map(({ name }) => name) };
-      const text = `${files.length} files in ${into}; look through them before you send them: tar czf ${into}.tgz ${into}`;
+      const gaps = model.files.includes('errors.txt') ? ', not everything could be read: see errors.txt in it' : '';
+      const text = `${files.length} files in ${into}${gaps}; look through them before you send them: tar czf ${into}.tgz ${into}`;
       for (const line of formatted(flags.output, model, () => [text])) say(line);
     }),
   );
