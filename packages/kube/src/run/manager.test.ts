@@ -46,6 +46,25 @@ describe('manager', () => {
     expect(t.steps).toEqual([]);
   });
 
+  test('the log names each phase that has started, and how long that took', async () => {
+    const t = setUp((phase, clock) => [
+      phase('caches', {
+        start: async () => {
+          await sleep(clock, 2_000);
+          return undefined;
+        },
+      }),
+      phase('controllers'),
+    ]);
+    const started = t.manager.start();
+    await t.clock.advance(2_000);
+    await started;
+    expect(t.log.lines).toEqual([
+      { level: 'info', message: 'phase started', fields: { phase: 'caches', ms: 2_000 } },
+      { level: 'info', message: 'phase started', fields: { phase: 'controllers', ms: 0 } },
+    ]);
+  });
+
   test('a phase that fails ends the start; what was started is stopped', async () => {
     const t = setUp((phase) => [
       phase('a'),

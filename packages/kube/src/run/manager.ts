@@ -62,6 +62,7 @@ class PhaseManager implements Manager {
     for (const entry of this.#entries) {
       this.#abort.signal.throwIfAborted();
       entry.state = 'starting';
+      const begun = this.#options.clock.monotonic();
       try {
         const report = (detail: string): void => {
           entry.detail = detail;
@@ -74,7 +75,7 @@ class PhaseManager implements Manager {
         entry.detail = errorText(error);
         throw error;
       }
-      this.#options.log.debug('phase started', { phase: entry.phase.name });
+      this.#options.log.info('phase started', { phase: entry.phase.name, ms: this.#options.clock.monotonic() - begun });
     }
   }
 
