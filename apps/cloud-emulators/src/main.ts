@@ -1,108 +1,13 @@
 #!/usr/bin/env node
-import { mkdirSync } from 'node:fs';
-import { createAuthority, keepAuthority } from '@mcm/control-plane';
-import {
-  ConfigError,
-  createLogger,
-  errorText,
-  loadKubeconfig,
-  type Random,
-  realClock,
-  undiciTransport,
-} from '@mcm/kube';
-import { MemoryStore, type NodeCluster, openSqliteStore, StoreError } from '@mcm/provider-local';
-import { createEmulator } from './create.ts';
-import { type EmulatorFlags, parseFlags } from './flags.ts';
-import { hollowKubelets } from './machines/hollow-kubelets.ts';
-import { withAdmin } from './server/admin.ts';
-import { type Listener, listen } from './server/listen.ts';
+import { enableCompileCache } from 'node:module';
 
-/** Connections that all kubelets share for requests; a watch has its own. */
-const KUBELET_CONNECTIONS = 16;
-const random: Random = { next: Math.random };
-
-async function main(): Promise<void> {
-  const flags = parseFlags(process.argv.slice(2));
-  const { provider, dataDir, operationMs, visibleAfterMs, pageSize } = flags;
-  const log = createLogger({ level: flags.logLevel });
-  if (dataDir !== undefined) makeFolder(dataDir);
-  const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port first: when it is busy, nothing of the data is touched.
-  const listener = await open(flags, log);
-  const store = dataDir === undefined ? new MemoryStore() : openSqliteStore(dataDir);
-  const power = hollowKubelets({
-    ...{ clock: realClock, random, log, store },
-    connect: ({ server, ca, clientCertificate }) =>
-      undiciTransport({
-        server,
-        connections: clientCertificate ? 1 : KUBELET_CONNECTIONS,
-        ...(ca === undefined ? {} : { ca }),
-        ...(clientCertificate === undefined ? {} : { clientCertificate }),
-      }),
-    ...(nodeCluster === undefined ? {} : { nodeCluster }),
-  });
-  const emulator = createEmulator(provider, {
-    ...{ clock: realClock, operationMs, visibleAfterMs, power, store },
-    origin: listener.origin,
-    account: process.env.MCM_EMULATOR_ACCOUNT,
-    ...(pageSize === undefined ? {} : { pageSize }),
-  });
-  emulator.resume();
-  listener.serve(withAdmin(emulator));
-  endWithParent(async () => {
-    await listener.close();
-    await power.close();
-    store.close();
-  });
-  process.stdout.write(`ready ${listener.origin}\n`);
-}
-
-function makeFolder(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw new ConfigError(`--data-dir ${dataDir} cannot be used: ${errorText(error)}`);
-  }
-}
-
-/** Azure's clients send tokens over TLS only. */
-function open({ provider, port, dataDir }: EmulatorFlags, log: ReturnType<typeof createLogger>): Promise<Listener> {
-  if (provider !== 'azure') return listen({ port, log });
-  const now = realClock.now();
-  const authority = dataDir === undefined ? createAuthority(now) : keepAuthority(dataDir, now);
-  return listen({ port, log, tls: authority.issueServer(['127.0.0.1', 'localhost']) });
-}
-
-async function readNodeCluster(file: string): Promise<NodeCluster> {
-  const config = await loadKubeconfig(file);
-  const { server, ca } = config;
-  return {
-    server,
-    transport: undiciTransport({ ...config, connections: KUBELET_CONNECTIONS }),
-    bare: undiciTransport({ server, connections: KUBELET_CONNECTIONS, ...(ca === undefined ? {} : { ca }) }),
-  };
-}
-
-/** SIGTERM, Ctrl-C, or the end of the process that started this one. */
-function endWithParent(stopAll: () => Promise<void>): void {
-  let stopping = false;
-  const end = (): void => {
-    if (stopping) return;
-    stopping = true;
-    stopAll().then(() => process.exit(0), fail);
-  };
-  process.once('SIGTERM', end);
-  process.once('SIGINT', end);
-  if (process.channel) process.once('disconnect', end);
-}
-
-function fail(error: unknown): void {
-  const busy = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-  const known = busy || error instanceof ConfigError || error instanceof StoreError;
-  const stack = known || !(error instanceof Error) ? '' : `${error.stack}\n`;
-  const cure = busy ? '; name another with --port, or 0 for a free one' : '';
-  process.stderr.write(`${stack}cloud-emulator: ${errorText(error)}${cure}\n`);
+// The modules are compiled (and from source: stripped of their types) once, not every time.
+enableCompileCache();
+try {
+  await import('./command.ts');
+} catch (error) {
+  // Why it does not even start is the last line of the log: Node would put its own version there.
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
+  process.stderr.write(`${stack}\ncloud-emulator: a fault of this program ended it before it began: ${message}\n`);
   process.exit(1);
 }
-
-main().catch(fail);

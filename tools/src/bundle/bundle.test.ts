@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -32,20 +32,33 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs a bundle as a user without this repository does. */
-const start = (name: string, args: readonly string[]) =>
+const start = (name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   run(process.execPath, [join(folder, name, 'dist/main.js'), ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder },
+    env: { PATH: process.env.PATH, HOME: folder, ...env },
     maxBuffer: 1 << 24,
   });
 
-test.each(BINARIES.map(({ name }) => name))('%s is one file that runs by itself and says its flags', async (name) => {
-  const { stdout } = await start(name, ['--help']);
-  expect(stdout).toContain(`Usage: ${name} [options]`);
-  const manifest = JSON.parse(await readFile(join(folder, name, 'package.json'), 'utf8')) as Record<string, unknown>;
-  expect(manifest).toMatchObject({ name, type: 'module' });
-  expect(manifest).not.toHaveProperty('dependencies');
-});
+/** Says whether V8 took what was compiled beforehand, on the standard error output. */
+const TAKEN = `import { syncBuiltinESMExports } from 'node:module';
+import vm from 'node:vm';
+vm.Script = class extends vm.Script {
+  constructor(...given) { super(...given); console.error('refused: ' + this.cachedDataRejected); }
+};
+syncBuiltinESMExports();`;
+const SAYS_TAKEN = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(TAKEN)}` };
+
+test.each(BINARIES.map(({ name }) => name))(
+  '%s runs by itself, as it was compiled, and says its flags',
+  async (name) => {
+    const { stdout, stderr } = await start(name, ['--help'], SAYS_TAKEN);
+    expect(stdout).toContain(`Usage: ${name} [options]`);
+    expect(stderr).toContain('refused: false\n');
+    const manifest = JSON.parse(await readFile(join(folder, name, 'package.json'), 'utf8')) as Record<string, unknown>;
+    expect(manifest).toMatchObject({ name, type: 'module' });
+    expect(manifest).not.toHaveProperty('dependencies');
+  },
+);
 
 test('the SDK of a cloud is in the program of that cloud alone', () => {
   for (const { binary, packages } of bundles) {
@@ -84,15 +97,35 @@ test('the same sources give the same bytes, wherever they are built', async () =
   try {
     const name = 'machine-controller-manager';
     await bundle(binaryNamed(name), elsewhere);
-    for (const file of ['dist/main.js', 'dist/main.js.map', 'package.json', 'sbom.cdx.json']) {
+    const files = await readdir(join(folder, name), { recursive: true });
+    expect(files).toContain(`dist/program.${process.version}-${process.arch}.cache`);
+    for (const file of files.filter((each) => each !== 'dist')) {
       const [one, other] = await Promise.all([folder, elsewhere].map((root) => readFile(join(root, name, file))));
       expect(one?.equals(other ?? Buffer.alloc(0)), file).toBe(true);
     }
-    const text = await readFile(join(folder, name, 'dist/main.js'), 'utf8');
+    const text = await readFile(join(folder, name, 'dist/program.js'), 'utf8');
     expect(text).not.toContain(process.cwd());
   } finally {
     await rm(elsewhere, { recursive: true, force: true });
   }
+});
+
+test('a program without what was compiled beforehand, or with that of another file, is compiled as it starts', async () => {
+  const name = 'local-cloud';
+  const compiled = join(folder, name, `dist/program.${process.version}-${process.arch}.cache`);
+  const kept = await readFile(compiled);
+  await writeFile(compiled, kept.subarray(0, kept.length / 2));
+  const { stdout, stderr } = await start(name, ['--help'], SAYS_TAKEN);
+  expect(stderr).toContain('refused: true\n');
+  await rm(compiled);
+  expect((await start(name, ['--help'])).stdout).toBe(stdout);
+  await writeFile(compiled, kept);
+});
+
+test('the modules of Node are read name by name: those that load much are not touched', async () => {
+  const text = await readFile(join(folder, 'machine-controller-manager/dist/program.js'), 'utf8');
+  expect(text.includes('process.getBuiltinModule("node:http")')).toBe(true);
+  expect(text.includes('("WebSocket")')).toBe(false);
 });
 
 test('the bill of materials names what is in the bundle, with version, licence and package URL', async () => {
@@ -122,10 +155,10 @@ test('what is loaded late is loaded late in a bundle too, and only the parts tha
 
 test('a controller is ASCII, which Node keeps at one byte a character, and means the same', async () => {
   expect(toAscii("const micro = 'µs…';")).toBe("const micro = '\\u00b5s\\u2026';");
-  for (const { binary, file } of bundles) {
+  for (const { binary, program } of bundles) {
     if (!/^machine-con(troller|fig)-/.test(binary.name)) continue;
     expect(
-      (await readFile(file)).every((byte) => byte < 0x80),
+      (await readFile(program)).every((byte) => byte < 0x80),
       binary.name,
     ).toBe(true);
   }

@@ -1,22 +1,27 @@
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { build, type Metafile } from 'esbuild';
+import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { ROOT } from '../root.ts';
 import { billOfMaterials, componentsOf } from '../sbom/sbom.ts';
 import { BINARIES, type Binary } from './binaries.ts';
+import { builtins } from './builtins.ts';
+import { compile } from './compile.ts';
 import { lazyLoads } from './lazy-loads.ts';
+import { commandOf, startApart } from './start-apart.ts';
 
-/** A program as one file. */
+/** A program as one file, and its start. */
 export interface Bundle {
   readonly binary: Binary;
   readonly version: string;
   readonly license: string;
-  /** Holds `package.json`, `dist/main.js`, its map, `sbom.cdx.json`, and the assets. */
+  /** Holds `package.json`, `dist`, `sbom.cdx.json`, and the assets. */
   readonly folder: string;
-  /** `dist/main.js` in it. */
+  /** `dist/main.js` in it: what is run. */
   readonly file: string;
-  /** Bytes of the file. */
+  /** `dist/program.js` beside it: everything else. */
+  readonly program: string;
+  /** Bytes of the program. */
   readonly bytes: number;
   /** Packages of others that are in it, as paths below `node_modules` name them. */
   readonly packages: readonly PackageIn[];
@@ -35,15 +40,9 @@ function resolver(): string {
   return [
     `const mcmPrograms = ${JSON.stringify(programs)};`,
     "const mcmAsset = (what) => '../' + what.split('/').slice(2).join('/');",
-    'const mcmResolve = (what) => new URL(mcmPrograms[what] ?? mcmAsset(what), import.meta.url).href;',
+    'const mcmResolve = (what) => new URL(mcmPrograms[what] ?? mcmAsset(what), mcmUrl).href;',
   ].join('\n');
 }
-
-/** What CommonJS packages inside an ES module need. */
-const REQUIRE = [
-  "import { createRequire as mcmCreateRequire } from 'node:module';",
-  'const require = mcmCreateRequire(import.meta.url);',
-].join('\n');
 
 const inNodeModules = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
@@ -64,43 +63,58 @@ async function copyAssets(binary: Binary, folder: string): Promise<void> {
   }
 }
 
+const SETTINGS = {
+  absWorkingDir: ROOT,
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node22',
+  conditions: ['source'],
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'none',
+  logLevel: 'silent',
+} as const satisfies BuildOptions;
+
 /**
- * Bundles a program with all its packages into `<into>/<name>/dist/main.js`. The same sources give the same bytes on
- * every machine. Identifiers keep their names, so that a stack can be read without the map.
+ * Bundles a program with all its packages into `<into>/<name>/dist`: `main.js`, which sets V8 up, and `program.js`, with what V8
+ * makes of it. The same sources, and the same Node, give the same bytes on every machine. Identifiers keep their names, so that
+ * a stack can be read without the map.
  */
 export async function bundle(binary: Binary, into: string): Promise<Bundle> {
   const folder = join(into, binary.name);
-  const file = join(folder, 'dist/main.js');
+  const dist = join(folder, 'dist');
+  const [file, program] = [join(dist, 'main.js'), join(dist, 'program.js')];
   const { version, license } = JSON.parse(await readFile(join(ROOT, binary.folder, 'package.json'), 'utf8')) as {
     version: string;
     license: string;
   };
-  const { metafile } = await build({
-    absWorkingDir: ROOT,
+  await rm(dist, { recursive: true, force: true });
+  await build({
+    ...SETTINGS,
     entryPoints: [join(binary.folder, binary.entry)],
     outfile: file,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node22',
-    conditions: ['source'],
-    plugins: [lazyLoads],
-    define: { 'import.meta.resolve': 'mcmResolve' },
-    banner: { js: `${REQUIRE}\n${resolver()}` },
-    minifyWhitespace: true,
-    minifySyntax: true,
-    legalComments: 'none',
+    plugins: [startApart, builtins],
+  });
+  const { metafile } = await build({
+    ...SETTINGS,
+    entryPoints: [join(binary.folder, commandOf(binary.entry))],
+    outfile: program,
+    plugins: [builtins, lazyLoads],
+    define: { 'import.meta.url': 'mcmUrl', 'import.meta.resolve': 'mcmResolve' },
+    // A script, not a module: what V8 made of a script can be kept and shown to it again.
+    banner: { js: `(async (require, mcmUrl) => {"use strict";\n${resolver()}` },
+    footer: { js: '})' },
     sourcemap: 'external',
     sourcesContent: false,
     metafile: true,
-    logLevel: 'silent',
   });
-  await mkdir(folder, { recursive: true });
   const manifest = { name: binary.name, version, license, type: 'module', bin: { [binary.name]: './dist/main.js' } };
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   const packages = packagesOf(metafile);
   const bill = billOfMaterials({ name: binary.name, version, license }, await componentsOf(packages));
   await writeFile(join(folder, 'sbom.cdx.json'), `${JSON.stringify(bill, null, 2)}\n`);
   await copyAssets(binary, folder);
-  return { binary, version, license, folder, file, bytes: (await stat(file)).size, packages };
+  await compile(dist);
+  return { binary, version, license, folder, file, program, bytes: (await stat(program)).size, packages };
 }

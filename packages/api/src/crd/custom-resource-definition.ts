@@ -72,6 +72,7 @@ export function customResourceDefinition(
   schema: z.ZodType,
   { shortName, labels, status = false, scale = false, columns = [], maxNameLength }: CrdOptions,
 ): CustomResourceDefinition {
+  let root: StructuralSchema | undefined;
   const subresources = {
     ...(status && { status: {} }),
     ...(scale && { scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' } }),
@@ -92,7 +93,13 @@ export function customResourceDefinition(
           name: version,
           served: true,
           storage: true,
-          schema: { openAPIV3Schema: rootSchema(schema, maxNameLength) },
+          schema: {
+            // Made at its first use: most programs that know the kinds never ask for it.
+            get openAPIV3Schema() {
+              root ??= rootSchema(schema, maxNameLength);
+              return root;
+            },
+          },
           ...(Object.keys(subresources).length > 0 && { subresources }),
           ...(columns.length > 0 && { additionalPrinterColumns: columns }),
         },

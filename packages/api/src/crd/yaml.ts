@@ -1,4 +1,4 @@
-import { stringify } from 'yaml';
+import { createRequire } from 'node:module';
 import type { CustomResourceDefinition } from './custom-resource-definition.ts';
 
 const header = (source: string): string =>
@@ -8,5 +8,8 @@ const header = (source: string): string =>
 export const crdFileName = (crd: CustomResourceDefinition): string => `${crd.spec.group}_${crd.spec.names.plural}.yaml`;
 
 /** The file's content: deterministic, without anchors, long texts on one line. `source` is the package it is made from. */
-export const crdYaml = (crd: CustomResourceDefinition, source = '@mcm/api'): string =>
-  `${header(source)}---\n${stringify(crd, { aliasDuplicateObjects: false, lineWidth: 0, singleQuote: true })}`;
+export function crdYaml(crd: CustomResourceDefinition, source = '@mcm/api'): string {
+  // Only those who write files need it, and all who know the kinds would load it.
+  const { stringify } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+  return `${header(source)}---\n${stringify(crd, { aliasDuplicateObjects: false, lineWidth: 0, singleQuote: true })}`;
+}

@@ -1,110 +1,13 @@
 #!/usr/bin/env node
-import { createServer, type Server } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
-import { ConfigError, createLogger, type Logger, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
-import type { NodeCluster } from '../kubelet/enrolment.ts';
-import { createLocalCloud, type LocalCloud } from '../local-cloud.ts';
-import { type CloudFlags, parseFlags } from './flags.ts';
-import { MemoryStore } from './store/memory-store.ts';
-import { openSqliteStore } from './store/sqlite-store.ts';
-import { StoreError } from './store/store.ts';
-import { systemRandom } from './system-random.ts';
+import { enableCompileCache } from 'node:module';
 
-/** Connections that all kubelets share for requests; a watch has its own. */
-const KUBELET_CONNECTIONS = 16;
-/** Open long polls may hold the server's end back no longer than this. */
-const STOP_LIMIT_MS = 5_000;
-
-async function main(): Promise<void> {
-  const flags = parseFlags(process.argv.slice(2), process.env);
-  const log = createLogger({ level: flags.logLevel });
-  const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
-  // The port first: when it is busy, nothing of the data is touched.
-  const server = createServer();
-  const address = await listen(server, flags);
-  const store = flags.dataDir === undefined ? new MemoryStore() : openSqliteStore(flags.dataDir);
-  const { token, zones, imagePolicy, latencies } = flags;
-  const cloud = createLocalCloud({
-    ...{ clock: realClock, random: systemRandom, log, store, zones, imagePolicy, latencies },
-    ...(token === undefined ? {} : { token }),
-    kubelets: {
-      connect: ({ server, ca, clientCertificate }) =>
-        undiciTransport({
-          server,
-          connections: clientCertificate ? 1 : KUBELET_CONNECTIONS,
-          ...(ca === undefined ? {} : { ca }),
-          ...(clientCertificate === undefined ? {} : { clientCertificate }),
-        }),
-      defaults: flags.kubelet,
-      ...(nodeCluster === undefined ? {} : { nodeCluster }),
-    },
-  });
-  server.on('request', getRequestListener(cloud.fetch));
-  endWithParent(() => stop(server, cloud, log));
-  process.stdout.write(`ready ${address}\n`);
-}
-
-async function readNodeCluster(file: string): Promise<NodeCluster> {
-  const config = await loadKubeconfig(file);
-  const { server, ca, tlsServerName, insecureSkipTlsVerify } = config;
-  return {
-    server,
-    transport: undiciTransport({ ...config, connections: KUBELET_CONNECTIONS }),
-    bare: undiciTransport({
-      server,
-      connections: KUBELET_CONNECTIONS,
-      ...(ca === undefined ? {} : { ca }),
-      ...(tlsServerName === undefined ? {} : { tlsServerName }),
-      ...(insecureSkipTlsVerify === undefined ? {} : { insecureSkipTlsVerify }),
-    }),
-  };
-}
-
-function listen(server: Server, { port }: CloudFlags): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const busy = error.code === 'EADDRINUSE';
-      reject(new ConfigError(busy ? `--port ${port} is in use: name another, or 0 for a free one` : error.message));
-    });
-    server.listen(port, '127.0.0.1', () => {
-      const bound = server.address();
-      resolve(`http://127.0.0.1:${typeof bound === 'object' && bound ? bound.port : port}`);
-    });
-  });
-}
-
-/** SIGTERM, Ctrl-C, or the end of the process that started this one. */
-function endWithParent(stopAll: () => Promise<void>): void {
-  let stopping = false;
-  const end = (): void => {
-    if (stopping) return;
-    stopping = true;
-    stopAll().then(
-      () => process.exit(0),
-      (error: unknown) => fail(error),
-    );
-  };
-  process.once('SIGTERM', end);
-  process.once('SIGINT', end);
-  if (process.channel) process.once('disconnect', end);
-}
-
-async function stop(server: Server, cloud: LocalCloud, log: Logger): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  const limit = setTimeout(() => log.warn('Something did not stop in time'), STOP_LIMIT_MS);
-  server.closeAllConnections();
-  await closed;
-  await cloud.close();
-  clearTimeout(limit);
-}
-
-function fail(error: unknown): void {
-  const known = error instanceof ConfigError || error instanceof StoreError;
-  const stack = known || !(error instanceof Error) ? '' : `${error.stack}\n`;
-  process.stderr.write(`${stack}local-cloud: ${error instanceof Error ? error.message : String(error)}\n`);
+// The modules are compiled (and from source: stripped of their types) once, not every time.
+enableCompileCache();
+try {
+  await import('./command.ts');
+} catch (error) {
+  // Why it does not even start is the last line of the log: Node would put its own version there.
+  const { message, stack } = error instanceof Error ? error : { message: String(error), stack: '' };
+  process.stderr.write(`${stack}\nlocal-cloud: a fault of this program ended it before it began: ${message}\n`);
   process.exit(1);
 }
-
-main().catch(fail);

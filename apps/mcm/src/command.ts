@@ -1,0 +1,49 @@
+import { ConfigError, KubeError, type Random } from '@mcm/kube';
+import { UserError } from './errors.ts';
+import { createProgram } from './program.ts';
+
+/** A reader that has seen enough, such as `head`, is no fault of anybody's. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+const random: Random = { next: Math.random };
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+/** Aborts at the first SIGINT, SIGTERM or hang-up; a second one ends the process at once. */
+function untilSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(130);
+      controller.abort(new Error(`received ${name}`));
+    });
+  }
+  return controller.signal;
+}
+
+/** What a user can mend, and what a server refused, is one sentence; anything else is a fault of ours and comes with its stack. */
+function describe(error: unknown): string {
+  const isTold = error instanceof UserError || error instanceof KubeError || error instanceof ConfigError;
+  if (isTold) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+const program = createProgram({ say, random, signal: untilSignal, stdout: process.stdout });
+
+// The clock's timers keep no process alive; a command that waits for one does.
+setInterval(() => undefined, 2 ** 30);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.stderr.write(`mcm: ${describe(error)}\n`);
+  process.exitCode = 1;
+}
+// Keep-alive sockets and watches must not hold the process once its work is done; what a slow reader of a pipe has yet to take does.
+for (const stream of [process.stdout, process.stderr])
+  await new Promise<void>((resolve) => stream.write('', () => resolve()));
+process.exit(process.exitCode ?? 0);

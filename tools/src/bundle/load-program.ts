@@ -1,0 +1,18 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants, Script } from 'node:vm';
+
+// In a bundle this stands where `main.ts` asks for the rest of the program: it runs `program.js` beside it, compiled beforehand
+// where this Node and this kind of machine are those of the build.
+
+type Program = (require: NodeJS.Require, url: string) => Promise<void>;
+
+const source = new URL('./program.js', import.meta.url);
+const compiled = new URL(`./program.${process.version}-${process.arch}.cache`, import.meta.url);
+const script = new Script(readFileSync(source, 'utf8'), {
+  filename: 'program.js', // What is compiled holds it, and is the same wherever it lies.
+  ...(existsSync(compiled) ? { cachedData: readFileSync(compiled) } : {}),
+  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+});
+const run = script.runInThisContext() as Program;
+await run(createRequire(import.meta.url), import.meta.url);
