@@ -1,17 +1,9 @@
 import { rssMb } from '../harness/process-usage.ts';
 import { MACHINES, machine, machineName, NODES, node, PODS, pod, specPatch, statusPatch } from './bench-objects.ts';
 import { drive, type LoadConnection, type LoadRequest } from './load-connection.ts';
+import type { Figure } from './machines/figure.ts';
 import { startPlane } from './plane-process.ts';
 import { watchFanOut } from './watch-fan-out.ts';
-
-/** A figure of the plane beside the one that it has to reach. */
-export interface PlaneFigure {
-  readonly work: string;
-  readonly here: string;
-  readonly goal: string;
-  /** Whether the goal is reached; undefined: there is none of its own. */
-  readonly reached: boolean | undefined;
-}
 
 const CONNECTIONS = 64;
 const OBJECTS = 8_000;
@@ -25,7 +17,7 @@ function* requests(times: number, make: (index: number) => LoadRequest): Generat
 const perSecond = (times: number, seconds: number): string => `${Math.round(times / seconds)} a second`;
 
 /** All figures of the control plane, one after the other, each on a process of its own. */
-export async function* planeFigures(only?: string): AsyncGenerator<PlaneFigure> {
+export async function* planeFigures(only?: string): AsyncGenerator<Figure> {
   const wanted = (name: string): boolean => only === undefined || only === name;
   if (wanted('ready')) yield await readyFigure();
   if (wanted('memory')) yield* rates('memory', 2_000);
@@ -36,7 +28,7 @@ export async function* planeFigures(only?: string): AsyncGenerator<PlaneFigure> 
 
 const STARTS = 5;
 
-async function readyFigure(): Promise<PlaneFigure> {
+async function readyFigure(): Promise<Figure> {
   const times: number[] = [];
   for (let start = 0; start < STARTS; start++) {
     const plane = await startPlane('memory');
@@ -50,7 +42,7 @@ async function readyFigure(): Promise<PlaneFigure> {
   return { work: 'ready after start, empty', here, goal: '< 300 ms', reached: median < 300 };
 }
 
-async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<PlaneFigure> {
+async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<Figure> {
   const plane = await startPlane(store);
   try {
     const connections = await plane.connect(CONNECTIONS);
@@ -59,7 +51,7 @@ async function* rates(store: 'memory' | 'sqlite', goal: number): AsyncGenerator<
       expected: number,
       make: (index: number) => LoadRequest,
       aim = goal,
-    ): Promise<PlaneFigure> => {
+    ): Promise<Figure> => {
       const seconds = await drive(connections, requests(OBJECTS, make), expected);
       return {
         work: `${work}, ${store} store`,
@@ -102,7 +94,7 @@ const closeAll = (connections: readonly LoadConnection[]): void => {
   for (const connection of connections) connection.close();
 };
 
-async function sizeFigure(): Promise<PlaneFigure> {
+async function sizeFigure(): Promise<Figure> {
   const plane = await startPlane('memory');
   try {
     const connections = await plane.connect(CONNECTIONS);
@@ -135,7 +127,7 @@ async function sizeFigure(): Promise<PlaneFigure> {
   }
 }
 
-async function watchFigure(): Promise<PlaneFigure> {
+async function watchFigure(): Promise<Figure> {
   const plane = await startPlane('memory');
   try {
     const { changes, seconds, lost, misplaced, p50, p99 } = await watchFanOut(plane);

@@ -8,6 +8,7 @@ import { BlockedDrains } from './machines/blocked-drains.ts';
 import type { Figure } from './machines/figure.ts';
 import { IdleFleet } from './machines/idle-fleet.ts';
 import { machineFigures } from './machines/index.ts';
+import { startFigures } from './start.ts';
 
 /** Figures of the Go original for the same work on the same machine, and the goals set against them. */
 const GOALS: Readonly<Record<string, { original: string; goal: string }>> = {
@@ -66,12 +67,8 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'fleet-500': async () => {
     for await (const measured of fleetFigures(500)) report(measured);
   },
-  'control-plane': async () => {
-    for await (const { work, here, goal, reached } of planeFigures()) {
-      const verdict = reached === undefined ? '    ' : reached ? 'PASS' : 'MISS';
-      say(`${verdict}  ${work.padEnd(56)} ${here.padEnd(44)} goal ${goal}`);
-    }
-  },
+  'control-plane': () => judge(planeFigures()),
+  start: () => judge(startFigures()),
   drivers: () => judge(driverFigures()),
   machines: () => judge(machineFigures()),
   'machine-config': () => judge(machineConfigFigures()),

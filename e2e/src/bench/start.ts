@@ -1,0 +1,128 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import { ROOT } from '../docs/sources.ts';
+import { cpuMs, rssMb } from '../harness/process-usage.ts';
+import { atMost, type Figure, percentile } from './machines/figure.ts';
+
+const RUNS = 5;
+/** From the start of the process to its flags being read, told by its `--help`; a command of `mcm` is done by then. */
+const START_MS = 400;
+/** From the start of the process to its line `ready`. */
+const READY_MS = 2_000;
+
+/** What a program took until it said something. */
+interface Said {
+  readonly ms: number;
+  readonly cpuMs: number;
+  readonly rssMb: number;
+}
+
+interface Running extends Said {
+  stop(): Promise<void>;
+}
+
+/** Starts a program and resolves at its line `ready`. */
+async function start(args: readonly string[]): Promise<Running> {
+  const begin = performance.now();
+  const child = spawn(process.execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  let ready = false;
+  for await (const line of createInterface({ input: child.stdout })) {
+    ready = line.startsWith('ready');
+    if (ready) break;
+  }
+  const ms = performance.now() - begin;
+  child.stdout.resume();
+  const { pid } = child;
+  if (pid === undefined || !ready) throw new Error(`${args.join(' ')}: ended before it was ready`);
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  return { ms, cpuMs: cpuMs(pid), rssMb: rssMb(pid), stop };
+}
+
+/** Told by a program as it ends, on its standard error output. */
+const TELLS = `process.on('exit', () => {
+  const { user, system } = process.cpuUsage();
+  process.stderr.write('USED ' + (user + system) / 1e3 + ' ' + process.memoryUsage.rss() / 1e6 + '\\n');
+});`;
+
+/** Runs a command from its start to its end. */
+async function whole(tells: string, args: readonly string[]): Promise<Said> {
+  const begin = performance.now();
+  const { stderr } = await promisify(execFile)(process.execPath, ['--require', tells, ...args]);
+  const ms = performance.now() - begin;
+  const [, cpu, mb] = /^USED (\S+) (\S+)$/m.exec(stderr) ?? [];
+  return { ms, cpuMs: Number(cpu), rssMb: Number(mb) };
+}
+
+/** A program from its start to its line `ready`. */
+async function untilReady(args: readonly string[]): Promise<Said> {
+  const running = await start(args);
+  await running.stop();
+  return running;
+}
+
+/** The medians of some runs, one after the other. */
+async function medians(once: () => Promise<Said>): Promise<Said> {
+  const runs: Said[] = [];
+  for (let run = 0; run < RUNS; run += 1) runs.push(await once());
+  const of = (figure: (run: Said) => number): number => percentile(runs.map(figure), 0.5);
+  return { ms: of(({ ms }) => ms), cpuMs: of((run) => run.cpuMs), rssMb: of((run) => run.rssMb) };
+}
+
+const note = ({ cpuMs: cpu, rssMb: mb }: Said): string => `${cpu.toFixed(0)} ms CPU, ${mb.toFixed(0)} MB`;
+
+/** What every program of `tools/src/bundle/binaries.ts` is given to be ready beside an empty control plane. */
+function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string, readonly string[]>> {
+  const common = [`--control-kubeconfig=${kubeconfig}`, '--port=0', '--leader-elect=false', '--log-level=silent'];
+  const controller = [...common, `--target-kubeconfig=${kubeconfig}`, '--namespace=default'];
+  return {
+    'machine-controller-manager': controller,
+    'machine-controller-local': controller,
+    'machine-controller-aws': controller,
+    'machine-controller-azure': controller,
+    'machine-controller-gcp': controller,
+    'machine-config-controller': controller,
+    'machine-config-daemon': [...controller, `--root-mount=${folder}`, '--reboot-command=none'],
+    'local-cloud': ['--memory', '--port=0'],
+    'cloud-emulator': ['--provider=aws'],
+    'control-plane': ['--memory', '--port=0', `--kubeconfig=${join(folder, 'another')}`],
+  };
+}
+
+/** Commands of `mcm` that ask nobody. */
+const COMMANDS = [['--help'], ['version'], ['completion', 'bash']] as const;
+
+/** How long each program as it is shipped takes to start, and to be ready. */
+export async function* startFigures(): AsyncGenerator<Figure> {
+  const folder = mkdtempSync(join(tmpdir(), 'mcm-start-'));
+  const [kubeconfig, tells] = [join(folder, 'kubeconfig'), join(folder, 'tells.cjs')];
+  writeFileSync(tells, TELLS);
+  const fileOf = (name: string): string => join(folder, name, 'dist/main.js');
+  const command = async (work: string, args: readonly string[]): Promise<Figure> => {
+    const said = await medians(() => whole(tells, args));
+    return atMost(work, said.ms, START_MS, 'ms', note(said));
+  };
+  const bundler = ['--conditions=source', join(ROOT, 'tools/src/bundle/main.ts'), '--into', folder];
+  await promisify(execFile)(process.execPath, bundler);
+  const plane = await start([fileOf('control-plane'), '--memory', '--port=0', `--kubeconfig=${kubeconfig}`]);
+  try {
+    for (const [name, flags] of Object.entries(readyFlags(kubeconfig, folder))) {
+      yield await command(`${name}: says its --help`, [fileOf(name), '--help']);
+      const served = await medians(() => untilReady([fileOf(name), ...flags]));
+      yield atMost(`${name}: ready`, served.ms, READY_MS, 'ms', note(served));
+    }
+    for (const args of COMMANDS) yield await command(`mcm ${args.join(' ')}`, [fileOf('mcm'), ...args]);
+    const conformance = ['--conditions=source', join(ROOT, 'packages/conformance/src/main.ts'), '--help'];
+    yield await command('mcm-conformance, from its sources: says its --help', conformance);
+  } finally {
+    await plane.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
