@@ -13,7 +13,6 @@ import { addProviderCommands } from './provider/new.ts';
 import { status, statusLines, statusModel } from './status.ts';
 import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
 import { compileUpOptions, type UpFlags } from './up/options.ts';
-import { up } from './up/up.ts';
 import { version } from './version.ts';
 
 const dataDirOption = ['--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR] as const;
@@ -50,6 +49,8 @@ export function createProgram({
     .option('--no-tty', 'plain lines even on a terminal')
     .option('--quiet', 'say only when the fleet is ready')
     .action(async (flags: UpFlags) => {
+      // With all that runs a cluster on a laptop, which no other command needs.
+      const { up } = await import('./up/up.ts');
       await up(compileUpOptions(flags, stdout.isTTY === true), {
         stdout,
         signal: signal(),

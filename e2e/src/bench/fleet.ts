@@ -22,7 +22,7 @@ const CLASSES = ['blue', 'green'] as const;
 /** Everything that the figures of a fleet's life need, on one stack, one after the other. */
 export async function* fleetFigures(
   replicas: number,
-  { roll = replicas <= 100, idle = replicas >= 500 }: { readonly roll?: boolean; readonly idle?: boolean } = {},
+  { roll = replicas <= 100, idle = true }: { readonly roll?: boolean; readonly idle?: boolean } = {},
 ): AsyncGenerator<Measured> {
   const stack = await startStack();
   try {
@@ -95,15 +95,26 @@ const IDLE_MS = 60_000;
 async function measureIdle(stack: Stack, machineCount: number): Promise<Measured> {
   await sleep(realClock, 5_000);
   stack.requests.read();
-  const before = controllerCpu(stack);
+  const both = Object.entries({
+    'machine controller': stack.machineController,
+    'deployment controller': stack.manager,
+  });
+  const before = both.map(([, { pid }]) => (pid === undefined ? Number.NaN : cpuMs(pid)));
   await sleep(realClock, IDLE_MS);
+  const used = both.map(
+    ([, { pid }], at) => (pid === undefined ? Number.NaN : cpuMs(pid)) - (before[at] ?? Number.NaN),
+  );
+  const notes = both.map(
+    ([name, { pid }], at) =>
+      `${name} ${(((used[at] ?? Number.NaN) / IDLE_MS) * 100).toFixed(2)} % of a core, RSS ${rssOf(pid)} MB`,
+  );
   return {
     work: `${machineCount} machines, nothing to do, a minute`,
     seconds: IDLE_MS / 1000,
     machines: machineCount,
     counts: count(stack.requests.read()),
-    cpuMs: controllerCpu(stack) - before,
-    note: `RSS: machine controller ${rssOf(stack.machineController.pid)} MB, deployment controller ${rssOf(stack.manager.pid)} MB`,
+    cpuMs: used.reduce((sum, each) => sum + each, 0),
+    note: notes.join('; '),
   };
 }
 

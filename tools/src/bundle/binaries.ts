@@ -12,6 +12,8 @@ export interface Binary {
   readonly assets: readonly string[];
   /** Whether it runs in a cluster, and so has an image. */
   readonly image: boolean;
+  /** Whether it has the flags of `@mcm/kube`'s binaries. */
+  readonly controller: boolean;
 }
 
 const binary = (name: string, folder: string, specifier: string, more: Partial<Binary> = {}): Binary => ({
@@ -21,6 +23,7 @@ const binary = (name: string, folder: string, specifier: string, more: Partial<B
   specifier,
   assets: [],
   image: false,
+  controller: more.image === true,
   ...more,
 });
 
@@ -37,7 +40,9 @@ export const BINARIES: readonly Binary[] = [
     image: true,
     assets: ['templates'],
   }),
-  binary('machine-config-daemon', 'apps/machine-config-daemon', '@mcm/machine-config-daemon/main'),
+  binary('machine-config-daemon', 'apps/machine-config-daemon', '@mcm/machine-config-daemon/main', {
+    controller: true,
+  }),
   binary('local-cloud', 'providers/local', '@mcm/provider-local/cloud/main', { entry: 'src/cloud/main.ts' }),
   binary('cloud-emulator', 'apps/cloud-emulators', '@mcm/cloud-emulators/main'),
   binary('control-plane', 'packages/control-plane', '@mcm/control-plane/main'),

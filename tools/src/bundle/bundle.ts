@@ -115,6 +115,6 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
   const bill = billOfMaterials({ name: binary.name, version, license }, await componentsOf(packages));
   await writeFile(join(folder, 'sbom.cdx.json'), `${JSON.stringify(bill, null, 2)}\n`);
   await copyAssets(binary, folder);
-  await compile(dist);
+  await compile(binary, dist);
   return { binary, version, license, folder, file, program, bytes: (await stat(program)).size, packages };
 }

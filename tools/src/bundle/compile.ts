@@ -1,46 +1,81 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
+import type { Binary } from './binaries.ts';
 
 /** Named after the Node that it is for, by which `load-program.ts` finds it. */
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
- * What makes the same bytes every time: the seeds, and code that does not age. Taken back before they are kept, for V8 takes only
- * what was compiled under its own flags.
+ * What makes the same bytes every time: the seeds, code that does not age, nothing beside the one thread, and so much memory that
+ * none is used a second time: V8 writes down gaps between its fields with whatever lay there.
  */
-const STEADY = {
-  '--hash-seed=1': '--hash-seed=0',
-  '--random-seed=1': '--random-seed=0',
-  '--no-flush-bytecode': '--flush-bytecode',
-};
+const STEADY = [
+  ...['--hash-seed=1', '--random-seed=1', '--no-flush-bytecode', '--single-threaded'],
+  ...['--min-semi-space-size=256', '--max-semi-space-size=256', '--initial-old-space-size=2000'],
+];
+
+/** Where V8 notes the flags that it compiled under, four bytes; it takes only what was compiled under its own. */
+const NOTED_FLAGS = 12;
 
 /** Runs before the program: keeps what V8 compiled of it when it ends. */
 const KEEPER = `
   import { writeFileSync } from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
-  import v8 from 'node:v8';
   import vm from 'node:vm';
   vm.Script = class extends vm.Script {
     constructor(...given) {
       super(...given);
-      process.once('exit', () => {
-        for (const flag of ${JSON.stringify(Object.values(STEADY))}) v8.setFlagsFromString(flag);
-        writeFileSync(process.env.MCM_KEEP_COMPILED, this.createCachedData());
-      });
+      process.once('exit', () => writeFileSync(process.env.MCM_KEEP_COMPILED, this.createCachedData()));
     }
   };
   syncBuiltinESMExports();
 `;
 
-/** Writes what V8 makes of a bundle's program, as far as its start to the first words of `--help` needs it, beside it. */
-export async function compile(dist: string): Promise<void> {
+/** Nobody listens there, and nobody is asked. */
+const KUBECONFIG = JSON.stringify({
+  ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
+  clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:9' } }],
+  users: [{ name: 'u', user: { token: 't' } }],
+  contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+});
+
+/** What V8 made of the program that a command line runs by the time it ended. Throws when it never ran. */
+async function compiledBy(args: readonly string[], folder: string): Promise<Buffer> {
+  const kept = join(folder, 'kept');
   const keeper = `--import=data:text/javascript,${encodeURIComponent(KEEPER)}`;
-  const env = { PATH: process.env.PATH, MCM_KEEP_COMPILED: join(dist, COMPILED) };
-  await run(process.execPath, [...Object.keys(STEADY), keeper, join(dist, 'main.js'), '--help'], {
-    env,
-    maxBuffer: 1 << 24,
-  });
+  const env = { PATH: process.env.PATH, MCM_KEEP_COMPILED: kept };
+  const said = await new Promise<string>((resolve) =>
+    execFile(process.execPath, [keeper, ...args], { cwd: folder, env, maxBuffer: 1 << 24 }, (_error, _out, log) =>
+      resolve(log),
+    ),
+  );
+  if (!existsSync(kept)) throw new Error(`${args.join(' ')}: nothing was compiled: ${said}`);
+  return readFile(kept);
+}
+
+/**
+ * Writes what V8 makes of a bundle's program beside it, as far as it gets in a start that is the same every time: a controller up to
+ * its second cluster, of which it has no kubeconfig, another program up to its `--help`.
+ */
+export async function compile({ controller }: Binary, dist: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));
+  const main = join(dist, 'main.js');
+  const target = join(folder, 'target');
+  const flags = [
+    `--target-kubeconfig=${target}`,
+    `--control-kubeconfig=${join(folder, 'none')}`,
+    '--namespace=default',
+  ];
+  try {
+    await writeFile(join(folder, 'target'), KUBECONFIG);
+    const compiled = await compiledBy([...STEADY, main, ...(controller ? flags : ['--help'])], folder);
+    const usual = await compiledBy([main, '--help'], folder);
+    usual.copy(compiled, NOTED_FLAGS, NOTED_FLAGS, NOTED_FLAGS + 4);
+    await writeFile(join(dist, COMPILED), compiled);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

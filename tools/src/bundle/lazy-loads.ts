@@ -4,8 +4,18 @@ import type { Plugin } from 'esbuild';
 /** `load('pino')` and `createRequire(import.meta.url)('yaml')`: how the sources put off what is dear to load. */
 const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/g;
 
-/** In what the bundler reads, the two forms become `require(…)`, which it follows and still runs at its first use only. */
-export const requireLazily = (source: string): string => source.replaceAll(LAZY, 'require($1)');
+/** The same with a name that is only known when it runs. */
+const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
+
+/**
+ * In what the bundler reads, the two forms become `require(…)`, which it follows and still runs at its first use only.
+ * @throws Error for a name that it could not follow: in a bundle nothing would be found
+ */
+export function requireLazily(source: string): string {
+  const [blind] = BLIND.exec(source) ?? [];
+  if (blind !== undefined) throw new Error(`${blind}: what is loaded late must be named in full`);
+  return source.replaceAll(LAZY, 'require($1)');
+}
 
 /** One character beyond ASCII makes Node keep the whole file in memory at two bytes a character; strings and patterns read these the same. */
 export const toAscii = (source: string): string =>

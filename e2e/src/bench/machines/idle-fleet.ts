@@ -23,6 +23,11 @@ const STARTED_AT = '2026-01-01T00:00:00Z';
 
 const nameOf = (index: number): string => `m-${index}`;
 
+function pidOf({ pid }: Stack['manager']): number {
+  if (pid === undefined) throw new Error('a controller is not running');
+  return pid;
+}
+
 const conditions = (heartbeat: string) =>
   ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure', 'NetworkUnavailable'].map((type) => ({
     type,
@@ -63,7 +68,10 @@ export class IdleFleet {
       await stack.makeClass(CLASS);
       const fleet = new IdleFleet(stack);
       await fleet.#furnish();
+      await stack.manager.start();
+      await fleet.#quiet(20_000);
       yield* fleet.#idle();
+      await stack.manager.stop();
       yield* fleet.#restart();
     } finally {
       await stack.stop();
@@ -86,10 +94,8 @@ export class IdleFleet {
       const beside = `${MACHINES} machines, ${PODS} pods`;
       const note = `a pod is about ${POD_BYTES} bytes of JSON`;
       yield atMost(`${beside}: RSS of the machine controller`, rssMb(fleet.#pid), ORIGINAL_MB, 'MB', note);
-      const { pid } = stack.manager;
-      if (pid === undefined) throw new Error('the machine-controller-manager is not running');
       // The original's was not measured beside so many.
-      yield told(`${beside}: RSS of the deployment controller`, rssMb(pid), 'MB', note);
+      yield told(`${beside}: RSS of the deployment controller`, rssMb(fleet.#managerPid), 'MB', note);
     } finally {
       await stack.stop();
     }
@@ -158,9 +164,11 @@ export class IdleFleet {
   }
 
   get #pid(): number {
-    const { pid } = this.#stack.machineController;
-    if (pid === undefined) throw new Error('the machine controller is not running');
-    return pid;
+    return pidOf(this.#stack.machineController);
+  }
+
+  get #managerPid(): number {
+    return pidOf(this.#stack.manager);
   }
 
   async *#idle(): AsyncGenerator<Figure> {
@@ -168,14 +176,16 @@ export class IdleFleet {
     const beating = this.#heartbeats(heartbeats.signal);
     await sleep(realClock, 10_000);
     this.#stack.requests.read();
-    const before = cpuMs(this.#pid);
+    const controllers = { 'machine controller': this.#pid, 'deployment controller': this.#managerPid };
+    const before = Object.entries(controllers).map(([name, pid]) => ({ name, pid, used: cpuMs(pid) }));
     await sleep(realClock, IDLE_MS);
-    const share = ((cpuMs(this.#pid) - before) / IDLE_MS) * 100;
+    const shares = before.map(({ name, pid, used }) => ({ name, share: ((cpuMs(pid) - used) / IDLE_MS) * 100 }));
     heartbeats.abort();
     const beats = await beating;
     const { writes, reads } = count(this.#stack.requests.read());
     const note = `a minute, ${beats.toFixed(0)} heartbeats a second`;
-    yield atMost(`${MACHINES} Running machines: CPU`, share, 2, '% of a core', note);
+    for (const { name, share } of shares)
+      yield atMost(`${MACHINES} Running machines: CPU of the ${name}`, share, 1, '% of a core', note);
     yield atMost(`${MACHINES} Running machines: writes`, writes, 0, 'writes', `${reads} reads`);
     yield atMost(`${MACHINES} Running machines: RSS`, rssMb(this.#pid), 400, 'MB');
   }

@@ -17,22 +17,7 @@ const OPTIONS: LiquidOptions = {
   memoryLimit: 100_000_000,
 };
 
-const engine = new Liquid(OPTIONS);
-
 const KEY = /^[_a-z]\w*$/;
-
-/** Keeps a placeholder for somebody else: `{{ "index" | skip }}` becomes `{{.index}}`. */
-engine.registerFilter('skip', (key: unknown) => {
-  if (typeof key === 'string' && KEY.test(key)) return `{{.${key}}}`;
-  throw new TemplateError(`invalid key for skip: ${JSON.stringify(key)} is no name such as "index"`);
-});
-
-engine.registerFilter('toString', (value: unknown) => String(value));
-
-/** Indents every line but the first, for texts inside of YAML: `{{ text | indent: 4 }}`. */
-engine.registerFilter('indent', (text: unknown, width: unknown) =>
-  String(text).replaceAll('\n', `\n${' '.repeat(Number(width))}`),
-);
 
 const url = (text: unknown): URL => {
   const parsed = URL.parse(String(text));
@@ -40,11 +25,31 @@ const url = (text: unknown): URL => {
   throw new TemplateError(`${JSON.stringify(text)} is no URL`);
 };
 
-engine.registerFilter('urlHost', (text: unknown) => url(text).hostname);
-engine.registerFilter('urlPort', (text: unknown) => {
-  const { port, protocol } = url(text);
-  return port || (protocol === 'https:' ? '443' : '80');
-});
+const FILTERS: Readonly<Record<string, (value: unknown, given: unknown) => string>> = {
+  /** Keeps a placeholder for somebody else: `{{ "index" | skip }}` becomes `{{.index}}`. */
+  skip: (key) => {
+    if (typeof key === 'string' && KEY.test(key)) return `{{.${key}}}`;
+    throw new TemplateError(`invalid key for skip: ${JSON.stringify(key)} is no name such as "index"`);
+  },
+  toString: String,
+  /** Indents every line but the first, for texts inside of YAML: `{{ text | indent: 4 }}`. */
+  indent: (text, width) => String(text).replaceAll('\n', `\n${' '.repeat(Number(width))}`),
+  urlHost: (text) => url(text).hostname,
+  urlPort: (text) => {
+    const { port, protocol } = url(text);
+    return port || (protocol === 'https:' ? '443' : '80');
+  },
+};
+
+let engine: Liquid | undefined;
+
+/** Made for the first template: it takes longer than the rest of the package, of which most programs fill none. */
+function filling(): Liquid {
+  if (engine !== undefined) return engine;
+  engine = new Liquid(OPTIONS);
+  for (const [name, filter] of Object.entries(FILTERS)) engine.registerFilter(name, filter);
+  return engine;
+}
 
 /**
  * Fills a template.
@@ -53,7 +58,7 @@ engine.registerFilter('urlPort', (text: unknown) => {
  */
 export function fillTemplate(name: string, text: string, data: object): string {
   try {
-    return engine.parseAndRenderSync(text, data);
+    return filling().parseAndRenderSync(text, data);
   } catch (error) {
     throw new TemplateError(`template ${name}: ${(error as Error).message}`, { cause: error });
   }
