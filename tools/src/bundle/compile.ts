@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Binary } from './binaries.ts';
 
 /** Named after the Node that it is for, by which `load-program.ts` finds it. */
@@ -42,36 +42,30 @@ const KUBECONFIG = JSON.stringify({
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
 });
 
-/** What V8 made of the program that a command line runs by the time it ended. Throws when it never ran. */
-async function compiledBy(args: readonly string[], folder: string): Promise<Buffer> {
-  const kept = join(folder, 'kept');
+/** A start that ends by itself, the same every time: at the second cluster, of which there is no kubeconfig. */
+const FLAGS = ['--target-kubeconfig=target', '--control-kubeconfig=not-there', '--namespace=default'];
+
+/** What V8 made of the program that a command line runs in a folder, by the time it ended. Throws when it never ran. */
+async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer> {
+  const kept = join(cwd, 'kept');
+  await rm(kept, { force: true });
   const keeper = `--import=data:text/javascript,${encodeURIComponent(KEEPER)}`;
-  const env = { PATH: process.env.PATH, MCM_KEEP_COMPILED: kept };
-  const said = await new Promise<string>((resolve) =>
-    execFile(process.execPath, [keeper, ...args], { cwd: folder, env, maxBuffer: 1 << 24 }, (_error, _out, log) =>
-      resolve(log),
-    ),
+  const options = { cwd, env: { PATH: process.env.PATH, MCM_KEEP_COMPILED: kept }, maxBuffer: 1 << 24 };
+  // How it ended says nothing: one of the two ways is a refusal.
+  const said = await new Promise<string>((done) =>
+    execFile(process.execPath, [keeper, ...args], options, (_error, _out, log) => done(log)),
   );
   if (!existsSync(kept)) throw new Error(`${args.join(' ')}: nothing was compiled: ${said}`);
   return readFile(kept);
 }
 
-/**
- * Writes what V8 makes of a bundle's program beside it, as far as it gets in a start that is the same every time: a controller up to
- * its second cluster, of which it has no kubeconfig, another program up to its `--help`.
- */
+/** Writes what V8 makes of a bundle's program beside it: of a controller up to its clusters, of another up to its `--help`. */
 export async function compile({ controller }: Binary, dist: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));
-  const main = join(dist, 'main.js');
-  const target = join(folder, 'target');
-  const flags = [
-    `--target-kubeconfig=${target}`,
-    `--control-kubeconfig=${join(folder, 'none')}`,
-    '--namespace=default',
-  ];
+  const main = resolve(dist, 'main.js');
   try {
     await writeFile(join(folder, 'target'), KUBECONFIG);
-    const compiled = await compiledBy([...STEADY, main, ...(controller ? flags : ['--help'])], folder);
+    const compiled = await compiledBy([...STEADY, main, ...(controller ? FLAGS : ['--help'])], folder);
     const usual = await compiledBy([main, '--help'], folder);
     usual.copy(compiled, NOTED_FLAGS, NOTED_FLAGS, NOTED_FLAGS + 4);
     await writeFile(join(dist, COMPILED), compiled);
