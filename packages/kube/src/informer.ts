@@ -38,6 +38,8 @@ export interface Informer<T extends KubeObject> {
   onChange(handler: (change: Change<T>) => void): () => void;
   /** Lists and watches until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
+  /** In place of `run`, for who looks once: lists and does not watch. Rejects with what the server said. */
+  readOnce(signal: AbortSignal): Promise<void>;
   /**
    * Puts the answer of our own write into the cache at once, so that the next reconcile reads its own writes.
    * Ignored when the watch has already told something as new (resourceVersions are compared as integers). Handlers hear

@@ -1,10 +1,11 @@
 import { crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
-import { startControlPlane } from '@mcm/control-plane';
+import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   configMaps,
   createClient,
   handlerTransport,
   type KubeClient,
+  type KubeObject,
   leases,
   nodes,
   podDisruptionBudgets,
@@ -16,6 +17,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { explainMachine, type MachineTarget, previewMachineDrain } from './machine.ts';
 import { machineLines, previewLines } from './machine-lines.ts';
 
+let plane: ControlPlane;
 let client: KubeClient;
 let close: () => Promise<void>;
 let target: MachineTarget;
@@ -23,7 +25,7 @@ const clock = new VirtualClock();
 const NS = 'default';
 
 beforeEach(async () => {
-  const plane = await startControlPlane({ clock, crds, controllers: false });
+  plane = await startControlPlane({ clock, crds, controllers: false });
   close = () => plane.close();
   client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
   const signal = new AbortController().signal;
@@ -84,6 +86,34 @@ async function blockingBudget(): Promise<void> {
     ...{ currentHealthy: 1, desiredHealthy: 1, expectedPods: 1, disruptionsAllowed: 0 },
   };
   await api.patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
+}
+
+/** The target as somebody sees it who may read these, beside all that is of machines. */
+async function seenBy(...resources: string[]): Promise<MachineTarget> {
+  const rbac = (kind: string, plural: string) =>
+    client.resource<KubeObject & Record<string, unknown>>({
+      ...{ group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: false },
+      ...{ kind, plural },
+    });
+  const metadata = { name: 'reader' };
+  const verbs = ['get', 'list', 'watch'];
+  const rules = [
+    { apiGroups: ['machine.sapcloud.io', 'coordination.k8s.io'], resources: ['*'], verbs },
+    { apiGroups: ['', 'policy', 'storage.k8s.io'], resources, verbs },
+  ];
+  await rbac('ClusterRole', 'clusterroles').create({ metadata, rules } as never);
+  const apiGroup = 'rbac.authorization.k8s.io';
+  await rbac('ClusterRoleBinding', 'clusterrolebindings').create({
+    metadata,
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'reader' },
+    subjects: [{ apiGroup, kind: 'User', name: 'reader' }],
+  } as never);
+  const transport = handlerTransport((request) => {
+    request.headers.set('impersonate-user', 'reader');
+    return plane.fetch(request);
+  });
+  const reader = createClient({ transport, userAgent: 'test', clock });
+  return { ...target, client: reader, target: reader };
 }
 
 const running = { currentStatus: { phase: 'Running' } };
@@ -194,6 +224,23 @@ test('mcm drain --preview: what a drain would do, without doing it', async () =>
   expect(left).toEqual([undefined, undefined]);
   expect((await client.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
 });
+
+const OF_DRAINS = [
+  ...['nodes', 'pods', 'persistentvolumeclaims', 'persistentvolumes'],
+  ...['volumeattachments', 'poddisruptionbudgets'],
+];
+
+test.each(['nodes', 'pods', 'persistentvolumes'])(
+  'mcm drain --preview for one who may not list %s ends with what is refused',
+  async (refused) => {
+    await node();
+    await machine({ status: running });
+    const seen = await seenBy(...OF_DRAINS.filter((resource) => resource !== refused));
+    await expect(previewMachineDrain(seen)).rejects.toThrow(
+      new RegExp(`User "reader" cannot list resource "${refused}"`),
+    );
+  },
+);
 
 test('mcm drain --preview of a machine without a node says so', async () => {
   await machine({ status: running });

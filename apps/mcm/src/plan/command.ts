@@ -133,8 +133,9 @@ export async function planAll(
       deployment,
       nodes: all,
     };
+    // Nothing is known of a drain without its Node, and the plan says so.
     const preview = (machines: readonly Machine[]) =>
-      drainsOf(cluster.target, machines, source.classes, defaults, surroundings);
+      drainsOf(cluster.target, all ? machines : [], source.classes, defaults, surroundings);
     plans.push(await planDeployment(source, given, preview, now));
   }
   return plans;

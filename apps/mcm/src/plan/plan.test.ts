@@ -39,6 +39,8 @@ let clock: VirtualClock;
 let close: () => Promise<void>;
 let folder: string;
 const writes: string[] = [];
+/** A path that may not be read. */
+let refused = '';
 
 const template = (name: string) => ({
   metadata: { labels: { name: 'workers' } },
@@ -56,11 +58,16 @@ spec: ${JSON.stringify(spec(machineClass, replicas))}
 `;
 
 beforeEach(async () => {
+  refused = '';
   folder = await mkdtemp(join(tmpdir(), 'plan-'));
   clock = new VirtualClock({ start: NOW });
   const plane = await startControlPlane({ clock, crds, controllers: false });
   close = () => plane.close();
   const transport = handlerTransport((request) => {
+    if (new URL(request.url).pathname === refused) {
+      const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: `no ${refused}` };
+      return Promise.resolve(Response.json(status, { status: 403 }));
+    }
     if (request.method !== 'GET') writes.push(`${request.method} ${new URL(request.url).pathname}`);
     return plane.fetch(request);
   });
@@ -201,6 +208,14 @@ describe('mcm plan', () => {
     // 360 evictions, 20 s apart, and no more than the drain timeout of 2 h.
     expect(blocked?.lasts).toMatch(/^2h/);
     expect(writes).toEqual([]);
+  });
+
+  test('where nodes may not be read it says what is assumed; where pods may not, it ends with that', async () => {
+    refused = '/api/v1/nodes';
+    const [blind] = await plan(file('large', 3));
+    expect(blind?.assumes).toContain('nodes may not be read: nothing is known of drains and updates in place');
+    refused = '/api/v1/pods';
+    await expect(plan(file('large', 3))).rejects.toThrow('no /api/v1/pods');
   });
 
   test('gets stuck behind a drain that is never ended by force', async () => {

@@ -50,57 +50,74 @@ export function followDrain({
   onChange,
   defaults = MACHINE_DEFAULTS,
 }: FollowOptions): FollowedDrain {
-  // Of one node only: to look at a drain must not mean to read the pods of a whole cluster.
-  // A window of one knows no attach limits.
-  const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
-    nodes: `metadata.name=${nodeName}`,
-    pods: `spec.nodeName=${nodeName}`,
-  });
+  const needed = cachesOf(target, nodeName, runtime);
   const informers = Object.values(needed);
   for (const informer of onChange ? informers : []) informer.onChange(() => onChange?.());
   const runs = informers.map((informer) => informer.run(signal));
   return {
     synced: Promise.all(informers.map((informer) => informer.whenSynced(signal))).then(() => undefined),
     ended: Promise.all(runs).then(() => undefined),
-    explain(machine, machineClass) {
-      const node = needed.nodes.store.get(nodeName);
-      if (!node) return undefined;
-      const now = runtime.clock.now();
-      const under = machine.metadata.deletionTimestamp !== undefined;
-      const observation = observeDrain({
-        machine: under ? machine : beginningAt(machine, now),
-        settings: settingsOf(machine, defaults),
-        node,
-        caches: needed,
-        volumeIdOf: () => undefined,
-        memory: NO_DRAIN_MEMORY,
-        volumeWindow: 1,
-        now,
-        choice: defaults.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED,
-      });
-      return explainDrain(observation, now, under ? leftBehind(observation, needed) : []);
-    },
+    explain: (machine, machineClass) =>
+      explained({ caches: needed, nodeName, machine, machineClass, defaults, now: runtime.clock.now() }),
   };
 }
 
 /**
- * What a drain of the machine's node would do, or does, read from the cluster once; see `followDrain`.
+ * What a drain of the machine's node would do, or does, read from the cluster once; see `followDrain`. Rejects with what
+ * the server said where something may not be read.
  *
  * @returns undefined when the machine has no Node.
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
-  const { machine, machineClass, signal } = options;
+  const { target, machine, machineClass, runtime, signal, defaults = MACHINE_DEFAULTS } = options;
   const nodeName = machine.metadata.labels?.[Labels.Node];
   if (!nodeName) return undefined;
-  const end = new AbortController();
-  const drain = followDrain({ ...options, nodeName, signal: AbortSignal.any([end.signal, signal]) });
-  try {
-    await drain.synced;
-    return drain.explain(machine, machineClass);
-  } finally {
-    end.abort(new Error('the preview is over'));
-    await drain.ended;
-  }
+  const caches = cachesOf(target, nodeName, runtime);
+  await Promise.all(Object.values(caches).map((informer) => informer.readOnce(signal)));
+  return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now() });
+}
+
+/** Of one node only: to look at a drain must not mean to read the pods of a whole cluster. */
+function cachesOf(target: KubeClient, nodeName: string, runtime: InformerRuntime): DrainCaches {
+  // A window of one knows no attach limits.
+  const { csiNodes: _, ...needed } = targetCaches(target, runtime, {
+    nodes: `metadata.name=${nodeName}`,
+    pods: `spec.nodeName=${nodeName}`,
+  });
+  return needed;
+}
+
+/** The decision of the controller on what the caches hold; undefined when the Node is not there. */
+function explained({
+  caches,
+  nodeName,
+  machine,
+  machineClass,
+  defaults,
+  now,
+}: {
+  readonly caches: DrainCaches;
+  readonly nodeName: string;
+  readonly machine: Machine;
+  readonly machineClass: MachineClass | undefined;
+  readonly defaults: MachineDefaults;
+  readonly now: Date;
+}): DrainExplanation | undefined {
+  const node = caches.nodes.store.get(nodeName);
+  if (!node) return undefined;
+  const under = machine.metadata.deletionTimestamp !== undefined;
+  const observation = observeDrain({
+    machine: under ? machine : beginningAt(machine, now),
+    settings: settingsOf(machine, defaults),
+    node,
+    caches,
+    volumeIdOf: () => undefined,
+    memory: NO_DRAIN_MEMORY,
+    volumeWindow: 1,
+    now,
+    choice: defaults.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED,
+  });
+  return explainDrain(observation, now, under ? leftBehind(observation, caches) : []);
 }
 
 /** Volumes on the node that none of its pods uses any more: those whose pods have gone. */

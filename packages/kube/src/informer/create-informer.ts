@@ -127,9 +127,18 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    this.#start();
+    await this.#reflector.run(signal);
+  }
+
+  async readOnce(signal: AbortSignal): Promise<void> {
+    this.#start();
+    await this.#reflector.once(signal);
+  }
+
+  #start(): void {
     if (this.#started) throw new Error('an informer runs once');
     this.#started = true;
-    await this.#reflector.run(signal);
   }
 
   recordWrite(object: T): void {

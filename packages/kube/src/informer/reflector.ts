@@ -72,6 +72,17 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
+  /** Lists once, anew where pages expire. Rejects with what the server said. */
+  async once(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#list(signal);
+      } catch (error) {
+        if (!isGone(error) || this.#expiredLists++ >= MAX_EXPIRED_LISTS) throw error;
+      }
+    }
+  }
+
   /** Decides what a failure means and waits accordingly. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     if (isGone(error) && this.#version !== undefined) {

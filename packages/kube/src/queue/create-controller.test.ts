@@ -235,6 +235,7 @@ const informerThat = (change: Partial<Informer<KubeObject>>): Informer<KubeObjec
   refused: undefined,
   onRefused: () => () => undefined,
   run: async () => undefined,
+  readOnce: async () => undefined,
   recordWrite: () => undefined,
   silentForMs: () => 0,
   ...change,

@@ -53,6 +53,7 @@ export class MachineAccess {
       refused: undefined,
       onRefused: () => () => undefined,
       run: (signal) => informer.run(signal),
+      readOnce: (signal) => informer.readOnce(signal),
       recordWrite: (object) => informer.recordWrite(object),
       silentForMs: () => informer.silentForMs(),
     };
