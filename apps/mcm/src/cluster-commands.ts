@@ -1,5 +1,6 @@
-import { type Node, nodes, type Random, realClock } from '@mcm/kube';
+import { type Random, realClock } from '@mcm/kube';
 import { type Command, InvalidArgumentError } from 'commander';
+import { readNodes } from './allowed.ts';
 import type { Cluster, ClusterFlags } from './cluster.ts';
 import { inCluster, nameOf, reference, withCluster, withOutput } from './cluster-options.ts';
 import { addDashboard } from './dashboard/command.ts';
@@ -130,14 +131,15 @@ async function explain(
     throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
   }
   const { client } = cluster;
-  const [reading, manager, ofMachines, { items }] = await Promise.all([
+  const unread = new Set<string>();
+  const [reading, manager, ofMachines, all] = await Promise.all([
     readFully(client, namespace, name),
     readManagerSettings(client, namespace),
     readMachineSettings(client, namespace),
-    cluster.target.resource<Node>(nodes).list(),
+    readNodes(cluster.target, unread),
   ]);
   const now = realClock.now();
-  const explanation = explainDeployment(reading, now, items, manager, ofMachines);
+  const explanation = { ...explainDeployment(reading, now, all, manager, ofMachines), unread: [...unread] };
   return formatted(output, { kind, namespace, ...explanation }, () => deploymentLines(explanation, now));
 }
 

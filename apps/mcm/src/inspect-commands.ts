@@ -9,19 +9,9 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import {
-  type EventObject,
-  errorText,
-  events,
-  isForbidden,
-  type KubeClient,
-  type KubeObject,
-  type Node,
-  nodes,
-  type ResourceDefinition,
-  realClock,
-} from '@mcm/kube';
+import { type EventObject, errorText, events, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import type { Command } from 'commander';
+import { readNodes } from './allowed.ts';
 import type { Cluster, ClusterFlags } from './cluster.ts';
 import { inCluster, reference, withCluster, withOutput } from './cluster-options.ts';
 import { completionScript, SHELLS, type Shell } from './completion/completion.ts';
@@ -101,16 +91,6 @@ export function addInspectCommands(program: Command, say: Say): void {
     .description('print a script that completes commands and flags in a shell')
     .addArgument(program.createArgument('<shell>', SHELLS.join(', ')).choices(SHELLS))
     .action((shell: Shell) => say(completionScript(program, shell).trimEnd()));
-}
-
-/** Who may not read Nodes sees the rest. */
-async function readNodes(client: KubeClient): Promise<readonly Node[] | undefined> {
-  try {
-    return (await client.resource<Node>(nodes).list()).items;
-  } catch (error) {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  }
 }
 
 async function readTree({ client, target, namespace }: Cluster, text: string | undefined): Promise<TreeSource> {

@@ -29,6 +29,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     remarks,
     blockers,
     cures,
+    unread = [],
   } = explanation;
   const list = (title: string, items: readonly string[]): string[] =>
     items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
@@ -42,6 +43,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     ...list('Disruption:', disruption),
     ...list('Says of itself:', blockers),
     ...list('Flags:', remarks),
+    ...list('May not be read:', unread),
     ...list('What would help:', [...new Set(cures)]),
   ];
 }

@@ -108,6 +108,13 @@ describe('explain', () => {
     expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at once (1 on their way out)');
   });
 
+  test('what may not be read is told beside what is known without it', () => {
+    const known = explainDeployment(read(many(3, 'Running', 'r')), NOW);
+    const lines = deploymentLines({ ...known, unread: ['nodes is forbidden'] }, NOW).join('\n');
+    expect(lines).toContain('has    3 of set');
+    expect(lines).toContain('\n\nMay not be read:\n  - nodes is forbidden');
+  });
+
   test('an open breaker: which machines are kept, because of how many, and what lets them go', () => {
     const lines = explain(read([...many(2, 'Running', 'r'), ...many(4, 'Unknown', 'u')]));
     expect(lines).toContain('u0, u1, u2, u3 are kept: 4 of 6 machines of the cluster fell silent together');

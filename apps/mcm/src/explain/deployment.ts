@@ -43,6 +43,8 @@ export interface DeploymentExplanation {
   readonly blockers: readonly string[];
   /** Commands and edits that would let it go on. */
   readonly cures: readonly string[];
+  /** What may not be read, in the words of the server. */
+  readonly unread?: readonly string[];
 }
 
 /** Explains a deployment from what the API has of it, as a manager with these settings sees it. Pure. */

@@ -8,7 +8,7 @@ import { waitLine } from './machine-wait.ts';
 export function machineLines(told: MachineExplanation, now: Date): string[] {
   const kept = [...keptVmLines(told.keptVms, told.namespace), ...evidenceLines(told.evidence, told.namespace)];
   const lines = told.there ? livingLines(told.machine, told, now) : [`machine ${told.machine} is gone`];
-  return [...lines, ...(kept.length > 0 ? ['', ...kept] : [])];
+  return [...lines, ...list('May not be read:', told.unread), ...(kept.length > 0 ? ['', ...kept] : [])];
 }
 
 const list = (title: string, items: readonly string[]): string[] =>

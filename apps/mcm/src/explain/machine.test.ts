@@ -242,6 +242,27 @@ test.each(['nodes', 'pods', 'persistentvolumes'])(
   },
 );
 
+test('who may not read all of it is told the rest, and what is missing', async () => {
+  await node();
+  await machine({ status: running });
+  await client.resource(machines, NS).delete('m-0');
+  target = await seenBy('nodes', 'events');
+  const half = await explain();
+  expect(half).toContain('  node   m-0, Ready is True');
+  expect(half).toMatch(/^May not be read:\n {2}- .*cannot list resource "configmaps"/m);
+  expect(half).toMatch(/^ {2}- .*cannot list resource "(pods|p\w+|volumeattachments)"/m);
+  expect(half).not.toContain('pods of node');
+});
+
+test('of a Node that may not be read nothing is said but that', async () => {
+  await machine({ status: { currentStatus: { phase: 'Pending' } } });
+  target = await seenBy('configmaps', 'events');
+  const text = await explain();
+  expect(text).toContain('  node   m-0, which may not be read');
+  expect(text).not.toContain('Its birth:');
+  expect(text).toMatch(/^May not be read:\n {2}- .*cannot get resource "nodes".*$(?!\n {2}-)/m);
+});
+
 test('mcm drain --preview of a machine without a node says so', async () => {
   await machine({ status: running });
   expect(await preview()).toEqual(['machine m-0 has no node: there is nothing to drain']);

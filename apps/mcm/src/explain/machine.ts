@@ -28,7 +28,6 @@ import {
   type Clock,
   type EventObject,
   events,
-  isForbidden,
   isNotFound,
   type KubeClient,
   type Node,
@@ -36,6 +35,7 @@ import {
   type Random,
   silentLogger,
 } from '@mcm/kube';
+import { ifAllowed } from '../allowed.ts';
 import { UserError } from '../errors.ts';
 import { getNamed } from '../missing.ts';
 import { type MachineSettings, readMachineSettings } from './machine-settings.ts';
@@ -62,16 +62,6 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
     return await reading;
   } catch (error) {
     if (isNotFound(error)) return undefined;
-    throw error;
-  }
-};
-
-/** Who may not read ConfigMaps is told the rest. */
-const orNone = async <T>(reading: Promise<readonly T[]>): Promise<readonly T[]> => {
-  try {
-    return await reading;
-  } catch (error) {
-    if (isForbidden(error)) return [];
     throw error;
   }
 };
@@ -123,53 +113,59 @@ interface KeptOfMachine {
   readonly evidence: readonly KeptEvidence[];
   /** VMs that are kept for study. */
   readonly keptVms: readonly KeptVm[];
+  /** What may not be read, in the words of the server. */
+  readonly unread: readonly string[];
 }
 
 /** Why a machine is where it is. Throws `UserError` for one that is not there and of which nothing was kept. */
 export async function explainMachine(target: MachineTarget): Promise<MachineExplanation> {
   const { client, namespace, name } = target;
+  const unread = new Set<string>();
   const [evidence, keptVms] = await Promise.all([
-    orNone(readEvidence(client, namespace, name)),
-    orNone(readKeptVms(client, namespace, name)),
+    ifAllowed(readEvidence(client, namespace, name), unread).then((found) => found ?? []),
+    ifAllowed(readKeptVms(client, namespace, name), unread).then((found) => found ?? []),
   ]);
   const machine = await getMachine(target).catch((error: unknown) => {
     if (error instanceof UserError && evidence.length + keptVms.length > 0) return undefined;
     throw error;
   });
-  const told = { machine: name, namespace, evidence, keptVms };
-  return machine ? { ...told, there: true, ...(await explainLiving(target, machine)) } : { ...told, there: false };
+  const living = machine && (await explainLiving(target, machine, unread));
+  const told = { machine: name, namespace, evidence, keptVms, unread: [...unread] };
+  return living ? { ...told, there: true, ...living } : { ...told, there: false };
 }
 
-async function explainLiving(target: MachineTarget, machine: Machine): Promise<LivingMachine> {
+async function explainLiving(target: MachineTarget, machine: Machine, unread: Set<string>): Promise<LivingMachine> {
   const nodeName = machine.metadata.labels?.[Labels.Node];
-  const [node, machineClass, recent, namesakes, settings] = await Promise.all([
-    nodeName ? orUndefined(target.target.resource<Node>(nodes).get(nodeName)) : undefined,
-    classOf(target, machine),
-    eventsOf(target, machine),
-    namesakesOf(target, nodeName),
+  const [node, ownClass, recent, namesakes, settings] = await Promise.all([
+    nodeName ? ifAllowed(orUndefined(target.target.resource<Node>(nodes).get(nodeName)), unread) : undefined,
+    ifAllowed(classOf(target, machine), unread),
+    ifAllowed(eventsOf(target, machine), unread),
+    ifAllowed(namesakesOf(target, nodeName), unread),
     readMachineSettings(target.client, target.namespace),
   ]);
+  const machineClass = ownClass ?? undefined;
   const wait = machineWait(machine, machineClass, settings.defaults);
-  const drains = machine.metadata.deletionTimestamp !== undefined && node !== undefined;
-  const drain = drains ? await previewOf(target, machine, machineClass, settings) : undefined;
+  const drains = machine.metadata.deletionTimestamp !== undefined && node;
+  const drain = drains ? await ifAllowed(previewOf(target, machine, machineClass, settings), unread) : undefined;
   const since = wait && sinceOf(machine);
   const preserved = preservation(machine);
   const cause = causeOf(machine);
-  const birth = birthOf(machine, node);
+  // Nobody knows how far it has come whose Node may not be looked at.
+  const birth = node === null ? undefined : birthOf(machine, node);
   return {
     phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
     ...(since && { since }),
     ...(preserved && { preserved }),
     providerID: machine.spec.providerID ?? null,
     node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
-    class: { name: machine.spec.class.name ?? '?', missing: machineClass === undefined },
+    class: { name: machine.spec.class.name ?? '?', missing: ownClass === undefined },
     waitsFor: wait ?? null,
     ...(cause && { cause }),
     ...(birth && { birth }),
     cures: [...cureOf(machine), ...unreplaced(machine)],
-    askedInVain: complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes),
+    askedInVain: complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes ?? []),
     ...(drain && { drain }),
-    events: recent,
+    events: recent ?? [],
     remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],
   };
 }
@@ -280,11 +276,12 @@ function preservation({ metadata, status }: Machine): string | undefined {
   return counts ? `preservation asked for: ${wish}` : undefined;
 }
 
-function nodeState(machine: Machine, node: Node | undefined, defaults: MachineDefaults): string {
+function nodeState(machine: Machine, node: Node | undefined | null, defaults: MachineDefaults): string {
   const name = machine.metadata.labels?.[Labels.Node];
   if (!name && machine.status?.currentStatus?.phase === 'Available')
     return 'none: its machine controller runs with --target-kubeconfig=none';
   if (!name) return 'none yet: no node has joined as this machine';
+  if (node === null) return 'which may not be read';
   if (!node) return 'which is not there';
   const { conditions = [] } = node.status ?? {};
   const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);

@@ -8,18 +8,9 @@ import {
   parseDurationMs,
 } from '@mcm/api';
 import { type DrainExplanation, type MachineDefaults, previewDrain } from '@mcm/core';
-import {
-  type Clock,
-  isForbidden,
-  isNotFound,
-  type KubeClient,
-  type Node,
-  nodes,
-  type Random,
-  realClock,
-  silentLogger,
-} from '@mcm/kube';
+import { type Clock, isNotFound, type KubeClient, type Random, realClock, silentLogger } from '@mcm/kube';
 import { type Command, InvalidArgumentError } from 'commander';
+import { readNodes } from '../allowed.ts';
 import type { Cluster, ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster, withOutput } from '../cluster-options.ts';
 import { readObjects } from '../config/read.ts';
@@ -157,16 +148,6 @@ async function readAround(client: KubeClient, namespace: string, name: string): 
     return { ...nothing, deployment: undefined, classes: there.items, others: others.items };
   }
   return readFully(client, namespace, name);
-}
-
-/** Who may not read Nodes sees the rest. */
-async function readNodes(client: KubeClient): Promise<readonly Node[] | undefined> {
-  try {
-    return (await client.resource<Node>(nodes).list()).items;
-  } catch (error) {
-    if (isForbidden(error)) return undefined;
-    throw error;
-  }
 }
 
 /** One drain after the other: each reads the pods of its node, and the volumes and budgets of the cluster. */
