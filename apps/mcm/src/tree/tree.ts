@@ -49,15 +49,18 @@ function grouped<T extends MachineSet | Machine>(
 const without = (trouble: string | undefined) => (trouble === undefined || trouble === '' ? {} : { trouble });
 
 /**
- * Deployments with their sets, machines and nodes. Sets and machines that nobody controls, and nodes of no machine, stand
- * beside them.
+ * Deployments with their sets, machines and nodes. Sets and machines that nobody controls, and, where there are machines,
+ * nodes of none, stand beside them.
  */
 export function fleetTree({ deployments, sets, machines, nodes }: TreeSource): Branch[] {
   const setsOf = grouped(sets, deployments);
   const machinesOf = grouped(machines, sets);
   const nodesByName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
   const claimed = new Set(machines.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []));
-  const stray = [...(nodes ?? [])].filter(({ metadata }) => !claimed.has(metadata.name)).sort(byName);
+  // Without machines here, the nodes are of those of another namespace, or of nobody's concern.
+  const stray = (machines.length === 0 ? [] : [...(nodes ?? [])])
+    .filter(({ metadata }) => !claimed.has(metadata.name))
+    .sort(byName);
   const machineBranch = (machine: Machine): Branch => branchOfMachine(machine, nodesByName);
   const setBranch = (set: MachineSet): Branch =>
     branchOfSet(set, (machinesOf.get(set.metadata.uid) ?? []).map(machineBranch));
