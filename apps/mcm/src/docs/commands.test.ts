@@ -74,6 +74,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'cloud-emulator': 'it serves until it is ended; it is started by every run of `mcm up --provider`',
   curl: 'it asks a process that has to run; its paths are tested in packages/kube/src/run',
   grep: 'it reads what another command prints',
+  sed: 'it changes what another command prints; e2e/src/docs/commands runs it',
+  jq: 'it changes what another command prints, and not every machine has it',
   export: 'the shell’s own',
   source: 'the shell’s own',
   cd: 'the shell’s own',

@@ -2,20 +2,15 @@ import { readFileSync } from 'node:fs';
 import { Annotations, crds, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { badManifests, crdsWithoutRules, deploymentManifest, goodManifests, type Manifest } from '@mcm/api/testing';
 import { startControlPlane } from '@mcm/control-plane';
-import {
-  type AdmissionRequest,
-  answerReview,
-  createClient,
-  handlerTransport,
-  namespaces,
-  VirtualClock,
-} from '@mcm/kube';
+import { type AdmissionRequest, answerReview, createClient, handlerTransport, VirtualClock } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { admitDefaults, admitValid } from './handlers.ts';
 
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const WEBHOOKS = new URL('../../../../deploy/kustomize/base/webhooks.yaml', import.meta.url);
+/** Of the installation that `deploy/kustomize/base` is: its webhooks look at no other. */
+const NAMESPACE = 'default';
 const MERGE = 'application/merge-patch+json';
 
 /** The configurations that are deployed, reached by URL: the plane under test has no Services. */
@@ -58,7 +53,6 @@ async function start({ bare = false } = {}) {
     clock,
   });
   const list = async (namespace: string) => (await client.resource(machineDeployments, namespace).list()).items;
-  await client.resource(namespaces).create({ metadata: { name: 'test' } });
   const send = async (method: string, path: string, body: object, type = 'application/json') => {
     const headers = { 'content-type': type };
     const request = new Request(`http://plane${path}`, { method, headers, body: JSON.stringify(body) });
@@ -74,9 +68,9 @@ async function start({ bare = false } = {}) {
     expect(answer.status, JSON.stringify(answer.body)).toBe(201);
   }
   const at = (kind: string) =>
-    `/apis/machine.sapcloud.io/v1alpha1/namespaces/test/${{ MachineClass: 'machineclasse' }[kind] ?? kind.toLowerCase()}s`;
+    `/apis/machine.sapcloud.io/v1alpha1/namespaces/${NAMESPACE}/${{ MachineClass: 'machineclasse' }[kind] ?? kind.toLowerCase()}s`;
   const create = (manifest: Manifest, query = '') => {
-    const metadata = { ...(manifest.metadata as object), namespace: 'test' };
+    const metadata = { ...(manifest.metadata as object), namespace: NAMESPACE };
     return send('POST', `${at(String(manifest.kind))}${query}`, { ...manifest, metadata });
   };
   const patch = (name: string, body: object) => send('PATCH', `${at('MachineDeployment')}/${name}`, body, MERGE);
@@ -151,7 +145,7 @@ describe('webhooks over a server', () => {
     world.manager.up = true;
     expect((await world.patch('a', { metadata: { labels: { seen: 'true' } } })).status).toBe(200);
     expect((await world.patch('a', { spec: { paused: true } })).status).toBe(422);
-    await world.client.resource(machineDeployments, 'test').delete('a');
+    await world.client.resource(machineDeployments, NAMESPACE).delete('a');
     expect((await world.patch('a', { metadata: { finalizers: null } })).status).toBe(200);
   });
 });
@@ -207,7 +201,7 @@ describe('a scale-in is refused when it is written', () => {
     await world.create(pool('a', { app: 'a' }));
     const answer = await world.patch('a', body);
     expect([answer.status, answer.body.message]).toEqual([422, expect.stringContaining(why)]);
-    const stored: MachineDeployment = await world.client.resource(machineDeployments, 'test').get('a');
+    const stored: MachineDeployment = await world.client.resource(machineDeployments, NAMESPACE).get('a');
     expect([stored.spec.replicas, stored.metadata.annotations]).toEqual([3, undefined]);
   });
 

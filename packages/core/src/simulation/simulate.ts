@@ -6,6 +6,7 @@ import { isComplete, withProgress } from '../deployment/progress.ts';
 import { deploymentStatus } from '../deployment/status.ts';
 import type { RolloutPlan } from '../deployment/step.ts';
 import type { DeploymentSnapshot } from '../deployment/view.ts';
+import type { Guards } from '../disruption/guards.ts';
 import { guardsOf } from '../disruption/reading.ts';
 import { countsTerminating, type SafeguardSettings } from '../disruption/safeguards.ts';
 import { setDeploymentCondition } from '../set/conditions.ts';
@@ -87,6 +88,9 @@ class Run {
   /** Places of a set, by its uid, whose machine failed: what is made there is a replacement. */
   readonly #lost = new Map<string, Loss[]>();
   readonly #made = new Map<string, number>();
+  /** Who is silent now stays so: nothing is known of the future of machines that nobody touches. */
+  readonly #guards: Guards;
+  readonly #fleet: ReadonlySet<string>;
   #leastAvailable = Number.POSITIVE_INFINITY;
   #most = 0;
 
@@ -95,6 +99,9 @@ class Run {
     const uids = new Set(input.sets.map(({ metadata }) => metadata.uid));
     const machines = input.fleet.filter((machine) => uids.has(controllerOf(machine)?.uid ?? ''));
     this.#world = new SimulatedWorld({ ...input, machines }, input.durations);
+    const { classes, fleet, nodes, safeguards, now } = input;
+    this.#guards = guardsOf({ machines: fleet, classes, nodes }, safeguards, now);
+    this.#fleet = new Set(fleet.map(({ metadata }) => metadata.uid));
   }
 
   run(): Simulation {
@@ -146,16 +153,14 @@ class Run {
 
   #look(): RolloutPlan {
     const world = this.#world;
-    const { classes, fleet, nodes, safeguards, overlaps, now } = this.#input;
     const snapshot: DeploymentSnapshot = {
       deployment: world.deployment,
       sets: world.sets,
       machines: new Map(world.sets.map((set) => [set.metadata.uid, world.machinesOf(set)])),
       creating: () => 0,
       ...(world.nodeOf ? { nodeOf: world.nodeOf } : {}),
-      // Who is silent now stays so: nothing is known of the future of machines that nobody touches.
-      guards: guardsOf({ machines: fleet, classes, nodes }, safeguards, now),
-      overlaps,
+      guards: this.#guards,
+      overlaps: this.#input.overlaps,
       now: world.now,
     };
     return planRollout(snapshot);
@@ -279,14 +284,9 @@ class Run {
   #delete(set: MachineSet, machine: Machine, because: string): void {
     const { uid } = set.metadata;
     if (isFailed(machine)) this.#lost.set(uid, [...(this.#lost.get(uid) ?? []), lossOf(machine)].sort());
-    if (this.#input.fleet.includes(machine) || this.#wasThere(machine))
-      this.#disrupted.set(machine.metadata.uid, machine);
+    if (this.#fleet.has(machine.metadata.uid)) this.#disrupted.set(machine.metadata.uid, machine);
     this.#world.delete(machine);
     this.#step('delete', machine.metadata.name, because, set.metadata.name);
-  }
-
-  #wasThere({ metadata }: Machine): boolean {
-    return this.#input.fleet.some((machine) => machine.metadata.uid === metadata.uid);
   }
 
   #step(action: SimulatedStep['action'], name: string, because: string, set?: string): void {
