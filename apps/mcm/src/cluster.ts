@@ -55,17 +55,18 @@ export function findKubeconfigs(
  */
 export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (!(error instanceof KubeError)) return error;
+  const { message, code, status } = error;
+  // Of an object that is not there its name is told; of a kind, nothing.
+  const lacksKind = code === 404 && message.includes(`/${GROUP}/`) && !status.details?.name;
+  if (code !== 0 && code !== 401 && !lacksKind) return error;
   const files = findKubeconfigs(flags);
   const cluster = `the cluster of ${files.join(' and ')}`;
-  const { message, code, status } = error;
   if (code === 401)
     return new UserError(`${cluster} does not take these credentials: they are wrong or have expired (${message})`);
-  // Of an object that is not there its name is told; of a kind, nothing.
-  if (code === 404 && message.includes(`/${GROUP}/`) && !status.details?.name)
+  if (lacksKind)
     return new UserError(
       `${cluster} has no machines: CRDs of ${GROUP} are missing; see: mcm install --help (${message})`,
     );
-  if (code !== 0) return error;
   const isLocal = files.every((file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')));
   const help = isLocal ? '; no instance runs on it: start it with: mcm up' : '';
   return new UserError(`${cluster} does not answer${help} (${message})`);
