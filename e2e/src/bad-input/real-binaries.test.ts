@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { Program, providerFor, userDataFor } from '@mcm/cli';
 import {
   createClient,
   type Draft,
@@ -13,7 +14,6 @@ import {
   secrets,
   undiciTransport,
 } from '@mcm/kube';
-import { Program, providerFor, userDataFor } from 'mcm';
 import { type ExpectStatic, type TestContext, test } from 'vitest';
 import { startApiServer } from '../harness/api-server.ts';
 

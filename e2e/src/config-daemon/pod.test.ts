@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { applyObjects, DEFAULT_INSTALL, installSections, Program } from '@mcm/cli';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
@@ -15,7 +16,6 @@ import {
   silentLogger,
 } from '@mcm/kube';
 import { machineConfigCrds, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
-import { applyObjects, DEFAULT_INSTALL, installSections, Program } from 'mcm';
 import { expect, test } from 'vitest';
 import { ROOT } from '../harness/mcm.ts';
 

@@ -10,6 +10,7 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
+import { serveDashboard } from '@mcm/cli';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
@@ -21,7 +22,6 @@ import {
   realClock,
   seededRandom,
 } from '@mcm/kube';
-import { serveDashboard } from 'mcm';
 
 /** What somebody who may write a status or an event would put there. */
 export const HOSTILE = `</pre></section><script>globalThis.owned=1</script><img src=x onerror="globalThis.owned=1">'"&amp;`;

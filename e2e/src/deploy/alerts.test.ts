@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DEFAULT_INSTALL, installSections } from 'mcm';
+import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 

@@ -1,4 +1,5 @@
 import { crds, Labels, machineDeployments, machineSets, machines } from '@mcm/api';
+import { applyObjects, DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import { startControlPlane } from '@mcm/control-plane';
 import {
   createAccess,
@@ -28,7 +29,6 @@ import {
   NodeAnnotations,
 } from '@mcm/machine-config';
 import { createConfigControllers, TEMPLATES } from '@mcm/machine-config-controller';
-import { applyObjects, DEFAULT_INSTALL, installSections } from 'mcm';
 import { expect, test } from 'vitest';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 

@@ -1,5 +1,5 @@
+import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import type { Transport } from '@mcm/kube';
-import { DEFAULT_INSTALL, installSections } from 'mcm';
 import { expect, test } from 'vitest';
 import { asInstalled, makeRoles } from '../simulation/installed-roles.ts';
 import { playMachines } from '../simulation/machines/machine-history.ts';

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DEFAULT_INSTALL, installSections } from 'mcm';
+import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { metricReferenceFiles } from '../docs/metric-reference.ts';

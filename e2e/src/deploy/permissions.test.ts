@@ -1,4 +1,5 @@
 import { Labels, machineDeployments } from '@mcm/api';
+import { applyObjects, DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import {
   createAccess,
   createClient,
@@ -9,7 +10,6 @@ import {
   seededRandom,
   type Transport,
 } from '@mcm/kube';
-import { applyObjects, DEFAULT_INSTALL, installSections } from 'mcm';
 import { expect, test } from 'vitest';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simulation/world.ts';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';

@@ -35,6 +35,7 @@ test.each(changesets)('changeset %s names published packages, how far they move,
 
 test('all published packages have one version, as the set-up of changesets says', () => {
   const { fixed } = JSON.parse(readFileSync(join(FOLDER, 'config.json'), 'utf8')) as { readonly fixed: string[][] };
-  expect(fixed).toEqual([['@mcm/*', 'mcm']]);
-  expect(published.filter((name) => name !== 'mcm' && !name.startsWith('@mcm/'))).toEqual([]);
+  expect(fixed).toEqual([['@mcm/*']]);
+  // A name without the scope may be somebody else's at a registry: `mcm` is.
+  expect(published.filter((name) => !name.startsWith('@mcm/'))).toEqual([]);
 });

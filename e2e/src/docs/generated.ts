@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { deployFiles } from 'mcm';
+import { deployFiles } from '@mcm/cli';
 import { apiReportFiles } from './api-report.ts';
 import { fieldReferenceFiles } from './field-reference.ts';
 import { flagReferenceFiles } from './flag-reference.ts';

@@ -1,5 +1,5 @@
+import { applyObjects, DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import type { KubeClient } from '@mcm/kube';
-import { applyObjects, DEFAULT_INSTALL, installSections } from 'mcm';
 import { parse, stringify } from 'yaml';
 
 const ACCOUNT = 'machine-controller-manager';

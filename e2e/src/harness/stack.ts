@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
+import { Program, userDataFor } from '@mcm/cli';
 import {
   type Clock,
   createClient,
@@ -13,7 +14,6 @@ import {
   secrets,
   undiciTransport,
 } from '@mcm/kube';
-import { Program, userDataFor } from 'mcm';
 import { installedAccount } from './account.ts';
 import { isRealAsked, startApiServer } from './api-server.ts';
 import { fromAudit, ofControllers, RequestLogReader } from './request-log.ts';

@@ -18,7 +18,7 @@ const packageOf = (specifier: string): string =>
 /** The source that a specifier of a workspace package stands for; undefined for packages of others. */
 function sourceOf(specifier: string, from: string): string | undefined {
   const name = packageOf(specifier);
-  if (!name.startsWith('@mcm/') && name !== 'mcm') return undefined;
+  if (!name.startsWith('@mcm/')) return undefined;
   let folder = dirname(from);
   while (!existsSync(join(folder, 'node_modules', name, 'package.json')) && folder !== '/') folder = dirname(folder);
   const root = join(folder, 'node_modules', name);

@@ -1,5 +1,5 @@
+import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import type { KubeClient, Transport } from '@mcm/kube';
-import { DEFAULT_INSTALL, installSections } from 'mcm';
 
 /** The namespace of an installation as `mcm install` makes it. */
 const { namespace } = DEFAULT_INSTALL;

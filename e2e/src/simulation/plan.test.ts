@@ -1,7 +1,7 @@
 import { API_VERSION } from '@mcm/api';
+import { type DeploymentPlan, planAll } from '@mcm/cli';
 import { seededRandom } from '@mcm/kube';
 import * as fc from 'fast-check';
-import { type DeploymentPlan, planAll } from 'mcm';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from './world.ts';
 

@@ -46,7 +46,7 @@ export const BINARIES: readonly Binary[] = [
   binary('local-cloud', 'providers/local', '@mcm/provider-local/cloud/main', { entry: 'src/cloud/main.ts' }),
   binary('cloud-emulator', 'apps/cloud-emulators', '@mcm/cloud-emulators/main'),
   binary('control-plane', 'packages/control-plane', '@mcm/control-plane/main'),
-  binary('mcm', 'apps/mcm', 'mcm', {
+  binary('mcm', 'apps/mcm', '@mcm/cli', {
     assets: ['../../packages/conformance/examples', '../machine-config-controller/templates'],
   }),
 ];

@@ -148,10 +148,7 @@ test('the guide for provider authors, word by word in an empty folder, ends with
   const guide = await readFile(join(ROOT, 'docs/providers/README.md'), 'utf8');
   const blocks = [...guide.matchAll(/```sh guide\n([\s\S]*?)```/g)].map(([, block = '']) => block);
   expect(blocks.length).toBeGreaterThan(2);
-  // The command itself has a name that others may hold at the public registry: its tarball is installed by path.
-  const mcm = tarballs.get('mcm') ?? '';
-  const script = blocks.join('\n').replace(/^npm install mcm$/m, `npm install ${mcm}`);
-  expect(script).toContain(mcm);
+  const script = blocks.join('\n');
   const registry = await serveRegistry(tarballs, homes);
   const empty = await mkdtemp(join(tmpdir(), 'mcm-author-'));
   try {
