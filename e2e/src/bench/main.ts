@@ -8,6 +8,7 @@ import { BlockedDrains } from './machines/blocked-drains.ts';
 import type { Figure } from './machines/figure.ts';
 import { IdleFleet } from './machines/idle-fleet.ts';
 import { machineFigures } from './machines/index.ts';
+import { planFigures } from './plan.ts';
 import { startFigures } from './start.ts';
 
 /** Figures of the Go original for the same work on the same machine, and the goals set against them. */
@@ -57,7 +58,7 @@ function report(measured: Measured): void {
   for (const [what, times] of [...measured.counts.by].slice(0, 14)) say(`    ${String(times).padStart(6)}  ${what}`);
 }
 
-async function judge(figures: AsyncIterable<Figure>): Promise<void> {
+async function judge(figures: AsyncIterable<Figure> | Iterable<Figure>): Promise<void> {
   for await (const { work, here, goal, reached } of figures) {
     const verdict = reached === undefined ? '    ' : reached ? 'PASS' : 'MISS';
     say(`${verdict}  ${work.padEnd(62)} ${here.padEnd(48)} goal ${goal}`);
@@ -72,6 +73,7 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
     for await (const measured of fleetFigures(500)) report(measured);
   },
   'control-plane': () => judge(planeFigures()),
+  plan: () => judge(planFigures()),
   start: () => judge(startFigures()),
   drivers: () => judge(driverFigures()),
   machines: () => judge(machineFigures()),

@@ -3,6 +3,7 @@ import {
   type DrainExplanation,
   overlapping,
   PlanRefused,
+  type SimulatedDurations,
   type Simulation,
   type SimulationInput,
   simulateRollout,
@@ -56,33 +57,35 @@ export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMa
 /** Drains are looked at for so many machines; of the others an undisturbed one is assumed. */
 export const MOST_DRAINS = 20;
 
-/** Plans a deployment: once for which machines go, then again with what stands in the way of their drains. */
+/**
+ * Plans a deployment: once for which machines go, then again with what stands in the way of their drains, if that is not
+ * what was assumed: thousands of machines take seconds.
+ */
 export async function planDeployment(
   source: PlanSource,
   given: GivenDurations,
   preview: PreviewDrains,
   now: Date,
 ): Promise<DeploymentPlan> {
-  const before = simulated(source, given, new Map(), now);
+  const lasting = (drains: ReadonlyMap<string, DrainExplanation>) =>
+    durationsOf({ machines: source.fleet, nodes: source.nodes ?? [] }, given, drains, now);
+  const assumed = lasting(new Map());
+  const before = simulated(source, assumed, now);
   const looked = before.disrupted.slice(0, MOST_DRAINS);
   const drains = looked.length === 0 ? new Map<string, DrainExplanation>() : await preview(looked);
-  const simulation = drains.size === 0 ? before : simulated(source, given, drains, now);
+  const known = lasting(drains);
+  const asAssumed = looked.every((machine) => known.gone(machine) === assumed.gone(machine));
+  const simulation = asAssumed ? before : simulated(source, known, now);
   return described(source, simulation, drains, before.disrupted.length - looked.length);
 }
 
-function simulated(
-  source: PlanSource,
-  given: GivenDurations,
-  drains: ReadonlyMap<string, DrainExplanation>,
-  now: Date,
-): Simulation {
+function simulated(source: PlanSource, durations: SimulatedDurations, now: Date): Simulation {
   const { deployment, sets, fleet, classes, others, nodes, manager } = source;
   const overlaps = new Set(overlapping(deployment, others));
   const input: SimulationInput = {
-    ...{ deployment, sets, fleet, classes, nodes, now },
+    ...{ deployment, sets, fleet, classes, nodes, durations, now },
     overlaps: others.filter(({ metadata }) => overlaps.has(metadata.name)),
     safeguards: manager.safeguards,
-    durations: durationsOf({ machines: fleet, nodes: nodes ?? [] }, given, drains, now),
   };
   try {
     return simulateRollout(input);

@@ -90,8 +90,8 @@ const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
  * @param replicas What the current set has, of machines or of replicas to be made.
  */
 export function gateOf(care: RolloutCare, replicas: number, machines: readonly Machine[], now: Date): Gate | undefined {
-  const since = availableSince(machines);
   const closed = (count: number, waitMs: number, what: string): Gate | undefined => {
+    const since = availableSince(machines);
     const last = since[count - 1];
     const opensAt = last === undefined ? undefined : last + waitMs;
     if (opensAt !== undefined && opensAt <= now.getTime()) return undefined;

@@ -84,11 +84,12 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
   const size = ({ set, counts }: CountedSet) => {
     const { uid } = set.metadata;
     const mine = machines.get(uid) ?? [];
+    const going = mine.filter(isGoing);
     return sizeOf(set, {
-      available: counts.available - mine.filter((one) => isAvailable(one) && isGoing(one)).length,
+      available: counts.available - going.filter(isAvailable).length,
       replicas: counts.replicas + snapshot.creating(uid),
-      leaving: counting ? mine.filter(isTerminating).length : 0,
-      open: Math.max((set.spec.replicas ?? 0) - mine.filter((one) => !isGoing(one)).length - snapshot.creating(uid), 0),
+      leaving: counting ? going.filter(isTerminating).length : 0,
+      open: Math.max((set.spec.replicas ?? 0) - (mine.length - going.length) - snapshot.creating(uid), 0),
       held: keeps.has(uid) ? repairs.held.filter(({ machine }) => controllerOf(machine)?.uid === uid).length : 0,
     });
   };

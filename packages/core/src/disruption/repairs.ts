@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { replacementLimit } from '../machine/replacements.ts';
-import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined } from '../set/machines.ts';
+import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined, phaseOf } from '../set/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../set/preservation.ts';
 import { compareText, parseTime } from '../set/text.ts';
 import { type Ledger, type LedgerInput, ledgerOf, repairAllowance, repairRoom } from './ledger.ts';
@@ -47,6 +47,9 @@ const longestFailedFirst = (a: Machine, b: Machine): number =>
 const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined =>
   instants.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
 
+const isSilent = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
+const isUnwell = (machine: Machine): boolean => isFailed(machine) || isSilent(machine);
+
 /**
  * Decides which failed machines of a deployment are replaced now. Pure: every set of the deployment asks for the same
  * list and acts on its own part, so that together they keep to the limit.
@@ -56,14 +59,13 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const ledger = ledgerOf(snapshot);
   const limit = replacementLimit(snapshot.limit, snapshot.replicas);
   const allowance = repairAllowance(ledger, limit);
-  const all = [...old, ...(current ? [current] : [])].flatMap(({ machines }) => machines);
+  const unwell = [...old, ...(current ? [current] : [])].flatMap(({ machines }) => machines.filter(isUnwell));
   const held: HeldMachine[] = [];
   const due: Machine[] = [];
-  for (const machine of all) {
+  for (const machine of unwell) {
     if (isTerminating(machine) || leaving?.(machine)) continue;
     const failed = isFailed(machine) && !isBeingHandedOver(machine) && mayDeleteFailed(machine, nodeAnnotations, now);
-    const silent = machine.status?.currentStatus?.phase === 'Unknown';
-    if (!failed && !silent) continue;
+    if (!failed && !isSilent(machine)) continue;
     const breaker = breakerOf(machine);
     if (breaker) held.push({ machine, breaker });
     else if (failed) due.push(machine);

@@ -1,5 +1,6 @@
+import { seededRandom } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { chooseForDeletion } from './deletion-order.ts';
+import { chooseForDeletion, deletionOrder } from './deletion-order.ts';
 import { machine, NOW } from './test-objects.ts';
 
 const chosen = (machines: readonly ReturnType<typeof machine>[], count: number): string[] =>
@@ -23,4 +24,19 @@ test('of machines of one age the name decides, so that two looks choose the same
 test('usefulness comes before age: a failed machine goes before an older one that runs', () => {
   const machines = [machine('old', { phase: 'Running', age: 600 }), machine('sick', { phase: 'Failed', age: 1 })];
   expect(chosen(machines, 1)).toEqual(['sick']);
+});
+
+test('what is chosen are the first of all in order, however many and in whatever order they come', () => {
+  const phases = ['Running', 'Failed', 'Pending', 'Unknown'] as const;
+  const random = seededRandom(7);
+  const pick = (below: number) => Math.floor(random.next() * below);
+  for (let size = 1; size < 40; size++) {
+    const machines = Array.from({ length: size }, (_, index) =>
+      machine(`m-${(index * 7) % size}-${index}`, { phase: phases[pick(4)] ?? 'Running', age: pick(5) }),
+    );
+    const sorted = machines.toSorted(deletionOrder(NOW)).map(({ metadata }) => metadata.name);
+    for (const count of [0, 1, 2, pick(size)]) {
+      if (count < size) expect(chosen(machines, count)).toEqual(sorted.slice(0, count));
+    }
+  }
 });

@@ -9,11 +9,20 @@ export function parseInteger(text: string | undefined): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
+/** Decisions read the same times of the same machines again and again. */
+const times = new Map<string, number>();
+const MOST_TIMES = 20_000;
+
 /** The instant of a strict RFC 3339 text in milliseconds since 1970; undefined for anything else. */
 export function parseTime(text: string | null | undefined): number | undefined {
-  if (!text || !RFC3339.test(text)) return undefined;
-  const value = Date.parse(text);
-  return Number.isNaN(value) ? undefined : value;
+  if (!text) return undefined;
+  const known = times.get(text);
+  if (known !== undefined) return known;
+  const value = RFC3339.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(value)) return undefined;
+  if (times.size >= MOST_TIMES) times.clear();
+  times.set(text, value);
+  return value;
 }
 
 /** Whether the text is a duration in Go's syntax, such as `30m` or `1h15m`. */

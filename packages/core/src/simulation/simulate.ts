@@ -10,7 +10,7 @@ import type { Guards } from '../disruption/guards.ts';
 import { guardsOf } from '../disruption/reading.ts';
 import { countsTerminating, type SafeguardSettings } from '../disruption/safeguards.ts';
 import { setDeploymentCondition } from '../set/conditions.ts';
-import { isAvailable, isFailed, isTerminating, type Loss, lossOf } from '../set/machines.ts';
+import { isFailed, isTerminating, type Loss, lossOf } from '../set/machines.ts';
 import { newMachine } from '../set/new-machine.ts';
 import { roomBeside } from '../set/repair-group.ts';
 import { planReplicas } from '../set/replicas.ts';
@@ -111,7 +111,7 @@ class Run {
     const last = this.#steps.at(-1)?.afterMs ?? 0;
     const { deployment } = this.#world;
     const complete =
-      isComplete(deployment, deployment.status) && this.#world.machines.every((one) => !isTerminating(one));
+      isComplete(deployment, deployment.status) && this.#world.machines.all().every((one) => !isTerminating(one));
     return {
       steps: this.#steps,
       disrupted: [...this.#disrupted.values()],
@@ -129,7 +129,7 @@ class Run {
 
   /** Looks at sizes and machines until a look finds nothing to do, as the controllers do between two events. */
   #settle(): RolloutPlan {
-    for (let looks = looksFor(this.#world.machines.length); ; looks--) {
+    for (let looks = looksFor(this.#world.machines.size); ; looks--) {
       const before = this.#steps.length;
       const plan = this.#look();
       const moved = this.#carryOut(plan);
@@ -142,11 +142,10 @@ class Run {
   }
 
   #count(): void {
-    const { machines } = this.#world;
-    const available = machines.filter(isAvailable).length;
+    const { available, size } = this.#world.machines;
     this.#leastAvailable = Math.min(this.#leastAvailable, available);
-    this.#most = Math.max(this.#most, machines.length);
-    const seen = `${available}/${machines.length}`;
+    this.#most = Math.max(this.#most, size);
+    const seen = `${available}/${size}`;
     if (seen !== this.#seen) this.#quietAt = this.#world.nowMs;
     this.#seen = seen;
   }
@@ -200,7 +199,7 @@ class Run {
       if (moves) this.#step('hand over', machine.metadata.name, 'it was updated');
     }
     for (const { node, change } of [...inPlace.nodes, ...(inPlace.leftovers ?? [])]) {
-      const machine = world.machines.find(({ metadata }) => metadata.labels?.[Labels.Node] === node.metadata.name);
+      const machine = world.machines.on(node.metadata.name);
       world.changeNode(node, change);
       if (!machine || !change.metadata?.labels?.[Labels.SelectedForUpdate]) continue;
       this.#disrupted.set(machine.metadata.uid, machine);
@@ -265,13 +264,12 @@ class Run {
 
   #make(set: MachineSet, count: number, because: string): void {
     const { uid, name } = set.metadata;
-    const there = this.#world.machinesOf(set).map(({ metadata }) => metadata.name);
     // Names follow from the set's uid, which is not known before it is made.
     const isNew = !this.#input.sets.some((one) => one.metadata.uid === uid);
     const made = this.#made.get(uid) ?? 0;
     const names = isNew
       ? Array.from({ length: count }, (_, index) => `${name}-<${made + index + 1}>`)
-      : nextMachineNames(set.metadata, there, count);
+      : nextMachineNames(set.metadata, this.#namesOf(set), count);
     this.#made.set(uid, made + count);
     for (const machine of names) {
       const [loss, ...others] = this.#lost.get(uid) ?? [];
@@ -279,6 +277,10 @@ class Run {
       this.#world.create(newMachine(set, machine, loss));
       this.#step('make', machine, because, name);
     }
+  }
+
+  #namesOf(set: MachineSet): readonly string[] {
+    return this.#world.machinesOf(set).map(({ metadata }) => metadata.name);
   }
 
   #delete(set: MachineSet, machine: Machine, because: string): void {

@@ -9,9 +9,11 @@ import {
   NodeConditions,
   UpdateResults,
 } from '@mcm/api';
-import { controllerOf, type Draft, type Node } from '@mcm/kube';
+import type { Draft, Node } from '@mcm/kube';
 import type { NodeChange } from '../node/patch.ts';
 import { formatTime } from '../set/text.ts';
+import { SimulatedFleet } from './fleet.ts';
+import { Timers } from './timers.ts';
 
 /** How long things are taken to last, in milliseconds; infinite: it never comes to its end. */
 export interface SimulatedDurations {
@@ -28,10 +30,10 @@ export class SimulatedWorld {
   deployment: MachineDeployment;
   sets: MachineSet[];
   nowMs: number;
-  readonly #machines = new Map<string, Machine>();
+  readonly #machines = new SimulatedFleet();
   readonly #nodes: Map<string, Node> | undefined;
   readonly #durations: SimulatedDurations;
-  readonly #timers: { readonly at: number; readonly act: () => void }[] = [];
+  readonly #timers = new Timers();
   #uids = 0;
 
   /** @param nodes undefined where nobody sees the nodes. */
@@ -57,12 +59,12 @@ export class SimulatedWorld {
     return new Date(this.nowMs);
   }
 
-  get machines(): readonly Machine[] {
-    return [...this.#machines.values()];
+  get machines(): Pick<SimulatedFleet, 'all' | 'size' | 'available' | 'on'> {
+    return this.#machines;
   }
 
   machinesOf(set: MachineSet): readonly Machine[] {
-    return this.machines.filter((machine) => controllerOf(machine)?.uid === set.metadata.uid);
+    return this.#machines.of(set.metadata.uid);
   }
 
   /** Undefined where nobody sees the nodes. */
@@ -77,7 +79,7 @@ export class SimulatedWorld {
 
   /** What was on its way at the beginning goes on. */
   #takeOver(machine: Machine): void {
-    this.#machines.set(machine.metadata.uid, machine);
+    this.#machines.put(machine);
     const phase = machine.status?.currentStatus?.phase;
     if (machine.metadata.deletionTimestamp !== undefined || phase === 'Terminating') this.#bury(machine);
     else if (phase === undefined || (phase as string) === '' || phase === 'Pending') this.#raise(machine);
@@ -97,7 +99,7 @@ export class SimulatedWorld {
 
   create(draft: Draft<Machine>): Machine {
     const machine = { ...draft, metadata: { ...draft.metadata, ...this.#born() } } as Machine;
-    this.#machines.set(machine.metadata.uid, machine);
+    this.#machines.put(machine);
     this.#raise(machine);
     return machine;
   }
@@ -107,8 +109,7 @@ export class SimulatedWorld {
   }
 
   delete(machine: Machine): void {
-    const { uid } = machine.metadata;
-    this.#machines.set(uid, { ...machine, metadata: { ...machine.metadata, deletionTimestamp: formatTime(this.now) } });
+    this.#machines.put({ ...machine, metadata: { ...machine.metadata, deletionTimestamp: formatTime(this.now) } });
     this.#bury(machine);
   }
 
@@ -125,7 +126,7 @@ export class SimulatedWorld {
       const born = this.#machines.get(uid);
       if (born === undefined || born.metadata.deletionTimestamp !== undefined) return;
       const labels = { ...born.metadata.labels, [Labels.Node]: born.metadata.labels?.[Labels.Node] ?? name };
-      this.#machines.set(uid, { ...born, metadata: { ...born.metadata, labels } });
+      this.#machines.put({ ...born, metadata: { ...born.metadata, labels } });
       const node = labels[Labels.Node] ?? name;
       const metadata = { name: node, labels: {}, ...this.#born() };
       if (this.#nodes?.has(node) === false)
@@ -155,7 +156,7 @@ export class SimulatedWorld {
     const told = updateReason === undefined ? [] : [{ type, status: 'True', reason: updateReason }];
     const currentStatus = { phase, lastUpdateTime: formatTime(this.now) };
     const status = { ...machine.status, currentStatus, conditions: [...others, ...told] } as Machine['status'];
-    this.#machines.set(uid, { ...machine, ...(status ? { status } : {}) });
+    this.#machines.put({ ...machine, ...(status ? { status } : {}) });
   }
 
   patchMachine({ metadata: { uid } }: Machine, body: object): void {
@@ -163,7 +164,7 @@ export class SimulatedWorld {
     if (!machine) return;
     const { resourceVersion: _, ...metadata } = machine.metadata;
     const { metadata: patched } = merged({ metadata }, body) as Pick<Machine, 'metadata'>;
-    this.#machines.set(uid, { ...machine, metadata: { ...patched, resourceVersion: '1' } });
+    this.#machines.put({ ...machine, metadata: { ...patched, resourceVersion: '1' } });
   }
 
   /** Changes a node, and has begin or end what the change asks its machine for. */
@@ -172,7 +173,7 @@ export class SimulatedWorld {
     if (!node) return;
     const before = this.#isSelected(node);
     const after = this.#putNode(node, change);
-    const machine = this.machines.find((one) => one.metadata.labels?.[Labels.Node] === node.metadata.name);
+    const machine = this.#machines.on(node.metadata.name);
     if (!machine) return;
     if (!before && this.#isSelected(after)) this.#update(machine);
     const had = node.metadata.labels?.[Labels.UpdateResult] !== undefined;
@@ -208,18 +209,16 @@ export class SimulatedWorld {
 
   /** Has something happen later; never, if that is endless. */
   after(ms: number, act: () => void): void {
-    if (Number.isFinite(ms)) this.#timers.push({ at: this.nowMs + Math.max(ms, 0), act });
+    this.#timers.at(this.nowMs + Math.max(ms, 0), act);
   }
 
   /** Goes to the next moment at which something happens by itself, or to `lookAt`. False: nothing ever will. */
   advance(lookAt: Date | undefined): boolean {
     const looks = lookAt === undefined ? Number.POSITIVE_INFINITY : Math.max(lookAt.getTime(), this.nowMs + 1_000);
-    const next = Math.min(looks, ...this.#timers.map(({ at }) => at));
+    const next = Math.min(looks, this.#timers.next);
     if (!Number.isFinite(next)) return false;
     this.nowMs = next;
-    const due = this.#timers.filter(({ at }) => at <= next);
-    this.#timers.splice(0, this.#timers.length, ...this.#timers.filter(({ at }) => at > next));
-    for (const { act } of due) act();
+    this.#timers.run(next);
     return true;
   }
 }

@@ -1,0 +1,35 @@
+/** What happens by itself, by the moment at which it does, in milliseconds. */
+export class Timers {
+  /** In ascending order, each once. */
+  readonly #moments: number[] = [];
+  readonly #acts = new Map<number, (() => void)[]>();
+
+  /** The next moment; infinite: nothing is going to happen. */
+  get next(): number {
+    return this.#moments[0] ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Never, if the moment is endless. */
+  at(moment: number, act: () => void): void {
+    if (!Number.isFinite(moment)) return;
+    const acts = this.#acts.get(moment);
+    if (acts) {
+      acts.push(act);
+      return;
+    }
+    this.#acts.set(moment, [act]);
+    const after = this.#moments.findLastIndex((other) => other < moment);
+    this.#moments.splice(after + 1, 0, moment);
+  }
+
+  /** Does what is due at the moment or was before; what that adds, later. */
+  run(moment: number): void {
+    const due: (() => void)[] = [];
+    while (this.next <= moment) {
+      const first = this.#moments.shift() ?? moment;
+      due.push(...(this.#acts.get(first) ?? []));
+      this.#acts.delete(first);
+    }
+    for (const act of due) act();
+  }
+}
