@@ -1,10 +1,10 @@
-import { mkdirSync } from 'node:fs';
 import { createAuthority, keepAuthority } from '@mcm/control-plane';
 import {
   ConfigError,
   createLogger,
   errorText,
   loadKubeconfig,
+  makeFolder,
   type Random,
   realClock,
   undiciTransport,
@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const flags = parseFlags(process.argv.slice(2));
   const { provider, dataDir, operationMs, visibleAfterMs, pageSize } = flags;
   const log = createLogger({ level: flags.logLevel });
-  if (dataDir !== undefined) makeFolder(dataDir);
+  if (dataDir !== undefined) useFolder(dataDir);
   const nodeCluster = flags.nodeKubeconfig === undefined ? undefined : await readNodeCluster(flags.nodeKubeconfig);
   // The port first: when it is busy, nothing of the data is touched.
   const listener = await open(flags, log);
@@ -56,11 +56,11 @@ async function main(): Promise<void> {
   process.stdout.write(`ready ${listener.origin}\n`);
 }
 
-function makeFolder(dataDir: string): void {
+function useFolder(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir, 0o700);
   } catch (error) {
-    throw new ConfigError(`--data-dir ${dataDir} cannot be used: ${errorText(error)}`);
+    throw new ConfigError(`--data-dir ${dataDir} cannot be used: ${errorText(error)}; name another`);
   }
 }
 

@@ -14,6 +14,7 @@ import {
   symlink,
 } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { makeFolder } from '@mcm/kube';
 import type { Entry, NodeDisk } from '@mcm/machine-config';
 import { pathInRoot } from './in-root.ts';
 import { ownerId } from './owners.ts';
@@ -99,7 +100,7 @@ export class RootDisk implements NodeDisk {
   }
 
   async #makeParents(directory: string): Promise<void> {
-    const first = await mkdir(directory, { recursive: true, mode: 0o755 });
+    const first = makeFolder(directory, 0o755);
     if (first !== undefined) await flush(dirname(first));
   }
 

@@ -50,6 +50,16 @@ test('a cluster that does not answer is named, and of a local instance that it d
   );
 });
 
+test('where something else is in the place of a cluster, the cure is told', () => {
+  const error = new KubeError('GET /api/v1/nodes: the answer (57 characters) is not JSON', {
+    code: 0,
+    reason: 'BadAnswer',
+  });
+  expect(String(inWords(error, { ...flags, kubeconfig: 'a.yaml' }))).toBe(
+    `UserError: the cluster of a.yaml does not answer: what answers at its address is no Kubernetes API server: correct the address (${error.message})`,
+  );
+});
+
 test('any other error stays what it is', () => {
   const error = new KubeError('forbidden', { code: 403 });
   expect(inWords(error, flags)).toBe(error);

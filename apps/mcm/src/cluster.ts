@@ -2,7 +2,15 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { GROUP } from '@mcm/api';
-import { createClient, type KubeClient, KubeError, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import {
+  createClient,
+  type KubeClient,
+  KubeError,
+  loadKubeconfig,
+  realClock,
+  undiciTransport,
+  unreached,
+} from '@mcm/kube';
 import { UserError } from './errors.ts';
 import { version } from './version.ts';
 
@@ -68,8 +76,9 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
       `${cluster} has no machines: CRDs of ${GROUP} are missing; see: mcm install --help (${message})`,
     );
   const isLocal = files.every((file) => resolve(file) === resolve(join(flags.dataDir, 'kubeconfig')));
-  const help = isLocal ? '; no instance runs on it: start it with: mcm up' : '';
-  return new UserError(`${cluster} does not answer${help} (${message})`);
+  const fault = unreached(error);
+  const help = isLocal ? '; no instance runs on it: start it with: mcm up' : fault === undefined ? '' : `: ${fault}`;
+  return new UserError(`${cluster} does not answer${help} (${message.trim()})`);
 }
 
 /** Connects to the clusters that the flags name. Throws `ConfigError` for a kubeconfig that is none. */

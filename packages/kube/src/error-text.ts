@@ -1,7 +1,8 @@
 const ownText = (error: Error): string => {
   // Node's answer to a host with several addresses has its words in the parts.
   if (error.message === '' && error instanceof AggregateError) return errorText(error.errors[0]);
-  return error.message === '' ? error.name : error.message;
+  // OpenSSL ends its words with a line break.
+  return error.message === '' ? error.name : error.message.trim();
 };
 
 /** The words of an error and of its causes, on one line. */

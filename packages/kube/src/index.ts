@@ -13,6 +13,7 @@ export * from './backoff.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';
 export type { RequestSample } from './client/exchange.ts';
 export type { RateLimit } from './client/rate-limit.ts';
+export { unreached } from './client/unreached.ts';
 export * from './client.ts';
 export { VirtualClock, type VirtualClockOptions } from './clock/virtual-clock.ts';
 export * from './clock.ts';
@@ -26,6 +27,7 @@ export { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } 
 export { errorText } from './error-text.ts';
 export * from './errors.ts';
 export { createRecorder, type RecorderOptions } from './events/create-recorder.ts';
+export { makeFolder } from './files/make-folder.ts';
 export { type CommonDefaults, type CommonFlags, commonFlags } from './flags/common-flags.ts';
 export { formatDuration, parseDuration } from './flags/duration.ts';
 export {

@@ -38,6 +38,8 @@ export function addDashboard(program: Command, surroundings: DashboardSurroundin
   ).action((flags: DashboardFlags) =>
     inCluster(flags, 'dashboard', async (cluster) => {
       const signal = surroundings.signal();
+      // What answers nothing at the start is told at once; what goes away later, the page tells.
+      await cluster.client.request('GET', '/version', { signal });
       const dashboard = await serveDashboard(cluster, { ...surroundings, signal, port: flags.port });
       surroundings.say(`dashboard of namespace ${cluster.namespace}: ${dashboard.url} (Ctrl-C ends it)`);
       await new Promise<void>((resolve) => {

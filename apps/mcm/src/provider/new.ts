@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { makeFolder } from '@mcm/kube';
 import type { Command } from 'commander';
 import { UserError } from '../errors.ts';
 import { version } from '../version.ts';
@@ -39,7 +40,7 @@ export async function newProvider(name: string, parent: string): Promise<readonl
     throw new UserError(`${folder} is there and not empty: choose another name, or another folder to run this in`);
   const files = providerFiles(named, await readExamples(), version());
   for (const [path, text] of files) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
+    makeFolder(dirname(join(folder, path)));
     await writeFile(join(folder, path), text);
   }
   return [...files.keys()];

@@ -1,15 +1,7 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { makeFolder } from '@mcm/kube';
 import { UserError } from '../errors.ts';
 import type { ProviderName } from './clouds/provider.ts';
 
@@ -85,10 +77,10 @@ export function inspectDataDir(path: string): { readonly state: InstanceState; r
 
 function makeDirectory(root: string): void {
   try {
-    mkdirSync(root, { recursive: true, mode: 0o700 });
+    makeFolder(root, 0o700);
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}`);
+    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}; name another`);
   }
 }
 

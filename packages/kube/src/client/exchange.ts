@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../clock.ts';
 import { KubeError } from '../errors.ts';
 import type { Random } from '../random.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
-import { noAnswer, refusal } from './refusal.ts';
+import { noAnswer, refusal, tooLate } from './refusal.ts';
 
 /** One finished exchange, for metrics. `code` is 0 when there was no answer. */
 export interface RequestSample {
@@ -154,10 +154,7 @@ export class Exchange {
     call.signal?.addEventListener('abort', follow, { once: true });
     const timer =
       requestTimeoutMs > 0
-        ? clock.setTimeout(
-            () => controller.abort(new Error(`nothing came within ${requestTimeoutMs} ms`)),
-            requestTimeoutMs,
-          )
+        ? clock.setTimeout(() => controller.abort(tooLate(requestTimeoutMs)), requestTimeoutMs)
         : undefined;
     const release = (): void => {
       timer?.cancel();

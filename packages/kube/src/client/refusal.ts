@@ -19,10 +19,7 @@ export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new KubeError(`${describe(asked)}: the answer (${text.length} characters) is not JSON`, {
-      code: 0,
-      reason: 'BadAnswer',
-    });
+    throw badAnswer(asked, `(${text.length} characters) is not JSON`);
   }
 }
 
@@ -97,6 +94,14 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
     ...(status.reason === undefined ? {} : { reason: status.reason }),
   });
 }
+
+/** Why a request is given up: nothing came in time. */
+export const tooLate = (limitMs: number): Error =>
+  Object.assign(new Error(`nothing came within ${limitMs} ms`), { code: 'ETIMEDOUT' });
+
+/** The error for an answer that is none of an API server. @param what of the answer: `is not JSON` */
+export const badAnswer = (asked: Asked, what: string): KubeError =>
+  new KubeError(`${describe(asked)}: the answer ${what}`, { code: 0, reason: 'BadAnswer' });
 
 /** The error for a request that got no answer. */
 export function noAnswer(asked: Asked, cause: unknown): KubeError {

@@ -1,42 +1,52 @@
 import { type BackoffOptions, backoffMs } from '../backoff.ts';
+import { badAnswer, noAnswer, tooLate } from '../client/refusal.ts';
 import type { KubeClient } from '../client.ts';
 import { type Clock, pause } from '../clock.ts';
-import { errorText } from '../error-text.ts';
 import { isNotFound } from '../errors.ts';
-import type { Logger } from '../logger.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
-import { createOutageLog } from '../outage-log.ts';
 import type { Random } from '../random.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
+/** An API server answers this in milliseconds; one that does not is to be told of soon. */
+const ANSWER_MS = 10_000;
 
 /** How an API server is waited for. */
 export interface WaitOptions {
-  /** For the log: `control`, `target`. */
-  readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly log: Logger;
   readonly signal: AbortSignal;
-  readonly report?: (detail: string) => void;
+  /** Told of each time that it did not answer as an API server does. */
+  readonly failed?: (error: unknown) => void;
 }
 
 /** Resolves when the server answers; never gives up. Rejects with the signal's reason. */
 export async function waitForApiServer(client: KubeClient, options: WaitOptions): Promise<void> {
-  const { name, clock, random, log, signal, report } = options;
-  const outage = createOutageLog(`reaching the ${name} API server`, clock, log);
-  for (;;) {
+  const { clock, random, signal, failed } = options;
+  for (let failures = 1; ; failures++) {
     try {
-      await client.request('GET', '/version', { signal, onRetryAfter: 'throw' });
-      outage.worked();
-      return;
+      return await askVersion(client, clock, signal);
     } catch (error) {
       signal.throwIfAborted();
-      outage.failed(error);
-      report?.(errorText(error));
+      failed?.(error);
     }
-    await pause(clock, backoffMs(BACKOFF, outage.failures, random), signal);
+    await pause(clock, backoffMs(BACKOFF, failures, random), signal);
     signal.throwIfAborted();
+  }
+}
+
+/** Rejects unless an API server answers in time. */
+async function askVersion(client: KubeClient, clock: Clock, signal: AbortSignal): Promise<void> {
+  const asked = { method: 'GET', path: '/version' };
+  const limit = new AbortController();
+  const timer = clock.setTimeout(() => limit.abort(noAnswer(asked, tooLate(ANSWER_MS))), ANSWER_MS);
+  try {
+    const version = await client.request<{ readonly gitVersion?: string } | null>('GET', asked.path, {
+      signal: AbortSignal.any([signal, limit.signal]),
+      onRetryAfter: 'throw',
+    });
+    if (typeof version?.gitVersion !== 'string') throw badAnswer(asked, 'names no version of Kubernetes');
+  } finally {
+    timer.cancel();
   }
 }
 

@@ -12,6 +12,8 @@ import type { AnswerWatcher, CertificateInUse } from './warnings/index.ts';
 /** One cluster; a client for each component that wants to be told apart in the server's logs. */
 export interface Cluster {
   readonly server: string;
+  /** The flag that it comes from, with its value. */
+  readonly source: string;
   client(component: string): KubeClient;
   /** A client with a connection of its own, for what must not wait behind a thousand requests: the renewal of a lease. */
   urgentClient(component: string): KubeClient;
@@ -63,6 +65,7 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 }
 
 async function connect(source: string, flag: string, given: boolean, settings: ClusterSettings) {
+  const what = given ? `--${flag}=${source}` : `--${flag} (absent, which means ${source})`;
   try {
     const config = await loadKubeconfig(source, { clock: settings.clock, env: settings.env });
     const transport = undiciTransport(config);
@@ -71,10 +74,9 @@ async function connect(source: string, flag: string, given: boolean, settings: C
     const close = async (): Promise<void> => {
       await Promise.all([transport.close(), urgent.close()]);
     };
-    return { server: config.server, certificates: certificatesOf(config), transport, urgent, close };
+    return { server: config.server, source: what, certificates: certificatesOf(config), transport, urgent, close };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const what = given ? `--${flag}=${source}` : `--${flag} (absent, which means ${source})`;
     throw new ConfigError(`${what}: ${errorText(error)}`);
   }
 }
@@ -94,7 +96,7 @@ type Connections = Awaited<ReturnType<typeof connect>>;
 
 function cluster(
   name: string,
-  { server, transport, urgent, certificates }: Connections,
+  { server, source, transport, urgent, certificates }: Connections,
   settings: ClusterSettings,
 ): Cluster {
   const { clock, random, qps, burst, binary, version } = settings;
@@ -116,6 +118,7 @@ function cluster(
     held.map((one) => ({ ...one, what: `${what} of the ${name} cluster` }));
   return {
     server,
+    source,
     client: over(transport),
     urgentClient: over(urgent),
     certificates: [

@@ -1,5 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
@@ -49,6 +50,15 @@ afterAll(async () => {
 
 const client = () =>
   createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 /** A process of which the test holds every string. */
 function fakeHost(argv: readonly string[], identity = 'me') {
@@ -281,10 +291,11 @@ describe('a binary', () => {
     await client().resource(leases, 'default').delete('demo');
   });
 
-  test('waits for an API server that is not there, says so in /readyz, and ends when told', async () => {
+  test('waits for an API server that is not there, says so in /readyz and a metric, and ends when told', async () => {
     const away = join(folder, 'away');
     await writeFile(away, plane.kubeconfig().replace(plane.url ?? '', 'https://127.0.0.1:1'));
-    const t = fakeHost([`--target-kubeconfig=${away}`, '--port=0']);
+    const port = await freePort();
+    const t = fakeHost([`--target-kubeconfig=${away}`, `--port=${port}`]);
     const listening = Promise.withResolvers<void>();
     const { definition } = demo();
     const exit = runBinary(definition, {
@@ -297,6 +308,9 @@ describe('a binary', () => {
       },
     });
     await listening.promise;
+    const told = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    expect(await told('/readyz?verbose')).toMatch(/\[-\]control-api-server .*ECONNREFUSED/);
+    expect(await told('/metrics')).toContain('runtime_warning{kind="api-server",subject="control"} 1');
     t.stop();
     expect(await exit).toBe(0);
     expect(t.printed).toEqual([]);

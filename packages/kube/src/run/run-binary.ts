@@ -32,6 +32,7 @@ import {
   ServedCertificates,
   surroundingsPhase,
   Warnings,
+  warnOfAddress,
 } from './warnings/index.ts';
 import { workUntil } from './work.ts';
 
@@ -51,6 +52,8 @@ class Run<F extends Flags> {
   readonly #ended = Promise.withResolvers<number>();
   readonly #warnings: Warnings;
   readonly #served = new ServedCertificates();
+  /** Aborts when the control cluster's API server has answered. */
+  readonly #reached = new AbortController();
   #clusters: Clusters | undefined;
   #serving: Awaited<ReturnType<typeof serveHealth>>['pair'];
   #runner: UnitRunner | undefined;
@@ -193,10 +196,17 @@ class Run<F extends Flags> {
     return {
       name: `${which}-api-server`,
       start: async (signal, report) => {
-        const client = this.#clusters?.[which]?.client('startup');
-        if (client === undefined) return undefined;
+        const cluster = this.#clusters?.[which];
+        if (cluster === undefined) return undefined;
         const { clock, random } = this.#host;
-        await waitForApiServer(client, { name: which, clock, random, log: this.#log, signal, report });
+        const { server, source } = cluster;
+        const failed = (error: unknown): void => {
+          report(errorText(error));
+          warnOfAddress({ name: which, server, source }, error, this.#warnings);
+        };
+        await waitForApiServer(cluster.client('startup'), { clock, random, signal, failed });
+        this.#warnings.clear('api-server', which);
+        if (which === 'control') this.#reached.abort();
         return undefined;
       },
     };
@@ -212,6 +222,7 @@ class Run<F extends Flags> {
       meters: this.#metrics.meters,
       warnings: this.#warnings,
       crds: this.#definition.crds ?? [],
+      reached: this.#reached.signal,
     }));
   }
 

@@ -1,3 +1,4 @@
+export { warnOfAddress } from './address.ts';
 export { type CertificateInUse, expiryMeter } from './certificates.ts';
 export type { ExpectedCrd } from './crd-fields.ts';
 export { judgeMemory } from './memory.ts';

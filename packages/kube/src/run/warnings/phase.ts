@@ -22,6 +22,8 @@ export interface Standpoint {
   readonly meters: Meters;
   readonly warnings: Warnings;
   readonly crds: readonly ExpectedCrd[];
+  /** Aborts when the API server has answered as one. */
+  readonly reached: AbortSignal;
 }
 
 function certificatesOf({ clusters, serving, served }: Standpoint): readonly CertificateInUse[] {

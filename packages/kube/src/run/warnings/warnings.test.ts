@@ -177,9 +177,10 @@ test('another version that leads is told to who stands by, until it leads no mor
   expect(warnings.list()).toEqual([]);
 });
 
-test('CRDs that could not be compared are looked at again in a minute', async () => {
+test('CRDs are compared once the API server is reached, and again in a minute where that was not possible', async () => {
   const [clock, log, { meters }] = [new VirtualClock(), createMemoryLogger(), createMetrics()];
   const stop = new AbortController();
+  const reach = new AbortController();
   let asked = 0;
   const request = (): Promise<never> => {
     asked += 1;
@@ -191,19 +192,19 @@ test('CRDs that could not be compared are looked at again in a minute', async ()
   const crds = [{ metadata: { name: 'ks.g' }, spec }];
   const watching = watchSurroundings(
     {
-      clock,
-      log,
-      meters,
+      ...{ clock, log, meters, crds, client, reached: reach.signal },
       warnings: new Warnings(log, meters),
       certificates: () => [],
       changed: () => stop.signal,
-      crds,
-      client,
     },
     stop.signal,
   );
+  await clock.advance(90_000);
+  expect(asked).toBe(0);
+  reach.abort();
   await clock.advance(59_000);
   const before = asked;
+  expect(before).toBeGreaterThan(0);
   await clock.advance(2_000);
   expect(asked).toBeGreaterThan(before);
   stop.abort();

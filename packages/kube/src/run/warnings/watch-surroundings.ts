@@ -19,6 +19,8 @@ export interface SurroundingsWatch {
   /** Aborts when there is another certificate, which is then looked at at once. */
   readonly changed: () => AbortSignal;
   readonly crds: readonly ExpectedCrd[];
+  /** Aborts when the API server has answered as one: nobody else can tell of CRDs. */
+  readonly reached: AbortSignal;
   /** Of the cluster with the CRDs. */
   readonly client: KubeClient;
 }
@@ -28,23 +30,30 @@ const LOOK_MS = 3_600_000;
 /** While something is wrong somebody is mending it. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** Looks at certificates and CRDs at once, and from then on until the signal aborts. Never rejects. */
+/** Looks at certificates at once, at CRDs as soon as the API server is reached, and from then on until the signal aborts. Never rejects. */
 export async function watchSurroundings(options: SurroundingsWatch, signal: AbortSignal): Promise<void> {
-  const { clock, log, warnings, client, crds, meters } = options;
+  const { clock, warnings, meters } = options;
   const expires = expiryMeter(meters);
   while (!signal.aborted) {
     const changed = options.changed();
     judgeAll(options, expires);
-    let wrong = false;
-    try {
-      await checkCrds(client, crds, warnings, signal);
-    } catch (error) {
-      // Whoever cannot ask is told by those who need an answer.
-      if (!signal.aborted) log.debug('the CRDs could not be compared', { error: errorText(error) });
-      wrong = true;
-    }
-    wrong ||= warnings.has('crd') || warnings.has('certificate');
-    await pause(clock, wrong ? LOOK_AGAIN_MS : LOOK_MS, AbortSignal.any([signal, changed]));
+    const { reached } = options;
+    const wrong = !(reached.aborted && (await compared(options, signal)));
+    const again = wrong || warnings.has('crd') || warnings.has('certificate');
+    const sooner = reached.aborted ? [signal, changed] : [signal, changed, reached];
+    await pause(clock, again ? LOOK_AGAIN_MS : LOOK_MS, AbortSignal.any(sooner));
+  }
+}
+
+/** Compares the CRDs; false when that was not possible. */
+async function compared({ client, crds, warnings, log }: SurroundingsWatch, signal: AbortSignal): Promise<boolean> {
+  try {
+    await checkCrds(client, crds, warnings, signal);
+    return true;
+  } catch (error) {
+    // Whoever cannot ask is told by those who need an answer.
+    if (!signal.aborted) log.debug('the CRDs could not be compared', { error: errorText(error) });
+    return false;
   }
 }
 

@@ -1,6 +1,7 @@
-import { closeSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { makeFolder } from '@mcm/kube';
 import { type CloudStore, type StoredRow, StoreError } from './store.ts';
 
 /** "MCLC", at byte 68 of the file: tells our store from any other SQLite file. */
@@ -18,9 +19,9 @@ const MAGIC = 'SQLite format 3\0';
 export function openSqliteStore(dir: string): CloudStore {
   const file = join(dir, FILE);
   try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    makeFolder(dir, 0o700);
   } catch (error) {
-    throw new StoreError(`--data-dir ${dir} cannot be used: ${messageOf(error)}`);
+    throw new StoreError(`--data-dir ${dir} cannot be used: ${messageOf(error)}; name another`);
   }
   const fresh = inspectFile(file) === 'fresh';
   return new SqliteStore(openDatabase(file, fresh), file);

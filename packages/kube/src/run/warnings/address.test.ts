@@ -1,0 +1,111 @@
+import { createServer as createHttpServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../../client/create-client.ts';
+import { VirtualClock } from '../../clock/virtual-clock.ts';
+import { realClock } from '../../clock.ts';
+import { KubeError } from '../../errors.ts';
+import { createMemoryLogger } from '../../log/memory-logger.ts';
+import { createMetrics } from '../../metrics/create-metrics.ts';
+import { seededRandom } from '../../random.ts';
+import type { Transport } from '../../transport.ts';
+import { undiciTransport } from '../../transports/undici.ts';
+import { waitForApiServer } from '../api-server.ts';
+import { warnOfAddress } from './address.ts';
+import { Warnings } from './warnings.ts';
+
+async function listening(server: Server | TcpServer): Promise<string> {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => open.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    for (const socket of open) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A web server with one answer to everything. */
+const answering = (status: number, text: string) =>
+  listening(createHttpServer((_, answer) => void answer.writeHead(status, { connection: 'close' }).end(text)));
+
+const status = (code: number, message: string): string => JSON.stringify({ kind: 'Status', code, message });
+
+/** What is told where the API server is looked for in vain; with a clock of its own, half a minute later. */
+async function told(server: string, transport: Transport, clock?: VirtualClock): Promise<readonly string[]> {
+  const client = createClient({ transport, userAgent: 'test', clock: clock ?? realClock });
+  const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);
+  const stop = new AbortController();
+  const first = Promise.withResolvers<void>();
+  const waiting = waitForApiServer(client, {
+    ...{ clock: clock ?? realClock, random: seededRandom(1), signal: stop.signal },
+    failed: (error) => {
+      warnOfAddress({ name: 'control', server, source: '--target-kubeconfig=k' }, error, warnings);
+      first.resolve();
+    },
+  });
+  await clock?.advance(30_000);
+  await first.promise;
+  stop.abort(new Error('the test ends'));
+  await expect(waiting).rejects.toThrow('the test ends');
+  return warnings.list().map(({ kind, subject, sentence }) => `${kind} ${subject}: ${sentence}`);
+}
+
+async function toldOf(server: string): Promise<readonly string[]> {
+  const transport = undiciTransport({ server });
+  onTestFinished(() => transport.close());
+  return told(server, transport);
+}
+
+const STRANGER = 'what answers at its address is no Kubernetes API server: correct the address';
+
+test.each([
+  ['a web page', () => answering(200, '<html></html>'), STRANGER],
+  ['a page that is not found', () => answering(404, '<html></html>'), STRANGER],
+  ['a proxy without its server', () => answering(502, 'Bad Gateway'), 'is a proxy that does not reach the API server'],
+  ['a server that wants TLS', () => answering(400, 'Client sent HTTP'), 'write https:// in the address'],
+  ['somebody’s JSON', () => answering(200, '{"version":1}'), STRANGER],
+  ['nothing in JSON', () => answering(200, 'null'), STRANGER],
+  ['no HTTP', () => listening(createTcpServer((socket) => void socket.end('SSH-2.0-x\r\n'))), STRANGER],
+  [
+    'what hangs up',
+    () => listening(createTcpServer((socket) => void socket.end())),
+    'closes the connection without an answer',
+  ],
+  ['a server without TLS', async () => (await answering(200, '')).replace('http', 'https'), 'speaks no TLS'],
+  ['a port that nobody has', async () => 'http://127.0.0.1:1', 'nothing listens at its address'],
+  ['a name that nobody has', async () => 'https://nowhere.invalid', 'the name in its address'],
+])('in the place of an API server: %s', async (_what, place, words) => {
+  const server = await place();
+  const [sentence, ...others] = await toldOf(server);
+  expect(others).toEqual([]);
+  expect(sentence).toContain('api-server control: the control API server is not reached: ');
+  expect(sentence).toContain(words);
+  expect(sentence).toContain(`; the address is ${server}, from --target-kubeconfig=k (GET /version: `);
+});
+
+test('what takes a request and never answers is told after ten seconds', async () => {
+  const clock = new VirtualClock();
+  const never: Transport = ({ signal }) =>
+    new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  expect(await told('http://mute', never, clock)).toEqual([
+    expect.stringMatching(/nothing answers at its address: look for a firewall.*nothing came within 10000 ms/),
+  ]);
+});
+
+test('an API server that refuses, or does not serve yet, is no other thing', async () => {
+  expect(await toldOf(await answering(401, status(401, 'Unauthorized')))).toEqual([
+    expect.stringMatching(/refuses the credentials of --target-kubeconfig=k: give others .*Unauthorized/),
+  ]);
+  expect(await toldOf(await answering(503, status(503, 'starting')))).toEqual([
+    expect.stringMatching(/does not serve yet; it is asked until it does .*starting/),
+  ]);
+});
+
+test('a certificate that is not trusted is told of by itself', () => {
+  const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);
+  const cause = Object.assign(new Error('self-signed'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  const error = new KubeError('GET /version: no answer', { code: 0, reason: 'NoAnswer', cause });
+  warnOfAddress({ name: 'control', server: 'https://s', source: '--target-kubeconfig=k' }, error, warnings);
+  expect(warnings.list()).toEqual([]);
+});

@@ -1,0 +1,31 @@
+import { unreached } from '../../client/unreached.ts';
+import { errorText } from '../../error-text.ts';
+import { KubeError } from '../../errors.ts';
+import { untrustedSentence } from './certificates.ts';
+import type { Warnings } from './warnings.ts';
+
+/** An API server, and where its address and credentials come from. */
+export interface Addressed {
+  /** `control` or `target`. */
+  readonly name: string;
+  readonly server: string;
+  /** The flag with its value. */
+  readonly source: string;
+}
+
+/** Says why an API server cannot be worked with yet, and the cure. */
+export function addressSentence({ name, server, source }: Addressed, error: unknown): string {
+  const fault = unreached(error);
+  const words = errorText(error);
+  if (fault !== undefined)
+    return `the ${name} API server is not reached: ${fault}; the address is ${server}, from ${source} (${words})`;
+  if (error instanceof KubeError && (error.code === 401 || error.code === 403))
+    return `the ${name} API server ${server} refuses the credentials of ${source}: give others that it takes (${words})`;
+  return `the ${name} API server ${server}, from ${source}, does not serve yet; it is asked until it does (${words})`;
+}
+
+/** Warns of an API server that cannot be worked with, unless its certificate is the reason: that is told of by itself. */
+export function warnOfAddress(of: Addressed, error: unknown, warnings: Warnings): void {
+  if (untrustedSentence(of.name, error) === undefined)
+    warnings.raise('api-server', of.name, addressSentence(of, error));
+}
