@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deployFiles } from '@mcm/cli';
 import { apiReportFiles } from './api-report.ts';
+import { dependencyReferenceFiles } from './dependency-reference.ts';
 import { fieldReferenceFiles } from './field-reference.ts';
 import { flagReferenceFiles } from './flag-reference.ts';
 import { metricReferenceFiles } from './metric-reference.ts';
@@ -18,6 +19,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...fieldReferenceFiles(),
     ...wordReferenceFiles(),
     ...apiReportFiles(),
+    ...dependencyReferenceFiles(),
     ...deployFiles(),
   ]);
 

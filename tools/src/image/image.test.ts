@@ -156,12 +156,17 @@ test('a program of a machine that puts the big end first is read too', () => {
   expect(readElf(file)).toEqual({ architecture: 's390x', loader: '/lib/ld64.so.1', libraries: [] });
 });
 
-test('the Dockerfile makes the same image: the same user, the same program', async () => {
+test('the Dockerfile makes the same image: the same user, the same program, the same labels', async () => {
   const text = await readFile(join(ROOT, 'deploy/Dockerfile'), 'utf8');
   const [image] = await writeImages([built], join(folder, 'as-docker'), { nodes: [SMALL], seconds: 0 });
   const layout = new Layout(join(folder, 'as-docker'));
   const { config: descriptor } = await layout.readJson<Manifest>(image?.digest ?? '');
-  const { config } = await layout.readJson<{ config: { User: string; Entrypoint: string[] } }>(descriptor.digest);
+  const { config } = await layout.readJson<{
+    config: { User: string; Entrypoint: string[]; Labels: Record<string, string> };
+  }>(descriptor.digest);
+  const labels = Object.entries({ ...config.Labels, 'org.opencontainers.image.title': '$PROGRAM' });
+  const line = `LABEL ${labels.map(([key, value]) => `${key}="${value}"`).join(' ')}`;
+  expect(text.split('\n').filter((each) => each === line)).toHaveLength(2);
   expect(text).toContain(`\nUSER ${config.User}\n`);
   expect(text).toContain(`\nENTRYPOINT ${JSON.stringify(config.Entrypoint).replaceAll(',', ', ')}\n`);
   expect(text).toMatch(/\nFROM scratch\n/);

@@ -1,0 +1,99 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parse } from 'yaml';
+import { GENERATED, table } from './markdown.ts';
+import { ROOT } from './sources.ts';
+
+/** Why each package of others is there that a published one depends on: what it does that should not be done here. */
+const WHY: Readonly<Record<string, string>> = {
+  '@aws-sdk/client-ec2':
+    'signatures, requests and answers of EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); in the AWS machine controller alone',
+  '@aws-sdk/client-sts': 'the same of STS, for workload identity',
+  '@hono/node-server': 'serves `hono` over Node’s sockets; in the local cloud alone',
+  '@kubernetes/client-node': 'kubeconfigs with exec and auth-provider plugins; loaded for these alone',
+  '@peculiar/x509': 'self-made certificates of webhooks, metrics and the config server',
+  commander: 'flags and commands',
+  hono: 'routes of the local cloud; in no program that runs in a cluster but its own',
+  liquidjs: 'templates of machine configs: no code and no files can be reached from one',
+  'log-update': 'the live screen of `mcm up`; in the `mcm` command alone',
+  pino: 'logs as JSON lines',
+  'prom-client': 'metrics in Prometheus’ formats',
+  'reflect-metadata': 'what `@peculiar/x509` needs to be loaded first',
+  undici: 'HTTPS to API servers and clouds: pools, proxies, aborts',
+  yaml: 'manifests, kubeconfigs, configuration files, with the line of what is wrong',
+  zod: 'schemas of all that comes from outside, and the JSON Schemas made of them',
+};
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly private?: boolean;
+  readonly license?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+interface Lock {
+  readonly snapshots: Readonly<
+    Record<
+      string,
+      | {
+          readonly dependencies?: Readonly<Record<string, string>>;
+          readonly optionalDependencies?: Readonly<Record<string, string>>;
+        }
+      | null
+      | undefined
+    >
+  >;
+}
+
+const readManifest = (path: string): Manifest => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Manifest;
+
+/** Packages that one brings along, whatever brings them along, too. */
+function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()): ReadonlySet<string> {
+  // A package with peers is under its name and theirs: name@version(peer@version).
+  const full = Object.keys(snapshots).find((each) => each === key || each.startsWith(`${key}(`));
+  if (full === undefined) throw new Error(`pnpm-lock.yaml has no ${key}: run pnpm install`);
+  const { dependencies = {}, optionalDependencies = {} } = snapshots[full] ?? {};
+  for (const [name, version] of Object.entries({ ...dependencies, ...optionalDependencies })) {
+    const one = `${name}@${version}`;
+    if (found.has(one)) continue;
+    found.add(one);
+    broughtBy(one, { snapshots }, found);
+  }
+  return found;
+}
+
+/** The page of the packages of others that published ones depend on. Throws for one of which no reason is given. */
+export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
+  const lock = parse(readFileSync(join(ROOT, 'pnpm-lock.yaml'), 'utf8')) as Lock;
+  const users = new Map<string, string[]>();
+  const found = new Map<string, Manifest>();
+  for (const path of globSync('{packages,apps,providers}/*/package.json', { cwd: ROOT }).toSorted()) {
+    const { name: user, private: hidden, dependencies = {} } = readManifest(path);
+    if (hidden === true) continue;
+    for (const name of Object.keys(dependencies).filter((one) => !one.startsWith('@mcm/'))) {
+      users.set(name, [...(users.get(name) ?? []), `\`${user.replace('@mcm/', '')}\``]);
+      found.set(name, readManifest(join(dirname(path), 'node_modules', name, 'package.json')));
+    }
+  }
+  const unexplained = [...found.keys()].filter((name) => WHY[name] === undefined);
+  const gone = Object.keys(WHY).filter((name) => !found.has(name));
+  if (unexplained.length > 0) throw new Error(`dependency-reference.ts does not say why ${unexplained.join(', ')}`);
+  if (gone.length > 0) throw new Error(`dependency-reference.ts explains what is no dependency: ${gone.join(', ')}`);
+  const rows = [...found].toSorted().map(([name, manifest]) => {
+    const brought = broughtBy(`${name}@${manifest.version}`, lock).size;
+    return [
+      ...[`\`${name}\``, manifest.version, manifest.license ?? '', String(brought)],
+      ...[(users.get(name) ?? []).join(', '), WHY[name] ?? ''],
+    ];
+  });
+  const text = [
+    GENERATED,
+    '# Packages of others\n',
+    'What the published packages depend on, with the versions of the lock file. What is really in a program stands in its bill of materials',
+    '(`sbom.cdx.json`, [images](../images.md)), which is less than what is brought along. How they are chosen, held and looked after: [security policy](../../SECURITY.md#dependencies).\n',
+    table(['Package', 'Version', 'Licence', 'Brings along', 'Used by', 'Why'], rows),
+    '',
+  ].join('\n');
+  return new Map([['docs/reference/dependencies.md', text]]);
+}
