@@ -43,7 +43,7 @@ test('the templates that come with the binary make three valid MachineConfigs fo
   }
 });
 
-test('kubelet.conf holds the settings of the sheet, the cluster’s names and its TLS profile', () => {
+test('kubelet.conf holds the settings that a node needs, the cluster’s names and its TLS profile', () => {
   const config = generateForRole({ tree, controllerConfig: configOf({ clusterDNSIP: '10.96.0.10' }), ...TLS }, 'infra');
   const conf = parseKubeletConf(config.map(kubeletConfOf).find((text) => text !== undefined) ?? '');
   expect(conf).toMatchObject({

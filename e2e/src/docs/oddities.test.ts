@@ -9,7 +9,7 @@ const rows = [...text.matchAll(/^\| O-(\d+)\s+\|[^|]+\|(.*)\|$/gm)].map(([, id =
   here,
 }));
 
-/** Numbers that the sheet does not give to the machine controller. */
+/** Numbers that were never given. */
 const NOT_GIVEN = [27, 66, 68, 69];
 
 test('each oddity has a row, in order, that names a test or a document, or says why it cannot arise', () => {

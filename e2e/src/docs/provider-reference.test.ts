@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { driverReference, type JsonSchema } from '@mcm/core';
 import { expect, test } from 'vitest';
 import { PROVIDERS } from './provider-reference.ts';
+import { ROOT, sourcesUnder } from './sources.ts';
 
 /** Every field below a schema with its description, at any depth: `disks[].labels`. */
 function fieldsOf(schema: JsonSchema, path = ''): { readonly path: string; readonly description: string }[] {
@@ -24,3 +27,12 @@ test.each(PROVIDERS.map((each) => [each.name, each] as const))(
     expect(fields.filter(({ description }) => description.length < 5).map(({ path }) => path)).toEqual([]);
   },
 );
+
+test('each call that the AWS driver makes is among the permissions that its page asks for', () => {
+  const page = readFileSync(join(ROOT, 'providers/aws/README.md'), 'utf8');
+  const calls = sourcesUnder('providers/aws')
+    .flatMap(({ text }) => [...text.matchAll(/new (?:this\.#sdk\.)?([A-Z]\w+)Command\(/g)])
+    .map(([, name = '']) => `${name.startsWith('Assume') ? 'sts' : 'ec2'}:${name}`);
+  expect(calls).toHaveLength(8);
+  expect(calls.filter((call) => !page.includes(`\`${call}\``))).toEqual([]);
+});

@@ -223,7 +223,7 @@ describe('endpoints', () => {
     expect(wire.sent[0]?.headers['user-agent'] ?? wire.sent[0]?.headers['User-Agent']).toMatch(/mcm\/\d/);
   });
 
-  test('E1-09: without keys no metadata server is asked, and that is told', async () => {
+  test('E1-09: without keys, and with the metadata service switched off, nobody is asked, and that is told', async () => {
     const { wire, stage } = open();
     await refused(stage.list({ secret: { ...SECRET, providerAccessKeyId: ' ' } }), 'Internal', 'credentials');
     expect(wire.sent).toEqual([]);

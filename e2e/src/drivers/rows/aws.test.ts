@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage, withSpec } from './stage.ts';
 
-/** The rows of the AWS sheet's scenarios, each under its own name. */
+/** The rows of the AWS scenarios, each under its own name. */
 
 let back: () => void;
 beforeAll(async () => {

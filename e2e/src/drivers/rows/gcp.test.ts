@@ -4,7 +4,7 @@ import { createGcpDriver, type GcpCredentials, type GcpProviderSpec } from '@mcm
 import { describe, expect, test } from 'vitest';
 import { type Given, refused, Stage, withSpec } from './stage.ts';
 
-/** The rows of the GCP sheet's scenarios, each under its own name. */
+/** The rows of the GCP scenarios, each under its own name. */
 
 const TAGS = ['shoot--x', 'kubernetes-io-cluster-shoot--x', 'kubernetes-io-role-node'];
 const SPEC = {

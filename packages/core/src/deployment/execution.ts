@@ -168,7 +168,7 @@ export class PlanExecution {
     return this.#access.patch(deployment, { annotations }, signal);
   }
 
-  /** Another template, or owner, has the name: the next pass makes another one (sheet 2.7). */
+  /** Another template, or owner, has the name: the next pass makes another one (docs/rules.md §2.7). */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
     this.#access.context.log.warn('The name of the new set is taken, taking another', {

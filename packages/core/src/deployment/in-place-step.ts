@@ -71,7 +71,7 @@ export function movedStep(view: View): Step | undefined {
   return resize.size > 0 ? { resize, because: 'paused, and sizes follow the machines that were moved' } : undefined;
 }
 
-/** The next step of a deployment whose machines are updated where they are (sheet 5). */
+/** The next step of a deployment whose machines are updated where they are (docs/rules.md §5). */
 export function inPlaceStep(view: View): Step {
   const { deployment, sizes, counted, replicas, limits } = view;
   const { current, old } = counted;

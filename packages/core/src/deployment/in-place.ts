@@ -70,7 +70,7 @@ const replicasOf = ({ set }: StaffedSet): number => set.spec.replicas ?? 0;
 const sum = (sets: readonly StaffedSet[]): number => sets.reduce((total, set) => total + replicasOf(set), 0);
 
 /**
- * The next step (sheet 5.2 to 5.7). Each is computed from what is there, so that a death after any write is mended by
+ * The next step (docs/rules.md §5.2 to 5.7). Each is computed from what is there, so that a death after any write is mended by
  * the next look: first sizes follow the machines that were moved, then machines move, then others are selected.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
@@ -127,7 +127,7 @@ export function sizesOfMoved({ current, old }: Pick<InPlaceSnapshot, 'current' |
   return resize;
 }
 
-/** A set whose machines were moved away, or moved in, gets the size that it has (sheet 5.3). */
+/** A set whose machines were moved away, or moved in, gets the size that it has (docs/rules.md §5.3). */
 function repairSizes({ current, old }: InPlaceSnapshot): Map<string, number> {
   const resize = sizesOfMoved({ current, old });
   for (const { set, machines } of old) {
@@ -158,7 +158,7 @@ const leftovers = (o: InPlaceSnapshot): NodeMark[] =>
     return change ? [{ node, change }] : [];
   });
 
-/** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (sheet 5.4). */
+/** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (docs/rules.md §5.4). */
 function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
   const left = sum(o.old);
@@ -206,7 +206,7 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   node.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful &&
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
-/** Machines that were updated change their set: owner and labels in one write, bound to what was seen (sheet 5.5). */
+/** Machines that were updated change their set: owner and labels in one write, bound to what was seen (docs/rules.md §5.5). */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
@@ -249,7 +249,7 @@ const counted = ({ set, machines }: StaffedSet): Machine[] => {
 };
 
 /**
- * What is left of an update once the machine's set counts it (sheet 5.3), be it that the set is an old one by now. A node
+ * What is left of an update once the machine's set counts it (docs/rules.md §5.3), be it that the set is an old one by now. A node
  * that is missing is left out.
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
@@ -290,7 +290,7 @@ export function cleaned(node: Node): NodeMark['change'] {
 }
 
 /**
- * Nodes to select (sheet 5.6, 5.7): as many as may be unavailable beside those that are. A selected machine that is not
+ * Nodes to select (docs/rules.md §5.6, 5.7): as many as may be unavailable beside those that are. A selected machine that is not
  * available any more counts once; the original counts it twice and so stays below what it is allowed.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {

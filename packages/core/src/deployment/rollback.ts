@@ -46,7 +46,7 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
 }
 
 /**
- * Carries `spec.rollbackTo` out on paper (sheet 1.9). The revision itself moves on afterwards: the chosen set becomes
+ * Carries `spec.rollbackTo` out on paper (docs/rules.md §1.9). The revision itself moves on afterwards: the chosen set becomes
  * the current one and gets the next number.
  *
  * @param to Revision to go to; 0: the one before the current.

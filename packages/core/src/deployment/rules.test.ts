@@ -22,7 +22,7 @@ import { planScaling } from './scaling.ts';
 import { type CountedSets, deploymentStatus } from './status.ts';
 import { validateDeployment } from './validation.ts';
 
-/** Rules of the sheet that bear no id. Each title begins with the section. */
+/** Rules that bear no id. Each title begins with the section. */
 
 const counts = (replicas: number, more: object = {}) => ({
   replicas,

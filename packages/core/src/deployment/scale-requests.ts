@@ -42,7 +42,7 @@ export class ScaleRequests {
     }
   }
 
-  /** Marks the machines that the cluster autoscaler named and prunes its list (sheet 9.2). */
+  /** Marks the machines that the cluster autoscaler named and prunes its list (docs/rules.md §9.2). */
   async applyTriggers(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],

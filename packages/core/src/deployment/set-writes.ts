@@ -31,7 +31,7 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 
 /**
  * An old set of an in-place update must not refill what was moved away. The original never takes the label off again, so
- * a set that one comes back to could not grow (BUG-7 of the sheet).
+ * a set that one comes back to could not grow (BUG-7 of docs/rules.md).
  */
 function refillLabels({ deployment, split }: View, set: MachineSet): Record<string, string> | undefined {
   const { [Labels.ScaleUpDisabled]: label, ...labels } = set.metadata.labels ?? {};

@@ -25,7 +25,7 @@ export interface TriggerPlan {
 }
 
 /**
- * Brings the list to its present form (sheet 9.2, step A): an entry without a time gets `fallbackTime`, one with more
+ * Brings the list to its present form (docs/rules.md §9.2, step A): an entry without a time gets `fallbackTime`, one with more
  * than one `~` is dropped.
  */
 export function normaliseTriggers(text: string, fallbackTime: string): Trigger[] {
@@ -53,7 +53,7 @@ function marksOf(machine: Machine, time: string): Readonly<Record<string, string
 }
 
 /**
- * Decides what the autoscaler's list means now (sheet 9.2): which entries stay, which machines are to be marked. The
+ * Decides what the autoscaler's list means now (docs/rules.md §9.2): which entries stay, which machines are to be marked. The
  * time of the scaler's last change is written to the deployment together with a list that lacked times; the original
  * may keep it in memory only and then writes the set anew every second (ODD-8).
  *

@@ -59,7 +59,7 @@ export const node = ({
   status: { conditions, ...status },
 });
 
-/** The five conditions of the sheet's rows: Ready as given, the others good. */
+/** The five conditions of the rows: Ready as given, the others good. */
 export const hc = (ready: Condition['status'], since = at(0)): Condition[] => [
   condition('Ready', ready, since),
   ...['KernelDeadlock', 'ReadonlyFilesystem', 'DiskPressure', 'NetworkUnavailable'].map((type) =>

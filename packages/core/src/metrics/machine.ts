@@ -123,7 +123,7 @@ const phaseValue = (machine: Machine): number =>
   (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine)] ?? 0;
 
 /**
- * The machine controller's metrics, under the names of the original (sheet mcm-api 7.2), and a histogram of stages.
+ * The machine controller's metrics, under the names of the original (docs/rules.md), and a histogram of stages.
  * @returns to be told of the stages that only their caller can time: create, initialize, delete.
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {

@@ -14,7 +14,7 @@ const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
 /**
  * The preserve value that counts. The node's wins where it is, or was, annotated; a node that is gone says nothing,
- * so the machine's own value counts (the original deletes the machine there: ODD-11 of the sheet).
+ * so the machine's own value counts (the original deletes the machine there: ODD-11 of docs/rules.md).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
   const own = machine.metadata.annotations?.[Annotations.Preserve] ?? '';

@@ -48,7 +48,7 @@ interface Memory {
   readonly lost: LostPlaces;
 }
 
-/** Keeps every MachineSet at its number of machines (sheet 7.2). */
+/** Keeps every MachineSet at its number of machines (docs/rules.md §7.2). */
 export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -270,7 +270,7 @@ interface Failure {
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without an answer may have succeeded: it is repeated, and nobody is told of a failure (sheet 7.6).
+  // A request without an answer may have succeeded: it is repeated, and nobody is told of a failure (docs/rules.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
 }

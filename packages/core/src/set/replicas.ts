@@ -53,7 +53,7 @@ function markedByScaler(set: MachineSet, removable: readonly Machine[]): Machine
 }
 
 /**
- * Decides how a set gets to its replicas (sheet 7.5). Pure; total: whatever the snapshot, at most {@link BURST}
+ * Decides how a set gets to its replicas (docs/rules.md §7.5). Pure; total: whatever the snapshot, at most {@link BURST}
  * machines are made or deleted, never more made than are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {

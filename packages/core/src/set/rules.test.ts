@@ -6,7 +6,7 @@ import { mayDeleteFailed } from './preservation.ts';
 import { countMachines } from './status.ts';
 import { machine, machinesOf, NOW, set } from './test-objects.ts';
 
-/** Rules of the sheet that bear no id. Each title begins with the section. */
+/** Rules that bear no id. Each title begins with the section. */
 
 const order = (machines: Parameters<typeof chooseForDeletion>[0]) =>
   chooseForDeletion(

@@ -41,7 +41,7 @@ function summary(machine: Machine): MachineSummary {
   };
 }
 
-/** Counts the machines of a set (sheet 7.8). `minReadySeconds` has no influence, as in the original. */
+/** Counts the machines of a set (docs/rules.md §7.8). `minReadySeconds` has no influence, as in the original. */
 export function countMachines(set: MachineSet, machines: readonly Machine[]): MachineCounts {
   const labels = Object.entries(set.spec.template.metadata?.labels ?? {});
   let available = 0;

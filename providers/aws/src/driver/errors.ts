@@ -3,7 +3,7 @@ import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
 import { Refusal } from '../ec2/refusal.ts';
 
-/** Codes that say: no capacity or no quota. Source: the original's pkg/aws/errors; the sheet's table in `providers.md` §1.6. */
+/** Codes that say: no capacity or no quota. Source: the original's pkg/aws/errors. */
 const EXHAUSTED = new Set([
   'InsufficientAddressCapacity',
   'InsufficientCapacity',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, image, open, PLAN, PROPERTIES, storage, TAGS, URN, withProperties } from './open.ts';
 
-/** The rows of the Azure sheet's scenarios on creation, each under its own name. */
+/** The rows of the Azure scenarios on creation, each under its own name. */
 
 describe('creation', () => {
   test('Z2: an image without a plan asks for no agreement and sends no plan', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, open, TAGS } from './open.ts';
 
-/** The rows of the Azure sheet's scenarios on deletion, each under its own name. */
+/** The rows of the Azure scenarios on deletion, each under its own name. */
 
 describe('deletion', () => {
   test('Z34: what goes with the VM by itself needs no change', async () => {

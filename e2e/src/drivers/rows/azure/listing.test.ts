@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, ID, open, TAGS } from './open.ts';
 
-/** The rows of the Azure sheet's scenarios on status and listing, each under its own name. */
+/** The rows of the Azure scenarios on status and listing, each under its own name. */
 
 describe('status and listing', () => {
   test('Z48: a VM that is there, is not, or cannot be read', async () => {

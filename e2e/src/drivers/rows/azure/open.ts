@@ -3,7 +3,7 @@ import { seededRandom, VirtualClock } from '@mcm/kube';
 import { type AzureCredentials, type AzureProviderSpec, createAzureDriver } from '@mcm/provider-azure';
 import { refused, Stage, withSpec } from '../stage.ts';
 
-/** What the rows of the Azure sheet's scenarios share: a driver on its emulator, and a class to change. */
+/** What the rows of the Azure scenarios share: a driver on its emulator, and a class to change. */
 
 export const TAGS = { 'kubernetes.io-cluster-shoot--x': '1', 'kubernetes.io-role-node': '1' };
 export const PROPERTIES = {

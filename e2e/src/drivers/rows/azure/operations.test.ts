@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
 import { at, failing, ID, image, open, storage, URN, withProperties } from './open.ts';
 
-/** The rows of the Azure sheet's scenarios on what machines of a class share, and operations that outlive a process, each under its own name. */
+/** The rows of the Azure scenarios on what machines of a class share, and operations that outlive a process, each under its own name. */
 
 describe('what is the same for all machines of a class', () => {
   const spec = withProperties(image({ urn: URN }));

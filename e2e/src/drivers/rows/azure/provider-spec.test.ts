@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { refused, withSpec } from '../stage.ts';
 import { at, GROUP, ID, image, open, PROPERTIES, SECRET, SPEC, storage, URN } from './open.ts';
 
-/** The rows of the Azure sheet's scenarios on provider spec and Secret, each under its own name. */
+/** The rows of the Azure scenarios on provider spec and Secret, each under its own name. */
 
 describe('provider spec and secret', () => {
   const { zone: _, ...nowhere } = PROPERTIES;
