@@ -1,4 +1,13 @@
-import { errorText, isForbidden, type KubeClient, type Node, nodes } from '@mcm/kube';
+import {
+  errorText,
+  isForbidden,
+  type KubeClient,
+  type KubeError,
+  type Node,
+  nodes,
+  permissionText,
+  refusedPermission,
+} from '@mcm/kube';
 
 /**
  * What was read; null where it may not be, and then `unread` gets the words of the server: who may not read one thing is
@@ -18,3 +27,18 @@ export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): P
 export async function readNodes(client: KubeClient, unread?: Set<string>): Promise<readonly Node[] | undefined> {
   return (await ifAllowed(client.resource<Node>(nodes).list(), unread))?.items;
 }
+
+/** Where a role for all that this command reads is written down. */
+const ROLE = 'docs/permissions.md, "The mcm command"';
+
+/** What whoever manages access has to allow, of a refusal by the authorizer; undefined for any other refusal. */
+export function lackText(error: KubeError): string | undefined {
+  const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
+  if (permission === undefined) return undefined;
+  const [, namespace] = /in the namespace "([^"]+)"/.exec(error.message) ?? [];
+  return `these credentials need ${permissionText(permission)}${namespace === undefined ? '' : ` in namespace ${namespace}`} (${ROLE})`;
+}
+
+/** The end of what is told of a cluster of which not all may be read. */
+export const unreadLines = (unread: readonly string[]): string[] =>
+  unread.length === 0 ? [] : ['', 'May not be read:', ...unread.map((words) => `  - ${words}`), `  (${ROLE})`];

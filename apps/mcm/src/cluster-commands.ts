@@ -4,7 +4,7 @@ import { readNodes } from './allowed.ts';
 import type { Cluster, ClusterFlags } from './cluster.ts';
 import { inCluster, nameOf, reference, withCluster, withOutput } from './cluster-options.ts';
 import { addDashboard } from './dashboard/command.ts';
-import { readFully } from './deployment-reading.ts';
+import { readWithSurroundings } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
 import { explainDeployment } from './explain/deployment.ts';
 import { deploymentLines } from './explain/deployment-lines.ts';
@@ -133,7 +133,7 @@ async function explain(
   const { client } = cluster;
   const unread = new Set<string>();
   const [reading, manager, ofMachines, all] = await Promise.all([
-    readFully(client, namespace, name),
+    readWithSurroundings(client, namespace, name, unread),
     readManagerSettings(client, namespace),
     readMachineSettings(client, namespace),
     readNodes(cluster.target, unread),

@@ -64,3 +64,14 @@ test('any other error stays what it is', () => {
   const error = new KubeError('forbidden', { code: 403 });
   expect(inWords(error, flags)).toBe(error);
 });
+
+test('of a refusal it is told what has to be allowed', () => {
+  const words = (scope: string) =>
+    `GET /x: events is forbidden: User "eve" cannot list resource "events" in API group "" ${scope}`;
+  const told = (scope: string): string => String(inWords(new KubeError(words(scope), { code: 403 }), flags));
+  const inNamespace = 'in the namespace "shoot"';
+  expect(told(inNamespace)).toMatch(
+    `${words(inNamespace)}; these credentials need list events in namespace shoot (docs/`,
+  );
+  expect(told('at the cluster scope')).toMatch('; these credentials need list events (docs/');
+});

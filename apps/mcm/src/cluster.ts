@@ -11,6 +11,7 @@ import {
   undiciTransport,
   unreached,
 } from '@mcm/kube';
+import { lackText } from './allowed.ts';
 import { UserError } from './errors.ts';
 import { version } from './version.ts';
 
@@ -64,6 +65,8 @@ export function findKubeconfigs(
 export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (!(error instanceof KubeError)) return error;
   const { message, code, status } = error;
+  const lack = lackText(error);
+  if (lack !== undefined) return new UserError(`${message}; ${lack}`);
   // Of an object that is not there its name is told; of a kind, nothing.
   const lacksKind = code === 404 && message.includes(`/${GROUP}/`) && !status.details?.name;
   if (code !== 0 && code !== 401 && !lacksKind) return error;

@@ -8,7 +8,8 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import type { KubeClient } from '@mcm/kube';
+import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
+import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
 /** A deployment with all that it owns, read at one moment. */
@@ -32,32 +33,73 @@ export interface FullReading extends DeploymentReading {
 const ownerOf = ({ metadata }: MachineSet | Machine): string | undefined =>
   metadata.ownerReferences?.find((owner) => owner.controller)?.uid;
 
-/** Throws `UserError` when there is no such deployment. */
-export async function readDeployment(client: KubeClient, namespace: string, name: string): Promise<DeploymentReading> {
-  const deployment = await getDeployment(client, namespace, name);
-  const [sets, all] = await Promise.all([
-    client.resource<MachineSet>(machineSets, namespace).list(),
-    client.resource<Machine>(machines, namespace).list(),
+/** Everything of a namespace, read at one moment. */
+export interface NamespaceReading {
+  readonly deployments: readonly MachineDeployment[];
+  readonly sets: readonly MachineSet[];
+  readonly fleet: readonly Machine[];
+  readonly classes: readonly MachineClass[];
+}
+
+const listOf = async <T extends KubeObject>(
+  client: KubeClient,
+  kind: ResourceDefinition<T>,
+  namespace: string,
+): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
+
+/** Each kind once, however many deployments there are. */
+export async function readNamespace(client: KubeClient, namespace: string): Promise<NamespaceReading> {
+  const [deployments, sets, fleet, classes] = await Promise.all([
+    listOf<MachineDeployment>(client, machineDeployments, namespace),
+    listOf<MachineSet>(client, machineSets, namespace),
+    listOf<Machine>(client, machines, namespace),
+    listOf<MachineClass>(client, machineClasses, namespace),
   ]);
-  const owned = sets.items.filter((set) => ownerOf(set) === deployment.metadata.uid);
-  const ofSet = (uid: string): Machine[] => all.items.filter((machine) => ownerOf(machine) === uid);
+  return { deployments, sets, fleet, classes };
+}
+
+/** What a deployment owns of a namespace. */
+export function ownedBy(
+  deployment: MachineDeployment,
+  { sets, fleet }: Pick<NamespaceReading, 'sets' | 'fleet'>,
+): DeploymentReading {
+  const owned = sets.filter((set) => ownerOf(set) === deployment.metadata.uid);
+  const bySet = Map.groupBy(fleet, ownerOf);
   return {
     deployment,
     sets: owned,
-    machines: new Map(owned.map(({ metadata }) => [metadata.uid, ofSet(metadata.uid)])),
-    fleet: all.items,
+    machines: new Map(owned.map(({ metadata: { uid } }) => [uid, bySet.get(uid) ?? []])),
+    fleet,
   };
 }
 
 /** Throws `UserError` when there is no such deployment. */
-export async function readFully(client: KubeClient, namespace: string, name: string): Promise<FullReading> {
+export async function readDeployment(client: KubeClient, namespace: string, name: string): Promise<DeploymentReading> {
+  const deployment = await getDeployment(client, namespace, name);
+  const [sets, fleet] = await Promise.all([
+    listOf<MachineSet>(client, machineSets, namespace),
+    listOf<Machine>(client, machines, namespace),
+  ]);
+  return ownedBy(deployment, { sets, fleet });
+}
+
+/**
+ * A deployment, with as much of what is around it as may be read; `unread` gets the rest.
+ * @throws UserError when there is no such deployment
+ */
+export async function readWithSurroundings(
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  unread: Set<string>,
+): Promise<DeploymentReading & Partial<FullReading>> {
   const [reading, classes, deployments] = await Promise.all([
     readDeployment(client, namespace, name),
-    client.resource<MachineClass>(machineClasses, namespace).list(),
-    client.resource<MachineDeployment>(machineDeployments, namespace).list(),
+    ifAllowed(listOf<MachineClass>(client, machineClasses, namespace), unread),
+    ifAllowed(listOf<MachineDeployment>(client, machineDeployments, namespace), unread),
   ]);
-  const others = deployments.items.filter(({ metadata }) => metadata.uid !== reading.deployment.metadata.uid);
-  return { ...reading, classes: classes.items, others };
+  const others = deployments?.filter(({ metadata }) => metadata.uid !== reading.deployment.metadata.uid);
+  return { ...reading, ...(classes && { classes }), ...(others && { others }) };
 }
 
 /** Throws `UserError` when there is no such deployment. */

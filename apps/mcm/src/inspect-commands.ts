@@ -11,7 +11,7 @@ import {
 } from '@mcm/api';
 import { type EventObject, errorText, events, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
 import type { Command } from 'commander';
-import { readNodes } from './allowed.ts';
+import { ifAllowed, readNodes, unreadLines } from './allowed.ts';
 import type { Cluster, ClusterFlags } from './cluster.ts';
 import { inCluster, reference, withCluster, withOutput } from './cluster-options.ts';
 import { completionScript, SHELLS, type Shell } from './completion/completion.ts';
@@ -31,6 +31,19 @@ type InspectFlags = ClusterFlags & { readonly output: OutputFormat };
 
 /** Adds `tree`, `events`, `debug bundle` and `completion`: commands that only read. */
 export function addInspectCommands(program: Command, say: Say): void {
+  const told = <T>(
+    format: OutputFormat,
+    model: T,
+    unread: ReadonlySet<string>,
+    text: (model: T, wide: boolean) => readonly string[],
+  ): void => {
+    const gaps = unreadLines([...unread]);
+    const isModel = format === 'json' || format === 'yaml';
+    for (const line of formatted(format, model, (all, wide) => [...text(all, wide), ...gaps])) say(line);
+    // What a program reads has no room for it; whoever started the program is told all the same.
+    if (isModel) for (const line of gaps) program.configureOutput().writeErr?.(`${line}\n`);
+  };
+
   withOutput(
     withCluster(
       program
@@ -40,9 +53,10 @@ export function addInspectCommands(program: Command, say: Say): void {
     ),
   ).action((text: string | undefined, flags: InspectFlags) =>
     inCluster(flags, 'tree', async (cluster) => {
-      const branches = fleetTree(await readTree(cluster, text));
+      const unread = new Set<string>();
+      const branches = fleetTree(await readTree(cluster, text, unread));
       const now = realClock.now();
-      for (const line of formatted(flags.output, branches, (all, wide) => treeLines(all, wide, now))) say(line);
+      told(flags.output, branches, unread, (all, wide) => treeLines(all, wide, now));
     }),
   );
 
@@ -56,11 +70,12 @@ export function addInspectCommands(program: Command, say: Say): void {
   ).action((text: string | undefined, flags: InspectFlags) =>
     inCluster(flags, 'events', async (cluster) => {
       const scope = text === undefined ? undefined : await scopeOf(cluster, text);
-      const rows = eventRows(await readEvents(cluster), scope);
+      const unread = new Set<string>();
+      const rows = eventRows(await readEvents(cluster, unread), scope);
       // One that is gone has events for an hour; one without any may never have been there.
       if (text !== undefined && rows.length === 0) await checkThere(cluster, text);
       const now = realClock.now();
-      for (const line of formatted(flags.output, rows, (told, wide) => eventLines(told, now, wide))) say(line);
+      told(flags.output, rows, unread, (all, wide) => eventLines(all, now, wide));
     }),
   );
 
@@ -93,8 +108,12 @@ export function addInspectCommands(program: Command, say: Say): void {
     .action((shell: Shell) => say(completionScript(program, shell).trimEnd()));
 }
 
-async function readTree({ client, target, namespace }: Cluster, text: string | undefined): Promise<TreeSource> {
-  const all = await readNodes(target);
+async function readTree(
+  { client, target, namespace }: Cluster,
+  text: string | undefined,
+  unread: Set<string>,
+): Promise<TreeSource> {
+  const all = await readNodes(target, unread);
   if (text !== undefined) {
     const { deployment, sets, machines: bySet } = await readDeployment(client, namespace, reference(text).name);
     const owned = [...bySet.values()].flat();
@@ -110,14 +129,15 @@ async function readTree({ client, target, namespace }: Cluster, text: string | u
   return { deployments: deployments.items, sets: sets.items, machines: fleet.items, nodes: all };
 }
 
-async function readEvents({ client, target, namespace }: Cluster): Promise<readonly EventObject[]> {
+async function readEvents(
+  { client, target, namespace }: Cluster,
+  unread: Set<string>,
+): Promise<readonly EventObject[]> {
   const own = await client.resource<EventObject>(events, namespace).list();
   // Events of Nodes, which have no namespace, are in this one.
   if (namespace === 'default' && client === target) return own.items;
-  const ofNodes = await target
-    .resource<EventObject>(events, 'default')
-    .list({ fieldSelector: 'involvedObject.kind=Node' });
-  return [...own.items, ...ofNodes.items];
+  const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
+  return [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])];
 }
 
 const NAMED: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {

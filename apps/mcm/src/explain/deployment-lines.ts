@@ -1,3 +1,4 @@
+import { unreadLines } from '../allowed.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 import { type MachineWait, waitLine, waitText } from './machine-wait.ts';
 
@@ -43,7 +44,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     ...list('Disruption:', disruption),
     ...list('Says of itself:', blockers),
     ...list('Flags:', remarks),
-    ...list('May not be read:', unread),
     ...list('What would help:', [...new Set(cures)]),
+    ...unreadLines(unread),
   ];
 }

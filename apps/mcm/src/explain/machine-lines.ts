@@ -1,4 +1,5 @@
 import { formatDurationMs, parseTime } from '@mcm/api';
+import { unreadLines } from '../allowed.ts';
 import { drainLines } from './drain-lines.ts';
 import { evidenceLines, keptVmLines } from './evidence-lines.ts';
 import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
@@ -8,7 +9,7 @@ import { waitLine } from './machine-wait.ts';
 export function machineLines(told: MachineExplanation, now: Date): string[] {
   const kept = [...keptVmLines(told.keptVms, told.namespace), ...evidenceLines(told.evidence, told.namespace)];
   const lines = told.there ? livingLines(told.machine, told, now) : [`machine ${told.machine} is gone`];
-  return [...lines, ...list('May not be read:', told.unread), ...(kept.length > 0 ? ['', ...kept] : [])];
+  return [...lines, ...unreadLines(told.unread), ...(kept.length > 0 ? ['', ...kept] : [])];
 }
 
 const list = (title: string, items: readonly string[]): string[] =>

@@ -1,20 +1,12 @@
-import {
-  formatDurationMs,
-  type Machine,
-  type MachineClass,
-  type MachineDeployment,
-  machineClasses,
-  machineDeployments,
-  parseDurationMs,
-} from '@mcm/api';
+import { formatDurationMs, type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
 import { type DrainExplanation, type MachineDefaults, previewDrain } from '@mcm/core';
-import { type Clock, isNotFound, type KubeClient, type Random, realClock, silentLogger } from '@mcm/kube';
+import { type Clock, type KubeClient, type Random, realClock, silentLogger } from '@mcm/kube';
 import { type Command, InvalidArgumentError } from 'commander';
 import { readNodes } from '../allowed.ts';
 import type { Cluster, ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster, withOutput } from '../cluster-options.ts';
 import { readObjects } from '../config/read.ts';
-import { type FullReading, readFully } from '../deployment-reading.ts';
+import { ownedBy, readNamespace } from '../deployment-reading.ts';
 import { readMachineSettings } from '../explain/machine-settings.ts';
 import { readManagerSettings } from '../explain/manager-settings.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
@@ -110,44 +102,40 @@ export async function planAll(
 ): Promise<readonly DeploymentPlan[]> {
   const now = surroundings.clock.now();
   const all = await readNodes(cluster.target);
+  const read = new Map<string, ReturnType<typeof readAround>>();
   const plans: DeploymentPlan[] = [];
   for (const file of deployments) {
     const namespace = file.metadata.namespace ?? cluster.namespace;
-    const reading = await readAround(cluster.client, namespace, file.metadata.name);
-    const deployment = proposed({ ...file, metadata: { ...file.metadata, namespace } }, reading.deployment, now);
-    const manager = await readManagerSettings(cluster.client, namespace);
-    const { defaults } = await readMachineSettings(cluster.client, namespace);
+    const around = read.get(namespace) ?? readAround(cluster.client, namespace);
+    read.set(namespace, around);
+    const { manager, ofMachines, ...there } = await around;
+    const stored = there.deployments.find(({ metadata }) => metadata.name === file.metadata.name);
     const source: PlanSource = {
-      ...reading,
+      sets: stored ? ownedBy(stored, there).sets : [],
+      fleet: there.fleet,
+      others: there.deployments.filter((other) => other !== stored),
+      classes: withClasses(there.classes, classes),
+      deployment: proposed({ ...file, metadata: { ...file.metadata, namespace } }, stored, now),
       manager,
-      classes: withClasses(reading.classes, classes),
-      deployment,
+      ofMachines,
       nodes: all,
     };
     // Nothing is known of a drain without its Node, and the plan says so.
     const preview = (machines: readonly Machine[]) =>
-      drainsOf(cluster.target, all ? machines : [], source.classes, defaults, surroundings);
+      drainsOf(cluster.target, all ? machines : [], source.classes, ofMachines.defaults, surroundings);
     plans.push(await planDeployment(source, given, preview, now));
   }
   return plans;
 }
 
-type Around = Omit<FullReading, 'deployment'> & { readonly deployment: MachineDeployment | undefined };
-
-/** What is around a deployment, which need not be there yet. */
-async function readAround(client: KubeClient, namespace: string, name: string): Promise<Around> {
-  try {
-    await client.resource<MachineDeployment>(machineDeployments, namespace).get(name);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    const [there, others] = await Promise.all([
-      client.resource<MachineClass>(machineClasses, namespace).list(),
-      client.resource<MachineDeployment>(machineDeployments, namespace).list(),
-    ]);
-    const nothing = { sets: [], machines: new Map(), fleet: [] };
-    return { ...nothing, deployment: undefined, classes: there.items, others: others.items };
-  }
-  return readFully(client, namespace, name);
+/** A namespace as it is, and how its controllers decide. */
+async function readAround(client: KubeClient, namespace: string) {
+  const [there, manager, ofMachines] = await Promise.all([
+    readNamespace(client, namespace),
+    readManagerSettings(client, namespace),
+    readMachineSettings(client, namespace),
+  ]);
+  return { ...there, manager, ofMachines };
 }
 
 /** One drain after the other: each reads the pods of its node, and the volumes and budgets of the cluster. */

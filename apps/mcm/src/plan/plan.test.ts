@@ -39,6 +39,7 @@ let clock: VirtualClock;
 let close: () => Promise<void>;
 let folder: string;
 const writes: string[] = [];
+const reads: string[] = [];
 /** A path that may not be read. */
 let refused = '';
 
@@ -68,12 +69,15 @@ beforeEach(async () => {
       const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: `no ${refused}` };
       return Promise.resolve(Response.json(status, { status: 403 }));
     }
-    if (request.method !== 'GET') writes.push(`${request.method} ${new URL(request.url).pathname}`);
+    const { pathname } = new URL(request.url);
+    if (request.method === 'GET') reads.push(pathname);
+    else writes.push(`${request.method} ${pathname}`);
     return plane.fetch(request);
   });
   client = createClient({ transport, userAgent: 'test', clock });
   await stand(3);
   writes.length = 0;
+  reads.length = 0;
 });
 afterEach(async () => {
   await close();
@@ -234,6 +238,13 @@ describe('mcm plan', () => {
     expect(without?.ends).toBe('it is not as asked for: there is no MachineClass "huge"');
     const made = `${other}---\n{ apiVersion: machine.sapcloud.io/v1alpha1, kind: MachineClass, metadata: { name: huge }, providerSpec: {} }\n`;
     expect(await plan(made)).toMatchObject([{ complete: true, machines: { made: 2, deleted: 0, updated: 0 } }]);
+  });
+
+  test('a namespace is read once, however many deployments are planned', async () => {
+    const three = [0, 1, 2].map((index) => file('small', 1).replaceAll('workers', `w${index}`)).join('---');
+    expect(await plan(three)).toHaveLength(3);
+    expect(reads.filter((path) => reads.indexOf(path) !== reads.lastIndexOf(path))).toEqual([]);
+    expect(reads).toHaveLength(7); // Four kinds of machines, two Leases, nodes.
   });
 
   test('a paused deployment is told to stay as it is, with the way on', async () => {

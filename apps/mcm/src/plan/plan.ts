@@ -12,6 +12,7 @@ import type { Node } from '@mcm/kube';
 import type { FullReading } from '../deployment-reading.ts';
 import { UserError } from '../errors.ts';
 import { wants } from '../explain/deployment.ts';
+import type { MachineSettings } from '../explain/machine-settings.ts';
 import type { ManagerSettings } from '../explain/manager-settings.ts';
 import { durationsOf, type GivenDurations } from './durations.ts';
 
@@ -49,6 +50,7 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
   readonly manager: ManagerSettings;
+  readonly ofMachines: MachineSettings;
 }
 
 /** Shows what a drain of each of these machines would do. */
@@ -99,11 +101,12 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
 const estimate = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
 function described(
-  { deployment, nodes, manager }: PlanSource,
+  source: PlanSource,
   simulation: Simulation,
   drains: ReadonlyMap<string, DrainExplanation>,
   unseen: number,
 ): DeploymentPlan {
+  const { deployment } = source;
   const count = (wanted: PlannedStep['action']): number =>
     simulation.steps.filter(({ action }) => action === wanted).length;
   const waits = simulation.because.replace(/^waiting: /, '');
@@ -119,7 +122,7 @@ function described(
     most: simulation.most,
     ends: simulation.complete ? 'all is as asked for' : `it is not as asked for: ${endOf(deployment, waits)}`,
     blockers: [...simulation.troubles, ...drainBlockers(drains)],
-    assumes: assumptions(deployment, nodes, unseen, manager.remark),
+    assumes: assumptions(source, unseen),
   };
 }
 
@@ -137,16 +140,12 @@ const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] 
     }),
   );
 
-function assumptions(
-  { metadata: { annotations = {} } }: MachineDeployment,
-  nodes: readonly Node[] | undefined,
-  unseen: number,
-  remark: string | undefined,
-): string[] {
+function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: PlanSource, unseen: number): string[] {
+  const { annotations = {} } = metadata;
   const named = [Annotations.ScaleIn, Annotations.TriggerDeletion].filter((key) => annotations[key] !== undefined);
   return [
     'machines that are made join, and nobody else changes anything',
-    ...(remark === undefined ? [] : [remark]),
+    ...[manager.remark, ofMachines.remark].filter((remark) => remark !== undefined),
     ...(nodes ? [] : ['nodes may not be read: nothing is known of drains and updates in place']),
     ...(unseen > 0 ? [`nothing blocks the drains of ${unseen} more machines, which were not looked at`] : []),
     ...named.map((key) => `metadata.annotations[${key}] is not there: machines that it names are not seen to go first`),

@@ -27,7 +27,7 @@ export interface TreeSource {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
-  /** Of the target cluster; undefined when there is none, or when it may not be read. */
+  /** Of the target cluster; undefined when they could not be read. */
   readonly nodes: readonly Node[] | undefined;
 }
 
@@ -111,7 +111,6 @@ function branchOfMachine(machine: Machine, nodes: ReadonlyMap<string, Node> | un
   const since = wait && sinceOf(machine);
   const nodeName = metadata.labels?.[Labels.Node] ?? '';
   const node = nodes?.get(nodeName);
-  const joins = nodes !== undefined && nodeName !== '';
   const kept = status?.currentStatus?.preserveExpiryTime;
   return {
     kind: 'Machine',
@@ -121,11 +120,13 @@ function branchOfMachine(machine: Machine, nodes: ReadonlyMap<string, Node> | un
     ...(since && { since }),
     ...without(wait?.doing),
     more: { class: spec.class.name ?? '', providerID: spec.providerID ?? 'no VM yet' },
-    children: node ? [branchOfNode(node)] : joins ? [missingNode(nodeName)] : [],
+    children: nodeName === '' ? [] : [node ? branchOfNode(node) : unseenNode(nodeName, nodes !== undefined)],
   };
 }
 
-const missingNode = (name: string): Branch => ({ kind: 'Node', name, state: 'not there', more: {}, children: [] });
+function unseenNode(name: string, read: boolean): Branch {
+  return { kind: 'Node', name, state: read ? 'not there' : 'could not be read', more: {}, children: [] };
+}
 
 function branchOfNode({ metadata, spec, status }: Node, trouble?: string): Branch {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
