@@ -5,6 +5,7 @@ import {
   type KubeError,
   type Node,
   nodes,
+  type Permission,
   permissionText,
   refusedPermission,
 } from '@mcm/kube';
@@ -35,9 +36,22 @@ const ROLE = 'docs/permissions.md, "The mcm command"';
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;
-  const [, namespace] = /in the namespace "([^"]+)"/.exec(error.message) ?? [];
-  return `these credentials need ${permissionText(permission)}${namespace === undefined ? '' : ` in namespace ${namespace}`} (${ROLE})`;
+  return `these credentials need ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
+
+/** What has to be allowed so that a kind can be followed that is refused; what the server said, of another refusal than the authorizer's. */
+export function needsText(error: KubeError): string {
+  const permission = refusedPermission(error.message);
+  if (permission === undefined) return `what the API server refuses (${error.message})`;
+  return `get, list and watch of ${kindText(permission)}${namespaceOf(error)} (${ROLE})`;
+}
+
+const kindText = ({ resource, group }: Permission): string => (group === '' ? resource : `${resource}.${group}`);
+
+const namespaceOf = ({ message }: KubeError): string => {
+  const [, namespace] = /in the namespace "([^"]+)"/.exec(message) ?? [];
+  return namespace === undefined ? '' : ` in namespace ${namespace}`;
+};
 
 /** The end of what is told of a cluster of which not all may be read. */
 export const unreadLines = (unread: readonly string[]): string[] =>

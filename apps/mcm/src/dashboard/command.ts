@@ -9,6 +9,7 @@ import { machinePage } from './machine-page.ts';
 import { type Fleet, overview } from './overview.ts';
 import type { Page } from './page.ts';
 import { startDashboard } from './server.ts';
+import { followSettings } from './settings.ts';
 import { watchFleetSource } from './snapshot.ts';
 
 /** What the command needs of its process. */
@@ -64,8 +65,10 @@ export async function serveDashboard(
     for (const handler of handlers) handler();
   };
   source.onChange(changed);
-  const drains = watchDrains(source, { target, runtime, signal, onChange: changed });
-  const fleet: Fleet = { namespace, source, drains };
+  const settings = followSettings(client, namespace, { ...runtime, signal, onChange: changed });
+  const defaults = () => settings().ofMachines.defaults;
+  const drains = watchDrains(source, { target, runtime, signal, onChange: changed, defaults });
+  const fleet: Fleet = { namespace, source, drains, settings };
   const pageOf = ({ pathname, searchParams }: URL): Page | undefined => {
     if (pathname === '/') return overview(fleet, searchParams.get('q') ?? '');
     const name = machineOf(pathname);

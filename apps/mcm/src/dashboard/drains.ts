@@ -1,12 +1,15 @@
 import { Labels, type Machine } from '@mcm/api';
-import { type DrainExplanation, type FollowedDrain, followDrain } from '@mcm/core';
+import { type DrainExplanation, type FollowedDrain, followDrain, type MachineDefaults } from '@mcm/core';
 import type { InformerRuntime, KubeClient } from '@mcm/kube';
+import { needsText } from '../allowed.ts';
 import type { FleetSource } from './snapshot.ts';
 
 /** The drains that are watched. */
 export interface Drains {
   /** As it stands; undefined when it is not watched (yet), or when there is nothing to drain. Costs no request. */
   explain(machine: Machine): DrainExplanation | undefined;
+  /** What is not known of it, because kinds may not be read. */
+  unseen(machine: Machine): readonly string[];
   /** Machines that are being deleted and have a Node, oldest deletion first: those watched, and how many are not. */
   watched(): { readonly machines: readonly Machine[]; readonly more: number };
 }
@@ -31,9 +34,11 @@ export function watchDrains(
     readonly runtime: InformerRuntime;
     readonly signal: AbortSignal;
     readonly onChange: () => void;
+    /** Of the machine controller, as far as they are known by now. */
+    readonly defaults: () => MachineDefaults;
   },
 ): Drains {
-  const { target, runtime, signal, onChange } = options;
+  const { target, runtime, signal, onChange, defaults } = options;
   const watches = new Map<string, Watch>();
 
   const all = (): Machine[] =>
@@ -86,9 +91,13 @@ export function watchDrains(
     explain(machine) {
       const watch = watches.get(machine.metadata.uid);
       return watch?.ready
-        ? watch.drain.explain(machine, source.machineClass(machine.spec.class.name ?? ''))
+        ? watch.drain.explain(machine, source.machineClass(machine.spec.class.name ?? ''), defaults())
         : undefined;
     },
+    unseen: (machine) =>
+      (watches.get(machine.metadata.uid)?.drain.refused() ?? []).flatMap(({ resource, refused }) =>
+        refused ? [`${resource} may not be read: needs ${needsText(refused)}`] : [],
+      ),
     watched() {
       const machines = all();
       return { machines: machines.slice(0, MOST_WATCHED), more: Math.max(0, machines.length - MOST_WATCHED) };

@@ -23,7 +23,7 @@ const SHARE = 0.2;
 /** Writes a page's sections as server-sent events: all of them at first, then each that has changed. Ends with the signal. */
 export async function streamPage(page: Page, response: ServerResponse, options: LiveOptions): Promise<void> {
   const { clock, signal } = options;
-  const sent = new Map<string, string>();
+  const sent = new Map<string, readonly string[]>();
   let changed = true;
   let wake: () => void = () => undefined;
   const stop = options.onChange(() => {
@@ -62,12 +62,35 @@ function untilWoken(clock: Clock, signal: AbortSignal, sleepWith: (wake: () => v
 }
 
 /** What has changed since it was last sent; a comment, which the other side ignores, when nothing has. */
-function frames(sections: readonly Section[], sent: Map<string, string>): string {
-  const changed = sections.filter(({ id, body }) => sent.get(id) !== body.text);
-  for (const { id, body } of changed) sent.set(id, body.text);
-  const frame = ({ id, body }: Section): string =>
-    `event: section\ndata: ${JSON.stringify({ id, html: body.text })}\n\n`;
-  return changed.length === 0 ? ': nothing new\n\n' : changed.map(frame).join('');
+function frames(sections: readonly Section[], sent: Map<string, readonly string[]>): string {
+  const changed = sections.flatMap(({ id, body }) => {
+    const before = sent.get(id) ?? [];
+    const lines = body.text.split('\n');
+    if (lines.length === before.length && lines.every((line, index) => line === before[index])) return [];
+    sent.set(id, lines);
+    return [`event: section\ndata: ${JSON.stringify({ id, lines: changedLines(before, lines) })}\n\n`];
+  });
+  return changed.length === 0 ? ': nothing new\n\n' : changed.join('');
+}
+
+/** New lines as they are, and for each run of known ones where it began and how long it is: a row that changes is sent alone. */
+export function changedLines(
+  before: readonly string[],
+  lines: readonly string[],
+): (string | [from: number, count: number])[] {
+  const known = new Map(before.map((line, index) => [line, index]));
+  const told: (string | [number, number])[] = [];
+  for (const line of lines) {
+    const last = told.at(-1);
+    const next = typeof last === 'object' ? last[0] + last[1] : 0;
+    // Lines that are alike stand for each other: the one that goes on with the run is taken.
+    if (typeof last === 'object' && before[next] === line) last[1] += 1;
+    else {
+      const from = known.get(line);
+      told.push(from === undefined ? line : [from, 1]);
+    }
+  }
+  return told;
 }
 
 /** A reader who is slow gets the next state, not every state: nothing is drawn until what was written has been taken. */

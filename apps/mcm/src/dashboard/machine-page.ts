@@ -1,6 +1,7 @@
 import { Labels } from '@mcm/api';
 import { KubeError } from '@mcm/kube';
 import { UserError } from '../errors.ts';
+import { gapNotes, unseen } from './gaps.ts';
 import { html } from './html.ts';
 import { phaseOf } from './machines.ts';
 import type { Fleet } from './overview.ts';
@@ -18,6 +19,7 @@ export function machinePage(
 ): Page {
   let stamp: string | undefined;
   let text = 'Not read yet.';
+  let problem = '';
 
   const stampNow = (): string => {
     const { nodes, events } = source.snapshot();
@@ -38,18 +40,21 @@ export function machinePage(
       try {
         text = (await explain(signal)).join('\n');
         stamp = before;
+        problem = '';
       } catch (error) {
         // What a server refused is told on the page, and asked for again at the next change.
         if (!(error instanceof UserError || error instanceof KubeError)) throw error;
-        text = error.message;
+        problem = error.message;
       }
     },
     draw() {
       const machine = source.machine(name);
       const phase = machine && phaseOf(machine);
+      const { gaps } = source.snapshot();
+      const absent = unseen(gaps, 'machines') ?? 'It is not there.';
       const body = html`<h1 id="machine-heading">Machine ${name}</h1>
-<p aria-live="polite">Namespace ${namespace}. ${phase === undefined ? 'It is not there.' : badge(moodOf(phase), phase)}</p>
-<pre>${text}</pre>
+<p aria-live="polite">Namespace ${namespace}. ${phase === undefined ? absent : badge(moodOf(phase), phase)}</p>
+${gapNotes(gaps)}${problem === '' ? undefined : html`<p class="gap">${problem}</p>\n`}<pre>${text}</pre>
 <p><a href="/">All machines</a></p>`;
       return [{ id: 'machine', body }];
     },

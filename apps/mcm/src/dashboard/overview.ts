@@ -3,9 +3,11 @@ import { drainLines } from '../explain/drain-lines.ts';
 import { machineWait, waitText } from '../explain/machine-wait.ts';
 import { deploymentsInWords, deploymentsSection } from './deployments.ts';
 import type { Drains } from './drains.ts';
+import { gapNotes, gapsInWords, unseen } from './gaps.ts';
 import { html } from './html.ts';
 import { machinesInWords, machinesSection } from './machines.ts';
 import type { Page, Section } from './page.ts';
+import type { Settings } from './settings.ts';
 import type { FleetSource, Snapshot } from './snapshot.ts';
 import { age, count } from './words.ts';
 
@@ -14,60 +16,82 @@ export interface Fleet {
   readonly namespace: string;
   readonly source: FleetSource;
   readonly drains: Drains;
+  /** Of the controllers that lead, as far as they are known by now. */
+  readonly settings: () => Settings;
 }
 
 /** The first page: everything of the namespace, with machines of a filter. */
-export const overview = ({ namespace, source, drains }: Fleet, filter: string): Page => ({
-  title: `mcm dashboard: ${namespace}`,
+export const overview = (fleet: Fleet, filter: string): Page => ({
+  title: `mcm dashboard: ${fleet.namespace}`,
   draw(now) {
-    const snapshot = source.snapshot();
+    const snapshot = fleet.source.snapshot();
     return [
-      summary(namespace, snapshot, drains),
-      deploymentsSection(snapshot, source, now),
-      drainsSection(source, drains, now),
-      machinesSection(snapshot, source, filter, now),
-      eventsSection(snapshot.events, now),
+      summary(fleet, snapshot),
+      deploymentsSection(snapshot, fleet, now),
+      drainsSection(fleet, now),
+      machinesSection(snapshot, fleet, filter, now),
+      eventsSection(snapshot, now),
     ];
   },
 });
 
-/** The only part that is read out when it changes: it is short, and changes when something has happened. */
-function summary(namespace: string, snapshot: Snapshot, drains: Drains): Section {
+/** Its sentence is the only part that is read out when it changes: it is short, and changes when something has happened. */
+function summary({ namespace, drains, settings }: Fleet, snapshot: Snapshot): Section {
+  const { gaps } = snapshot;
+  const { manager, ofMachines } = settings();
+  const flags = [manager.remark, ofMachines.remark].filter((remark) => remark !== undefined);
   const { machines, more } = drains.watched();
   const words = [
     deploymentsInWords(snapshot),
     machinesInWords(snapshot),
     count(machines.length + more, 'drain'),
-    ...(snapshot.missing.length > 0 ? [`not read yet: ${snapshot.missing.join(', ')}`] : []),
+    ...gapsInWords(gaps),
   ];
   const body = html`<h1 id="summary-heading">Machines of namespace ${namespace}</h1>
-<p aria-live="polite">${words.join('; ')}.</p>`;
+<p aria-live="polite">${words.join('; ')}.</p>
+${gapNotes(gaps)}${flags.map((remark) => html`<p class="quiet">Flags: ${remark}.</p>\n`)}`;
   return { id: 'summary', body };
 }
 
-function drainsSection(source: FleetSource, drains: Drains, now: Date): Section {
+function drainsSection({ source, drains, settings }: Fleet, now: Date): Section {
+  const { defaults } = settings().ofMachines;
   const { machines, more } = drains.watched();
   const body = html`<h2 id="drains-heading">Drains</h2>
 ${machines.length === 0 ? html`<p>No machine with a node is being deleted.</p>` : undefined}
 ${machines.map((machine) => {
   const { name, uid } = machine.metadata;
-  const wait = machineWait(machine, source.machineClass(machine.spec.class.name ?? ''));
+  const wait = machineWait(machine, source.machineClass(machine.spec.class.name ?? ''), defaults);
   const drain = drains.explain(machine);
   return html`<article data-key="${uid}"><h3><a href="/machines/${encodeURIComponent(name)}">${name}</a></h3>
 <p>${wait ? waitText(wait, now) : undefined}</p>
-${drain ? html`<pre>${drainLines(drain, now).join('\n')}</pre>` : html`<p>Nothing is known of its pods: its node is gone, or has not been read yet.</p>`}</article>`;
+${drain ? html`<pre>${drainLines(drain, now).join('\n')}</pre>` : html`<p>Nothing is known of its pods: ${unknownBecause(drains.unseen(machine))}.</p>`}</article>`;
 })}
 ${more > 0 ? html`<p>And ${count(more, 'more drain')}: open the machine to see what it waits for.</p>` : undefined}`;
   return { id: 'drains', body };
 }
 
+const unknownBecause = (unseen: readonly string[]): string =>
+  unseen.length === 0 ? 'its node is gone, or has not been read yet' : unseen.join('; ');
+
 /** Rows of the list of events. */
 const EVENTS_SHOWN = 30;
 
+/** Newest first; looks at each event once. */
+function newest(events: readonly EventObject[], most: number): readonly EventObject[] {
+  const latest: EventObject[] = [];
+  for (const event of events) {
+    const at = latest.findLastIndex((other) => timeOf(other) >= timeOf(event)) + 1;
+    if (at >= most) continue;
+    latest.splice(at, 0, event);
+    if (latest.length > most) latest.pop();
+  }
+  return latest;
+}
+
 const timeOf = (event: EventObject): string => event.lastTimestamp ?? event.metadata.creationTimestamp;
 
-function eventsSection(events: readonly EventObject[], now: Date): Section {
-  const latest = [...events].sort((a, b) => timeOf(b).localeCompare(timeOf(a))).slice(0, EVENTS_SHOWN);
+function eventsSection({ events, gaps }: Snapshot, now: Date): Section {
+  const latest = newest(events, EVENTS_SHOWN);
   const rows = latest.map(
     (
       event,
@@ -77,7 +101,7 @@ function eventsSection(events: readonly EventObject[], now: Date): Section {
   const body = html`<h2 id="events-heading">Events</h2>
 ${
   rows.length === 0
-    ? html`<p>None are told.</p>`
+    ? html`<p>${unseen(gaps, 'events') ?? 'None are told.'}</p>`
     : html`<div class="wide" role="group" aria-labelledby="events-heading" tabindex="0"><table aria-labelledby="events-heading">
 <thead><tr><th scope="col" class="number">Age</th><th scope="col">Type</th><th scope="col">Reason</th><th scope="col">Object</th><th scope="col">Message</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`

@@ -78,9 +78,15 @@ say('Connecting.');
 const stream = new EventSource(document.body.dataset.live);
 stream.addEventListener('open', () => say('Live.'));
 stream.addEventListener('error', () => say('The connection is lost: what stands here may be old. It is tried again.'));
+// Of each section what was sent last, line by line: a line that is still the same is sent as its place in there.
+const sent = new Map();
+stream.addEventListener('open', () => sent.clear());
 stream.addEventListener('section', ({ data }) => {
-  const { id, html } = JSON.parse(data);
+  const { id, lines } = JSON.parse(data);
+  const before = sent.get(id) ?? [];
+  const next = lines.flatMap((line) => (typeof line === 'string' ? [line] : before.slice(line[0], line[0] + line[1])));
+  sent.set(id, next);
   const section = document.getElementById(id);
-  if (section) children(section, parse(html));
+  if (section) children(section, parse(next.join('\\n')));
 });
 `;

@@ -153,7 +153,7 @@ test('what may not be read is named, and the rest is shown', async () => {
   const other = await serveDashboard(cluster, { random: seededRandom(1), signal: stop.signal, port: 0 });
   const stream = (await fetch(new URL('/live/', other.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
-  while (!/not read yet: nodes\./.test(text)) text += (await stream?.read())?.value ?? '';
+  while (!/may not be read: nodes\./.test(text)) text += (await stream?.read())?.value ?? '';
   expect(text).toContain('Deployments');
   await stream?.cancel();
   await other.close();

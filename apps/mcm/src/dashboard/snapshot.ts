@@ -8,6 +8,7 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
+import { type GuardsAt, watchGuards } from '@mcm/core';
 import {
   controllerOf,
   createInformer,
@@ -20,6 +21,7 @@ import {
   type Node,
   nodes,
 } from '@mcm/kube';
+import { GapKeeper, type Gaps } from './gaps.ts';
 
 /** Everything that the pages are drawn from, as the watches have it. */
 export interface Snapshot {
@@ -31,8 +33,7 @@ export interface Snapshot {
   readonly nodes: ReadonlyMap<string, Node> | undefined;
   /** In no order. */
   readonly events: readonly EventObject[];
-  /** Plural names of the kinds that have not been read yet. */
-  readonly missing: readonly string[];
+  readonly gaps: Gaps;
 }
 
 /** A live copy of one namespace's fleet. */
@@ -44,6 +45,8 @@ export interface FleetSource {
   going(): readonly Machine[];
   machine(name: string): Machine | undefined;
   machineClass(name: string): MachineClass | undefined;
+  /** The controllers' judgement of the fleet as it is watched. Costs nothing of its size. */
+  readonly guards: GuardsAt;
   /** Calls back after each change. */
   onChange(handler: () => void): () => void;
 }
@@ -74,22 +77,27 @@ const lean = ({ status, ...node }: Node): Node => ({
 
 /** Watches a namespace until the signal aborts. */
 export function watchFleetSource({ client, target, namespace, runtime, signal }: FleetSourceOptions): FleetSource {
-  const common = { ...runtime, namespace };
+  const handlers = new Set<() => void>();
+  const changed = (): void => {
+    for (const handler of handlers) handler();
+  };
+  const gaps = new GapKeeper(runtime.clock, changed);
+  const watching = { ...runtime, outage: gaps.outage };
+  const common = { ...watching, namespace };
   const kinds = {
     deployments: createInformer<MachineDeployment>(client, machineDeployments, common),
     sets: createInformer<MachineSet>(client, machineSets, common),
     machines: createInformer<Machine>(client, machines, { ...common, indexes: INDEXES }),
     classes: createInformer<MachineClass>(client, machineClasses, common),
     events: createInformer<EventObject>(client, events, common),
-    nodes: createInformer<Node>(target, nodes, { ...runtime, project: lean }),
+    nodes: createInformer<Node>(target, nodes, { ...watching, project: lean }),
   };
   const all: readonly Informer<KubeObject>[] = Object.values(kinds) as readonly Informer<KubeObject>[];
-  const handlers = new Set<() => void>();
-  const changed = (): void => {
-    for (const handler of handlers) handler();
-  };
+  const machineClass = (name: string): MachineClass | undefined => kinds.classes.store.get(`${namespace}/${name}`);
+  const guards = watchGuards(kinds, (name) => machineClass(name) !== undefined);
   for (const informer of all) {
     informer.onChange(changed);
+    informer.onRefused(changed);
     void informer.run(signal);
     // An empty kind tells of no change; that it has been read is one all the same.
     informer.whenSynced(signal).then(changed, () => undefined); // It rejects when the signal aborts: nobody looks any more.
@@ -104,12 +112,13 @@ export function watchFleetSource({ client, target, namespace, runtime, signal }:
         ? new Map(kinds.nodes.store.list().map((node) => [node.metadata.name, node]))
         : undefined,
       events: kinds.events.store.list(),
-      missing: all.filter(({ synced }) => !synced).map(({ resource }) => resource),
+      gaps: gaps.of(all),
     }),
     machinesOf: (setUid) => kinds.machines.store.byIndex('owner', setUid),
     going: () => kinds.machines.store.byIndex('going', 'yes'),
     machine: (name) => kinds.machines.store.get(`${namespace}/${name}`),
-    machineClass: (name) => kinds.classes.store.get(`${namespace}/${name}`),
+    machineClass,
+    guards,
     onChange(handler) {
       handlers.add(handler);
       return () => handlers.delete(handler);

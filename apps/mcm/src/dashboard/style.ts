@@ -40,6 +40,8 @@ tbody th { font-weight: 600; min-width: 10rem; }
 progress { display: block; width: 8rem; margin-top: .4rem; accent-color: var(--link); }
 pre { background: var(--raised); border: 1px solid var(--line); padding: .75rem; white-space: pre-wrap; overflow-wrap: anywhere; font-size: .875rem; margin: .5rem 0; }
 button, input { font: inherit; color: var(--text); background: var(--back); border: 1px solid var(--quiet); border-radius: .25rem; padding: .25rem .75rem; }
+.gap { border-left: .25rem solid var(--bad); padding: .25rem .75rem; background: var(--bad-back); color: var(--bad); overflow-wrap: anywhere; }
+.quiet { color: var(--quiet); }
 ul.cures { margin: 0.25rem 0; padding-left: 1.25rem; }
 summary { color: var(--link); cursor: pointer; }
 `;

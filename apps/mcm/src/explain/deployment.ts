@@ -2,6 +2,7 @@ import { type Machine, type MachineDeployment, MachineDeploymentConditions, type
 import {
   countsTerminating,
   type DeploymentSnapshot,
+  type GuardsAt,
   guardsOf,
   isComplete,
   isEmptySelector,
@@ -49,7 +50,7 @@ export interface DeploymentExplanation {
 
 /** Explains a deployment from what the API has of it, as a manager with these settings sees it. Pure. */
 export function explainDeployment(
-  reading: DeploymentReading & Partial<FullReading>,
+  reading: DeploymentReading & Partial<FullReading> & { readonly guards?: GuardsAt },
   now: Date,
   nodes?: readonly Node[],
   { safeguards, remark }: ManagerSettings = { safeguards: SAFEGUARD_DEFAULTS, remark: undefined },
@@ -85,13 +86,16 @@ export function explainDeployment(
   }
   const overlapping = new Set(overlaps(deployment, others));
   const byName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
+  const guards =
+    reading.guards ??
+    (classes && ((...at: Parameters<GuardsAt>) => guardsOf({ machines: fleet, classes, nodes }, ...at)));
   const snapshot: DeploymentSnapshot = {
     deployment,
     sets,
     machines,
     creating: () => 0,
     ...(byName ? { nodeOf: (name: string) => byName.get(name) } : {}),
-    ...(classes ? { guards: guardsOf({ machines: fleet, classes, nodes }, safeguards, now) } : {}),
+    ...(guards ? { guards: guards(safeguards, now) } : {}),
     overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
     now,
   };

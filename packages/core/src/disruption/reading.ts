@@ -23,15 +23,15 @@ function told<T extends KubeObject>(objects: readonly T[]): Source<T> {
   return { store: { get: (key) => byKey.get(key) }, onChange };
 }
 
-/** The controllers' own judgement of a fleet, for commands that explain it. */
-export function guardsOf(fleet: FleetReading, settings: SafeguardSettings, now: Date): Guards {
-  const classes = told(fleet.classes);
-  const sources: CensusSources = { machines: told(fleet.machines), classes, nodes: fleet.nodes && told(fleet.nodes) };
+/** How the controllers judge a fleet with these settings at this moment. */
+export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
+
+/** The controllers' own judgement of a fleet that is watched; to ask for it costs nothing of the fleet's size. */
+export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']): GuardsAt {
   const census = new SilenceCensus(sources);
-  const names = new Set(fleet.classes.map(({ metadata }) => metadata.name));
   const classOf = ({ metadata, spec }: Machine) =>
-    classes.store.get(makeKey(metadata.namespace, spec.class?.name ?? ''));
-  return {
+    sources.classes.store.get(makeKey(metadata.namespace, spec.class?.name ?? ''));
+  return (settings, now) => ({
     maxUnhealthyReplacements: settings.maxUnhealthyReplacements,
     countTerminating: settings.countTerminating,
     rolloutAnnotations: settings.rolloutAnnotations,
@@ -39,6 +39,14 @@ export function guardsOf(fleet: FleetReading, settings: SafeguardSettings, now: 
       const open = census.breakerOf(machine, settings.breaker, now);
       return open && !overridesBreaker(machine, classOf(machine), now) ? open : undefined;
     },
-    hasClass: (name) => names.has(name),
-  };
+    hasClass,
+  });
+}
+
+/** The controllers' own judgement of a fleet that was read once. */
+export function guardsOf(fleet: FleetReading, settings: SafeguardSettings, now: Date): Guards {
+  const { machines, classes, nodes } = fleet;
+  const names = new Set(classes.map(({ metadata }) => metadata.name));
+  const sources = { machines: told(machines), classes: told(classes), nodes: nodes && told(nodes) };
+  return watchGuards(sources, (name) => names.has(name))(settings, now);
 }

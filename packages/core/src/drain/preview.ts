@@ -1,5 +1,5 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
-import type { InformerRuntime, KubeClient } from '@mcm/kube';
+import type { Informer, InformerRuntime, KubeClient, KubeObject } from '@mcm/kube';
 import { targetCaches } from '../machine/caches.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../machine/settings.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
@@ -24,8 +24,17 @@ export interface PreviewOptions {
 export interface FollowedDrain {
   /** Resolves when everything that it is told from has been read once. */
   readonly synced: Promise<void>;
-  /** As it stands now, from what the watches told; undefined when the machine has no Node. Costs no request. */
-  explain(machine: Machine, machineClass: MachineClass | undefined): DrainExplanation | undefined;
+  /**
+   * As it stands now, from what the watches told; undefined when the machine has no Node. Costs no request.
+   * @param defaults of the machine controller's flags, where they are known by now
+   */
+  explain(
+    machine: Machine,
+    machineClass: MachineClass | undefined,
+    defaults?: MachineDefaults,
+  ): DrainExplanation | undefined;
+  /** Kinds that may not be read, of which nothing is known. */
+  refused(): readonly Pick<Informer<KubeObject>, 'resource' | 'refused'>[];
   /** Resolves when it is watched no more: after the signal has aborted. */
   readonly ended: Promise<void>;
 }
@@ -52,13 +61,17 @@ export function followDrain({
 }: FollowOptions): FollowedDrain {
   const needed = cachesOf(target, nodeName, runtime);
   const informers = Object.values(needed);
-  for (const informer of onChange ? informers : []) informer.onChange(() => onChange?.());
+  for (const informer of onChange ? informers : []) {
+    informer.onChange(() => onChange?.());
+    informer.onRefused(() => onChange?.());
+  }
   const runs = informers.map((informer) => informer.run(signal));
   return {
     synced: Promise.all(informers.map((informer) => informer.whenSynced(signal))).then(() => undefined),
     ended: Promise.all(runs).then(() => undefined),
-    explain: (machine, machineClass) =>
-      explained({ caches: needed, nodeName, machine, machineClass, defaults, now: runtime.clock.now() }),
+    refused: () => informers.filter(({ refused }) => refused !== undefined),
+    explain: (machine, machineClass, told = defaults) =>
+      explained({ caches: needed, nodeName, machine, machineClass, defaults: told, now: runtime.clock.now() }),
   };
 }
 

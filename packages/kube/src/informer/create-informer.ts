@@ -19,6 +19,8 @@ export interface InformerRuntime {
   readonly freeze?: boolean;
   /** Called after each list and watch with the number of items it brought. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
+  /** Called with each failure of a list or watch, and with undefined when a watch is open: from then on it is up to date. */
+  readonly outage?: (resource: string, failure: unknown) => void;
 }
 
 const DEFAULT_PAGE_SIZE = 500;
@@ -44,7 +46,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   #started = false;
 
   constructor(client: KubeClient, definition: ResourceDefinition<T>, options: InformerOptions<T> & InformerRuntime) {
-    const { project, freeze, namespace, labelSelector, fieldSelector, observe, onAccess } = options;
+    const { project, freeze, namespace, labelSelector, fieldSelector, observe, outage, onAccess } = options;
     this.resource = definition.plural;
     this.#log = options.log;
     this.#take = (object) => {
@@ -66,6 +68,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
         if (refused === undefined || isForbidden(refused)) onAccess?.(refused);
         this.#noteRefused(refused);
       },
+      ...(outage === undefined ? {} : { onOutage: (failure) => outage(definition.plural, failure) }),
       ...(observe === undefined ? {} : { observe: (what, items) => observe(definition.plural, what, items) }),
       pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
       silenceLimitMs: options.silenceLimitMs ?? DEFAULT_SILENCE_LIMIT_MS,

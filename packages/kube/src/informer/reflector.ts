@@ -25,6 +25,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly onSynced: () => void;
   /** Told each time that the server has no such kind, or does not allow it; undefined when a watch is open. */
   readonly onAccess: (refused: KubeError | undefined) => void;
+  /** Told of each failure, and with undefined when a watch is open. */
+  readonly onOutage?: (failure: unknown) => void;
   readonly observe?: (what: 'list' | 'watch' | 'shortWatch', items: number) => void;
 }
 
@@ -95,6 +97,7 @@ export class Reflector<T extends KubeObject> {
       this.#expiredLists++;
     }
     this.#outage.failed(error);
+    this.#options.onOutage?.(error);
     if (isForbidden(error) || isNotFound(error)) this.#options.onAccess(error);
     const refused = error instanceof KubeError && error.code !== 0 && error.code !== 429;
     if (refused) this.#version = undefined;
@@ -147,6 +150,7 @@ export class Reflector<T extends KubeObject> {
         onOpen: () => {
           this.#heard();
           this.#options.onAccess(undefined);
+          this.#options.onOutage?.(undefined);
           proof = clock.setTimeout(() => this.#proven(), SHORT_WATCH_MS);
         },
       });

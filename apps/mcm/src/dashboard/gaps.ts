@@ -1,0 +1,86 @@
+import { type Clock, errorText, type Informer, type KubeObject } from '@mcm/kube';
+import { needsText } from '../allowed.ts';
+import { type Html, html } from './html.ts';
+
+/** What the pages are drawn without, and what in them is old. */
+export interface Gaps {
+  /** Kinds that have not been read yet. */
+  readonly missing: readonly string[];
+  /** What it needs, by the kinds that may not be read. */
+  readonly refused: ReadonlyMap<string, string>;
+  /** Kinds that are not followed now, and when the last was heard of any of them. */
+  readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
+  /** Why the last attempt to read what is missing or stale failed. */
+  readonly why: string | undefined;
+}
+
+type Kind = Pick<Informer<KubeObject>, 'resource' | 'synced' | 'refused' | 'silentForMs'>;
+
+/** Keeps in mind which kinds cannot be followed. */
+export class GapKeeper {
+  readonly #clock: Clock;
+  readonly #failing = new Map<string, unknown>();
+  readonly #onChange: () => void;
+
+  constructor(clock: Clock, onChange: () => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  /** For `InformerRuntime.outage`. */
+  readonly outage = (resource: string, failure: unknown): void => {
+    const before = this.#failing.has(resource);
+    if (failure === undefined) this.#failing.delete(resource);
+    else this.#failing.set(resource, failure);
+    if (before !== (failure !== undefined)) this.#onChange();
+  };
+
+  of(kinds: readonly Kind[]): Gaps {
+    const refused = kinds.flatMap((kind) => (kind.refused ? [[kind.resource, needsText(kind.refused)] as const] : []));
+    const others = kinds.filter((kind) => kind.refused === undefined);
+    const failing = others.filter(({ resource }) => this.#failing.has(resource));
+    const stale = failing.filter(({ synced }) => synced);
+    const heardMs = Math.min(...stale.map((kind) => kind.silentForMs()));
+    const [first] = failing;
+    return {
+      missing: others.filter(({ synced }) => !synced).map(({ resource }) => resource),
+      refused: new Map(refused),
+      stale:
+        stale.length === 0
+          ? undefined
+          : { kinds: stale.map(({ resource }) => resource), since: new Date(this.#clock.now().getTime() - heardMs) },
+      why: first && errorText(this.#failing.get(first.resource)),
+    };
+  }
+}
+
+/** What stands where a kind would, as long as it is not known. */
+export function unseen({ missing, refused }: Gaps, kind: string): string | undefined {
+  const needs = refused.get(kind);
+  if (needs !== undefined) return `May not be read: needs ${needs}.`;
+  return missing.includes(kind) ? 'Not read yet.' : undefined;
+}
+
+/** In a few words, for the sentence at the top of the page. */
+export const gapsInWords = ({ missing, refused, stale }: Gaps): string[] => [
+  ...(stale ? [`old since ${instant(stale.since)}: ${stale.kinds.join(', ')}`] : []),
+  ...(refused.size > 0 ? [`may not be read: ${[...refused.keys()].join(', ')}`] : []),
+  ...(missing.length > 0 ? [`not read yet: ${missing.join(', ')}`] : []),
+];
+
+const instant = (at: Date): string => `${at.toISOString().slice(0, 19)}Z`;
+
+/** What is missing, why, and what would help. */
+export function gapNotes({ missing, refused, stale, why = '' }: Gaps): readonly Html[] {
+  const waits = stale || missing.length > 0 ? why : '';
+  return [
+    ...(stale
+      ? [
+          html`<p class="gap">The API server cannot be followed: ${stale.kinds.join(', ')} stand here as they were at <time datetime="${stale.since.toISOString()}">${instant(stale.since)}</time>. It is asked again by itself.</p>
+`,
+        ]
+      : []),
+    ...(waits === '' ? [] : [html`<p class="gap">The last answer: ${waits}</p>\n`]),
+    ...[...refused].map(([kind, needs]) => html`<p class="gap">${kind} may not be read: needs ${needs}.</p>\n`),
+  ];
+}
