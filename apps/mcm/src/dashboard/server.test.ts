@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { crds, type Machine, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, realClock, seededRandom } from '@mcm/kube';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient, handlerTransport, type Lease, leases, realClock, seededRandom } from '@mcm/kube';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { serveDashboard } from './command.ts';
 import type { DashboardServer } from './server.ts';
 
@@ -140,24 +140,104 @@ test('changes are streamed as the sections that they change, and nothing is aske
   await reader?.cancel();
 });
 
-test('what may not be read is named, and the rest is shown', async () => {
-  const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message: 'nodes is forbidden' };
-  const transport = handlerTransport((call: Request) =>
-    new URL(call.url).pathname === '/api/v1/nodes'
-      ? Promise.resolve(Response.json(status, { status: 403 }))
-      : plane.fetch(call),
-  );
-  const client = createClient({ transport, userAgent: 'test', clock: realClock });
+/** A dashboard whose requests pass through `fetch`, and its stream. */
+async function another(fetchOf: (call: Request) => Promise<Response>) {
+  const client = createClient({ transport: handlerTransport(fetchOf), userAgent: 'test', clock: realClock });
   const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
   const stop = new AbortController();
-  const other = await serveDashboard(cluster, { random: seededRandom(1), signal: stop.signal, port: 0 });
-  const stream = (await fetch(new URL('/live/', other.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
+  const served = await serveDashboard(cluster, { random: seededRandom(1), signal: stop.signal, port: 0 });
+  const stream = (await fetch(new URL('/live/', served.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
+  onTestFinished(async () => {
+    await stream?.cancel();
+    await served.close();
+    stop.abort(new Error('the test is over'));
+  });
   let text = '';
-  while (!/may not be read: nodes\./.test(text)) text += (await stream?.read())?.value ?? '';
-  expect(text).toContain('Deployments');
-  await stream?.cancel();
-  await other.close();
-  stop.abort(new Error('the test is over'));
+  return {
+    /** Reads on until what has come since the last match matches; what came before its end. */
+    async until(pattern: RegExp): Promise<string> {
+      for (;;) {
+        const found = pattern.exec(text);
+        if (found) {
+          const end = found.index + found[0].length;
+          const read = text.slice(0, end);
+          text = text.slice(end);
+          return read;
+        }
+        const { done, value } = (await stream?.read()) ?? { done: true };
+        if (done) throw new Error(`the stream has ended without ${pattern}`);
+        text += value;
+      }
+    },
+  };
+}
+
+const own = createClient({
+  transport: handlerTransport((call) => plane.fetch(call)),
+  userAgent: 'test',
+  clock: realClock,
+});
+
+test('what may not be read is named with what it needs, where it would stand too, and the rest is shown', async () => {
+  const refusal = (plural: string, scope: string) => ({
+    ...{ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 },
+    message: `${plural} is forbidden: User "eve" cannot list resource "${plural}" in API group "" ${scope}`,
+  });
+  const refused = new Map([
+    ['/api/v1/nodes', refusal('nodes', 'at the cluster scope')],
+    ['/api/v1/pods', refusal('pods', 'at the cluster scope')],
+    ['/api/v1/namespaces/default/events', refusal('events', 'in the namespace "default"')],
+  ]);
+  const api = own.resource<Machine>(machines, 'default');
+  await api.create({
+    metadata: { name: 'm-2', namespace: 'default', labels: { node: 'n-2' }, finalizers: ['test/kept'] },
+    spec: { class: { kind: 'MachineClass', name: 'small' } },
+  });
+  await api.delete('m-2');
+  const page = await another((call) => {
+    const status = refused.get(new URL(call.url).pathname);
+    return status ? Promise.resolve(Response.json(status, { status: 403 })) : plane.fetch(call);
+  });
+  const first = await page.until(/may not be read: (events, nodes|nodes, events)\./);
+  expect(first).not.toContain('not read yet: events');
+  await page.until(/pods may not be read: needs get, list and watch of pods \(docs/);
+  await api.patch('m-2', { type: 'merge', body: { metadata: { finalizers: null } } });
+});
+
+test('flags that the controllers tell count, and what is assumed of the others is said', async () => {
+  await own.resource<Lease>(leases, 'default').create({
+    metadata: {
+      ...{ name: 'machine-controller', namespace: 'default' },
+      annotations: { 'holder-settings': 'me {"machine-creation-timeout":3600000}' },
+    },
+    spec: { holderIdentity: 'me' },
+  } as never);
+  const page = await another(plane.fetch);
+  const text = await page.until(/Flags: of the machine controller: --machine-creation-timeout is 1h/);
+  expect(text).toContain(
+    'Flags: the manager runs with its default flags: there is no Lease default/machine-controller-manager',
+  );
+});
+
+test('when the API server has gone it says since when all is old, and goes on by itself when it is back', async () => {
+  let gone: AbortController | undefined = new AbortController();
+  const server = gone;
+  const page = await another((call) =>
+    gone === undefined || !gone.signal.aborted
+      ? plane.fetch(gone ? new Request(call, { signal: AbortSignal.any([call.signal, server.signal]) }) : call)
+      : Promise.reject(new Error('connect ECONNREFUSED')),
+  );
+  await page.until(/"id":"events"/);
+  gone.abort(new Error('the server has gone'));
+  await page.until(/old since \d{4}-[\d:T-]+Z: [^.]*machines/);
+  await page.until(/The last answer: GET \S+: no answer: /);
+  await own.resource<Machine>(machines, 'default').create({
+    metadata: { name: 'm-3', namespace: 'default' },
+    spec: { class: { kind: 'MachineClass', name: 'small' } },
+  });
+  gone = undefined;
+  const current = await page.until(/0 drains\.<\/p>/);
+  if (!current.includes('m-3')) await page.until(/m-3/);
 });
 
 test('a port that is taken is told of', async () => {
