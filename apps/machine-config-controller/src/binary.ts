@@ -6,7 +6,6 @@ import {
   flagGroup,
   integerFlag,
   listFlag,
-  type ServingPair,
   textFlag,
 } from '@mcm/kube';
 import { loadTemplates } from '@mcm/machine-config';
@@ -127,8 +126,8 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
     const machinePools = given['machine-pools'];
     const settings = { host: given['bind-address'], port, certificates, selfMade, machinePools, limit };
     const { clock, random, log } = context;
-    const serving = (pair: ServingPair): void => context.serving('config server certificate', pair);
-    const server = await startConfigServer(settings, { control, target, clock, random, log, meters, serving });
+    const served = context.serving('config server certificate');
+    const server = await startConfigServer(settings, { control, target, clock, random, log, meters, served });
     return server.close;
   },
   units: async ({ control, target, recorder, targetRecorder, runtime, metrics, flags: given }) => {

@@ -5,12 +5,12 @@ import {
   type Logger,
   type Meters,
   type Random,
-  readCertificateFiles,
   type SelfMadeOptions,
+  type ServedCertificate,
   type ServingPair,
+  serveCertificateFiles,
   startTlsServer,
   type TlsServer,
-  watchCertificateFiles,
 } from '@mcm/kube';
 import { createConfigEndpoint, createTokenCaches, type RateLimit } from '@mcm/machine-config';
 
@@ -38,8 +38,7 @@ export interface ConfigServerContext {
   readonly random: Random;
   readonly log: Logger;
   readonly meters?: Meters;
-  /** Is told each certificate that is served. */
-  readonly serving?: (pair: ServingPair) => void;
+  readonly served: ServedCertificate;
 }
 
 /** A server that runs. */
@@ -72,37 +71,23 @@ interface Served {
   readonly stop: Stop;
 }
 
-/** The server takes each new certificate, and whoever watches its end hears of it. */
-const using =
-  (server: TlsServer, { serving }: ConfigServerContext) =>
-  (pair: ServingPair): void => {
-    server.use(pair);
-    serving?.(pair);
-  };
-
 async function serveFromFiles(settings: ConfigServerSettings, serve: Serve, context: ConfigServerContext) {
-  const { certificates } = settings;
-  const pair = await readCertificateFiles(certificates, FLAGS.certificates);
-  const server = await startTlsServer({ ...settings, flag: FLAGS.port }, pair, serve);
-  context.serving?.(pair);
-  const files = watchCertificateFiles(certificates, {
-    ...context,
-    use: using(server, context),
-    flag: FLAGS.certificates,
-  });
-  const stop = () => Promise.resolve(files.close());
-  return { server, stop } satisfies Served;
+  const files = { directory: settings.certificates, flag: FLAGS.certificates };
+  const start = (pair: ServingPair) => startTlsServer({ ...settings, flag: FLAGS.port }, pair, serve);
+  const { server, close } = await serveCertificateFiles(files, start, context);
+  return { server, stop: async () => close() } satisfies Served;
 }
 
 async function serveSelfMade(settings: ConfigServerSettings, serve: Serve, context: ConfigServerContext) {
-  const { control, clock, random, log } = context;
+  const { control, clock, random, log, served } = context;
   const server = await startTlsServer({ ...settings, flag: FLAGS.port }, undefined, serve);
   const stopping = new AbortController();
   const shared = { client: control, clock, random, log, configurations: '', purpose: 'first boots' };
-  const kept = keepSelfMadeCertificates(
-    { ...settings.selfMade, ...shared, use: using(server, context) },
-    stopping.signal,
-  );
+  const use = (pair: ServingPair): void => {
+    server.use(pair);
+    served.use(pair);
+  };
+  const kept = keepSelfMadeCertificates({ ...settings.selfMade, ...shared, use }, stopping.signal);
   const stop = () => {
     stopping.abort(new Error('the process ends'));
     return kept;

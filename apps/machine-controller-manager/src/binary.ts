@@ -130,7 +130,7 @@ export const managerBinary = (tracing: TracingSettings | TracingOff): BinaryDefi
           configurations: given['webhook-configurations'],
         },
       },
-      { control, clock, random, log, serving: (pair) => serving('webhook certificate', pair) },
+      { control, clock, random, log, served: serving('webhook certificate') },
     ),
   units: async ({ control, target, namespace, runtime, metrics, flags: given, clock, log }) => {
     const { meters } = metrics;

@@ -7,11 +7,11 @@ import {
   keepSelfMadeCertificates,
   type Logger,
   type Random,
-  readCertificateFiles,
   type SelfMadeOptions,
+  type ServedCertificate,
   type ServingPair,
+  serveCertificateFiles,
   startAdmissionServer,
-  watchCertificateFiles,
 } from '@mcm/kube';
 
 /** The webhooks of this binary by path, as the installed configurations name them. */
@@ -46,47 +46,33 @@ export interface WebhookContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Is told each pair that is served. */
-  readonly serving: (pair: ServingPair) => void;
+  readonly served: ServedCertificate;
 }
 
 type Stop = () => Promise<void>;
 
-type Use = (pair: ServingPair) => void;
-
-const both =
-  (one: Use, other: Use): Use =>
-  (pair) => {
-    one(pair);
-    other(pair);
-  };
-
-async function serveFromFiles(
-  settings: WebhookSettings,
-  { control, clock, log, serving }: WebhookContext,
-): Promise<Stop> {
+async function serveFromFiles(settings: WebhookSettings, { control, ...context }: WebhookContext): Promise<Stop> {
   const { host, port, certificates } = settings;
-  const pair = await readCertificateFiles(certificates);
-  const server = await startAdmissionServer({ host, port }, pair, webhookHandlers(control));
-  serving(pair);
-  const use = both(server.use, serving);
-  const files = watchCertificateFiles(certificates, { clock, log, use });
-  log.info('Serving webhooks', { port: server.port });
+  const files = { directory: certificates, flag: '--webhook-cert-dir' };
+  const serve = (pair: ServingPair) => startAdmissionServer({ host, port }, pair, webhookHandlers(control));
+  const { server, close } = await serveCertificateFiles(files, serve, context);
+  context.log.info('Serving webhooks', { port: server.port });
   return () => {
-    files.close();
+    close();
     return server.close();
   };
 }
 
 async function serveSelfMade(settings: WebhookSettings, context: WebhookContext): Promise<Stop> {
   const { host, port, selfMade } = settings;
-  const { control, serving, ...shared } = context;
+  const { control, served, ...shared } = context;
   const server = await startAdmissionServer({ host, port }, undefined, webhookHandlers(control));
   const stop = new AbortController();
-  const kept = keepSelfMadeCertificates(
-    { ...selfMade, ...shared, client: control, use: both(server.use, serving) },
-    stop.signal,
-  );
+  const use = (pair: ServingPair): void => {
+    server.use(pair);
+    served.use(pair);
+  };
+  const kept = keepSelfMadeCertificates({ ...selfMade, ...shared, client: control, use }, stop.signal);
   context.log.info('Serving webhooks with certificates of our own', { port: server.port });
   return async () => {
     stop.abort(new Error('the process ends'));

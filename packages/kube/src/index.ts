@@ -1,4 +1,4 @@
-export { readCertificateFiles, watchCertificateFiles } from './admission/certificate-files.ts';
+export { type CertificateFiles, type ServedCertificate, serveCertificateFiles } from './admission/certificate-files.ts';
 export {
   type AdmissionCause,
   type AdmissionHandler,
@@ -19,6 +19,7 @@ export { VirtualClock, type VirtualClockOptions } from './clock/virtual-clock.ts
 export * from './clock.ts';
 export * from './controller.ts';
 export { type ClusterConfig, ConfigError } from './credentials/cluster-config.ts';
+export type { FilesNews } from './credentials/follow-files.ts';
 export { IN_CLUSTER, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
 export type { Fence } from './election/fence.ts';
 export { holderSettings } from './election/record.ts';

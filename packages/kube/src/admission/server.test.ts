@@ -2,29 +2,19 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import type { Clock } from '../clock.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { VirtualClock } from '../clock/virtual-clock.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
-import { readCertificateFiles, watchCertificateFiles } from './certificate-files.ts';
+import { type ServedCertificate, serveCertificateFiles } from './certificate-files.ts';
 import { issueAuthority, issueServing } from './self-made/issue.ts';
 import { type AdmissionServer, type ServingPair, startAdmissionServer } from './server.ts';
 
 const HOST = '127.0.0.1';
 
-/** Waits for nothing: what is set is called in the next turn. */
-const hasty: Clock = {
-  now: () => new Date(),
-  monotonic: () => performance.now(),
-  setTimeout(callback) {
-    const handle = setImmediate(callback);
-    return { cancel: () => clearImmediate(handle) };
-  },
-};
-
-async function signed(): Promise<{ readonly ca: string; readonly pair: ServingPair }> {
+async function signed(forMs = 3_600_000): Promise<{ readonly ca: string; readonly pair: ServingPair }> {
   // TLS compares with this machine's time.
   const now = Date.now();
-  const validity = { from: new Date(now - 60_000), until: new Date(now + 3_600_000) };
+  const validity = { from: new Date(now - 60_000), until: new Date(now + forMs) };
   const authority = await issueAuthority(validity);
   return { ca: authority.cert, pair: await issueServing(authority, [HOST], validity) };
 }
@@ -114,41 +104,59 @@ test('a port that is taken is told by flag and number', async () => {
   }
 });
 
-test('certificates of files are read again when they change; a pair that does not match is passed over', async () => {
+test('certificates of files are read again when they change; a pair that does not match is passed over, and told', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'webhooks-'));
+  onTestFinished(() => rm(directory, { recursive: true }));
   const put = async ({ cert, key }: ServingPair) => {
     await writeFile(join(directory, 'tls.crt'), cert);
     await writeFile(join(directory, 'tls.key'), key);
   };
-  await expect(readCertificateFiles(directory)).rejects.toThrow(`--webhook-cert-dir ${directory}`);
+  const [clock, log] = [new VirtualClock({ start: new Date() }), createMemoryLogger()];
+  const told: (string | undefined)[] = [];
+  const used: (string | undefined)[] = [];
+  const served: ServedCertificate = {
+    use: ({ cert }, from) => used.push(cert, from),
+    unusable: (sentence) => told.push(sentence),
+  };
+  const files = { directory, flag: '--tls-cert-dir' };
+  const serve = () => serveCertificateFiles(files, start, { clock, log, served });
+  await expect(serve()).rejects.toThrow(
+    `--tls-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: ENOENT`,
+  );
   const [first, second] = [await signed(), await signed()];
   await put(first.pair);
-  const server = await start(await readCertificateFiles(directory));
-  const log = createMemoryLogger();
-  const used = Promise.withResolvers<void>();
-  const files = watchCertificateFiles(directory, {
-    clock: hasty,
-    log,
-    flag: '--tls-cert-dir',
-    use: (pair) => {
-      server.use(pair);
-      if (pair.cert === second.pair.cert) used.resolve();
-    },
-  });
+  const { server, close } = await serve();
   try {
     expect((await send(server.port, first.ca, review('good'))).status).toBe(200);
     await put(second.pair);
-    await used.promise;
+    await clock.advance(10_000);
     expect((await send(server.port, second.ca, review('good'))).status).toBe(200);
     await expect(send(server.port, first.ca, review('good'))).rejects.toThrow();
+    expect(used).toEqual([first, second].flatMap(({ pair }) => [pair.cert, `--tls-cert-dir ${directory}`]));
     await writeFile(join(directory, 'tls.key'), first.pair.key);
-    await expect
-      .poll(() => JSON.stringify(log.lines))
-      .toContain(`--tls-cert-dir ${directory}: must hold tls.crt and its tls.key`);
-    expect(JSON.stringify(log.lines)).not.toContain('PRIVATE KEY');
+    await clock.advance(10_000);
+    expect(told).toEqual([undefined]); // It may just be written.
+    await clock.advance(10_000);
+    const sentence = `--tls-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: the key is not that of the certificate; the certificate before stays in use`;
+    expect(told).toEqual([undefined, sentence]);
+    expect((await send(server.port, second.ca, review('good'))).status).toBe(200);
+    await put(second.pair);
+    await clock.advance(10_000);
+    expect(told.at(-1)).toBeUndefined();
+    expect(used).toHaveLength(4);
+    await put((await signed(-30_000)).pair);
+    await clock.advance(20_000);
+    expect(told.at(-1)).toMatch(
+      /^--tls-cert-dir .* expired at .*; issue another; the certificate before stays in use$/,
+    );
+    expect(used).toHaveLength(4);
+    expect(JSON.stringify([log.lines, told])).not.toContain('PRIVATE KEY');
+    close();
+    await put(first.pair);
+    await clock.advance(20_000);
+    expect(used).toHaveLength(4);
   } finally {
-    files.close();
+    close();
     await server.close();
-    await rm(directory, { recursive: true });
   }
 });

@@ -1,15 +1,23 @@
-import { readFile } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import type { Clock } from '../clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
+import type { ReadText } from './follow-files.ts';
+import { mustBeCertificate } from './key-pair.ts';
 import { tokenFile } from './token-file.ts';
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
+interface InCluster {
+  readonly clock: Clock;
+  readonly readText: ReadText;
+  /** Default: where every pod has it. */
+  readonly folder?: string;
+}
+
 /** The configuration that Kubernetes gives to a pod: environment and the service account's files. */
 export async function inClusterConfig(
   env: Readonly<Record<string, string | undefined>>,
-  clock: Clock,
-  folder = SERVICE_ACCOUNT,
+  { clock, readText, folder = SERVICE_ACCOUNT }: InCluster,
 ): Promise<ClusterConfig> {
   const host = env.KUBERNETES_SERVICE_HOST;
   const port = env.KUBERNETES_SERVICE_PORT;
@@ -18,19 +26,22 @@ export async function inClusterConfig(
       'this is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give the path of a kubeconfig',
     );
   }
-  const read = async (name: string): Promise<string> => {
+  const must = async <T>(name: string, use: (path: string) => Promise<T>): Promise<T> => {
     try {
-      return await readFile(`${folder}/${name}`, 'utf8');
+      return await use(`${folder}/${name}`);
     } catch (error) {
       throw new ConfigError(`the service account's ${folder}/${name} cannot be read; is it mounted?`, { cause: error });
     }
   };
-  await read('token'); // Fails now rather than at the first request.
-  const [ca, namespace] = await Promise.all([read('ca.crt'), read('namespace').catch(() => undefined)]);
+  await must('token', access); // Fails now rather than at the first request.
+  const ca = await must('ca.crt', readText);
+  mustBeCertificate({ text: ca, from: `${folder}/ca.crt` });
+  const namespace = await readText(`${folder}/namespace`).catch(() => undefined);
   const authority = host.includes(':') ? `[${host}]` : host;
   return {
     server: `https://${authority}:${port}`,
     ca,
+    from: { ca: `${folder}/ca.crt`, authorization: `${folder}/token` },
     ...(namespace === undefined ? {} : { namespace: namespace.trim() }),
     ...tokenFile(`${folder}/token`, clock),
   };

@@ -1,8 +1,9 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { nearest } from '../flags/nearest.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
+import type { ReadText } from './follow-files.ts';
+import { mustBeCertificate, mustFit, type Pem } from './key-pair.ts';
 import { tokenFile } from './token-file.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -12,6 +13,7 @@ interface Config {
   readonly files: readonly { readonly path: string; readonly fields: Fields }[];
   /** As an error names it. */
   readonly label: string;
+  readonly readText: ReadText;
 }
 
 /** The parts that one context names. */
@@ -36,10 +38,10 @@ const text = (fields: Fields, name: string): string | undefined => {
 };
 
 /** Undefined for a file that is not there, if it may be. */
-async function parse(path: string, { optional }: { readonly optional: boolean }): Promise<Fields | undefined> {
+async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
-    source = await readFile(path, 'utf8');
+    source = await readText(path);
   } catch (error) {
     if (optional && error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
@@ -57,16 +59,16 @@ async function parse(path: string, { optional }: { readonly optional: boolean })
 }
 
 /** Reads the files that are there. */
-async function read(paths: readonly string[]): Promise<Config> {
+async function read(paths: readonly string[], readText: ReadText): Promise<Config> {
   const found = await Promise.all(
     paths.map(async (path) => {
-      const fields = await parse(path, { optional: paths.length > 1 });
+      const fields = await parse(path, readText, paths.length > 1);
       return fields === undefined ? [] : [{ path, fields }];
     }),
   );
   const label = `kubeconfig ${paths.join(' and ')}`;
   if (found.flat().length === 0) throw new ConfigError(`${label}: none of these files is there`);
-  return { files: found.flat(), label };
+  return { files: found.flat(), label, readText };
 }
 
 /** The entries of a list, e.g. of `clusters`, with the folders that they come from. */
@@ -108,26 +110,28 @@ function select(config: Config, wanted: string | undefined): Selected {
 }
 
 /** PEM from `<name>-data` (base64) or from the file that `<name>` names, relative to the kubeconfig. */
-async function pem({ fields, folder }: Part, name: string, label: string): Promise<string | undefined> {
+async function pem({ fields, folder }: Part, name: string, { label, readText }: Config): Promise<Pem | undefined> {
   const data = text(fields, `${name}-data`);
-  if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
+  if (data !== undefined)
+    return { text: Buffer.from(data, 'base64').toString('utf8'), from: `${name}-data of ${label}` };
   const file = text(fields, name);
   if (file === undefined) return undefined;
+  const path = resolve(folder, file);
   try {
-    return await readFile(resolve(folder, file), 'utf8');
+    return { text: await readText(path), from: path };
   } catch (error) {
     throw new ConfigError(`${label}: ${name} ${file} cannot be read`, { cause: error });
   }
 }
 
-async function clientCertificate(user: Part, label: string) {
-  const certificate = await pem(user, 'client-certificate', label);
-  const key = await pem(user, 'client-key', label);
-  if (certificate === undefined && key === undefined) return {};
+async function clientCertificate(user: Part, config: Config) {
+  const [certificate, key] = [await pem(user, 'client-certificate', config), await pem(user, 'client-key', config)];
+  if (certificate === undefined && key === undefined) return undefined;
   if (certificate === undefined || key === undefined) {
-    throw new ConfigError(`${label}: client-certificate and client-key belong together; one of them is missing`);
+    throw new ConfigError(`${config.label}: client-certificate and client-key belong together; one of them is missing`);
   }
-  return { clientCertificate: { certificate, key } };
+  mustFit(certificate, key);
+  return { pair: { certificate: certificate.text, key: key.text }, from: certificate.from };
 }
 
 function staticAuthorization({ fields: user, folder }: Part, clock: Clock): Partial<ClusterConfig> {
@@ -139,6 +143,12 @@ function staticAuthorization({ fields: user, folder }: Part, clock: Clock): Part
     username === undefined ? undefined : Buffer.from(`${username}:${text(user, 'password') ?? ''}`).toString('base64');
   const header = token === undefined ? basic && `Basic ${basic}` : `Bearer ${token}`;
   return header === undefined ? {} : { authorization: async () => header };
+}
+
+/** Where it comes from, for sentences. */
+function placeOfAuthorization({ fields: user, folder }: Part, label: string): string {
+  const file = text(user, 'tokenFile');
+  return file === undefined ? `the user of ${label}` : resolve(folder, file);
 }
 
 /** Credentials that a program must fetch: @kubernetes/client-node knows how. It costs 60 MB, so it is loaded for them only. */
@@ -183,9 +193,13 @@ function fromFolder({ fields, folder }: Part): Fields {
 /** How to reach the cluster of a context, by default of the current one, as its user. Throws `ConfigError`. */
 export async function kubeconfigFiles(
   paths: readonly string[],
-  { clock, context }: { readonly clock: Clock; readonly context: string | undefined },
+  {
+    clock,
+    context,
+    readText,
+  }: { readonly clock: Clock; readonly context: string | undefined; readonly readText: ReadText },
 ): Promise<ClusterConfig> {
-  const config = await read(paths);
+  const config = await read(paths, readText);
   const { label } = config;
   const selected = select(config, context);
   const { cluster, user, namespace } = selected;
@@ -198,17 +212,24 @@ export async function kubeconfigFiles(
       throw new ConfigError(`${label}: user.${field} (impersonation) is not supported; remove it`);
   }
   const needsPlugin = user.fields.exec !== undefined || user.fields['auth-provider'] !== undefined;
-  const ca = await pem(cluster, 'certificate-authority', label);
+  const ca = await pem(cluster, 'certificate-authority', config);
+  if (ca !== undefined) mustBeCertificate(ca);
+  const client = await clientCertificate(user, config);
   const tlsServerName = text(cluster.fields, 'tls-server-name');
   const proxyUrl = text(cluster.fields, 'proxy-url');
   return {
     server,
-    ...(ca === undefined ? {} : { ca }),
+    ...(ca === undefined ? {} : { ca: ca.text }),
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
     ...(cluster.fields['insecure-skip-tls-verify'] === true ? { insecureSkipTlsVerify: true } : {}),
     ...(proxyUrl === undefined ? {} : { proxyUrl }),
     ...(namespace === undefined ? {} : { namespace }),
-    ...(await clientCertificate(user, label)),
-    ...(needsPlugin ? await pluginAuthorization(selected, ca) : staticAuthorization(user, clock)),
+    ...(client === undefined ? {} : { clientCertificate: client.pair }),
+    from: {
+      ...(ca && { ca: ca.from }),
+      ...(client && { clientCertificate: client.from }),
+      authorization: placeOfAuthorization(user, label),
+    },
+    ...(needsPlugin ? await pluginAuthorization(selected, ca?.text) : staticAuthorization(user, clock)),
   };
 }

@@ -1,9 +1,12 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
+import type { ServingPair } from '../admission/server.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
+import { type FilesNews, followFiles } from './follow-files.ts';
 import { inClusterConfig } from './in-cluster.ts';
 import { loadKubeconfig } from './load-kubeconfig.ts';
 
@@ -12,6 +15,20 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'kube config ')); // With spaces, as homes may have.
 });
 afterEach(() => rm(folder, { recursive: true }));
+
+let one: ServingPair;
+let two: ServingPair;
+/** Has expired. */
+let old: ServingPair;
+beforeAll(async () => {
+  const pair = async (days = 1) => {
+    const validity = { from: new Date(Date.UTC(2025, 0)), until: new Date(Date.UTC(2026, 0, 1 + days)) };
+    return issueServing(await issueAuthority(validity), ['client'], validity);
+  };
+  one = await pair();
+  two = await pair();
+  old = await pair(-1);
+});
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const config = (user: object, cluster: object = {}) => ({
@@ -35,11 +52,11 @@ async function load(content: unknown, clock = new VirtualClock()) {
 describe('kubeconfig', () => {
   test('a token and a CA in the file', async () => {
     const loaded = await load(
-      config({ token: 'abc' }, { 'certificate-authority-data': base64('CA'), 'tls-server-name': 'kubernetes' }),
+      config({ token: 'abc' }, { 'certificate-authority-data': base64(one.cert), 'tls-server-name': 'kubernetes' }),
     );
     expect(loaded).toMatchObject({
       server: 'https://api:6443',
-      ca: 'CA',
+      ca: one.cert,
       tlsServerName: 'kubernetes',
       namespace: 'garden',
     });
@@ -47,9 +64,9 @@ describe('kubeconfig', () => {
   });
 
   test('client certificates, in the file or beside it', async () => {
-    await writeFile(join(folder, 'key.pem'), 'KEY');
-    const loaded = await load(config({ 'client-certificate-data': base64('CERT'), 'client-key': 'key.pem' }));
-    expect(loaded.clientCertificate).toEqual({ certificate: 'CERT', key: 'KEY' });
+    await writeFile(join(folder, 'key.pem'), one.key);
+    const loaded = await load(config({ 'client-certificate-data': base64(one.cert), 'client-key': 'key.pem' }));
+    expect(loaded.clientCertificate).toEqual({ certificate: one.cert, key: one.key });
     expect(loaded.authorization).toBeUndefined();
   });
 
@@ -58,6 +75,7 @@ describe('kubeconfig', () => {
     const file = join(folder, 'token');
     await writeFile(file, 'first\n');
     const loaded = await load(config({ tokenFile: 'token' }), clock);
+    expect(loaded.from).toEqual({ authorization: file });
     expect(await loaded.authorization?.()).toBe('Bearer first');
     await writeFile(file, 'second');
     expect(await loaded.authorization?.()).toBe('Bearer first');
@@ -140,16 +158,112 @@ describe('kubeconfig', () => {
   });
 });
 
+describe('files that change', () => {
+  /** A kubeconfig with a client certificate and an authority beside it, looked at by a clock that stands. */
+  const follow = async () => {
+    const [clock, news] = [new VirtualClock(), [] as FilesNews[]];
+    const path = join(folder, 'config');
+    const file = (name: string, text: string) => writeFile(join(folder, name), text);
+    const put = (server = 'https://api:6443') =>
+      file(
+        'config',
+        stringify(
+          config(
+            { 'client-certificate': 'c.pem', 'client-key': 'k.pem' },
+            { server, 'certificate-authority': 'ca.pem' },
+          ),
+        ),
+      );
+    await Promise.all([put(), file('c.pem', one.cert), file('k.pem', one.key), file('ca.pem', one.cert)]);
+    const loaded = await loadKubeconfig(path, { clock, onFiles: (each) => news.push(each) });
+    const latest = async () => (await loaded.latest?.()) ?? loaded;
+    return { clock, news, loaded, latest, file, put };
+  };
+  const pairOf = ({ cert, key }: ServingPair) => ({ certificate: cert, key });
+
+  test('a new pair and a new authority are used after a minute, or at once after a refusal', async () => {
+    const { clock, news, loaded, latest, file } = await follow();
+    expect(loaded.from).toMatchObject({ ca: join(folder, 'ca.pem'), clientCertificate: join(folder, 'c.pem') });
+    await Promise.all([file('c.pem', two.cert), file('k.pem', two.key)]);
+    await clock.advance(59_000);
+    expect((await latest()).clientCertificate).toEqual(pairOf(one));
+    await clock.advance(1_000);
+    const [first, second] = await Promise.all([latest(), latest()]);
+    expect(first.clientCertificate).toEqual(pairOf(two));
+    expect(second).toBe(first);
+    expect(news).toEqual([{ kind: 'renewed', config: first }]);
+    await file('ca.pem', `${one.cert}${two.cert}`);
+    loaded.lookAgain?.();
+    expect(await latest()).toBe(first); // Hundreds of refusals are no reason to read hundreds of times.
+    await clock.advance(1_000);
+    expect((await latest()).ca).toBe(`${one.cert}${two.cert}`);
+    await clock.advance(60_000);
+    await latest();
+    expect(news.map(({ kind }) => kind)).toEqual(['renewed', 'renewed', 'as-before']);
+  });
+
+  test('what cannot be used is not: the one before stays, and a sentence names files and cure', async () => {
+    const { clock, news, latest, file, put } = await follow();
+    const looked = async (change: () => Promise<void>) => {
+      await change();
+      await clock.advance(60_000);
+      expect((await latest()).clientCertificate).toEqual(pairOf(one));
+      return news.at(-1);
+    };
+    const unusable = (sentence: string) => ({
+      kind: 'unusable',
+      sentence: `${sentence}; what was read before stays in use`,
+    });
+    const at = (name: string) => join(folder, name);
+    expect(await looked(() => file('k.pem', two.key))).toEqual(
+      unusable(`${at('c.pem')} and ${at('k.pem')} do not belong together; put in the pair that was issued together`),
+    );
+    expect(await looked(() => file('k.pem', one.key))).toEqual({ kind: 'as-before' });
+    const putOld = async (): Promise<void> => {
+      await Promise.all([file('c.pem', old.cert), file('k.pem', old.key)]);
+    };
+    expect(await looked(putOld)).toEqual(unusable(`${at('c.pem')} expired at 2025-12-31T00:00:00.000Z; issue another`));
+    await Promise.all([file('c.pem', one.cert), file('k.pem', one.key)]);
+    expect(await looked(() => file('ca.pem', ''))).toEqual(
+      unusable(`${at('ca.pem')} is not a PEM certificate; put one there`),
+    );
+    expect(await looked(() => rm(at('ca.pem')))).toMatchObject({
+      sentence: expect.stringContaining(
+        `kubeconfig ${at('config')}: certificate-authority ca.pem cannot be read: ENOENT`,
+      ),
+    });
+    await file('ca.pem', one.cert);
+    expect(await looked(() => put('https://other:6443'))).toEqual(
+      unusable(
+        'the files name another API server, or another way to it (https://other:6443, before https://api:6443); restart the process to use that one',
+      ),
+    );
+  });
+
+  test('a token that stands in a kubeconfig is followed with it', async () => {
+    const clock = new VirtualClock();
+    const loaded = await load(config({ token: 'first' }), clock);
+    await load(config({ token: 'second' }), clock);
+    await clock.advance(60_000);
+    expect(await (await loaded.latest?.())?.authorization?.()).toBe('Bearer second');
+  });
+});
+
 describe('in-cluster', () => {
+  const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+  const inCluster = () => {
+    const clock = new VirtualClock();
+    return followFiles((readText) => inClusterConfig(env, { clock, readText, folder }), { clock });
+  };
+
   test("takes the service account's files", async () => {
     await Promise.all([
       writeFile(join(folder, 'token'), 'sa'),
-      writeFile(join(folder, 'ca.crt'), 'CA'),
+      writeFile(join(folder, 'ca.crt'), one.cert),
       writeFile(join(folder, 'namespace'), 'garden\n'),
     ]);
-    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
-    const loaded = await inClusterConfig(env, new VirtualClock(), folder);
-    expect(loaded).toMatchObject({ server: 'https://[fd00::1]:443', ca: 'CA', namespace: 'garden' });
+    const loaded = await inCluster();
+    expect(loaded).toMatchObject({ server: 'https://[fd00::1]:443', ca: one.cert, namespace: 'garden' });
     expect(await loaded.authorization?.()).toBe('Bearer sa');
   });
 
@@ -160,7 +274,6 @@ describe('in-cluster', () => {
   });
 
   test('a pod without a mounted token says so', async () => {
-    const env = { KUBERNETES_SERVICE_HOST: 'h', KUBERNETES_SERVICE_PORT: '443' };
-    await expect(inClusterConfig(env, new VirtualClock(), folder)).rejects.toThrow('is it mounted?');
+    await expect(inCluster()).rejects.toThrow('is it mounted?');
   });
 });

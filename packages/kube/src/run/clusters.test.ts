@@ -2,25 +2,29 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { realClock } from '../clock.ts';
-import { silentLogger } from '../log/memory-logger.ts';
+import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
+import { VirtualClock } from '../clock/virtual-clock.ts';
+import { type Clock, realClock } from '../clock.ts';
+import { createMemoryLogger } from '../log/memory-logger.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
 import { seededRandom } from '../random.ts';
 import { configMaps } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { connectClusters } from './clusters.ts';
-import { AnswerWatcher, Warnings } from './warnings/index.ts';
+import { AnswerWatcher, CertificatesInUse, Warnings } from './warnings/index.ts';
 
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l', namespace: 'n' } };
 
-/** An API server that answers for leases only; everything else waits for ever. */
+/** An API server that answers for leases only, and to nobody after `refuse`; everything else waits for ever. */
 async function slowServer() {
+  let refusing = false;
   const held = Promise.withResolvers<void>();
   let waiting = 0;
   const server = createServer((request, response) => {
     if (request.url?.includes('/leases/')) {
+      response.statusCode = refusing ? 401 : 200;
       response.setHeader('content-type', 'application/json').end(JSON.stringify(LEASE));
       return;
     }
@@ -33,10 +37,15 @@ async function slowServer() {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, held: held.promise, waiting: () => waiting };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    held: held.promise,
+    waiting: () => waiting,
+    refuse: (yes: boolean) => (refusing = yes),
+  };
 }
 
-function kubeconfigFor(server: string): string {
+function kubeconfigFor(server: string, user: object = { token: 't' }): string {
   const dir = mkdtempSync(join(tmpdir(), 'mcm-clusters-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, 'kubeconfig');
@@ -45,25 +54,32 @@ function kubeconfigFor(server: string): string {
     kind: 'Config',
     'current-context': 'c',
     clusters: [{ name: 'c', cluster: { server } }],
-    users: [{ name: 'c', user: { token: 't' } }],
+    users: [{ name: 'c', user }],
     contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
   };
   writeFileSync(file, JSON.stringify(config));
   return file;
 }
 
-test('a lease is renewed while every connection for other requests waits for its answer, and more are queued', async () => {
-  const server = await slowServer();
-  const file = kubeconfigFor(server.url);
-  const metrics = createMetrics({ prefix: 'mcm_' });
-  const warnings = new Warnings(silentLogger, metrics.meters);
+async function connected(file: string, clock: Clock = realClock) {
+  const [metrics, log, certificates] = [
+    createMetrics({ prefix: 'mcm_' }),
+    createMemoryLogger(),
+    new CertificatesInUse(),
+  ];
+  const warnings = new Warnings(log, metrics.meters);
   const clusters = await connectClusters({
     ...{ binary: 'b', version: '1', controlKubeconfig: file, targetKubeconfig: file, qps: 0, burst: 0, env: {} },
-    clock: realClock,
-    random: seededRandom(1),
-    metrics,
-    answers: new AnswerWatcher({ clock: realClock, warnings, meters: metrics.meters }),
+    ...{ clock, random: seededRandom(1), metrics, log, warnings, certificates },
+    answers: new AnswerWatcher({ clock, warnings, meters: metrics.meters }),
   });
+  onTestFinished(() => clusters.close());
+  return { clusters, log, metrics, certificates };
+}
+
+test('a lease is renewed while every connection for other requests waits for its answer, and more are queued', async () => {
+  const server = await slowServer();
+  const { clusters } = await connected(kubeconfigFor(server.url));
   const stop = new AbortController();
   const others = clusters.control.client('machine').resource(configMaps, 'n');
   const asked = Array.from({ length: 100 }, () => others.get('x', { signal: stop.signal }).catch(() => undefined));
@@ -73,5 +89,52 @@ test('a lease is renewed while every connection for other requests waits for its
   expect(server.waiting()).toBe(32);
   stop.abort();
   await Promise.all(asked);
-  await clusters.close();
+});
+
+test('a client certificate that is replaced is used and watched from then on; a pair that does not fit is told, and over when it does', async () => {
+  const server = await slowServer();
+  const file = kubeconfigFor(server.url, { 'client-certificate': 'c.pem', 'client-key': 'k.pem' });
+  const at = (name: string): string => join(dirname(file), name);
+  const from = new Date();
+  const pairOf = async (years: number) => {
+    const validity = { from, until: new Date(from.getTime() + years * 31_536_000_000) };
+    return issueServing(await issueAuthority(validity), ['c'], validity);
+  };
+  const [one, two] = [await pairOf(1), await pairOf(2)];
+  writeFileSync(at('c.pem'), one.cert);
+  writeFileSync(at('k.pem'), two.key);
+  await expect(connected(file)).rejects.toThrow(
+    `--target-kubeconfig=${file}: ${at('c.pem')} and ${at('k.pem')} do not belong together; put in the pair that was issued together`,
+  );
+  writeFileSync(at('k.pem'), one.key);
+  const clock = new VirtualClock({ start: from });
+  const { clusters, log, metrics, certificates } = await connected(file, clock);
+  const lease = clusters.control.urgentClient('leader-election').resource(leases, 'n');
+  const look = async (): Promise<string> => {
+    await clock.advance(60_000);
+    await lease.get('l');
+    return (await metrics.scrape()).text;
+  };
+  writeFileSync(at('c.pem'), two.cert);
+  expect(await look()).toContain('runtime_warning{kind="credentials",subject="control"} 1');
+  // The server's clock, which stays behind, is another matter.
+  const said = log.lines.filter(({ fields }) => fields?.warning === 'credentials');
+  expect(said.map(({ message }) => message)).toEqual([
+    `new credentials of the control cluster cannot be used: ${at('c.pem')} and ${at('k.pem')} do not belong together; put in the pair that was issued together; what was read before stays in use`,
+  ]);
+  expect(certificates.list()).toMatchObject([{ certificate: one.cert, key: one.key, from: at('c.pem') }]);
+  const { changed } = certificates;
+  writeFileSync(at('k.pem'), two.key);
+  expect(await look()).not.toContain('runtime_warning{kind="credentials"');
+  expect(log.lines.map(({ message }) => message)).toContain('Using the renewed credentials of a cluster');
+  expect(certificates.list()).toMatchObject([{ certificate: two.cert, key: two.key }]);
+  expect(changed.aborted).toBe(true);
+  server.refuse(true);
+  await expect(lease.get('l')).rejects.toMatchObject({ code: 401 });
+  expect(log.lines.at(-1)).toMatchObject({
+    message: `the control API server does not take the credentials of ${at('c.pem')} (401); put in a client certificate or token that it knows and that has not expired`,
+    fields: { warning: 'credentials', subject: 'control API server' },
+  });
+  server.refuse(false);
+  expect(await look()).not.toContain('runtime_warning{kind="credentials"');
 });

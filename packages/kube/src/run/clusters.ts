@@ -2,12 +2,14 @@ import { type ClientOptions, createClient, userAgent } from '../client/create-cl
 import type { KubeClient } from '../client.ts';
 import type { Clock } from '../clock.ts';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
+import type { FilesNews } from '../credentials/follow-files.ts';
 import { IN_CLUSTER, loadKubeconfig } from '../credentials/load-kubeconfig.ts';
 import { errorText } from '../error-text.ts';
+import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import type { Random } from '../random.ts';
 import { type UndiciTransport, undiciTransport } from '../transports/undici.ts';
-import type { AnswerWatcher, CertificateInUse } from './warnings/index.ts';
+import type { AnswerWatcher, CertificatesInUse, Warnings } from './warnings/index.ts';
 
 /** One cluster; a client for each component that wants to be told apart in the server's logs. */
 export interface Cluster {
@@ -17,8 +19,6 @@ export interface Cluster {
   client(component: string): KubeClient;
   /** A client with a connection of its own, for what must not wait behind a thousand requests: the renewal of a lease. */
   urgentClient(component: string): KubeClient;
-  /** What its connections show and trust. */
-  readonly certificates: readonly CertificateInUse[];
 }
 
 /** The cluster of the machine objects and that of the nodes; they may be the same. */
@@ -41,8 +41,12 @@ export interface ClusterSettings {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly warnings: Warnings;
   /** Is shown every answer. */
   readonly answers: AnswerWatcher;
+  /** Is shown what connections show and trust. */
+  readonly certificates: CertificatesInUse;
 }
 
 const NONE = 'none';
@@ -64,44 +68,64 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
   return { control, target: target === NONE ? undefined : target };
 }
 
-async function connect(source: string, flag: string, given: boolean, settings: ClusterSettings) {
+/** Takes note of what the connections to a cluster show and trust. */
+function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
+  if (clientCertificate !== undefined)
+    certificates.use({
+      ...{ what: `client certificate of the ${name} cluster`, ...clientCertificate },
+      from: from?.clientCertificate,
+    });
+  if (ca !== undefined)
+    certificates.use({ what: `certificate authority of the ${name} cluster`, certificate: ca, from: from?.ca });
+}
+
+/** Tells what became of credentials that were read again. */
+function tell(name: string, news: FilesNews, { log, warnings, certificates }: ClusterSettings): void {
+  if (news.kind === 'unusable') {
+    warnings.raise('credentials', name, `new credentials of the ${name} cluster cannot be used: ${news.sentence}`);
+    return;
+  }
+  warnings.clear('credentials', name);
+  if (news.kind === 'as-before') return;
+  note(name, news.config, certificates);
+  log.info('Using the renewed credentials of a cluster', { cluster: name });
+}
+
+interface Source {
+  /** `control` or `target`. */
+  readonly name: string;
+  readonly flag: string;
+  readonly given: boolean;
+  readonly source: string;
+}
+
+async function connect({ name, flag, given, source }: Source, settings: ClusterSettings) {
   const what = given ? `--${flag}=${source}` : `--${flag} (absent, which means ${source})`;
+  const { clock, env, certificates } = settings;
   try {
-    const config = await loadKubeconfig(source, { clock: settings.clock, env: settings.env });
+    const config = await loadKubeconfig(source, { clock, env, onFiles: (news) => tell(name, news, settings) });
+    note(name, config, certificates);
     const transport = undiciTransport(config);
     // It connects when it is first used.
     const urgent = undiciTransport({ ...config, connections: 1 });
     const close = async (): Promise<void> => {
       await Promise.all([transport.close(), urgent.close()]);
     };
-    return { server: config.server, source: what, certificates: certificatesOf(config), transport, urgent, close };
+    const { ca: authority, clientCertificate, authorization } = config.from ?? {};
+    const places = { authority, shown: clientCertificate ?? authorization ?? source };
+    return { server: config.server, source: what, places, transport, urgent, close };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new ConfigError(`${what}: ${errorText(error)}`);
   }
 }
 
-type Held = readonly Omit<CertificateInUse, 'what'>[];
-
-/** The certificates of a configuration, the client's first. */
-const certificatesOf = ({
-  clientCertificate,
-  ca,
-}: ClusterConfig): { readonly client: Held; readonly authority: Held } => ({
-  client: clientCertificate === undefined ? [] : [clientCertificate],
-  authority: ca === undefined ? [] : [{ certificate: ca }],
-});
-
 type Connections = Awaited<ReturnType<typeof connect>>;
 
-function cluster(
-  name: string,
-  { server, source, transport, urgent, certificates }: Connections,
-  settings: ClusterSettings,
-): Cluster {
+function cluster(name: string, { server, source, places, transport, urgent }: Connections, settings: ClusterSettings): Cluster {
   const { clock, random, qps, burst, binary, version } = settings;
   const measured = settings.metrics.requests(new URL(server).host);
-  const { observe, refused } = settings.answers.of(name);
+  const { observe, refused } = settings.answers.of(name, places);
   const options: Omit<ClientOptions, 'userAgent' | 'transport'> = {
     clock,
     random,
@@ -114,32 +138,31 @@ function cluster(
   };
   const over = (way: UndiciTransport) => (component: string) =>
     createClient({ ...options, transport: way, userAgent: userAgent(binary, version, component) });
-  const named = (what: string, held: Held): CertificateInUse[] =>
-    held.map((one) => ({ ...one, what: `${what} of the ${name} cluster` }));
-  return {
-    server,
-    source,
-    client: over(transport),
-    urgentClient: over(urgent),
-    certificates: [
-      ...named('client certificate', certificates.client),
-      ...named('certificate authority', certificates.authority),
-    ],
-  };
+  return { server, source, client: over(transport), urgentClient: over(urgent) };
 }
 
 /** Connects to both clusters; one connection pool where they are the same. Throws `ConfigError` that names the flag. */
 export async function connectClusters(settings: ClusterSettings): Promise<Clusters> {
   const sources = chooseSources(settings);
   const same = sources.target === sources.control;
+  const [givenControl, givenTarget] = [settings.controlKubeconfig !== '', settings.targetKubeconfig !== ''];
   const target =
     sources.target === undefined
       ? undefined
-      : await connect(sources.target, 'target-kubeconfig', settings.targetKubeconfig !== '', settings);
+      : await connect(
+          {
+            ...{ name: same ? 'control' : 'target', flag: 'target-kubeconfig', given: givenTarget },
+            source: sources.target,
+          },
+          settings,
+        );
   const control =
     same && target !== undefined
       ? target
-      : await connect(sources.control, 'control-kubeconfig', settings.controlKubeconfig !== '', settings);
+      : await connect(
+          { name: 'control', flag: 'control-kubeconfig', given: givenControl, source: sources.control },
+          settings,
+        );
   return {
     control: cluster('control', control, settings),
     target: target === undefined ? undefined : cluster('target', target, settings),

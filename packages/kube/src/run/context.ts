@@ -12,7 +12,7 @@ import type { EventRecorder } from '../recorder.ts';
 import type { Clusters } from './clusters.ts';
 import type { BinaryContext } from './definition.ts';
 import type { Host } from './host.ts';
-import type { ServedCertificates } from './warnings/index.ts';
+import { type CertificatesInUse, servedCertificate, type Warnings } from './warnings/index.ts';
 
 /** What a context is made of. */
 export interface ContextParts<F extends Flags> {
@@ -25,7 +25,8 @@ export interface ContextParts<F extends Flags> {
   readonly metrics: Metrics;
   /** Present: nothing is written, what would be is noted there. */
   readonly ledger: ObserveLedger | undefined;
-  readonly served: ServedCertificates;
+  readonly certificates: CertificatesInUse;
+  readonly warnings: Warnings;
   /** Present: writes are sent only while nobody else can lead. */
   readonly fence: Fence | undefined;
 }
@@ -37,7 +38,7 @@ export function createContext<F extends Flags>(
   readonly context: BinaryContext<F>;
   readonly recorders: readonly EventRecorder[];
 } {
-  const { name, clusters, log, metrics, ledger, served, fence } = parts;
+  const { name, clusters, log, metrics, ledger, fence } = parts;
   const { clock, random } = parts.host;
   const flags: FlagValues<CommonFlags> = parts.flags;
   const seen = (client: KubeClient): KubeClient => {
@@ -67,7 +68,7 @@ export function createContext<F extends Flags>(
     random,
     log,
     metrics,
-    serving: (what, pair) => served.use(what, pair),
+    serving: (what) => servedCertificate(what, parts),
     runtime: { clock, random, log, observe: metrics.reflectors },
   };
   return { context, recorders: targetRecorder === undefined ? [recorder] : [recorder, targetRecorder] };

@@ -1,4 +1,4 @@
-import type { ServingPair } from '../admission/server.ts';
+import type { ServedCertificate } from '../admission/certificate-files.ts';
 import type { KubeClient } from '../client.ts';
 import type { Clock } from '../clock.ts';
 import type { Fence } from '../election/fence.ts';
@@ -39,8 +39,8 @@ export interface BinaryContext<F extends Flags> {
   readonly observe?: ObserveLedger;
   /** Asked before what cannot be taken back; absent: this process leads without being elected. */
   readonly fence?: Fence;
-  /** To be told which certificate a service serves with, `webhook certificate` for example: its end is watched. */
-  readonly serving: (what: string, pair: ServingPair) => void;
+  /** To be told which certificate a service serves with: its end is watched. @param what `webhook certificate`, for example */
+  readonly serving: (what: string) => ServedCertificate;
 }
 
 /** What a binary found when it read its own settings. */

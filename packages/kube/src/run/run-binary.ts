@@ -27,9 +27,10 @@ import { settingsToTell } from './told-settings.ts';
 import { UnitRunner } from './units.ts';
 import {
   AnswerWatcher,
+  CertificatesInUse,
   compareVersions,
   judgeMemory,
-  ServedCertificates,
+  servedCertificate,
   surroundingsPhase,
   Warnings,
   warnOfAddress,
@@ -51,11 +52,10 @@ class Run<F extends Flags> {
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
   readonly #warnings: Warnings;
-  readonly #served = new ServedCertificates();
+  readonly #certificates = new CertificatesInUse();
   /** Aborts when the control cluster's API server has answered. */
   readonly #reached = new AbortController();
   #clusters: Clusters | undefined;
-  #serving: Awaited<ReturnType<typeof serveHealth>>['pair'];
   #runner: UnitRunner | undefined;
   #address = '';
   #leadership = 'not asked for yet';
@@ -150,6 +150,9 @@ class Run<F extends Flags> {
           clock: this.#host.clock,
           random: this.#host.random,
           metrics: this.#metrics,
+          log: this.#log,
+          warnings: this.#warnings,
+          certificates: this.#certificates,
           answers: new AnswerWatcher({
             clock: this.#host.clock,
             warnings: this.#warnings,
@@ -178,9 +181,10 @@ class Run<F extends Flags> {
           clock,
         };
         const client = () => this.#clusters?.control.client('access');
-        const { url, close, pair } = await serveHealth(flags, sources, { client, clock, log: this.#log });
+        const notes = { certificates: this.#certificates, warnings: this.#warnings };
+        const served = servedCertificate('certificate of --secure-port', notes);
+        const { url, close } = await serveHealth(flags, sources, { client, clock, log: this.#log, served });
         this.#address = url;
-        this.#serving = pair;
         const unwatch = watchProcess(this.#metrics.meters);
         const forget = this.#host.onCollection?.((use) => this.#onCollection(use));
         return () => {
@@ -215,8 +219,7 @@ class Run<F extends Flags> {
   #lookAround(): Phase {
     return surroundingsPhase(() => ({
       clusters: this.#clusters,
-      serving: this.#serving?.(),
-      served: this.#served,
+      certificates: this.#certificates,
       clock: this.#host.clock,
       log: this.#log,
       meters: this.#metrics.meters,
@@ -308,7 +311,8 @@ class Run<F extends Flags> {
       log: this.#log,
       metrics: this.#metrics,
       ledger: this.#ledger,
-      served: this.#served,
+      certificates: this.#certificates,
+      warnings: this.#warnings,
       fence,
     });
   }

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { readCertificateFiles, watchCertificateFiles } from '../admission/certificate-files.ts';
+import { type ServedCertificate, serveCertificateFiles } from '../admission/certificate-files.ts';
 import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
 import type { ServingPair } from '../admission/server.ts';
 import type { KubeClient } from '../client.ts';
@@ -16,6 +16,8 @@ interface Surroundings {
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Is told of the certificate of `--secure-port`. */
+  readonly served: ServedCertificate;
 }
 
 /** A pod does not live so long. */
@@ -28,39 +30,39 @@ async function ownPair(clock: Clock): Promise<ServingPair> {
   return issueServing(await issueAuthority(validity), [hostname(), 'localhost', '127.0.0.1'], validity);
 }
 
-const FLAG = '--tls-cert-dir';
-
 async function serveSecurely(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,
   guards: Guards,
-  { clock, log }: Surroundings,
-): Promise<{ close(): Promise<void>; pair(): ServingPair }> {
+  { clock, log, served }: Surroundings,
+): Promise<{ close(): Promise<void> }> {
   const directory = flags['tls-cert-dir'];
-  let pair = directory === '' ? await ownPair(clock) : await readCertificateFiles(directory, FLAG);
   const address = { host: flags['bind-address'], port: flags['secure-port'], flag: '--secure-port' };
-  const server = await startSecureHealthServer(address, pair, sources, guards);
-  const use = (newer: ServingPair): void => {
-    pair = newer;
-    server.use(newer);
+  const serve = (pair: ServingPair) => startSecureHealthServer(address, pair, sources, guards);
+  const own = async () => {
+    const pair = await ownPair(clock);
+    served.use(pair);
+    return { server: await serve(pair), close: () => undefined };
   };
-  const files = directory === '' ? undefined : watchCertificateFiles(directory, { clock, log, use, flag: FLAG });
+  const files = { directory, flag: '--tls-cert-dir' };
+  const { server, close } = await (directory === ''
+    ? own()
+    : serveCertificateFiles(files, serve, { clock, log, served }));
   log.info('Serving health and metrics over TLS', { address: server.url });
   return {
-    pair: () => pair,
     close: () => {
-      files?.close();
+      close();
       return server.close();
     },
   };
 }
 
-/** Serves health, metrics and debugging as the flags say, on one port or two, and tells the certificate in use. Throws `ConfigError` that names the flag. */
+/** Serves health, metrics and debugging as the flags say, on one port or two. Throws `ConfigError` that names the flag. */
 export async function serveHealth(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,
   surroundings: Surroundings,
-): Promise<HealthServer & { readonly pair?: () => ServingPair }> {
+): Promise<HealthServer> {
   const access = createAccess(surroundings);
   const guards: Guards = flags['metrics-auth'] === 'none' ? { debug: access } : { debug: access, metrics: access };
   const plain = { host: flags['bind-address'], port: flags.port, flag: '--port' };
@@ -70,7 +72,6 @@ export async function serveHealth(
     const secure = await serveSecurely(flags, sources, guards, surroundings);
     return {
       url: server.url,
-      pair: secure.pair,
       close: async () => {
         await Promise.all([server.close(), secure.close()]);
       },

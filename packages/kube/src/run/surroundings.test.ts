@@ -214,8 +214,9 @@ test('a certificate that a service serves is watched at once: soon over, it is a
   let renew: () => Promise<void> = () => Promise.reject(new Error('it does not serve yet'));
   const definition = demo({
     serve: async ({ serving }) => {
-      serving('webhook certificate', soon);
-      renew = async () => serving('webhook certificate', await pairUntil(90));
+      const served = serving('webhook certificate');
+      served.use(soon);
+      renew = async () => served.use(await pairUntil(90));
       return async () => undefined;
     },
   });

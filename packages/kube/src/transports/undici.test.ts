@@ -1,8 +1,14 @@
+import { X509Certificate } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import type { TLSSocket } from 'node:tls';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
+import type { ServingPair } from '../admission/server.ts';
 import { createClient } from '../client/create-client.ts';
 import { realClock } from '../clock.ts';
+import type { ClusterConfig } from '../credentials/cluster-config.ts';
 import { KubeError } from '../errors.ts';
 import { configMaps, nodes } from '../types/core.ts';
 import { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './undici.ts';
@@ -60,18 +66,19 @@ describe('over HTTPS', () => {
     expect(String(error)).toMatch(/certificate/);
   });
 
-  test('a wrong token is 401, and the next request asks for a new one', async () => {
+  test('a wrong token is 401, and sent once more with a new one where there is one', async () => {
     let forgotten = 0;
-    const tokens = ['wrong', plane.adminToken];
+    const tokens = ['wrong', 'wrong', plane.adminToken];
     const client = connect({
-      authorization: async () => `Bearer ${tokens[Math.min(forgotten, 1)]}`,
+      authorization: async () => `Bearer ${tokens[forgotten]}`,
       forgetAuthorization: () => {
         forgotten++;
       },
     });
     expect(await failure(client.resource(nodes).list())).toMatchObject({ code: 401 });
-    expect((await client.resource(nodes).list()).items).toEqual([]);
     expect(forgotten).toBe(1);
+    expect((await client.resource(nodes).list()).items).toEqual([]);
+    expect(forgotten).toBe(2);
   });
 
   test('many requests share a bounded number of connections', async () => {
@@ -154,5 +161,82 @@ describe('connections', () => {
 
   test('an address that is none is refused', () => {
     expect(() => undiciTransport({ server: 'api:6443' })).toThrow("the API server's address must be an http(s) URL");
+  });
+});
+
+describe('files that change', () => {
+  const issued = async () => {
+    const validity = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 3_600_000) };
+    const authority = await issueAuthority(validity);
+    return { ca: authority.cert, pair: await issueServing(authority, ['127.0.0.1'], validity) };
+  };
+
+  /** A server that notes each method with whose certificate it came; `GET /held` waits. */
+  async function secure(pair: ServingPair) {
+    const [seen, held, release] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const names = new Map<string, string>();
+    const tls = { ...pair, requestCert: true, rejectUnauthorized: false };
+    const server = createSecureServer(tls, async (request, response) => {
+      const shown = (request.socket as TLSSocket).getPeerX509Certificate()?.fingerprint256 ?? '';
+      seen.push(`${request.method} ${names.get(shown) ?? 'nobody'}`);
+      if (request.url?.endsWith('/held')) {
+        held.resolve();
+        await release.promise;
+      }
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const address = server.address();
+    const url = `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+    return { server, url, seen, held: held.promise, release: release.resolve, names };
+  }
+
+  test('connections show the new certificate; what is under way ends with the old one', async () => {
+    const [own, one, two] = [await issued(), await issued(), await issued()];
+    const t = await secure(own.pair);
+    for (const [name, { pair }] of Object.entries({ one, two }))
+      t.names.set(new X509Certificate(pair.cert).fingerprint256, name);
+    const as = ({ pair }: typeof one): ClusterConfig => ({
+      ...{ server: t.url, ca: own.ca },
+      clientCertificate: { certificate: pair.cert, key: pair.key },
+    });
+    const first = as(one);
+    let now = first;
+    const resource = connect({ ...now, latest: async () => now }).resource(nodes);
+    const waiting = resource.get('held');
+    await t.held;
+    now = as(two);
+    await resource.create({ metadata: { name: 'n' }, spec: {} });
+    t.release();
+    expect(await waiting).toEqual({});
+    now = first; // As a request that has waited long.
+    await resource.get('n');
+    expect(t.seen).toEqual(['GET one', 'POST two', 'GET two']);
+  });
+
+  test('a server of another authority is asked at once where the files have that by now, and once only', async () => {
+    const [before, after] = [await issued(), await issued()];
+    const t = await secure(after.pair);
+    const now = { server: t.url, ca: after.ca };
+    let [looked, read] = [0, false];
+    const options = { server: t.url, ca: before.ca };
+    const resource = connect({
+      ...options,
+      latest: async () => (read ? now : options),
+      lookAgain: () => {
+        looked += 1;
+        read = looked > 1;
+      },
+    }).resource(nodes);
+    const make = () => resource.create({ metadata: { name: 'n' }, spec: {} });
+    expect(String(await failure(make()))).toMatch(/certificate/);
+    expect(t.seen).toEqual([]);
+    await make();
+    expect(t.seen).toEqual(['POST nobody']);
+    expect(looked).toBe(2);
   });
 });

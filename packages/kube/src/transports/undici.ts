@@ -29,6 +29,12 @@ const isStaleConnection = (error: unknown): boolean => {
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 };
 
+/** The server's certificate was not taken: nothing was sent. */
+const isUntrusted = (error: unknown): error is Error => {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_)/.test(code);
+};
+
 function tls(options: UndiciTransportOptions) {
   const { ca, tlsServerName, insecureSkipTlsVerify, clientCertificate } = options;
   return {
@@ -69,15 +75,81 @@ const toResponse = (data: Dispatcher.ResponseData): TransportResponse => ({
   body: data.body,
 });
 
+/** Connections that show and trust the same. */
+interface Connections {
+  readonly requests: Dispatcher;
+  readonly watches: Dispatcher;
+}
+
+/** Connections by what they show and trust now; those of before end with their last request. */
+class LatestConnections {
+  readonly #origin: string;
+  readonly #options: UndiciTransportOptions;
+  readonly #retired = new Set<Dispatcher>();
+  readonly #seen = new WeakSet<ClusterConfig>();
+  #shown: string | undefined;
+  #current: Connections | undefined;
+
+  constructor(origin: string, options: UndiciTransportOptions) {
+    this.#origin = origin;
+    this.#options = options;
+  }
+
+  of(config: ClusterConfig): Connections {
+    // One that was used before is outdated, and a request with it only late.
+    if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
+    this.#seen.add(config);
+    const { ca, clientCertificate } = config;
+    const shown = JSON.stringify([ca, clientCertificate]);
+    if (this.#current !== undefined && shown === this.#shown) return this.#current;
+    for (const each of this.#all()) this.#retire(each);
+    const { ca: _, clientCertificate: __, ...rest } = this.#options;
+    const options = { ...rest, ...(ca !== undefined && { ca }), ...(clientCertificate && { clientCertificate }) };
+    this.#shown = shown;
+    this.#current = {
+      requests: dispatcher(options, this.#origin, options.connections ?? DEFAULT_CONNECTIONS),
+      watches: dispatcher(options, this.#origin, null),
+    };
+    return this.#current;
+  }
+
+  async destroy(): Promise<void> {
+    await Promise.all([...this.#all(), ...this.#retired].map((each) => each.destroy()));
+  }
+
+  #all(): readonly Dispatcher[] {
+    return this.#current === undefined ? [] : [this.#current.requests, this.#current.watches];
+  }
+
+  #retire(old: Dispatcher): void {
+    this.#retired.add(old);
+    const forget = (): void => void this.#retired.delete(old);
+    old.close().then(forget, forget);
+  }
+}
+
+/** What a request is sent with. */
+interface Credentials {
+  readonly config: ClusterConfig;
+  readonly authorization: string | undefined;
+}
+
 /** A transport over HTTP/1.1 with kept connections. Throws `ConfigError` for an address that is none. */
 export function undiciTransport(options: UndiciTransportOptions): UndiciTransport {
   const { origin, prefix } = parseServer(options.server);
-  const requests = dispatcher(options, origin, options.connections ?? DEFAULT_CONNECTIONS);
-  const watches = dispatcher(options, origin, null);
+  const connections = new LatestConnections(origin, options);
   const fixed = options.token === undefined ? undefined : `Bearer ${options.token}`;
 
-  const send = async (request: TransportRequest): Promise<Dispatcher.ResponseData> => {
-    const authorization = options.authorization === undefined ? fixed : await options.authorization();
+  const credentials = async (): Promise<Credentials> => {
+    const config = (await options.latest?.()) ?? options;
+    return { config, authorization: config.authorization === undefined ? fixed : await config.authorization() };
+  };
+
+  const send = (
+    request: TransportRequest,
+    { config, authorization }: Credentials,
+  ): Promise<Dispatcher.ResponseData> => {
+    const { requests, watches } = connections.of(config);
     const pool = isWatch(request.path) ? watches : requests;
     return pool.request({
       origin,
@@ -90,20 +162,37 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     });
   };
 
-  const transport = async (request: TransportRequest): Promise<TransportResponse> => {
-    let data: Dispatcher.ResponseData;
+  /** The answer, or the failure of a request that was never sent because the server was not trusted. */
+  const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
-      data = await send(request);
+      return await send(request, shown);
     } catch (error) {
+      if (isUntrusted(error)) return error;
       if (request.method !== 'GET' || !isStaleConnection(error) || request.signal?.aborted) throw error;
-      data = await send(request);
+      return send(request, shown);
     }
-    if (data.statusCode === 401) options.forgetAuthorization?.();
-    return toResponse(data);
   };
-  return Object.assign(transport, {
-    close: async () => {
-      await Promise.all([requests.destroy(), watches.destroy()]);
-    },
-  });
+
+  /** Other credentials than these, where files have others by now. */
+  const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
+    config.forgetAuthorization?.();
+    options.lookAgain?.();
+    const now = await credentials();
+    return now.config === config && now.authorization === authorization ? undefined : now;
+  };
+
+  const transport = async (request: TransportRequest): Promise<TransportResponse> => {
+    const shown = await credentials();
+    const first = await answer(request, shown);
+    if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
+    // Nothing was done: with the credentials of now it is asked once more.
+    const now = await renewed(shown);
+    if (now !== undefined) {
+      if (!(first instanceof Error)) await first.body.dump();
+      return toResponse(await send(request, now));
+    }
+    if (first instanceof Error) throw first;
+    return toResponse(first);
+  };
+  return Object.assign(transport, { close: () => connections.destroy() });
 }

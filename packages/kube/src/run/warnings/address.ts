@@ -24,8 +24,9 @@ export function addressSentence({ name, server, source }: Addressed, error: unkn
   return `the ${name} API server ${server}, from ${source}, does not serve yet; it is asked until it does (${words})`;
 }
 
-/** Warns of an API server that cannot be worked with, unless its certificate is the reason: that is told of by itself. */
+/** Warns of an API server that cannot be worked with, unless its certificate or our credentials are the reason: these are told of by themselves. */
 export function warnOfAddress(of: Addressed, error: unknown, warnings: Warnings): void {
-  if (untrustedSentence(of.name, error) === undefined)
+  const ofCredentials = error instanceof KubeError && error.code === 401;
+  if (!ofCredentials && untrustedSentence(of.name, error) === undefined)
     warnings.raise('api-server', of.name, addressSentence(of, error));
 }

@@ -1,4 +1,4 @@
-import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { keyFits, parseCertificate } from '../../credentials/key-pair.ts';
 import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 
 /** Warned of so long before it ends: a week to issue another. */
@@ -10,6 +10,8 @@ export interface CertificateInUse {
   readonly what: string;
   readonly certificate: string;
   readonly key?: string;
+  /** Where it was read, for the sentence. */
+  readonly from?: string | undefined;
 }
 
 /** What is wrong with a certificate, and when it ends. */
@@ -18,22 +20,6 @@ export interface CertificateJudgement {
   readonly sentence?: string;
   /** Milliseconds since the epoch; absent where it cannot be read. */
   readonly endsAt?: number;
-}
-
-function parse(certificate: string): X509Certificate | undefined {
-  try {
-    return new X509Certificate(certificate);
-  } catch {
-    return undefined; // Said as a sentence: the library's words name no cure.
-  }
-}
-
-function keyFits(certificate: X509Certificate, key: string): boolean {
-  try {
-    return certificate.checkPrivateKey(createPrivateKey(key));
-  } catch {
-    return false; // No key at all does not fit either.
-  }
 }
 
 /** The gauge of when certificates end, by `what`. */
@@ -45,11 +31,21 @@ export const expiryMeter = (meters: Meters): ((seconds: number, labels?: MeterLa
   });
 
 /** Judges a certificate at `now`. */
-export function judgeCertificate({ what, certificate, key }: CertificateInUse, now: Date): CertificateJudgement {
-  const parsed = parse(certificate);
-  if (parsed === undefined) return { sentence: `the ${what} is not a PEM certificate; put one there` };
+export function judgeCertificate(
+  { what, certificate, key, from: where }: CertificateInUse,
+  now: Date,
+): CertificateJudgement {
+  const parsed = parseCertificate(certificate);
+  const named = where === undefined ? what : `${what} (${where})`;
+  if (parsed === undefined) return { sentence: `the ${named} is not a PEM certificate; put one there` };
   const [from, until] = [Date.parse(parsed.validFrom), Date.parse(parsed.validTo)];
-  const sentence = fault({ what, from, until, now: now.getTime(), fits: key === undefined || keyFits(parsed, key) });
+  const sentence = fault({
+    what: named,
+    from,
+    until,
+    now: now.getTime(),
+    fits: key === undefined || keyFits(parsed, key),
+  });
   return { ...(sentence === undefined ? {} : { sentence }), endsAt: until };
 }
 
@@ -70,21 +66,20 @@ function fault({ what, from, until, now, fits }: Facts): string | undefined {
   return undefined;
 }
 
-/** What TLS says when it does not trust a server, by its codes (node:tls), and the cure. */
+/** What TLS says when it does not trust a server, by its codes (node:tls), and the cure; `CA`: where the authority is read. */
 const UNTRUSTED: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired; renew it there',
   CERT_NOT_YET_VALID: "is not valid yet; look at this machine's clock",
   ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name; give the right server, or tls-server-name, in the kubeconfig',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'is signed by an authority that certificate-authority-data of the kubeconfig does not hold',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'is signed by an authority that certificate-authority-data of the kubeconfig does not hold',
-  SELF_SIGNED_CERT_IN_CHAIN:
-    'is signed by an authority that certificate-authority-data of the kubeconfig does not hold',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed; put it into certificate-authority-data of the kubeconfig',
-  CERT_SIGNATURE_FAILURE:
-    'is signed by another authority of the same name; put the new one into certificate-authority-data of the kubeconfig',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is signed by an authority that is not in CA; put it there',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is signed by an authority that is not in CA; put it there',
+  SELF_SIGNED_CERT_IN_CHAIN: 'is signed by an authority that is not in CA; put it there',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed; put it into CA',
+  CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; put the new one into CA',
 };
+
+/** Where an authority belongs that was never given. */
+const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined;
@@ -92,8 +87,9 @@ const codeOf = (error: unknown): string | undefined => {
   return code !== undefined && code in UNTRUSTED ? code : codeOf(error.cause);
 };
 
-/** Says why a server's certificate is not trusted; undefined for any other failure. */
-export function untrustedSentence(server: string, error: unknown): string | undefined {
+/** Says why a server's certificate is not trusted; undefined for any other failure. @param ca where the authority is read */
+export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {
   const code = codeOf(error);
-  return code === undefined ? undefined : `the certificate of the ${server} API server ${UNTRUSTED[code]} (${code})`;
+  const why = code === undefined ? undefined : UNTRUSTED[code]?.replace('CA', ca);
+  return why && `the certificate of the ${server} API server ${why} (${code})`;
 }

@@ -1,9 +1,9 @@
 export { warnOfAddress } from './address.ts';
 export { type CertificateInUse, expiryMeter } from './certificates.ts';
 export type { ExpectedCrd } from './crd-fields.ts';
+export { CertificatesInUse, servedCertificate } from './in-use.ts';
 export { judgeMemory } from './memory.ts';
 export { surroundingsPhase } from './phase.ts';
-export { ServedCertificates } from './served.ts';
 export { compareVersions } from './versions.ts';
 export { Warnings } from './warnings.ts';
 export { AnswerWatcher } from './watch-answers.ts';

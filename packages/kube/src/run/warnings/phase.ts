@@ -1,22 +1,17 @@
-import type { ServingPair } from '../../admission/server.ts';
 import type { Clock } from '../../clock.ts';
 import type { Logger } from '../../logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 import type { Clusters } from '../clusters.ts';
 import type { Phase } from '../phase.ts';
-import type { CertificateInUse } from './certificates.ts';
 import type { ExpectedCrd } from './crd-fields.ts';
-import type { ServedCertificates } from './served.ts';
+import type { CertificatesInUse } from './in-use.ts';
 import type { Warnings } from './warnings.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
 
 /** What a process knows of itself when it looks around. */
 export interface Standpoint {
   readonly clusters: Clusters | undefined;
-  /** The certificate that it serves with, where it serves over TLS. */
-  readonly serving: ServingPair | undefined;
-  /** Certificates of its other services, webhooks for example. */
-  readonly served: ServedCertificates;
+  readonly certificates: CertificatesInUse;
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
@@ -24,16 +19,6 @@ export interface Standpoint {
   readonly crds: readonly ExpectedCrd[];
   /** Aborts when the API server has answered as one. */
   readonly reached: AbortSignal;
-}
-
-function certificatesOf({ clusters, serving, served }: Standpoint): readonly CertificateInUse[] {
-  const own = serving && { what: 'certificate of --secure-port', certificate: serving.cert, key: serving.key };
-  return [
-    ...(clusters?.control.certificates ?? []),
-    ...(clusters?.target?.certificates ?? []),
-    ...(own ? [own] : []),
-    ...served.list(),
-  ];
 }
 
 /** Looks at certificates and CRDs from its start on; nothing waits for what it finds. */
@@ -44,10 +29,7 @@ export const surroundingsPhase = (standpoint: () => Standpoint): Phase => ({
     if (clusters === undefined) return undefined;
     const stop = new AbortController();
     const client = clusters.control.client('surroundings');
-    const watching = watchSurroundings(
-      { ...rest, client, certificates: () => certificatesOf(standpoint()), changed: () => standpoint().served.changed },
-      stop.signal,
-    );
+    const watching = watchSurroundings({ ...rest, client }, stop.signal);
     return () => {
       stop.abort(new Error('the process ends'));
       return watching;

@@ -7,6 +7,7 @@ import { createMetrics } from '../../metrics/create-metrics.ts';
 import { type CertificateInUse, judgeCertificate, SOON_MS, untrustedSentence } from './certificates.ts';
 import { skewSentence, surelySkewed } from './clock-skew.ts';
 import { crdSentence, missingFields, servedSchema } from './crd-fields.ts';
+import { CertificatesInUse } from './in-use.ts';
 import { permissionOf, permissionText, refusedPermission } from './permission.ts';
 import { compareVersions } from './versions.ts';
 import { Warnings } from './warnings.ts';
@@ -63,7 +64,9 @@ describe('certificates', () => {
     const [one, other] = [await issued(-DAY, 90 * DAY), await issued(-DAY, 90 * DAY)];
     expect(judgeCertificate({ ...one, key: other.key }, NOW).sentence).toMatch(/and its key do not belong together/);
     expect(judgeCertificate({ ...one, key: 'nonsense' }, NOW).sentence).toMatch(/and its key do not belong together/);
-    expect(judgeCertificate({ ...one, certificate: 'x' }, NOW).sentence).toMatch(/is not a PEM certificate/);
+    expect(judgeCertificate({ ...one, certificate: 'x', from: '/run/client.crt' }, NOW).sentence).toBe(
+      'the client certificate of the control cluster (/run/client.crt) is not a PEM certificate; put one there',
+    );
   });
 
   test('a server’s that is not trusted is told by its reason, whatever wraps it; any other failure is not', () => {
@@ -72,6 +75,10 @@ describe('certificates', () => {
       'the certificate of the control API server has expired; renew it there (CERT_HAS_EXPIRED)',
     );
     expect(untrustedSentence('control', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }))).toBeUndefined();
+    const unknown = Object.assign(new Error('x'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
+    expect(untrustedSentence('control', unknown, '/run/ca.crt')).toBe(
+      'the certificate of the control API server is signed by an authority that is not in /run/ca.crt; put it there (SELF_SIGNED_CERT_IN_CHAIN)',
+    );
   });
 });
 
@@ -194,8 +201,7 @@ test('CRDs are compared once the API server is reached, and again in a minute wh
     {
       ...{ clock, log, meters, crds, client, reached: reach.signal },
       warnings: new Warnings(log, meters),
-      certificates: () => [],
-      changed: () => stop.signal,
+      certificates: new CertificatesInUse(),
     },
     stop.signal,
   );

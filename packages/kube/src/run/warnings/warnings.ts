@@ -2,7 +2,15 @@ import type { Logger } from '../../logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 
 /** What is wrong around a process that nevertheless goes on. */
-export type WarningKind = 'api-server' | 'certificate' | 'clock-skew' | 'crd' | 'forbidden' | 'memory' | 'version';
+export type WarningKind =
+  | 'api-server'
+  | 'certificate'
+  | 'clock-skew'
+  | 'crd'
+  | 'credentials'
+  | 'forbidden'
+  | 'memory'
+  | 'version';
 
 /** A warning that holds now. */
 export interface Warning {

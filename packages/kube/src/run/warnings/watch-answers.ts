@@ -7,6 +7,13 @@ import { skewSentence, surelySkewed } from './clock-skew.ts';
 import { permissionOf, permissionText, refusedPermission } from './permission.ts';
 import type { Warnings } from './warnings.ts';
 
+/** Where the credentials for an API server are read, for sentences. */
+export interface CredentialPlaces {
+  readonly authority?: string | undefined;
+  /** Of what the server is shown: a token or a client certificate. */
+  readonly shown: string;
+}
+
 /** What the answers of one API server show. */
 export interface AnswerWatch {
   /** For `ClientOptions.observe`. */
@@ -41,11 +48,11 @@ export class AnswerWatcher {
     });
   }
 
-  /** @param cluster `control` or `target`. */
-  of(cluster: string): AnswerWatch {
+  /** @param cluster `control` or `target` */
+  of(cluster: string, places: CredentialPlaces): AnswerWatch {
     return {
       observe: (sample) => {
-        this.#judgeTrust(cluster, sample);
+        this.#judgeTrust(cluster, sample, places);
         this.#judgeClock(cluster, sample);
         this.#judgeAllowed(cluster, sample);
       },
@@ -63,11 +70,19 @@ export class AnswerWatcher {
     };
   }
 
-  #judgeTrust(cluster: string, { code, failure }: RequestSample): void {
+  #judgeTrust(cluster: string, { code, failure }: RequestSample, { authority, shown }: CredentialPlaces): void {
     const subject = `${cluster} API server`;
-    const sentence = code === 0 ? untrustedSentence(cluster, failure) : undefined;
+    const sentence = code === 0 ? untrustedSentence(cluster, failure, authority) : undefined;
     if (sentence !== undefined) this.#warnings.raise('certificate', subject, sentence);
-    else if (code !== 0) this.#warnings.clear('certificate', subject);
+    if (code === 0) return;
+    this.#warnings.clear('certificate', subject);
+    if (code !== 401) this.#warnings.clear('credentials', subject);
+    else
+      this.#warnings.raise(
+        'credentials',
+        subject,
+        `the ${cluster} API server does not take the credentials of ${shown} (401); put in a client certificate or token that it knows and that has not expired`,
+      );
   }
 
   #judgeClock(cluster: string, { date, ms }: RequestSample): void {

@@ -3,9 +3,10 @@ import { type Clock, pause } from '../../clock.ts';
 import { errorText } from '../../error-text.ts';
 import type { Logger } from '../../logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
-import { type CertificateInUse, expiryMeter, judgeCertificate } from './certificates.ts';
+import { expiryMeter, judgeCertificate } from './certificates.ts';
 import { checkCrds } from './check-crds.ts';
 import type { ExpectedCrd } from './crd-fields.ts';
+import type { CertificatesInUse } from './in-use.ts';
 import type { Warnings } from './warnings.ts';
 
 /** What is looked at now and then, because nothing tells of it. */
@@ -14,10 +15,8 @@ export interface SurroundingsWatch {
   readonly log: Logger;
   readonly meters: Meters;
   readonly warnings: Warnings;
-  /** Those in use now. */
-  readonly certificates: () => readonly CertificateInUse[];
-  /** Aborts when there is another certificate, which is then looked at at once. */
-  readonly changed: () => AbortSignal;
+  /** Another one is looked at at once. */
+  readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
   /** Aborts when the API server has answered as one: nobody else can tell of CRDs. */
   readonly reached: AbortSignal;
@@ -35,7 +34,7 @@ export async function watchSurroundings(options: SurroundingsWatch, signal: Abor
   const { clock, warnings, meters } = options;
   const expires = expiryMeter(meters);
   while (!signal.aborted) {
-    const changed = options.changed();
+    const { changed } = options.certificates;
     judgeAll(options, expires);
     const { reached } = options;
     const wrong = !(reached.aborted && (await compared(options, signal)));
@@ -61,7 +60,7 @@ function judgeAll(
   { certificates, clock, warnings }: SurroundingsWatch,
   expires: (value: number, labels: Readonly<Record<string, string>>) => void,
 ): void {
-  for (const certificate of certificates()) {
+  for (const certificate of certificates.list()) {
     const { what } = certificate;
     const { sentence, endsAt } = judgeCertificate(certificate, clock.now());
     if (endsAt !== undefined) expires(endsAt / 1000, { what });
