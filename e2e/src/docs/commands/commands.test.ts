@@ -11,7 +11,10 @@ import { ROOT, trackedFiles } from '../sources.ts';
 import { type Block, blocksOf, commandLines } from './blocks.ts';
 import { bundlePrograms, installPrograms, linesOf, pageScript, runScript } from './page-shell.ts';
 
-const hasKubectl = spawnSync('kubectl', ['version', '--client'], { stdio: 'ignore' }).error === undefined;
+/** What pages use beside mcm, and this machine does not have. */
+const missing = ['kubectl', 'jq'].filter(
+  (tool) => spawnSync(tool, ['--help'], { stdio: 'ignore' }).error !== undefined,
+);
 
 /** The README first: its tour wants the fleet as `start` leaves it. */
 const pages = trackedFiles('*.md').filter((path) => !path.includes('/testdata/'));
@@ -20,13 +23,16 @@ const blocks = ['README.md', ...pages.filter((path) => path !== 'README.md')].fl
 );
 
 const ours = (block: Block): boolean => block.run.by === 'us';
-const needsKubectl = ({ run }: Block): boolean =>
-  run.by === 'us' && commandLines(`${run.after.join('\n')}\n${run.script}`).some((line) => /\bkubectl\b/.test(line));
+const needsMissing = ({ run }: Block): boolean =>
+  run.by === 'us' &&
+  commandLines(`${run.after.join('\n')}\n${run.script}`).some((line) =>
+    line.split(/\W+/).some((word) => missing.includes(word)),
+  );
 
-/** Blocks that are run here by page; without kubectl those before the first that needs it, as others may build on it. */
+/** Blocks that are run here by page; those before the first that needs what is missing, as others may build on it. */
 function runnable(): readonly (readonly [page: string, blocks: readonly Block[]])[] {
   return [...Map.groupBy(blocks.filter(ours), ({ page }) => page)].map(([page, all]) => {
-    const end = hasKubectl ? -1 : all.findIndex(needsKubectl);
+    const end = all.findIndex(needsMissing);
     return [page, end === -1 ? all : all.slice(0, end)] as const;
   });
 }
@@ -76,7 +82,7 @@ describe('the commands of the documentation work as they are written', () => {
     const bundles = await bundlePrograms(dir);
     bin = installPrograms(dir, bundles);
     up = mcm(['up', '--no-tty'], { cwd, env, program: bundles.mcm });
-    for (const name of ['EMPTY', 'OTHER', 'CONTROL', 'TARGET', 'SPARE']) {
+    for (const name of ['EMPTY', 'OTHER', 'CONTROL', 'TARGET', 'SPARE', 'MOVED']) {
       const plane = await startApiServer({ crds: ['ServiceMonitor', 'PrometheusRule'].map(monitoring) });
       env[name] = join(dir, `${name.toLowerCase()}.yaml`);
       writeFileSync(env[name], plane.kubeconfig(), { mode: 0o600 });
@@ -125,8 +131,12 @@ describe('the commands of the documentation work as they are written', () => {
   // These only look, so they are followed at once.
   test.concurrent.each(looking)('%s', LIMIT, (_page, run) => look(run));
 
-  const left = runnable().flatMap(([page, run]) => (run.length === 0 ? [page] : []));
-  test.skipIf(left.length > 0)(`none is left out for want of kubectl: ${left.join(' ') || 'none'}`, () => undefined);
+  const whole = new Map(blocks.filter(ours).map(({ page, at }) => [page, at]));
+  const left = runnable().flatMap(([page, run]) => (run.at(-1)?.at === whole.get(page) ? [] : [page]));
+  test.skipIf(left.length > 0)(
+    `none is cut short for want of ${missing.join(' and ') || 'a tool'}: ${left.join(' ')}`,
+    () => expect(left).toEqual([]),
+  );
 });
 
 async function aRunningMachine(kubeconfig: string): Promise<string> {
