@@ -122,7 +122,11 @@ async function connect({ name, flag, given, source }: Source, settings: ClusterS
 
 type Connections = Awaited<ReturnType<typeof connect>>;
 
-function cluster(name: string, { server, source, places, transport, urgent }: Connections, settings: ClusterSettings): Cluster {
+function cluster(
+  name: string,
+  { server, source, places, transport, urgent }: Connections,
+  settings: ClusterSettings,
+): Cluster {
   const { clock, random, qps, burst, binary, version } = settings;
   const measured = settings.metrics.requests(new URL(server).host);
   const { observe, refused } = settings.answers.of(name, places);

@@ -94,18 +94,20 @@ test('what takes a request and never answers is told after ten seconds', async (
 });
 
 test('an API server that refuses, or does not serve yet, is no other thing', async () => {
-  expect(await toldOf(await answering(401, status(401, 'Unauthorized')))).toEqual([
-    expect.stringMatching(/refuses the credentials of --target-kubeconfig=k: give others .*Unauthorized/),
+  expect(await toldOf(await answering(403, status(403, 'Forbidden')))).toEqual([
+    expect.stringMatching(/refuses the credentials of --target-kubeconfig=k: give others .*Forbidden/),
   ]);
   expect(await toldOf(await answering(503, status(503, 'starting')))).toEqual([
     expect.stringMatching(/does not serve yet; it is asked until it does .*starting/),
   ]);
 });
 
-test('a certificate that is not trusted is told of by itself', () => {
+test('a certificate that is not trusted, and credentials that are not taken, are told of by themselves', () => {
   const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);
   const cause = Object.assign(new Error('self-signed'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   const error = new KubeError('GET /version: no answer', { code: 0, reason: 'NoAnswer', cause });
-  warnOfAddress({ name: 'control', server: 'https://s', source: '--target-kubeconfig=k' }, error, warnings);
+  const refused = new KubeError('GET /version: Unauthorized', { code: 401 });
+  for (const each of [error, refused])
+    warnOfAddress({ name: 'control', server: 'https://s', source: '--target-kubeconfig=k' }, each, warnings);
   expect(warnings.list()).toEqual([]);
 });

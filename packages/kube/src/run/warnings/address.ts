@@ -19,7 +19,7 @@ export function addressSentence({ name, server, source }: Addressed, error: unkn
   const words = errorText(error);
   if (fault !== undefined)
     return `the ${name} API server is not reached: ${fault}; the address is ${server}, from ${source} (${words})`;
-  if (error instanceof KubeError && (error.code === 401 || error.code === 403))
+  if (error instanceof KubeError && error.code === 403)
     return `the ${name} API server ${server} refuses the credentials of ${source}: give others that it takes (${words})`;
   return `the ${name} API server ${server}, from ${source}, does not serve yet; it is asked until it does (${words})`;
 }
