@@ -7,7 +7,6 @@ import {
   createMemoryLogger,
   createRecorder,
   type Draft,
-  handlerTransport,
   type KubeClient,
   type KubeObject,
   nodes,
@@ -75,7 +74,7 @@ export class Fleet {
     const clock = new VirtualClock({ quietTurns: 8 });
     const plane = await startControlPlane({ clock, controllers: false });
     const client = createClient({
-      transport: handlerTransport(plane.fetch),
+      transport: plane.transport,
       userAgent: 'fleet',
       clock,
       random: seededRandom(1),

@@ -4,7 +4,6 @@ import {
   controllerOf,
   createClient,
   createMemoryLogger,
-  handlerTransport,
   type MemoryLogger,
   secrets,
   seededRandom,
@@ -28,7 +27,7 @@ const LOOK_EVERY_MS = 250;
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
-type Plane = Pick<ControlPlane, 'fetch' | 'close' | 'kubeconfig'>;
+type Plane = Pick<ControlPlane, 'transport' | 'close' | 'kubeconfig'>;
 type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 
 /**
@@ -52,7 +51,7 @@ export class World extends Fleet {
   private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane) {
     const eyes = new WorldEyes();
     const witness = new Witness(clock, (uid) => eyes.sizeOf(uid), options.maxUnhealthyReplacements);
-    const apiServer = handlerTransport(plane.fetch);
+    const apiServer = plane.transport;
     super({ clock, witness, admin: createClient({ transport: apiServer, userAgent: 'simulation', clock }) }, options);
     const { seed = 1 } = options;
     const log = createMemoryLogger();
@@ -158,7 +157,7 @@ export class World extends Fleet {
 
   /** A wire to the API server. */
   transport(): Transport {
-    return handlerTransport(this.#plane.fetch);
+    return this.#plane.transport;
   }
 
   get cloud(): LocalCloud {

@@ -22,11 +22,13 @@ import { legacyBinding } from './registry/subresources/binding.ts';
 import { fromFetch, toFetch } from './server/fetch.ts';
 import { Handler, type RequestLogEntry } from './server/handler.ts';
 import { type Listener, listen } from './server/listener.ts';
+import { type PlaneRequest, type PlaneResponse, transportTo } from './server/transport.ts';
 import { FileStore } from './store/file-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import type { Store } from './store/store.ts';
 
 export type { RequestLogEntry } from './server/handler.ts';
+export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
 /** How a control plane is started; everything has a default. */
 export interface ControlPlaneOptions {
@@ -74,6 +76,8 @@ export interface ControlPlane {
    * streams of JSON lines that end with the request's signal.
    */
   fetch(request: Request): Promise<Response>;
+  /** The same for the clients of `@mcm/kube`, at a fraction of the work: the transport of one whose user is the administrator. */
+  transport(request: PlaneRequest): Promise<PlaneResponse>;
   /** A kubeconfig (YAML) with the CA and the administrator's token. Without a socket its server is `https://127.0.0.1`. */
   kubeconfig(): string;
   /** `https://127.0.0.1:PORT`; undefined without a socket. */
@@ -218,6 +222,7 @@ async function serve(
   }
   return {
     fetch: async (request) => toFetch(await handler.handle(fromFetch(request, true)), request),
+    transport: transportTo((request) => handler.handle(request)),
     kubeconfig: () =>
       renderKubeconfig({
         server: url ?? 'https://127.0.0.1',

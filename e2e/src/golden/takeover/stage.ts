@@ -7,7 +7,6 @@ import {
   createRecorder,
   type EventObject,
   events,
-  handlerTransport,
   type KubeClient,
   type KubeObject,
   type MemoryLogger,
@@ -22,7 +21,7 @@ import { definitionOf, EVENTS, KINDS } from './kinds.ts';
 import { type Lens, Observer, PLAIN } from './lives.ts';
 import type { History, Recorded, State } from './recording.ts';
 
-type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
+type Plane = Pick<ControlPlane, 'transport' | 'close'>;
 
 /** Flags that the recorded processes had. */
 const DEFAULTS = { ...MACHINE_DEFAULTS, healthTimeoutMs: 25_000, creationTimeoutMs: 45_000 };
@@ -63,7 +62,7 @@ export class Stage {
     this.#plane = plane;
     this.#zero = zero;
     this.namespace = namespace;
-    this.admin = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'golden', clock });
+    this.admin = createClient({ transport: plane.transport, userAgent: 'golden', clock });
     const onFailure = this.#fails('the cloud failed');
     this.cloud = new ScriptedCloud({ admin: this.admin, clock, pace, onFailure });
     this.observer = new Observer(() => (clock.now().getTime() - zero) / 1_000, lens);
@@ -139,7 +138,7 @@ export class Stage {
   startControllers(): void {
     const { clock, log, namespace } = this;
     const client = (userAgent: string): KubeClient =>
-      createClient({ transport: handlerTransport(this.#plane.fetch), userAgent, clock, random: this.#random });
+      createClient({ transport: this.#plane.transport, userAgent, clock, random: this.#random });
     const runtime = { clock, random: this.#random, log, freeze: true };
     const manager = client('machine-controller-manager');
     const { signal } = this.#stop;

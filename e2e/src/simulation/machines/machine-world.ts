@@ -59,7 +59,7 @@ export interface Defect {
   readonly furnish?: (admin: KubeClient) => Promise<void>;
 }
 
-type Plane = Pick<ControlPlane, 'fetch' | 'close'>;
+type Plane = Pick<ControlPlane, 'transport' | 'close'>;
 
 interface Process {
   readonly life: Life;
@@ -104,7 +104,7 @@ export class MachineWorld {
       kill: () => this.kill(),
       note: (text) => this.witness.note('act', text),
     });
-    this.admin = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'stage', clock });
+    this.admin = createClient({ transport: plane.transport, userAgent: 'stage', clock });
     this.eyes = new Eyes(this.admin, clock, this.log);
     const fail = (text: string): void => this.witness.violate(text);
     this.hollow = new HollowNodes({ clock, client: this.admin, eyes: this.eyes, fail });
@@ -194,7 +194,7 @@ export class MachineWorld {
     const random = this.#random;
     const { kube = (sound) => sound, cloud = (sound) => sound, log: logged = (sound: Logger) => sound } = this.#defect;
     const log = logged(this.log.with({ process: USER_AGENT }));
-    const wire = this.network.wire('machine-controller', this.#judged(handlerTransport(this.#plane.fetch)));
+    const wire = this.network.wire('machine-controller', this.#judged(this.#plane.transport));
     const transport = life.wrap(kube(wire, this.clock));
     const client = createClient({ transport, userAgent: USER_AGENT, clock, random });
     const controller = buildMachineController({

@@ -44,12 +44,12 @@ test('pieces come as they are written, before and after somebody waits for them,
   const first = pieces.next();
   write('a');
   write('b');
-  expect(await first).toEqual({ done: false, value: 'a' });
-  expect(await pieces.next()).toEqual({ done: false, value: 'b' });
+  expect(await first).toEqual({ done: false, value: encode('a') });
+  expect(await pieces.next()).toEqual({ done: false, value: encode('b') });
   const third = pieces.next();
   write('c');
   end();
-  expect(await third).toEqual({ done: false, value: 'c' });
+  expect(await third).toEqual({ done: false, value: encode('c') });
   expect(await pieces.next()).toEqual({ done: true, value: undefined });
   expect(closed()).toBe(1);
 });
@@ -69,7 +69,7 @@ test('a reader that leaves the loop ends the stream', async () => {
   const first = pieces.next();
   write('a');
   await first;
-  await pieces.return(undefined);
+  await pieces.return?.();
   expect(closed()).toBe(1);
 });
 

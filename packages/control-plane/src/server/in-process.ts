@@ -45,51 +45,87 @@ export function textOf({ body }: ServerResponse): string {
 /**
  * The pieces of a streamed answer, as they were written: a watch writes one event at a time. Ends with the stream; the end of the
  * loop, or the signal, ends the stream.
- * @throws the signal's reason when it aborts
+ * @throws TypeError for an answer that is no stream; when it is read, the signal's reason once it aborts
  */
-export async function* piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncGenerator<string> {
+export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIterableIterator<Uint8Array> {
   if (typeof body !== 'function') throw new TypeError('the answer is no stream');
-  signal.throwIfAborted();
-  const closes: (() => void)[] = [];
-  let pieces: Uint8Array[] = [];
-  let ended = false;
-  let wake = (): void => undefined;
-  const close = (): void => {
-    if (ended) return;
-    ended = true;
-    for (const listener of closes) listener();
-    wake();
+  return new Pieces(body, signal);
+}
+
+/** How many bytes wait for their reader before the writer is told to wait. */
+const HIGH_WATER_MARK = 256 * 1024;
+
+const DONE = { done: true, value: undefined } as const;
+
+class Pieces implements AsyncIterableIterator<Uint8Array> {
+  readonly #signal: AbortSignal;
+  #ready: Uint8Array[] = [];
+  /** Of `#ready`. */
+  #read = 0;
+  #waitingBytes = 0;
+  #ended = false;
+  #wake: (() => void) | undefined;
+  readonly #drains: (() => void)[] = [];
+  readonly #closes: (() => void)[] = [];
+  readonly #close = (): void => {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#signal.removeEventListener('abort', this.#close);
+    for (const listener of this.#closes) listener();
+    this.#wake?.();
   };
-  const sink: Sink = {
-    write: (piece) => {
-      pieces.push(piece);
-      wake();
-      return true;
-    },
-    // Nobody waits: what is written is read before the next turn of the event loop.
-    onDrain: () => undefined,
-    onClose: (listener) => closes.push(listener),
-    end: close,
-  };
-  signal.addEventListener('abort', close, { once: true });
-  try {
-    body(sink);
+
+  constructor(run: (sink: Sink) => void, signal: AbortSignal) {
+    this.#signal = signal;
+    if (signal.aborted) {
+      this.#ended = true;
+      return;
+    }
+    signal.addEventListener('abort', this.#close, { once: true });
+    run({
+      write: (piece) => {
+        if (this.#ended) return true;
+        this.#ready.push(piece);
+        this.#waitingBytes += piece.byteLength;
+        this.#wake?.();
+        return this.#waitingBytes < HIGH_WATER_MARK;
+      },
+      onDrain: (listener) => this.#drains.push(listener),
+      onClose: (listener) => this.#closes.push(listener),
+      end: this.#close,
+    });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     for (;;) {
-      const ready = pieces;
-      pieces = [];
-      for (const piece of ready) {
-        signal.throwIfAborted();
-        yield decoder.decode(piece);
-      }
-      if (pieces.length > 0) continue;
-      signal.throwIfAborted();
-      if (ended) return;
+      this.#signal.throwIfAborted();
+      const piece = this.#ready[this.#read];
+      if (piece !== undefined) return { done: false, value: this.#take(piece) };
+      if (this.#ended) return DONE;
       await new Promise<void>((resolve) => {
-        wake = resolve;
+        this.#wake = resolve;
       });
     }
-  } finally {
-    signal.removeEventListener('abort', close);
-    close();
+  }
+
+  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#close();
+    return DONE;
+  }
+
+  #take(piece: Uint8Array): Uint8Array {
+    this.#read++;
+    if (this.#read === this.#ready.length) {
+      this.#ready = [];
+      this.#read = 0;
+    }
+    const wasFull = this.#waitingBytes >= HIGH_WATER_MARK;
+    this.#waitingBytes -= piece.byteLength;
+    if (wasFull && this.#waitingBytes < HIGH_WATER_MARK) for (const listener of this.#drains) listener();
+    return piece;
   }
 }

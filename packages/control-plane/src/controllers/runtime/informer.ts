@@ -88,6 +88,8 @@ export const slimNode: Projection = (node) => {
   return node;
 };
 
+const decoder = new TextDecoder();
+
 /** A cache of one resource, kept by a list and a watch. Handlers hear of every change, and first of all that is there. */
 export class Informer {
   readonly resource: Resource;
@@ -193,8 +195,8 @@ export class Informer {
     const response = await this.#api.send(path, 'GET', undefined, undefined, signal);
     if (!succeeded(response)) throw new ApiError(response.status, {});
     let version = from;
-    for await (const text of piecesOf(response, signal)) {
-      const event = parseJson(text) as WatchEvent;
+    for await (const piece of piecesOf(response, signal)) {
+      const event = parseJson(decoder.decode(piece)) as WatchEvent;
       if (event.type === 'ERROR') throw new ApiError(event.object.code ?? 500, event.object as object);
       version = event.object.metadata.resourceVersion ?? version;
       if (event.type === 'DELETED') this.#remove(keyOf(event.object), event.object);

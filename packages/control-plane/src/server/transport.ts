@@ -1,0 +1,92 @@
+import type { ServerRequest, ServerResponse } from './exchange.ts';
+import { type InProcessRequest, inProcess, piecesOf, textOf } from './in-process.ts';
+import { warningHeader } from './warnings.ts';
+
+/** A request of a client in this process; `createClient` of `@mcm/kube` sends such ones. */
+export interface PlaneRequest {
+  readonly method: string;
+  /** Path and query, e.g. `/api/v1/nodes?limit=500`. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** The part of a `Response` that clients read. */
+export interface PlaneResponse {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+  /** As it comes; null where there is none. */
+  readonly body: AsyncIterable<Uint8Array> | null;
+}
+
+const NEVER = new AbortController().signal;
+const encoder = new TextEncoder();
+
+const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+
+/** Rejects as soon as the signal aborts, even though the handler works on. */
+function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function headersOf({ headers, warnings = [] }: ServerResponse): PlaneResponse['headers'] {
+  const warning = warnings.map(warningHeader).join(', ');
+  return {
+    get(name) {
+      const key = name.toLowerCase();
+      if (key === 'warning') return warning === '' ? null : warning;
+      return headers[key] ?? null;
+    },
+  };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, void> {
+  yield bytes;
+}
+
+async function collected(pieces: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return Buffer.concat(all).toString('utf8');
+}
+
+function answerOf(response: ServerResponse, method: string, signal: AbortSignal): PlaneResponse {
+  const { status, body } = response;
+  const headers = headersOf(response);
+  if (method === 'HEAD' || status === 204 || status === 304)
+    return { status, headers, text: () => Promise.resolve(''), body: null };
+  if (typeof body === 'function') {
+    const pieces = piecesOf(response, signal);
+    return { status, headers, text: () => collected(pieces), body: pieces };
+  }
+  return {
+    status,
+    headers,
+    text: () => Promise.resolve(textOf(response)),
+    get body() {
+      return once(typeof body === 'string' ? encoder.encode(body) : body);
+    },
+  };
+}
+
+/**
+ * What `fetch` does, without the platform's requests, responses and streams, which cost a client in the same process more than
+ * the answer does.
+ */
+export function transportTo(
+  handle: (request: ServerRequest) => Promise<ServerResponse>,
+): (request: PlaneRequest) => Promise<PlaneResponse> {
+  return async ({ method, path: target, headers, body, signal }) => {
+    signal?.throwIfAborted();
+    const request: InProcessRequest = { method, target, headers: lowerCased(headers), body, signal };
+    return answerOf(await unlessAborted(handle(inProcess(request)), signal), method, signal ?? NEVER);
+  };
+}
