@@ -61,8 +61,8 @@ export default defineConfig({
     maxWorkers: Math.ceil(availableParallelism() * 1.5),
     execArgv: ['--conditions=source'],
     // Not a measure of speed, only the end of a test that hangs.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     teardownTimeout: 10_000,
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -93,6 +93,8 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
   if (asked) return objection(asked);
   const [program = '', ...rest] = own;
   if (own !== words) {
+    // With a flag first it is a command of pnpm's own, over many packages.
+    if (program.startsWith('-')) return undefined;
     if (scripts[program] === undefined) return `package.json has no script ${program}`;
     return rest
       .filter((word) => word.startsWith('--'))
