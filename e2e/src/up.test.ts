@@ -60,7 +60,8 @@ describe('mcm up', () => {
     const second = mcm(['up', '--no-tty'], { cwd });
     await second.line(/^ready: 3 machines Running/);
     const fleet = await fleetOf(join(cwd, '.mcm'));
-    expect(await missingMetrics(join(cwd, '.mcm', 'logs'))).toEqual([]);
+    // The fleet is there at once; a controller tells of it when it leads.
+    await expect.poll(() => missingMetrics(join(cwd, '.mcm', 'logs')), { timeout: PATIENCE_MS }).toEqual([]);
     expect(Object.keys(fleet)).toHaveLength(3);
     second.child.kill('SIGKILL');
     await second.ended;
