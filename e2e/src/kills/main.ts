@@ -5,10 +5,17 @@ import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 /**
  * Rolls a fleet of a hundred machines to and fro with the real binaries and kills the manager with SIGKILL again and
  * again at random instants of each roll; its successor waits for the Lease. The end of each roll is checked. By hand:
- * `node --conditions=source e2e/src/kills/main.ts [kills] [seed]`. The same on the virtual clock is a test:
- * `packages/core/src/deployment/kills.test.ts`.
+ * `node --conditions=source e2e/src/kills/main.ts [kills] [seed]`, with `KUBEBUILDER_ASSETS` against a real API server.
+ * The same on the virtual clock is a test: `packages/core/src/deployment/kills.test.ts`.
  */
-const [kills = 20, seed = 1] = process.argv.slice(2).map(Number);
+const numbers = process.argv.slice(2).map(Number);
+if (numbers.length > 2 || numbers.some((each) => !Number.isSafeInteger(each) || each < 0)) {
+  process.stderr.write(
+    'usage: node --conditions=source e2e/src/kills/main.ts [kills] [seed]: two whole numbers, 20 and 1 if absent\n',
+  );
+  process.exit(2);
+}
+const [kills = 20, seed = 1] = numbers;
 const MACHINES = 100;
 /** Kills of one roll at most: it must come to its end, too. */
 const KILLS_A_ROLL = 8;
