@@ -128,7 +128,7 @@ test('the modules of Node are read name by name: those that load much are not to
   expect(text.includes('("WebSocket")')).toBe(false);
 });
 
-test('the bill of materials names what is in the bundle, with version, licence and package URL', async () => {
+test('the bill of materials names what is in the bundle, with version, licence and package URL; the licences themselves go along', async () => {
   for (const { binary, packages } of bundles) {
     const bill = JSON.parse(await readFile(join(folder, binary.name, 'sbom.cdx.json'), 'utf8')) as {
       specVersion: string;
@@ -136,7 +136,10 @@ test('the bill of materials names what is in the bundle, with version, licence a
     };
     expect(bill.specVersion).toBe('1.6');
     expect(new Set(bill.components.map(({ name }) => name))).toEqual(new Set(packages.map(({ name }) => name)));
+    const texts = await readFile(join(folder, binary.name, 'LICENSES.txt'), 'utf8');
+    expect(texts).toMatch(/Permission (is hereby granted|to use)/);
     for (const { name, version, purl, licenses } of bill.components) {
+      expect(texts, `text of ${name}`).toContain(`${name} ${version} (`);
       expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`);
       expect(licenses, `licence of ${name} in ${binary.name}`).toBeDefined();
     }

@@ -3,6 +3,7 @@ import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { ROOT } from '../root.ts';
+import { licenceTexts } from '../sbom/licences.ts';
 import { billOfMaterials, componentsOf } from '../sbom/sbom.ts';
 import { BINARIES, type Binary } from './binaries.ts';
 import { builtins } from './builtins.ts';
@@ -15,7 +16,7 @@ export interface Bundle {
   readonly binary: Binary;
   readonly version: string;
   readonly license: string;
-  /** Holds `package.json`, `dist`, `sbom.cdx.json`, and the assets. */
+  /** Holds `package.json`, `dist`, `sbom.cdx.json`, the licences and the assets. */
   readonly folder: string;
   /** `dist/main.js` in it: what is run. */
   readonly file: string;
@@ -114,6 +115,8 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
   const packages = packagesOf(metafile);
   const bill = billOfMaterials({ name: binary.name, version, license }, await componentsOf(packages));
   await writeFile(join(folder, 'sbom.cdx.json'), `${JSON.stringify(bill, null, 2)}\n`);
+  await writeFile(join(folder, 'LICENSES.txt'), await licenceTexts(packages));
+  await cp(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   await copyAssets(binary, folder);
   await compile(binary, dist);
   return { binary, version, license, folder, file, program, bytes: (await stat(program)).size, packages };

@@ -73,6 +73,7 @@ test('an image is a layout whose digests hold, with a program that runs as nobod
     '/app/dist/main.js',
     '/app/package.json',
     '/app/sbom.cdx.json',
+    '/app/LICENSES.txt',
     '/usr/local/bin/node',
     '/etc/passwd',
   ])
