@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The workspace. */
@@ -12,16 +12,6 @@ export interface Source {
   readonly text: string;
 }
 
-/** All TypeScript sources under the folders, tests and what was generated left out. */
-export const sourcesUnder = (...folders: readonly string[]): Source[] =>
-  folders.flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.test.ts'))
-      .map((entry) => join(entry.parentPath, entry.name))
-      .filter((path) => !/node_modules|[\\/]dist[\\/]|generated/.test(path))
-      .map((path) => ({ path: relative(ROOT, path), text: readFileSync(path, 'utf8') })),
-  );
-
 /** Paths of files that are in the repository or about to be, by git's patterns. */
 export const trackedFiles = (...patterns: readonly string[]): string[] =>
   execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
@@ -31,3 +21,9 @@ export const trackedFiles = (...patterns: readonly string[]): string[] =>
     .trim()
     .split('\n')
     .filter((path) => existsSync(join(ROOT, path)));
+
+/** All TypeScript sources under the folders, tests and what was generated left out. */
+export const sourcesUnder = (...folders: readonly string[]): Source[] =>
+  trackedFiles(...folders.map((folder) => `${folder}/*.ts`))
+    .filter((path) => !/\.test\.ts$|generated/.test(path))
+    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
