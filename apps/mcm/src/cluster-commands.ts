@@ -26,6 +26,8 @@ export interface CommandSurroundings {
   readonly random: Random;
   /** A signal that aborts when the user wants the command to end. */
   readonly signal: () => AbortSignal;
+  /** What the terminal is shown of a text that is drawn with signs; default: the text. */
+  readonly draw?: (text: string) => string;
 }
 
 /** Adds `rollout`, `explain`, `drain`, `plan`, `tree`, `events` and `completion` to the program. They work against any cluster. */
@@ -34,7 +36,7 @@ export function addClusterCommands(program: Command, surroundings: CommandSurrou
   addExplain(program, surroundings);
   addDrain(program, surroundings);
   addPlan(program, surroundings);
-  addInspectCommands(program, surroundings.say);
+  addInspectCommands(program, surroundings.say, surroundings.draw ?? ((text) => text));
   addDashboard(program, surroundings);
   addInstall(program, surroundings.say, surroundings.signal);
 }
@@ -65,7 +67,10 @@ function addRollout(program: Command, { say, signal }: CommandSurroundings): voi
         const tell = (state: RolloutState): void => {
           for (const line of eachFormatted(flags.output, { name, ...state }, state.text)) say(line);
         };
-        const well = await followStatus(target, tell, { follow: flags.watch, signal: signal() });
+        const until = signal();
+        const well = await followStatus(target, tell, { follow: flags.watch, signal: until });
+        // Whoever stops looking has not seen it fail.
+        until.throwIfAborted();
         process.exitCode = well ? 0 : 1;
       }),
     );
@@ -154,7 +159,8 @@ const machineTarget = (
   name,
   clock: realClock,
   random: surroundings.random,
-  signal: surroundings.signal(),
+  // It only reads: a signal ends the process, and nothing has to be put in order.
+  signal: new AbortController().signal,
 });
 
 function addDrain(program: Command, surroundings: CommandSurroundings): void {

@@ -1,5 +1,8 @@
+import { stripVTControlCharacters } from 'node:util';
 import { ConfigError, KubeError, type Random } from '@mcm/kube';
 import { UserError } from './errors.ts';
+import { Ended } from './exit-codes.ts';
+import { ascii, isAscii } from './output/ascii.ts';
 import { createProgram } from './program.ts';
 
 /** A reader that has seen enough, such as `head`, is no fault of anybody's. */
@@ -13,13 +16,14 @@ const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Aborts at the first SIGINT, SIGTERM or hang-up; a second one ends the process at once. */
+/** Aborts with `Ended` at the first SIGINT, SIGTERM or hang-up; a second one ends the process at once. */
 function untilSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
-      if (controller.signal.aborted) process.exit(130);
-      controller.abort(new Error(`received ${name}`));
+      const ended = new Ended(name);
+      if (controller.signal.aborted) process.exit(ended.code);
+      controller.abort(ended);
     });
   }
   return controller.signal;
@@ -32,7 +36,13 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-const program = createProgram({ say, random, signal: untilSignal, stdout: process.stdout });
+/** A terminal may know neither the signs that texts are drawn with nor colours: see https://no-color.org. */
+const draw = (text: string): string => {
+  const plain = process.env.NO_COLOR ? stripVTControlCharacters(text) : text;
+  return isAscii(process.env) ? ascii(plain) : plain;
+};
+
+const program = createProgram({ say, random, signal: untilSignal, stdout: process.stdout, draw });
 
 // The clock's timers keep no process alive; a command that waits for one does.
 setInterval(() => undefined, 2 ** 30);
@@ -40,8 +50,8 @@ setInterval(() => undefined, 2 ** 30);
 try {
   await program.parseAsync();
 } catch (error) {
-  process.stderr.write(`mcm: ${describe(error)}\n`);
-  process.exitCode = 1;
+  if (!(error instanceof Ended)) process.stderr.write(`mcm: ${describe(error)}\n`);
+  process.exitCode = error instanceof Ended ? error.code : 1;
 }
 // Keep-alive sockets and watches must not hold the process once its work is done; what a slow reader of a pipe has yet to take does.
 for (const stream of [process.stdout, process.stderr])

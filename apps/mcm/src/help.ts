@@ -1,17 +1,11 @@
 import type { Command } from 'commander';
+import { exitCodesOf } from './exit-codes.ts';
 
 /** What `--help` of a command tells beside its arguments and flags. */
 interface Help {
   /** Commands as they are typed, each with what it does. */
   readonly examples: readonly (readonly [command: string, does: string])[];
-  /** What exit codes mean beside those of every command. */
-  readonly exits?: Readonly<Record<number, string>>;
 }
-
-const EVERY: Readonly<Record<number, string>> = {
-  0: 'done',
-  1: 'a sentence on standard error says what is wrong',
-};
 
 /** By the words of the command. */
 const HELP: Readonly<Record<string, Help>> = {
@@ -21,7 +15,6 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm up --provider aws --machines 5', 'the same on an emulator of EC2, with five'],
       ['mcm up --exit-when-ready', 'as a check'],
     ],
-    exits: { 0: 'ended by Ctrl-C, or ready with --exit-when-ready', 130: 'ended by a second Ctrl-C' },
   },
   down: { examples: [['mcm down', 'stops the instance on .mcm']] },
   status: {
@@ -29,7 +22,6 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm status', 'of the instance on .mcm'],
       ['mcm status -o json', 'for a program'],
     ],
-    exits: { 0: 'an instance runs', 3: 'none runs' },
   },
   logs: {
     examples: [
@@ -37,7 +29,6 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm logs machine-controller-manager --level warn --tail 50', 'the last 50 warnings and errors of one'],
       ['mcm logs --machine NAME -o json', 'what is about one machine, one JSON object a line'],
     ],
-    exits: { 0: 'done, or ended by Ctrl-C' },
   },
   'cloud list': { examples: [['mcm cloud list', 'what the cloud of the local instance itself says that it holds']] },
   'rollout status': {
@@ -45,10 +36,6 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm rollout status workers', 'every change until it is complete'],
       ['mcm rollout status workers --no-watch', 'once'],
     ],
-    exits: {
-      0: 'complete; with --no-watch: not failed',
-      1: 'failed, deleted or ended by Ctrl-C; or a sentence says what is wrong',
-    },
   },
   'rollout pause': { examples: [['mcm rollout pause workers', 'scaling goes on, replacing does not']] },
   'rollout resume': { examples: [['mcm rollout resume workers', 'goes on where it was paused']] },
@@ -81,7 +68,6 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm plan -f workers.yaml -o wide', 'also why each step is taken'],
       ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'with other guesses'],
     ],
-    exits: { 0: 'nothing would happen', 2: 'something would, and come to its end', 4: 'it would get stuck' },
   },
   tree: {
     examples: [
@@ -113,7 +99,6 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm dashboard', 'on any free port; its address is printed'],
       ['mcm dashboard --port 8080 -n machines', 'on that port, of that namespace'],
     ],
-    exits: { 0: 'ended by Ctrl-C' },
   },
   install: {
     examples: [
@@ -131,7 +116,6 @@ const HELP: Readonly<Record<string, Help>> = {
       ['mcm config diff pools/', 'against the cluster'],
       ['mcm config diff new/ --against old/', 'of two directories, without a cluster'],
     ],
-    exits: { 0: 'nothing would change', 1: 'something would', 2: 'a sentence says why it cannot be told' },
   },
   'config status': {
     examples: [['mcm config status -o wide', 'how far each pool is, with the nodes that are behind']],
@@ -154,7 +138,7 @@ export const examplesOf = (path: string): readonly string[] => HELP[path]?.examp
 export function addHelp(program: Command): void {
   for (const { path, command } of leavesOf(program)) {
     const help = HELP[path];
-    if (help) command.addHelpText('after', `\n${helpText(help)}`);
+    if (help) command.addHelpText('after', `\n${helpText(path, help)}`);
   }
   pointToHelp(program, program.name());
 }
@@ -165,8 +149,8 @@ function pointToHelp(command: Command, path: string): void {
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 
-function helpText({ examples, exits = {} }: Help): string {
-  const codes = Object.entries({ ...EVERY, ...exits }).map(([code, means]) => `  ${code.padEnd(4)} ${means}`);
+function helpText(path: string, { examples }: Help): string {
+  const codes = exitCodesOf(path).map(([code, means]) => `  ${String(code).padEnd(4)} ${means}`);
   return [
     'Examples:',
     ...examples.flatMap(([command, does]) => [`  ${command}`, `      ${does}`]),

@@ -30,7 +30,7 @@ type Say = (line: string) => void;
 type InspectFlags = ClusterFlags & { readonly output: OutputFormat };
 
 /** Adds `tree`, `events`, `debug bundle` and `completion`: commands that only read. */
-export function addInspectCommands(program: Command, say: Say): void {
+export function addInspectCommands(program: Command, say: Say, draw: (text: string) => string): void {
   const told = <T>(
     format: OutputFormat,
     model: T,
@@ -39,7 +39,7 @@ export function addInspectCommands(program: Command, say: Say): void {
   ): void => {
     const gaps = unreadLines([...unread]);
     const isModel = format === 'json' || format === 'yaml';
-    for (const line of formatted(format, model, (all, wide) => [...text(all, wide), ...gaps])) say(line);
+    for (const line of formatted(format, model, (all, wide) => [...text(all, wide).map(draw), ...gaps])) say(line);
     // What a program reads has no room for it; whoever started the program is told all the same.
     if (isModel) for (const line of gaps) program.configureOutput().writeErr?.(`${line}\n`);
   };

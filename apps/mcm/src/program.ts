@@ -6,6 +6,7 @@ import { addClusterCommands, type CommandSurroundings } from './cluster-commands
 import { withOutput } from './cluster-options.ts';
 import { addConfigCommands } from './config/commands.ts';
 import { down } from './down.ts';
+import { NOT_RUNNING } from './exit-codes.ts';
 import { addHelp } from './help.ts';
 import { addLogs } from './logs/command.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
@@ -23,6 +24,7 @@ export function createProgram({
   random,
   signal,
   stdout,
+  draw = (text) => text,
 }: CommandSurroundings & { readonly stdout: NodeJS.WriteStream }): Command {
   const program = new Command('mcm')
     .description('Machines for Kubernetes, on a laptop and beside any cluster')
@@ -55,6 +57,7 @@ export function createProgram({
         stdout,
         signal: signal(),
         random,
+        draw,
       });
     });
 
@@ -77,12 +80,12 @@ export function createProgram({
     const report = await status(flags.dataDir, join(flags.dataDir, 'kubeconfig'));
     const lines = formatted(flags.output, statusModel(report), () => statusLines(report));
     for (const line of lines) say(line);
-    process.exitCode = report.running ? 0 : 3;
+    process.exitCode = report.running ? 0 : NOT_RUNNING;
   });
 
   addLogs(program, { say, signal });
   addCloudCommands(program, say);
-  addClusterCommands(program, { say, random, signal });
+  addClusterCommands(program, { say, random, signal, draw });
 
   addProviderCommands(program, say);
   addConfigCommands(program, say);

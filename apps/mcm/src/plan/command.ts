@@ -7,6 +7,7 @@ import type { Cluster, ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster, withOutput } from '../cluster-options.ts';
 import { readObjects } from '../config/read.ts';
 import { ownedBy, readNamespace } from '../deployment-reading.ts';
+import { PLAN_EXIT } from '../exit-codes.ts';
 import { readMachineSettings } from '../explain/machine-settings.ts';
 import { readManagerSettings } from '../explain/manager-settings.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
@@ -14,9 +15,6 @@ import { type GivenDurations, GUESSES } from './durations.ts';
 import { planLines } from './lines.ts';
 import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
 import { type Proposals, proposalsIn, proposed } from './proposal.ts';
-
-/** Nothing would happen; something would, and comes to its end; it would not come to its end. 1 is any failure. */
-export const PLAN_EXIT = { nothing: 0, changes: 2, stuck: 4 } as const;
 
 interface PlanFlags extends ClusterFlags {
   readonly filename: string;
@@ -42,7 +40,7 @@ function duration(text: string): number {
 /** Adds `plan`. */
 export function addPlan(
   program: Command,
-  { say, random, signal }: { say: (line: string) => void; random: Random; signal: () => AbortSignal },
+  { say, random }: { readonly say: (line: string) => void; readonly random: Random },
 ): void {
   const guess = (ms: number): string => formatDurationMs(ms);
   withOutput(
@@ -80,7 +78,9 @@ export function addPlan(
         ...(flags.drainTime === undefined ? {} : { drain: flags.drainTime }),
         ...(flags.updateTime === undefined ? {} : { update: flags.updateTime }),
       };
-      const plans = await planAll(cluster, proposals, given, { random, signal: signal(), clock: realClock });
+      // It only reads: a signal ends the process, and nothing has to be put in order.
+      const { signal } = new AbortController();
+      const plans = await planAll(cluster, proposals, given, { random, signal, clock: realClock });
       for (const line of formatted(flags.output, plans, planLines)) say(line);
       process.exitCode = planExit(plans);
     }),

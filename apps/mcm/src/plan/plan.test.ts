@@ -26,7 +26,8 @@ import {
 } from '@mcm/kube';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readObjects } from '../config/read.ts';
-import { PLAN_EXIT, planAll, planExit } from './command.ts';
+import { PLAN_EXIT } from '../exit-codes.ts';
+import { planAll, planExit } from './command.ts';
 import { drainMs, joinedIn } from './durations.ts';
 import { planLines } from './lines.ts';
 import { proposalsIn, proposed } from './proposal.ts';

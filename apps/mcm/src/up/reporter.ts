@@ -24,6 +24,8 @@ export interface Reporter {
 
 interface ReporterIo {
   readonly stdout: NodeJS.WriteStream;
+  /** What the terminal is shown of the screen. */
+  readonly draw: (text: string) => string;
   readonly title: string;
   readonly startedAt: Date;
   readonly data: DataDir;
@@ -103,20 +105,27 @@ class LiveReporter extends FramedReporter {
   }
 
   protected draw(): void {
-    const { stdout, title, startedAt, programs } = this.io;
+    const { stdout, draw, title, startedAt, programs } = this.io;
     this.#screen(
-      renderScreen({
-        title,
-        startedAt,
-        now: realClock.now(),
-        programs: programs.map(({ spec, state, address, restarts }) => ({ name: spec.name, state, address, restarts })),
-        fleet: this.fleet?.view() ?? EMPTY,
-        hint: this.#stopping
-          ? ['Stopping …']
-          : [this.kubectl(), 'Ctrl-C stops everything; the next start finds the fleet where it was.'],
-        columns: stdout.columns,
-        rows: stdout.rows,
-      }),
+      draw(
+        renderScreen({
+          title,
+          startedAt,
+          now: realClock.now(),
+          programs: programs.map(({ spec, state, address, restarts }) => ({
+            name: spec.name,
+            state,
+            address,
+            restarts,
+          })),
+          fleet: this.fleet?.view() ?? EMPTY,
+          hint: this.#stopping
+            ? ['Stopping …']
+            : [this.kubectl(), 'Ctrl-C stops everything; the next start finds the fleet where it was.'],
+          columns: stdout.columns,
+          rows: stdout.rows,
+        }),
+      ),
     );
   }
 

@@ -34,6 +34,8 @@ import { userDataFor } from './user-data.ts';
 /** Streams of the terminal, and the signal that ends everything. */
 export interface UpIo {
   readonly stdout: NodeJS.WriteStream;
+  /** What the terminal is shown of the screen. */
+  readonly draw: (text: string) => string;
   readonly signal: AbortSignal;
   readonly random: Random;
 }
@@ -52,6 +54,7 @@ export async function up(options: UpOptions, io: UpIo): Promise<void> {
   io.signal.addEventListener('abort', abort, { once: true });
   const reporter = reporterFor(options, {
     stdout: io.stdout,
+    draw: io.draw,
     title: `mcm ${version()}`,
     startedAt: realClock.now(),
     data,

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { ascii, isAscii } from './ascii.ts';
+
+test('trees, counts and dots are drawn in ASCII; what others wrote stays', () => {
+  const drawn = '│  ├─ machine/m  – Größe (×3)\n│  └─ node/n  ● …';
+  expect(ascii(drawn)).toBe('|  |- machine/m  - Größe (x3)\n|  `- node/n  * ...');
+});
+
+test.each([
+  [{ LANG: 'C' }, true],
+  [{ LANG: 'POSIX' }, true],
+  [{ LANG: 'de_DE.ISO-8859-1' }, true],
+  [{ LC_ALL: 'C', LANG: 'en_US.UTF-8' }, true],
+  [{ LC_ALL: '', LC_CTYPE: 'C', LANG: 'en_US.UTF-8' }, true],
+  [{ LANG: 'C.UTF-8' }, false],
+  [{ LANG: 'en_US.utf8' }, false],
+  [{}, false],
+])('%o says that there is only ASCII: %s', (env, only) => {
+  expect(isAscii(env)).toBe(only);
+});
