@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { ConfigError, KubeError, type Random } from '@mcm/kube';
+import { kubectlCompletions } from './completion/kubectl.ts';
 import { UserError } from './errors.ts';
 import { Ended } from './exit-codes.ts';
 import { ascii, isAscii } from './output/ascii.ts';
@@ -48,7 +49,10 @@ const program = createProgram({ say, random, signal: untilSignal, stdout: proces
 setInterval(() => undefined, 2 ** 30);
 
 try {
-  await program.parseAsync();
+  const [, , first, ...words] = process.argv;
+  // Asked by kubectl_complete-mcm. It is no command: whatever is begun, flags too, is a word here.
+  if (first === '__complete') for (const line of kubectlCompletions(program, words)) say(line);
+  else await program.parseAsync();
 } catch (error) {
   if (!(error instanceof Ended)) process.stderr.write(`mcm: ${describe(error)}\n`);
   process.exitCode = error instanceof Ended ? error.code : 1;

@@ -92,6 +92,7 @@ const HELP: Readonly<Record<string, Help>> = {
     examples: [
       ['source <(mcm completion bash)', 'in this shell'],
       ['mcm completion fish > ~/.config/fish/completions/mcm.fish', 'in every one to come'],
+      ['mcm completion kubectl > kubectl_complete-mcm', 'for kubectl mcm: executable, in a folder of $PATH'],
     ],
   },
   dashboard: {

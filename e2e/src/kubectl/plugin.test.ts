@@ -51,6 +51,17 @@ describe.skipIf(!hasKubectl)('kubectl mcm', () => {
     expect(other.stdout).not.toContain('workers');
   });
 
+  test('is completed by kubectl itself, which asks the executable that mcm prints', async () => {
+    const { stdout: script } = await cluster.kubectl(['mcm', 'completion', 'kubectl'], { env });
+    const path = join(cluster.dir, 'bin/kubectl_complete-mcm');
+    writeFileSync(path, `${script}\n`);
+    chmodSync(path, 0o755);
+    const completed = async (...words: string[]): Promise<string[]> =>
+      (await cluster.kubectl(['__complete', 'mcm', ...words], { env })).stdout.split('\n');
+    expect(await completed('ro')).toEqual(['rollout', ':4']);
+    expect(await completed('rollout', 'status', 'workers', '--no')).toEqual(['--no-watch', ':4']);
+  });
+
   test('its exit status goes through: 1 with one sentence for what is not there', async () => {
     const { code, stderr } = await cluster.kubectl(['mcm', 'rollout', 'pause', 'nothing', '-n', 'default'], { env });
     expect(code).toBe(1);

@@ -1,41 +1,10 @@
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
+import { kubectlScript } from './kubectl.ts';
+import { type Flag, type Place, placesOf } from './places.ts';
 
-/** The shells that there is a script for. */
-export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+/** The shells that there is a script for, and kubectl, which asks a plugin's own executable. */
+export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const;
 export type Shell = (typeof SHELLS)[number];
-
-/** A flag: how it is written, and what may follow it. */
-interface Flag {
-  readonly names: readonly string[];
-  /** Undefined: nothing follows; empty: anything, such as the name of a file. */
-  readonly values: readonly string[] | undefined;
-}
-
-/** What may follow a command: its subcommands, its flags and the values of its argument. */
-interface Place {
-  /** `rollout status`; '' is the program itself. */
-  readonly path: string;
-  readonly commands: readonly string[];
-  readonly values: readonly string[];
-  readonly flags: readonly Flag[];
-}
-
-const flagOf = ({ long, short, argChoices, required, optional }: Option): Flag => ({
-  names: [long, short].flatMap((name) => name ?? []),
-  values: required || optional ? (argChoices ?? []) : undefined,
-});
-
-function placesOf(command: Command, path: readonly string[]): Place[] {
-  const help = command.createHelp();
-  const below = help.visibleCommands(command).filter((child) => child.name() !== 'help');
-  const place = {
-    path: path.join(' '),
-    commands: below.map((child) => child.name()),
-    values: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
-    flags: help.visibleOptions(command).map(flagOf),
-  };
-  return [place, ...below.flatMap((child) => placesOf(child, [...path, child.name()]))];
-}
 
 /** The words that a shell offers: commands, values, and flags by their long names. */
 const offered = ({ commands, values, flags }: Place): string =>
@@ -125,5 +94,6 @@ function fishFlag({ names, values }: Flag): string {
 
 /** A script that completes commands, flags and the values of both in a shell. */
 export function completionScript(program: Command, shell: Shell): string {
-  return { bash, zsh, fish }[shell](program.name(), placesOf(program, []));
+  const name = program.name();
+  return shell === 'kubectl' ? kubectlScript(name) : { bash, zsh, fish }[shell](name, placesOf(program, []));
 }

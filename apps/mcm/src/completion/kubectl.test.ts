@@ -1,0 +1,39 @@
+import { Command, Option } from 'commander';
+import { expect, test } from 'vitest';
+import { kubectlCompletions } from './kubectl.ts';
+
+const program = new Command('mcm');
+const rollout = program.command('rollout');
+rollout.command('status').argument('<name>').option('--no-watch').option('-f, --filename <path>');
+rollout.command('restart').addOption(new Option('-o, --output <format>').choices(['json', 'yaml']));
+program.command('completion').addArgument(program.createArgument('<shell>').choices(['bash', 'zsh']));
+
+test.each([
+  [[''], ['rollout', 'completion', ':4']],
+  [['ro'], ['rollout', ':4']],
+  [
+    ['rollout', ''],
+    ['status', 'restart', ':4'],
+  ],
+  [
+    ['rollout', 'status', 'web', '--n'],
+    ['--no-watch', ':4'],
+  ],
+  [
+    ['rollout', 'restart', 'web', '-o', ''],
+    ['json', 'yaml', ':4'],
+  ],
+  [
+    ['rollout', 'restart', '--output', 'y'],
+    ['yaml', ':4'],
+  ],
+  [
+    ['completion', 'b'],
+    ['bash', ':4'],
+  ],
+  [['rollout', 'status', '-f', ''], [':0']],
+  [['rollout', 'status', 'web', ''], [':4']],
+  [['nonsense', 'x'], [':4']],
+])('kubectl mcm %j', (words, lines) => {
+  expect(kubectlCompletions(program, words)).toEqual(lines);
+});

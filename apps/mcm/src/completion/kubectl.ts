@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { type Place, placesOf } from './places.ts';
+
+/** What cobra, which kubectl is made with, is told at the end: no names of files, or those too. */
+const DIRECTIVES = { words: ':4', files: ':0' } as const;
+
+/**
+ * What kubectl offers after `kubectl mcm WORDS`, in the lines that it reads from an executable `kubectl_complete-mcm`.
+ * @param words all that stand there; the last is to be completed, and may be empty
+ */
+export function kubectlCompletions(program: Command, words: readonly string[]): readonly string[] {
+  const places = new Map(placesOf(program, []).map((place) => [place.path, place]));
+  const before = words.slice(0, -1);
+  const begun = words.at(-1) ?? '';
+  const at = before.reduce((path, word) => {
+    const next = path === '' ? word : `${path} ${word}`;
+    return places.has(next) ? next : path;
+  }, '');
+  const place = places.get(at);
+  if (place === undefined) return [DIRECTIVES.files];
+  const flag = place.flags.find(({ names }) => names.includes(before.at(-1) ?? ''));
+  const takes = flag?.values;
+  if (takes?.length === 0) return [DIRECTIVES.files];
+  return [...offers(takes ?? offered(place, begun), begun), DIRECTIVES.words];
+}
+
+/** Flags only to whoever has begun one: there are more of them than of commands. */
+const offered = ({ commands, values, flags }: Place, begun: string): readonly string[] =>
+  begun.startsWith('-') ? flags.flatMap(({ names }) => names) : [...commands, ...values];
+
+const offers = (all: readonly string[], begun: string): readonly string[] =>
+  all.filter((word) => word.startsWith(begun));
+
+/** The executable that kubectl looks for. */
+export const kubectlScript = (name: string): string =>
+  `#!/bin/sh
+# completion of "kubectl ${name}": ${name} completion kubectl > kubectl_complete-${name}; chmod +x it, into a folder of $PATH
+exec kubectl ${name} __complete "$@"
+`;
