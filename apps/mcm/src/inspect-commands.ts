@@ -14,7 +14,8 @@ import type { Command } from 'commander';
 import { ifAllowed, readNodes, unreadLines } from './allowed.ts';
 import type { Cluster, ClusterFlags } from './cluster.ts';
 import { inCluster, reference, withCluster, withOutput } from './cluster-options.ts';
-import { completionScript, SHELLS, type Shell } from './completion/completion.ts';
+import { completionScript, SHELLS } from './completion/completion.ts';
+import { kubectlScript } from './completion/kubectl.ts';
 import { type BundleFile, collectBundle } from './debug/bundle.ts';
 import { readDeployment } from './deployment-reading.ts';
 import { UserError } from './errors.ts';
@@ -26,6 +27,9 @@ import { fleetTree, type TreeSource, treeLines } from './tree/tree.ts';
 import { version } from './version.ts';
 
 type Say = (line: string) => void;
+
+/** Who completes: a shell, or kubectl its plugin. */
+const ASKING = [...SHELLS, 'kubectl'] as const;
 
 type InspectFlags = ClusterFlags & { readonly output: OutputFormat };
 
@@ -104,8 +108,11 @@ export function addInspectCommands(program: Command, say: Say, draw: (text: stri
   program
     .command('completion')
     .description('print a script that completes commands and flags in a shell')
-    .addArgument(program.createArgument('<shell>', SHELLS.join(', ')).choices(SHELLS))
-    .action((shell: Shell) => say(completionScript(program, shell).trimEnd()));
+    .addArgument(program.createArgument('<shell>', ASKING.join(', ')).choices(ASKING))
+    .action((shell: (typeof ASKING)[number]) => {
+      const script = shell === 'kubectl' ? kubectlScript(program.name()) : completionScript(program, shell);
+      say(script.trimEnd());
+    });
 }
 
 async function readTree(

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { kubectlScript } from './kubectl.ts';
 import { type Flag, type Place, placesOf } from './places.ts';
 
-/** The shells that there is a script for, and kubectl, which asks a plugin's own executable. */
-export const SHELLS = ['bash', 'zsh', 'fish', 'kubectl'] as const;
+/** The shells that there is a script for. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /** The words that a shell offers: commands, values, and flags by their long names. */
@@ -94,6 +93,5 @@ function fishFlag({ names, values }: Flag): string {
 
 /** A script that completes commands, flags and the values of both in a shell. */
 export function completionScript(program: Command, shell: Shell): string {
-  const name = program.name();
-  return shell === 'kubectl' ? kubectlScript(name) : { bash, zsh, fish }[shell](name, placesOf(program, []));
+  return { bash, zsh, fish }[shell](program.name(), placesOf(program, []));
 }
