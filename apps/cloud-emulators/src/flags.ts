@@ -1,3 +1,4 @@
+import { toldRefusal } from '@mcm/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 export const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
@@ -27,7 +28,7 @@ const whole =
 const LONGEST_MS = 3_600_000;
 const LARGEST_PAGE = 10_000;
 
-const pageSize = (text: string): number => {
+const countOnPage = (text: string): number => {
   const size = whole(LARGEST_PAGE)(text);
   if (size > 0) return size;
   throw new InvalidArgumentError(`It takes a whole number from 1 to ${LARGEST_PAGE}.`);
@@ -35,7 +36,7 @@ const pageSize = (text: string): number => {
 
 /** Parses the command line; prints help or the mistake and ends the process where commander does. */
 export function parseFlags(argv: readonly string[]): EmulatorFlags {
-  const command = new Command('cloud-emulator')
+  const command: Command = new Command('cloud-emulator')
     .description(
       'A loopback server that speaks enough of a cloud to try its machine controller against. Its VMs boot hollow kubelets.',
     )
@@ -43,19 +44,26 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
     .configureOutput({
       outputError: (text, write) =>
         write(
-          `cloud-emulator: ${text
+          `cloud-emulator: ${toldRefusal(
+            text,
+            command.options.flatMap(({ long }) => long ?? []),
+          )
             .replace(/^error: /, '')
             .trim()
             .replaceAll('\n', ' ')}\n`,
         ),
     })
-    .addOption(new Option('--provider <name>', 'the cloud that is played').choices(PROVIDERS).makeOptionMandatory())
+    .addOption(new Option('--provider <name>', 'the cloud that is played').choices(PROVIDERS))
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', whole(65_535), 0)
     .option('--data-dir <dir>', 'folder that keeps what is in the cloud (default: in memory)')
     .option('--node-kubeconfig <file>', 'ready credentials for all kubelets; bootstrap tokens are only proven then')
     .option('--operation-ms <ms>', 'how long operations, boots and shutdowns take', whole(LONGEST_MS), 1_000)
     .option('--visible-after-ms <ms>', 'new VMs show in listings so much later', whole(LONGEST_MS), 0)
-    .option('--page-size <count>', 'VMs on a page of a listing (default: as many as the cloud itself tells)', pageSize)
+    .option(
+      '--page-size <count>',
+      'VMs on a page of a listing (default: as many as the cloud itself tells)',
+      countOnPage,
+    )
     .addOption(
       new Option('--log-level <level>', 'least level of log lines')
         .choices(['debug', 'info', 'warn', 'error'] as const)
@@ -69,8 +77,10 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
         '\nWho may call is read from MCM_EMULATOR_ACCOUNT, a JSON object: {"accessKeyId", "secretAccessKey"} for aws, {"tenant", "clientId", "secret"}\n' +
         'for azure, {"email", "key"} for gcp; without it nobody is asked who he is. azure speaks TLS; its CA is <data-dir>/ca.crt.',
     );
-  const raw = command
+  const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })
-    .opts<Omit<EmulatorFlags, 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
-  return { ...raw, dataDir: raw.dataDir, nodeKubeconfig: raw.nodeKubeconfig, pageSize: raw.pageSize };
+    .opts<Omit<EmulatorFlags, 'provider' | 'dataDir' | 'nodeKubeconfig' | 'pageSize'> & Partial<EmulatorFlags>>();
+  // Not required in the parser's sense: that would hide a flag that is misspelt.
+  if (provider === undefined) return command.error(`--provider is missing: give one of ${PROVIDERS.join(', ')}`);
+  return { ...raw, provider, dataDir, nodeKubeconfig, pageSize };
 }

@@ -41,6 +41,17 @@ test('flags have their defaults, and what is wrong is named', async () => {
   ]);
 });
 
+test('CRDs that are missing or of another version are warned of: those of all its kinds', () => {
+  const kinds = machineConfigController.crds?.map(({ spec }) => spec.names.kind);
+  expect(kinds?.toSorted()).toEqual([
+    'ContainerRuntimeConfig',
+    'ControllerConfig',
+    'KubeletConfig',
+    'MachineConfig',
+    'MachineConfigPool',
+  ]);
+});
+
 const TREE = new Map([
   ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
 ]);

@@ -8,7 +8,7 @@ import {
   listFlag,
   textFlag,
 } from '@mcm/kube';
-import { loadTemplates } from '@mcm/machine-config';
+import { loadTemplates, machineConfigCrds } from '@mcm/machine-config';
 import { serverNames, startConfigServer } from './config-server.ts';
 import { CONTROLLERS, createConfigControllers, DEFAULT_CONFIG_SETTINGS } from './controllers.ts';
 
@@ -113,6 +113,7 @@ export const machineConfigController: BinaryDefinition<typeof flags> = {
   description: 'Controllers of MachineConfigs, their pools and KubeletConfigs, and drain for updates of nodes.',
   metricsPrefix: 'mcc_',
   defaults: { port: 8797, concurrency: DEFAULT_CONFIG_SETTINGS.concurrency, controllers: CONTROLLERS },
+  crds: machineConfigCrds,
   flags,
   check,
   serve: async ({ flags: given, namespace, control, target = control, metrics: { meters }, ...context }) => {

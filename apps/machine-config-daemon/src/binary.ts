@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { type BinaryDefinition, ConfigError, createInformer, flagGroup, type Node, nodes, textFlag } from '@mcm/kube';
-import { DEFAULT_POLICY, type DisruptionPolicy, disruptionPolicySchema, withUserPolicy } from '@mcm/machine-config';
+import {
+  DEFAULT_POLICY,
+  type DisruptionPolicy,
+  disruptionPolicySchema,
+  machineConfigCrds,
+  withUserPolicy,
+} from '@mcm/machine-config';
 import { parse } from 'yaml';
 import { createDaemonUnit } from './daemon-unit.ts';
 import { machineHost, programsIn } from './machine-host.ts';
@@ -45,6 +51,7 @@ export const machineConfigDaemon: BinaryDefinition<typeof flags> = {
     'Keeps the configuration of the machine it runs on: files, units, kernel arguments, and says how it goes.',
   metricsPrefix: 'mcd_',
   defaults: { port: 8798, concurrency: 1, controllers: [], leaderElect: false },
+  crds: machineConfigCrds.filter(({ spec }) => spec.names.kind === 'MachineConfig'),
   flags,
   check: (given) =>
     given['root-mount'].startsWith('/')

@@ -12,7 +12,7 @@ import {
   type NodeDisk,
 } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
-import { readPolicy } from './binary.ts';
+import { machineConfigDaemon, readPolicy } from './binary.ts';
 import { machineHost } from './machine-host.ts';
 import { RootDisk } from './root-disk.ts';
 import { rootFolder } from './root-folder.testing.ts';
@@ -305,4 +305,8 @@ test('a policy is read from a file, and what is wrong with it is named', async (
   });
   await writeFile(path, 'files:\n- path: etc/app\n  actions: []\n');
   await expect(readPolicy(path)).rejects.toThrow(`--disruption-policy ${path}: files.0.path`);
+});
+
+test('a CRD of MachineConfigs that is missing or of another version is warned of', () => {
+  expect(machineConfigDaemon.crds?.map(({ spec }) => spec.names.kind)).toEqual(['MachineConfig']);
 });

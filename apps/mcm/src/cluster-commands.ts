@@ -170,16 +170,19 @@ function addDrain(program: Command, surroundings: CommandSurroundings): void {
         .command('drain')
         .description('say what a drain of a machine does, or would do if it were deleted now; changes nothing')
         .argument('<machine>', 'its name, or machine/NAME')
-        .requiredOption('--preview', 'the only thing that this command does; machines are drained by deleting them'),
+        // Not required in the parser's sense: that would hide a flag that is misspelt.
+        .option('--preview', 'the only thing that this command does; machines are drained by deleting them'),
     ),
-  ).action((text: string, flags: ClusterFlags & { output: OutputFormat }) =>
-    inCluster(flags, 'drain', async (cluster) => {
+  ).action((text: string, flags: ClusterFlags & { output: OutputFormat; preview?: true }) => {
+    if (flags.preview === undefined)
+      throw new UserError('--preview is missing: this command only looks; machines are drained by deleting them');
+    return inCluster(flags, 'drain', async (cluster) => {
       const name = nameOf('Machine', text);
       const preview = await previewMachineDrain(machineTarget(cluster, name, surroundings));
       const { drain = null, remarks } = preview;
       const model = { namespace: cluster.namespace, machine: name, drain, remarks };
       for (const line of formatted(flags.output, model, () => previewLines(preview, realClock.now())))
         surroundings.say(line);
-    }),
-  );
+    });
+  });
 }

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Clock, errorText, type Transport } from '@mcm/kube';
-import { Command, CommanderError } from 'commander';
+import { type Clock, errorText, type Transport, toldRefusal } from '@mcm/kube';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { type ConformanceConfig, readConfig } from './config.ts';
 import { junitXml, outcomeText, summaryText } from './report.ts';
-import { runConformance } from './run.ts';
+import { runConformance, SCENARIOS, scenariosOf } from './run.ts';
 import type { ConformanceTarget, CreateDriver, World } from './target.ts';
 
 /** What the command needs of the process. */
@@ -23,6 +23,30 @@ export interface CommandHost {
 
 const USAGE = 2;
 
+interface Options {
+  readonly driver: string;
+  readonly config: string;
+  readonly junit?: string;
+  readonly only?: string;
+  readonly seed: number;
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new InvalidArgumentError('It takes a whole number.');
+}
+
+/** Not required in the parser's sense: that would hide a flag that is misspelt. */
+function optionsOf(command: Command): Options {
+  const { driver, config, ...others } = command.opts<Omit<Options, 'driver' | 'config'> & Partial<Options>>();
+  if (driver === undefined)
+    return command.error('--driver is missing: name the module that exports createDriver(context)');
+  if (config === undefined)
+    return command.error('--config is missing: name a YAML file with machineClass, secret and dialect');
+  return { driver, config, ...others };
+}
+
 const driverModule = z.looseObject({
   createDriver: z.custom<CreateDriver>((value) => typeof value === 'function', 'must be a function'),
   openCloud: z
@@ -32,40 +56,65 @@ const driverModule = z.looseObject({
 
 /** Runs `mcm-conformance`; the exit code: 0 all passed, 1 something failed, 2 it could not be played. */
 export async function conformanceCommand(args: readonly string[], host: CommandHost): Promise<number> {
-  const command = new Command('mcm-conformance')
+  const command: Command = new Command('mcm-conformance')
     .description('Proves that a driver makes no second VM, leaves nothing behind and says what is wrong.')
-    .requiredOption(
-      '--driver <file>',
-      'module that exports createDriver(context), and openCloud() for a cloud in process',
-    )
-    .requiredOption('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
+    .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
+    .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
     .option('--junit <file>', 'write the report as JUnit XML as well')
     .option('--only <text>', 'scenarios whose name holds the text')
-    .option('--seed <number>', 'names of machines are drawn from it', '1')
+    .option('--seed <number>', 'names of machines are drawn from it', wholeNumber, 1)
     .exitOverride()
-    .configureOutput({ writeOut: host.write, writeErr: host.write });
+    .configureOutput({
+      writeOut: host.write,
+      writeErr: host.write,
+      outputError: (text, write) =>
+        write(
+          `mcm-conformance: ${toldRefusal(
+            text,
+            command.options.flatMap(({ long }) => long ?? []),
+          )
+            .replace(/^error: /, '')
+            .trim()
+            .replaceAll('\n', ' ')}\n`,
+        ),
+    });
+  let options: Options;
   try {
-    command.parse(args, { from: 'user' });
+    options = optionsOf(command.parse(args, { from: 'user' }));
   } catch (thrown) {
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : USAGE;
     throw thrown;
   }
-  const options = command.opts<{ driver: string; config: string; junit?: string; only?: string; seed: string }>();
   try {
-    const config = readConfig(options.config, await host.readFile(options.config), host.variables);
+    const text = await named(`--config ${options.config}`, () => host.readFile(options.config));
+    const config = readConfig(options.config, text, host.variables);
     const target = await targetOf(options.driver, config, host);
+    if (options.only !== undefined && scenariosOf(options.only).length === 0)
+      throw new Error(
+        `--only ${options.only} fits no scenario; there are ${SCENARIOS.map(({ name }) => name).join(', ')}`,
+      );
     const report = await runConformance(target, {
       only: options.only,
-      seed: Number(options.seed),
+      seed: options.seed,
       stopwatch: host.stopwatch,
       onOutcome: (outcome) => host.write(outcomeText(outcome)),
     });
     host.write(summaryText(report));
-    if (options.junit !== undefined) await host.writeFile(options.junit, junitXml(report));
+    const { junit } = options;
+    if (junit !== undefined) await named(`--junit ${junit}`, () => host.writeFile(junit, junitXml(report)));
     return report.failed > 0 ? 1 : 0;
   } catch (thrown) {
     host.write(`mcm-conformance: ${errorText(thrown)}\n`);
     return USAGE;
+  }
+}
+
+/** What fails is told with the flag that asked for it. */
+async function named<T>(flag: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw new Error(`${flag} cannot be used: ${errorText(thrown)}`, { cause: thrown });
   }
 }
 
@@ -74,7 +123,9 @@ async function targetOf(
   config: ConformanceConfig,
   { clock, connect }: CommandHost,
 ): Promise<ConformanceTarget> {
-  const module = driverModule.safeParse(await import(pathToFileURL(resolve(path)).href));
+  const module = driverModule.safeParse(
+    await named(`--driver ${path}`, () => import(pathToFileURL(resolve(path)).href)),
+  );
   if (!module.success) throw new Error(`${path}: ${z.prettifyError(module.error)}`);
   const ways = once(connect);
   const { createDriver, openCloud = (): World => ({ clock, connect: ways }) } = module.data;

@@ -1,4 +1,4 @@
-import { parse } from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 
 const answer = z.strictObject({
@@ -37,7 +37,11 @@ export function readConfig(
   text: string,
   variables: Readonly<Record<string, string | undefined>>,
 ): ConformanceConfig {
-  const parsed = conformanceConfig.safeParse(parse(text, { merge: true }));
+  const lines = new LineCounter();
+  const document = parseDocument(text, { merge: true, lineCounter: lines, prettyErrors: false });
+  const [broken] = document.errors;
+  if (broken !== undefined) throw new Error(`${path}:${lines.linePos(broken.pos[0]).line}: ${broken.message}`);
+  const parsed = conformanceConfig.safeParse(document.toJS());
   if (!parsed.success) throw new Error(`${path}: ${z.prettifyError(parsed.error)}`);
   const filled = Object.entries(parsed.data.secret).map(([key, value]) => [key, fill(path, key, value, variables)]);
   return { ...parsed.data, secret: Object.fromEntries(filled) };

@@ -11,6 +11,12 @@ import type { ConformanceTarget } from './target.ts';
 /** All that a driver must do. */
 export const SCENARIOS: readonly Scenario[] = [...creation, ...refusals, ...lookup, ...deletion, ...manners];
 
+/** The one of a name, else those whose name holds the text. */
+export function scenariosOf(only: string): readonly Scenario[] {
+  const exact = SCENARIOS.filter(({ name }) => name === only);
+  return exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only));
+}
+
 /** What came of one scenario. */
 export interface Outcome {
   readonly scenario: Scenario;
@@ -43,8 +49,7 @@ export interface RunOptions {
 export async function runConformance(target: ConformanceTarget, options: RunOptions = {}): Promise<Report> {
   const { only = '', seed = 1, stopwatch, onOutcome } = options;
   const outcomes: Outcome[] = [];
-  const exact = SCENARIOS.filter(({ name }) => name === only);
-  for (const scenario of exact.length > 0 ? exact : SCENARIOS.filter(({ name }) => name.includes(only))) {
+  for (const scenario of scenariosOf(only)) {
     const outcome = await play(target, scenario, { seed: seed + outcomes.length, stopwatch });
     outcomes.push(outcome);
     onOutcome?.(outcome);

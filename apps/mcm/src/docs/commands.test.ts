@@ -170,6 +170,8 @@ describe('commands of the documentation', () => {
   test.each([
     ['mcm tre', /unknown command 'tre'/],
     ['mcm tree --wide', /unknown option '--wide'/],
+    ['mcm plan --filname x', /unknown option '--filname'/],
+    ['mcm drain --preveiw x', /unknown option '--preveiw'/],
     ['mcm tree -o table', /argument 'table' is invalid/],
     ['mcm explain', /missing required argument/],
     ['npx -y pnpm@12 nothing', /no script nothing/],

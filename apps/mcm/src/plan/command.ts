@@ -7,6 +7,7 @@ import type { Cluster, ClusterFlags } from '../cluster.ts';
 import { inCluster, withCluster, withOutput } from '../cluster-options.ts';
 import { readObjects } from '../config/read.ts';
 import { ownedBy, readNamespace } from '../deployment-reading.ts';
+import { UserError } from '../errors.ts';
 import { PLAN_EXIT } from '../exit-codes.ts';
 import { readMachineSettings } from '../explain/machine-settings.ts';
 import { readManagerSettings } from '../explain/manager-settings.ts';
@@ -17,7 +18,7 @@ import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } fro
 import { type Proposals, proposalsIn, proposed } from './proposal.ts';
 
 interface PlanFlags extends ClusterFlags {
-  readonly filename: string;
+  readonly filename?: string;
   readonly output: OutputFormat;
   readonly joinTime?: number;
   readonly drainTime?: number;
@@ -50,10 +51,8 @@ export function addPlan(
         .description(
           'say what would happen if machinedeployments were applied: which machines, in which order, how long, what stands in the way; changes nothing',
         )
-        .requiredOption(
-          '-f, --filename <path>',
-          'file of machinedeployments (and machineclasses), or a directory of such',
-        )
+        // Not required in the parser's sense: that would hide a flag that is misspelt.
+        .option('-f, --filename <path>', 'file of machinedeployments (and machineclasses), or a directory of such')
         .option(
           '--join-time <duration>',
           `of a new machine (default: as machines took, else ${guess(GUESSES.join)})`,
@@ -70,9 +69,12 @@ export function addPlan(
           duration,
         ),
     ),
-  ).action((flags: PlanFlags) =>
-    inCluster(flags, 'plan', async (cluster) => {
-      const proposals = proposalsIn(await readObjects([flags.filename]), flags.filename);
+  ).action((flags: PlanFlags) => {
+    const { filename } = flags;
+    if (filename === undefined)
+      throw new UserError('-f is missing: name a file of machinedeployments, or a directory of such');
+    return inCluster(flags, 'plan', async (cluster) => {
+      const proposals = proposalsIn(await readObjects([filename]), filename);
       const given: GivenDurations = {
         ...(flags.joinTime === undefined ? {} : { join: flags.joinTime }),
         ...(flags.drainTime === undefined ? {} : { drain: flags.drainTime }),
@@ -83,8 +85,8 @@ export function addPlan(
       const plans = await planAll(cluster, proposals, given, { random, signal, clock: realClock });
       for (const line of formatted(flags.output, plans, planLines)) say(line);
       process.exitCode = planExit(plans);
-    }),
-  );
+    });
+  });
 }
 
 /** The exit code that tells of plans. */

@@ -1,6 +1,6 @@
 import { pause } from '../clock.ts';
 import { errorText } from '../error-text.ts';
-import { KubeError } from '../errors.ts';
+import { isForbidden, KubeError } from '../errors.ts';
 import { Candidate } from './candidate.ts';
 import type { Fence } from './fence.ts';
 import type { ElectionOptions, ElectionTimings } from './settings.ts';
@@ -38,6 +38,7 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
       if (answer === 'mine') return true;
       if (await candidate.follow(signal)) continue;
     } catch (error) {
+      if (isForbidden(error)) options.onForbidden?.(error);
       // A conflict says that another was faster, which the next look shows.
       if (!signal.aborted && !isBeaten(error)) candidate.outage.failed(error);
     }

@@ -1,5 +1,6 @@
 import type { KubeClient } from '../client.ts';
 import type { Clock } from '../clock.ts';
+import type { KubeError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Random } from '../random.ts';
 
@@ -29,6 +30,8 @@ export interface ElectionOptions {
   readonly signal: AbortSignal;
   /** Called whenever another leader is seen, with its version where it says so. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
+  /** Called whenever the API server does not allow a request about the Lease: who may not ask cannot lead. */
+  readonly onForbidden?: (error: KubeError) => void;
   /** Of this program; told to the others with the Lease. */
   readonly version?: string;
   /** Its flags that are not at their defaults; told to whoever reads the Lease. No secrets. */

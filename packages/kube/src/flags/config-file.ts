@@ -41,11 +41,17 @@ function flagText(value: unknown, flag: Flag<unknown> | undefined): string | und
   return isList ? value.join(',') : undefined;
 }
 
+/** What a file gives, and a line for each entry that is wrong, which names file, line and field, and the nearest known name. */
+export interface FileSettings {
+  readonly given: ReadonlyMap<string, Given>;
+  readonly problems: readonly string[];
+}
+
 /**
  * Reads a YAML mapping of flag names to values: a text, number or boolean, or a list for a flag that takes one. Throws
- * `ConfigError` with a line for each entry that is wrong, which names file, line and field, and the nearest known name.
+ * `ConfigError` for a file that is none.
  */
-export async function readConfigFile(path: string, flags: Flags): Promise<ReadonlyMap<string, Given>> {
+export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {
   const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // Only where there is a file.
   const text = await textOf(path);
   const lines = new LineCounter();
@@ -53,7 +59,7 @@ export async function readConfigFile(path: string, flags: Flags): Promise<Readon
   const at = (offset: number | undefined): string => `${path}:${lines.linePos(offset ?? 0).line}`;
   const [broken] = document.errors;
   if (broken !== undefined) throw new ConfigError(`${at(broken.pos[0])}: ${sentenceOf(broken, text)}`);
-  if (document.contents === null) return new Map();
+  if (document.contents === null) return { given: new Map(), problems: [] };
   if (!isMap(document.contents)) throw new ConfigError(`${at(0)}: must be a mapping of flag names to values`);
   const known = new Set(Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]));
   const given = new Map<string, Given>();
@@ -70,6 +76,5 @@ export async function readConfigFile(path: string, flags: Flags): Promise<Readon
       problems.push(`${where}: ${name}: must be a text, a number, true or false, or a list of texts`);
     } else given.set(name, { text, source: `${where}: ${name}` });
   }
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return given;
+  return { given, problems };
 }

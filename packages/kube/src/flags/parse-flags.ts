@@ -71,7 +71,14 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
   return undefined;
 }
 
-function convert<F extends Flags>(flags: F, sources: Sources): { values: FlagValues<F>; warnings: string[] } {
+interface Converted<F extends Flags> {
+  readonly values: FlagValues<F>;
+  readonly warnings: readonly string[];
+  /** A line for each value that is wrong; its flag has its default then. */
+  readonly problems: readonly string[];
+}
+
+function convert<F extends Flags>(flags: F, sources: Sources): Converted<F> {
   const warnings: string[] = [];
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
@@ -87,8 +94,7 @@ function convert<F extends Flags>(flags: F, sources: Sources): { values: FlagVal
       problems.push(`${given.source} ${error.message}, not ${JSON.stringify(given.text)}`);
     }
   }
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  return { values: values as FlagValues<F>, warnings };
+  return { values: values as FlagValues<F>, warnings, problems };
 }
 
 function givenByArguments(command: Command): ReadonlyMap<string, Given> {
@@ -141,7 +147,9 @@ export async function parseFlags<F extends Flags>(
   }
   const direct = [givenByArguments(command), givenByEnvironment(flags, env)];
   const file = direct.map((source) => source.get('config')?.text).find((path) => path !== undefined);
-  const sources = file === undefined || file === '' ? direct : [...direct, await readConfigFile(file, flags)];
-  const { values, warnings } = convert(flags, sources);
+  const written = file === undefined || file === '' ? undefined : await readConfigFile(file, flags);
+  const { values, warnings, problems } = convert(flags, written === undefined ? direct : [...direct, written.given]);
+  const wrong = [...(written?.problems ?? []), ...problems];
+  if (wrong.length > 0) throw new ConfigError(wrong.join('\n'));
   return { kind: 'run', values, warnings: [...warnings, ...unknownVariables(flags, env)] };
 }

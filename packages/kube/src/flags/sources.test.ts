@@ -64,12 +64,13 @@ test('an older name in a file is taken with a warning', async () => {
 });
 
 test('every wrong entry is said at once, by line and name', async () => {
-  expect(await complaint('prot: 1\nnamespace: {a: 1}\nwhatever: 2\nconfig: x\n')).toBe(
+  expect(await complaint('prot: 1\nnamespace: {a: 1}\nwhatever: 2\nconfig: x\nport: 99999\n')).toBe(
     [
       'c.yaml:1: prot: no such setting; did you mean port?',
       'c.yaml:2: namespace: must be a text, a number, true or false, or a list of texts',
       'c.yaml:3: whatever: no such setting; --help lists the flags, without their dashes',
       'c.yaml:4: config: no such setting in a file',
+      'c.yaml:5: port must be an integer from 0 to 65535, not "99999"',
     ].join('\n'),
   );
 });

@@ -7,12 +7,12 @@ import { type CommonFlags, commonFlags } from '../flags/common-flags.ts';
 import { registerFeatures } from '../flags/feature-gates.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import { parseFlags } from '../flags/parse-flags.ts';
+import { refusalOf } from '../informer/refusal.ts';
 import { createLogger, type LeveledLogger } from '../log/create-logger.ts';
 import type { LogLevel } from '../log/memory-logger.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { watchProcess } from '../metrics/process.ts';
 import { ObserveLedger } from '../observe/ledger.ts';
-import { waitForApiServer } from './api-server.ts';
 import { type Clusters, connectClusters } from './clusters.ts';
 import { createContext } from './context.ts';
 import { crossCheck, doubtsAbout } from './cross-check.ts';
@@ -22,6 +22,7 @@ import { type Host, processHost } from './host.ts';
 import { createManager, type Manager } from './manager.ts';
 import type { MemoryUse } from './memory.ts';
 import type { Phase } from './phase.ts';
+import { reachPhase } from './reach-phase.ts';
 import { serveHealth } from './serve-health.ts';
 import { settingsToTell } from './told-settings.ts';
 import { UnitRunner } from './units.ts';
@@ -33,7 +34,6 @@ import {
   servedCertificate,
   surroundingsPhase,
   Warnings,
-  warnOfAddress,
 } from './warnings/index.ts';
 import { workUntil } from './work.ts';
 
@@ -58,7 +58,7 @@ class Run<F extends Flags> {
   #clusters: Clusters | undefined;
   #runner: UnitRunner | undefined;
   #address = '';
-  #leadership = 'not asked for yet';
+  #leadership = { ok: true, detail: 'not asked for yet' };
   #stopping = false;
 
   constructor(definition: BinaryDefinition<F>, host: Host, flags: FlagValues<F> & FlagValues<CommonFlags>) {
@@ -197,23 +197,14 @@ class Run<F extends Flags> {
   }
 
   #reach(which: 'control' | 'target'): Phase {
-    return {
-      name: `${which}-api-server`,
-      start: async (signal, report) => {
-        const cluster = this.#clusters?.[which];
-        if (cluster === undefined) return undefined;
-        const { clock, random } = this.#host;
-        const { server, source } = cluster;
-        const failed = (error: unknown): void => {
-          report(errorText(error));
-          warnOfAddress({ name: which, server, source }, error, this.#warnings);
-        };
-        await waitForApiServer(cluster.client('startup'), { clock, random, signal, failed });
-        this.#warnings.clear('api-server', which);
+    return reachPhase(which, () => ({
+      cluster: this.#clusters?.[which],
+      host: this.#host,
+      warnings: this.#warnings,
+      reached: () => {
         if (which === 'control') this.#reached.abort();
-        return undefined;
       },
-    };
+    }));
   }
 
   #lookAround(): Phase {
@@ -261,7 +252,7 @@ class Run<F extends Flags> {
     const { clock, random, identity } = this.#host;
     const client = this.#clusters?.control.urgentClient('leader-election');
     if (client === undefined) throw new Error('leader election before configuration');
-    this.#leadership = 'standby';
+    this.#leadership = { ok: true, detail: 'standby' };
     const end: ElectionEnd = await runElected(
       {
         client,
@@ -279,8 +270,13 @@ class Run<F extends Flags> {
         version: this.#definition.version,
         settings: settingsToTell(this.#definition.flags, this.#flags),
         onLeader: (leader, version) => {
-          this.#leadership = `standby, ${leader} leads`;
+          this.#leadership = { ok: true, detail: `standby, ${leader} leads` };
           compareVersions(this.#definition, leader, version, this.#warnings);
+        },
+        // Not ready: an upgrade whose roles are too small stops here, and the version before goes on.
+        onForbidden: (error) => {
+          const why = refusalOf({ refused: error }) ?? errorText(error);
+          this.#leadership = { ok: false, detail: `cannot lead: ${why} in namespace ${flags.namespace}` };
         },
         follow: true,
       },
@@ -291,7 +287,7 @@ class Run<F extends Flags> {
   }
 
   async #work(term: AbortSignal, stop: AbortSignal, fence?: Fence): Promise<void> {
-    this.#leadership = this.#ledger === undefined ? 'leading' : 'looking on, without a lease';
+    this.#leadership = { ok: true, detail: this.#ledger === undefined ? 'leading' : 'looking on, without a lease' };
     this.#warnings.clear('version', this.#definition.name);
     const { clock, random } = this.#host;
     const { context, recorders } = this.#context(fence);
@@ -321,7 +317,7 @@ class Run<F extends Flags> {
     const phases = this.#manager.status().map(({ name, state, detail }): Check => {
       const ok = state === 'started';
       if (name === 'surroundings' && ok) return { name, ok, detail: this.#warnings.summary() };
-      if (name === 'leader-election' && ok) return { name, ok, detail: this.#leadership };
+      if (name === 'leader-election' && ok) return { name, ...this.#leadership };
       return { name, ok, detail: ok ? 'ok' : detail || state };
     });
     return [...phases, ...(this.#runner?.checks() ?? [])];

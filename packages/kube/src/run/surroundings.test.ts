@@ -204,6 +204,34 @@ test('roles that are too small: verb and resource are named once, the rest goes 
   while ((await text('/metrics')).includes('kind="forbidden"')) await turn();
 });
 
+test('who may not write the Lease is told what to grant, is not ready, and leads once it may', async () => {
+  const rules = (verbs: readonly string[]) => [
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs },
+    { nonResourceURLs: ['*'], verbs: ['get'] },
+  ];
+  await role('looker', rules(['get', 'watch']));
+  const working = Promise.withResolvers<void>();
+  const units = (): Unit[] => {
+    working.resolve();
+    return [];
+  };
+  const definition = demo({ name: 'looker', units });
+  const { metric, text } = await start(definition, [
+    `--target-kubeconfig=${await door({ user: 'looker' })}`,
+    '--leader-elect-retry-period=50ms',
+  ]);
+  await metric('runtime_warning{kind="forbidden",subject="control: create leases.coordination.k8s.io"} 1');
+  const cannot = 'cannot lead: this process may not create leases.coordination.k8s.io in namespace default';
+  while (!(await text('/readyz?verbose')).includes(cannot)) await turn();
+  expect(await text('/readyz')).toContain('[-]leader-election');
+  await admin().request('PATCH', '/apis/rbac.authorization.k8s.io/v1/clusterroles/looker', {
+    body: { rules: rules(['*']) },
+    contentType: 'application/merge-patch+json',
+  });
+  await working.promise;
+  expect(await text('/readyz?verbose')).toContain('[+]leader-election leading');
+});
+
 test('a certificate that a service serves is watched at once: soon over, it is a sentence and a metric; renewed, it is over', async () => {
   const kubeconfig = await door({});
   const pairUntil = async (days: number) => {

@@ -1,3 +1,4 @@
+import { toldRefusal } from '@mcm/kube';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../duration.ts';
 import { type KubeletBehaviour, kubeletBehaviour } from '../kubelet/behaviour.ts';
@@ -58,13 +59,16 @@ const podShutdown = (text: string): KubeletBehaviour['podShutdown'] => {
 };
 
 function command(): Command {
-  return new Command('local-cloud')
+  const cloud: Command = new Command('local-cloud')
     .description('A small cloud on this machine, with an HTTP API. Its instances boot hollow kubelets.')
     .allowExcessArguments(false)
     .configureOutput({
       outputError: (text, write) =>
         write(
-          `local-cloud: ${text
+          `local-cloud: ${toldRefusal(
+            text,
+            cloud.options.flatMap(({ long }) => long ?? []),
+          )
             .replace(/^error: /, '')
             .trim()
             .replaceAll('\n', ' ')}\n`,
@@ -98,6 +102,7 @@ function command(): Command {
       'after',
       '\nThe bearer token that callers must send is read from MCM_LOCAL_CLOUD_TOKEN; without it none is asked for.',
     );
+  return cloud;
 }
 
 /** Parses the command line; prints help or the mistake and ends the process where commander does. */

@@ -45,3 +45,7 @@ export function refusedPermission(message: string): Permission | undefined {
 /** `list nodes`, `patch machines/status.machine.sapcloud.io`. */
 export const permissionText = ({ verb, resource, group }: Permission): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
+
+/** What a role has to hold, as its `rules` are written. */
+export const grantText = ({ verb, resource, group }: Permission): string =>
+  `{apiGroups: [${group === '' ? '""' : group}], resources: [${resource}], verbs: [${verb}]}`;

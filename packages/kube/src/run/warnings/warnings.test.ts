@@ -8,7 +8,7 @@ import { type CertificateInUse, judgeCertificate, SOON_MS, untrustedSentence } f
 import { skewSentence, surelySkewed } from './clock-skew.ts';
 import { crdSentence, missingFields, servedSchema } from './crd-fields.ts';
 import { CertificatesInUse } from './in-use.ts';
-import { permissionOf, permissionText, refusedPermission } from './permission.ts';
+import { grantText, permissionOf, permissionText, refusedPermission } from './permission.ts';
 import { compareVersions } from './versions.ts';
 import { Warnings } from './warnings.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
@@ -122,6 +122,15 @@ describe('permissions', () => {
   ])('%s %s needs to %s', (method, path, text) => {
     const permission = permissionOf(method, path);
     expect(permission && permissionText(permission)).toBe(text);
+  });
+
+  test('is told as a role has it', () => {
+    expect(grantText({ verb: 'create', resource: 'leases', group: 'coordination.k8s.io' })).toBe(
+      '{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}',
+    );
+    expect(grantText({ verb: 'list', resource: 'pods', group: '' })).toBe(
+      '{apiGroups: [""], resources: [pods], verbs: [list]}',
+    );
   });
 
   test('what is about no resource needs none, and admission’s refusals are not the authorizer’s', () => {

@@ -4,7 +4,7 @@ import type { KubeError } from '../../errors.ts';
 import type { Meters } from '../../metrics/meters.ts';
 import { untrustedSentence } from './certificates.ts';
 import { skewSentence, surelySkewed } from './clock-skew.ts';
-import { permissionOf, permissionText, refusedPermission } from './permission.ts';
+import { grantText, permissionOf, permissionText, refusedPermission } from './permission.ts';
 import type { Warnings } from './warnings.ts';
 
 /** Where the credentials for an API server are read, for sentences. */
@@ -64,7 +64,7 @@ export class AnswerWatcher {
         this.#warnings.raise(
           'forbidden',
           `${cluster}: ${what}`,
-          `the roles of this process do not allow it to ${what} in the ${cluster} cluster; what needs it waits, the rest goes on; apply the roles of this version (mcm install, docs/permissions.md)`,
+          `the roles of this process do not allow it to ${what} in the ${cluster} cluster; what needs it waits, the rest goes on; apply the roles of this version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
         );
       },
     };
