@@ -266,12 +266,7 @@ describe('a binary', () => {
 
   test('losing the lease ends the process with 1', async () => {
     const { definition, began } = demo();
-    const t = fakeHost([
-      `--target-kubeconfig=${kubeconfig}`,
-      '--leader-elect-lease-duration=1s',
-      '--leader-elect-renew-deadline=100ms',
-      '--leader-elect-retry-period=20ms',
-    ]);
+    const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--leader-elect-retry-period=20ms']);
     const exit = runBinary(definition, t.host);
     const { control, controlAs, target } = await began;
     await client()
