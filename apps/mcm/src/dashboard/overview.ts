@@ -42,9 +42,9 @@ function summary({ namespace, drains, settings }: Fleet, snapshot: Snapshot): Se
   const flags = [manager.remark, ofMachines.remark].filter((remark) => remark !== undefined);
   const { machines, more } = drains.watched();
   const words = [
-    deploymentsInWords(snapshot),
-    machinesInWords(snapshot),
-    count(machines.length + more, 'drain'),
+    // Of what is not known, "none" would be wrong.
+    ...(unseen(gaps, 'machinedeployments') ? [] : [deploymentsInWords(snapshot)]),
+    ...(unseen(gaps, 'machines') ? [] : [machinesInWords(snapshot), count(machines.length + more, 'drain')]),
     ...gapsInWords(gaps),
   ];
   const body = html`<h1 id="summary-heading">Machines of namespace ${namespace}</h1>

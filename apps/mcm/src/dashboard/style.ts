@@ -23,6 +23,7 @@ header { display: flex; align-items: center; gap: 1rem; padding: .5rem 1.5rem; b
 header p { margin: 0; flex: 1; color: var(--quiet); }
 main { max-width: 90rem; margin: 0 auto; padding: 0 1.5rem 3rem; }
 main:focus { outline: none; }
+p { overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: 0; }
 a { color: var(--link); } .home { font-weight: 700; }
 .skip { position: absolute; left: -100rem; } .skip:focus { left: .5rem; top: .5rem; background: var(--back); padding: .5rem; z-index: 1; }

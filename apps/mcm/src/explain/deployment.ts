@@ -169,7 +169,7 @@ export function wants({ spec, ...deployment }: MachineDeployment): string {
   const floor = nothing ? ` (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} both come to 0)` : '';
   const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
   const paused = spec.paused ? ', paused' : '';
-  return `${spec.replicas ?? 0} machines of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}`;
+  return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}`;
 }
 
 const floorOf = (value: number | string | undefined, replicas: number): number =>
