@@ -1,10 +1,14 @@
 import { stripVTControlCharacters } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import { ConfigError, KubeError, type Random } from '@mcm/kube';
 import { kubectlCompletions } from './completion/kubectl.ts';
 import { UserError } from './errors.ts';
 import { Ended } from './exit-codes.ts';
 import { ascii, isAscii } from './output/ascii.ts';
 import { createProgram } from './program.ts';
+
+// As in `processHost` of @mcm/kube: a process that is done must not wait for its own compiler.
+setFlagsFromString('--no-concurrent-sparkplug');
 
 /** A reader that has seen enough, such as `head`, is no fault of anybody's. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
