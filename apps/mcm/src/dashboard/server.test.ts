@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { crds, type Machine, machines } from '@mcm/api';
+import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, type Lease, leases, realClock, seededRandom } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -206,6 +206,32 @@ test('what may not be read is named with what it needs, where it would stand too
   expect(first.split('"id":"summary"').at(-1)).not.toMatch(/0 deployments|not read yet/);
   await page.until(/pods may not be read: needs get, list and watch of pods \(docs/);
   await api.patch('m-2', { type: 'merge', body: { metadata: { finalizers: null } } });
+});
+
+test('of a class that may not be read nobody says that it is missing', async () => {
+  const path = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machineclasses';
+  const message = 'machineclasses is forbidden: User "eve" cannot list resource "machineclasses" in API group "" here';
+  const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message };
+  const deployments = own.resource<MachineDeployment>(machineDeployments, 'default');
+  await deployments.create({
+    metadata: { name: 'unclassed', namespace: 'default' },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: { pool: 'unclassed' } },
+      template: {
+        metadata: { labels: { pool: 'unclassed' } },
+        spec: { class: { kind: 'MachineClass', name: 'unread' } },
+      },
+    },
+  });
+  const page = await another((call) =>
+    new URL(call.url).pathname === path ? Promise.resolve(Response.json(status, { status: 403 })) : plane.fetch(call),
+  );
+  const drawn = await page.until(
+    /^(?=[\s\S]*may not be read: machineclasses\.)(?=[\s\S]*"id":"deployments"[^\n]*unclassed)[\s\S]*$/,
+  );
+  await deployments.delete('unclassed');
+  expect(drawn).not.toMatch(/there is no MachineClass/);
 });
 
 test('flags that the controllers tell count, and what is assumed of the others is said', async () => {

@@ -94,7 +94,9 @@ export function watchFleetSource({ client, target, namespace, runtime, signal }:
   };
   const all: readonly Informer<KubeObject>[] = Object.values(kinds) as readonly Informer<KubeObject>[];
   const machineClass = (name: string): MachineClass | undefined => kinds.classes.store.get(`${namespace}/${name}`);
-  const guards = watchGuards(kinds, (name) => machineClass(name) !== undefined);
+  // Of one that nobody could read nobody can tell that it is missing.
+  const classesAreKnown = (): boolean => kinds.classes.synced && kinds.classes.refused === undefined;
+  const guards = watchGuards(kinds, (name) => machineClass(name) !== undefined || !classesAreKnown());
   for (const informer of all) {
     informer.onChange(changed);
     informer.onRefused(changed);

@@ -51,7 +51,8 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
       (owner === undefined
         ? metadata.name === name
         : metadata.ownerReferences?.some(({ uid }) => uid === owner) === true);
-    return this.#refuse({ verb: 'create', object: `${namespace}/${ownerName ?? name ?? generateName}`, done });
+    const what = { verb: 'create', object: `${namespace}/${ownerName ?? name ?? generateName}` };
+    return this.#refuse({ ...what, unnamed: owner !== undefined, done });
   }
 
   async update(object: T, options?: WriteOptions): Promise<T> {
@@ -100,7 +101,11 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   #refuse<R>(
-    refused: Pick<Decision, 'object' | 'done' | 'lacks'> & { verb: string; content?: string; suffix?: string },
+    refused: Pick<Decision, 'object' | 'unnamed' | 'done' | 'lacks'> & {
+      verb: string;
+      content?: string;
+      suffix?: string;
+    },
   ): Promise<R> {
     const { verb, content = '', suffix = '', ...decision } = refused;
     const resource = this.#definition.plural;

@@ -57,3 +57,46 @@ test('who follows goes on when it is done, or is told to end', async () => {
   stop.abort(new Error('the end'));
   await expect(ended).rejects.toThrow('the end');
 });
+
+test('who follows goes on also when it is done late, and ends when the object goes', async () => {
+  const { clock, ledger, told } = rig();
+  const { signal } = new AbortController();
+  const late = ledger.follow(decision, signal);
+  const lost = ledger.follow({ ...decision, object: 'n/u' }, signal);
+  await clock.advance(6 * MINUTE);
+  ledger.saw('toys', seen({ a: '1', b: '2' }), false);
+  expect((await late).metadata.name).toBe('t');
+  ledger.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'u' } }, true);
+  await expect(lost).rejects.toThrow('patch toys n/u: the object went before');
+  // Told once each, when they were due.
+  expect(told().filter(({ level }) => level === 'warn')).toHaveLength(2);
+  expect(told().filter(({ message }) => !message.startsWith('Would do'))).toHaveLength(2);
+});
+
+test('an object that was gone is decided on anew, and an event costs nothing of what others wait for', async () => {
+  const { clock, ledger, told } = rig();
+  let asked = 0;
+  const of = (name: string): Decision => ({
+    ...{ ...decision, object: `n/${name}` },
+    done: (object, deleted) => {
+      asked += 1;
+      return decision.done(object, deleted);
+    },
+  });
+  for (let each = 0; each < 1_000; each += 1) ledger.want(of(`t-${each}`));
+  ledger.want(of('t'));
+  ledger.saw('toys', seen({ a: '1' }), false);
+  expect(asked).toBe(1);
+  await clock.advance(5 * MINUTE);
+  ledger.saw('toys', seen({ a: '1' }), true);
+  ledger.want(of('t'));
+  const again = { message: 'Would do, were it not for --observe-only', object: 'n/t' };
+  expect(told()).toMatchObject([...Array(999).fill({}), again, ...Array(1_001).fill({ level: 'warn' }), again]);
+});
+
+test('what has no name yet is seen in an object of any name', () => {
+  const { ledger, told } = rig();
+  ledger.want({ ...decision, what: 'create toys', object: 'n/owner', unnamed: true });
+  ledger.saw('toys', seen({ a: '1', b: '2' }), false);
+  expect(told()).toMatchObject([{ message: 'The running controller did the same', object: 'n/owner' }]);
+});

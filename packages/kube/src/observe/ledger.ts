@@ -17,6 +17,8 @@ export interface Decision {
   readonly resource: string;
   /** The object, as `namespace/name`; what has no name yet has that of its owner. */
   readonly object: string;
+  /** Whether it is seen in objects of other names: what has none yet. */
+  readonly unnamed?: boolean;
   /** The same for the same decision made again. */
   readonly content: string;
   /** Whether an object that was just seen shows that it was done. */
@@ -33,9 +35,16 @@ interface Waiting {
   readonly since: number;
   readonly timer: Timer;
   /** Who goes on once somebody did it. */
-  readonly followers: ((object: KubeObject) => void)[];
+  readonly followers: Set<Follower>;
   /** Fields that were otherwise when the object was last seen. */
   lacks?: readonly string[];
+  /** It was told that nobody did it in time. */
+  overdue?: true;
+}
+
+interface Follower {
+  readonly resolve: (object: KubeObject) => void;
+  readonly reject: (reason: unknown) => void;
 }
 
 const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
@@ -49,10 +58,13 @@ export class ObserveLedger {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
-  /** By resource, then by decision; a decision that is made anew for an object takes the place of the last. */
+  /**
+   * By resource and object, then by what would be done; a decision that is made anew takes the place of the last. One that
+   * nobody made in time stays, so that it is not told again, until somebody does or the object goes.
+   */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
-  /** What was done, or not, in time: the same decision is not told again while the object stays as it is. */
-  readonly #settled = new Map<string, string>();
+  /** Of those, by resource, what an object of any name may show. */
+  readonly #unnamed = new Map<string, Set<Waiting>>();
 
   constructor({ clock, log, meters }: { readonly clock: Clock; readonly log: Logger; readonly meters: Meters }) {
     this.#clock = clock;
@@ -65,65 +77,92 @@ export class ObserveLedger {
     this.#count = (labels) => count({ ...labels });
   }
 
-  /** Takes note of a decision; one that waits already, or was found done or not, is not told twice. */
+  /** Takes note of a decision; one that is known already is not told twice. */
   want(decision: Decision): void {
+    this.#note(decision);
+  }
+
+  #note(decision: Decision): Waiting {
     const { what, resource, object, content } = decision;
-    const key = `${what} ${object}`;
-    const waiting = this.#of(resource);
-    const before = waiting.get(key);
-    if (before?.decision.content === content || this.#settled.get(key) === content) return;
-    before?.timer.cancel();
-    const timer = this.#clock.setTimeout(() => this.#settle(key, resource, 'different'), PATIENCE_MS);
-    waiting.set(key, { decision, since: this.#clock.monotonic(), timer, followers: before?.followers ?? [] });
+    const ofObject = this.#ofObject(resource, object);
+    const before = ofObject.get(what);
+    if (before?.decision.content === content) return before;
+    if (before !== undefined) this.#forget(before);
+    const timer = this.#clock.setTimeout(() => this.#tell(entry, 'different'), PATIENCE_MS);
+    const followers = before?.followers ?? new Set<Follower>();
+    const entry: Waiting = { decision, since: this.#clock.monotonic(), timer, followers };
+    this.#waiting.set(`${resource} ${object}`, ofObject.set(what, entry));
+    if (decision.unnamed === true) {
+      this.#unnamed.set(resource, (this.#unnamed.get(resource) ?? new Set<Waiting>()).add(entry));
+    }
     this.#count({ what, outcome: 'wanted' });
     this.#log.info('Would do, were it not for --observe-only', { what, object });
+    return entry;
   }
 
   /**
    * Takes note of a decision whose doing takes time, such as a new VM.
-   * @returns the object that showed that somebody did it
-   * @throws the signal's reason
+   * @returns the object that showed that somebody did it, however late
+   * @throws the signal's reason, or that the object went before
    */
-  async follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {
-    this.want(decision);
-    const entry = this.#of(decision.resource).get(`${decision.what} ${decision.object}`);
-    return new Promise((resolve, reject) => {
-      entry?.followers.push(resolve);
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {
+    const { followers } = this.#note(decision);
+    return new Promise<KubeObject>((resolve, reject) => {
+      const follower: Follower = { resolve, reject };
+      const end = (): void => {
+        followers.delete(follower);
+        reject(signal.reason);
+      };
+      if (signal.aborted) return end();
+      followers.add(follower);
+      signal.addEventListener('abort', end, { once: true });
     });
   }
 
   /** An object as the API server shows it now. */
   saw(resource: string, object: KubeObject, deleted: boolean): void {
     const { namespace = '', name } = object.metadata;
-    for (const [key, entry] of this.#waiting.get(resource) ?? []) {
+    for (const entry of this.#ofObject(resource, `${namespace}/${name}`).values()) {
       const { decision } = entry;
-      const own = decision.object === `${namespace}/${name}`;
-      if (decision.done(object, deleted)) this.#settle(key, resource, 'same', object);
-      else if (own && deleted) this.#settle(key, resource, 'gone');
-      else if (own && decision.lacks) entry.lacks = decision.lacks(object);
+      if (decision.unnamed === true) continue;
+      if (decision.done(object, deleted)) this.#end(entry, 'same', object);
+      else if (deleted) this.#end(entry, 'gone', object);
+      else if (decision.lacks) entry.lacks = decision.lacks(object);
+    }
+    for (const entry of this.#unnamed.get(resource) ?? []) {
+      if (entry.decision.done(object, deleted)) this.#end(entry, 'same', object);
     }
   }
 
-  #of(resource: string): Map<string, Waiting> {
-    const known = this.#waiting.get(resource) ?? new Map<string, Waiting>();
-    this.#waiting.set(resource, known);
-    return known;
+  #ofObject(resource: string, object: string): Map<string, Waiting> {
+    return this.#waiting.get(`${resource} ${object}`) ?? new Map<string, Waiting>();
   }
 
-  #settle(key: string, resource: string, outcome: Exclude<Outcome, 'wanted'>, seen?: KubeObject): void {
-    const entry = this.#of(resource).get(key);
-    if (entry === undefined) return;
-    const { decision, since, timer, lacks, followers } = entry;
-    timer.cancel();
-    this.#of(resource).delete(key);
-    if (outcome === 'different') this.#settled.set(key, decision.content);
-    else this.#settled.delete(key);
+  #forget(entry: Waiting): void {
+    const { what, resource, object } = entry.decision;
+    entry.timer.cancel();
+    const ofObject = this.#ofObject(resource, object);
+    ofObject.delete(what);
+    if (ofObject.size === 0) this.#waiting.delete(`${resource} ${object}`);
+    this.#unnamed.get(resource)?.delete(entry);
+  }
+
+  #end(entry: Waiting, outcome: 'same' | 'gone', seen: KubeObject): void {
+    const { overdue, followers, decision } = entry;
+    this.#forget(entry);
+    if (!overdue) this.#tell(entry, outcome);
+    const gone = new Error(`${decision.what} ${decision.object}: the object went before`);
+    for (const { resolve, reject } of followers) outcome === 'same' ? resolve(seen) : reject(gone);
+  }
+
+  #tell(entry: Waiting, outcome: Exclude<Outcome, 'wanted'>): void {
+    const { decision, since, lacks } = entry;
     const { what, object } = decision;
     this.#count({ what, outcome });
     const fields = { what, object, afterMs: this.#clock.monotonic() - since };
-    if (outcome === 'different') this.#log.warn(WORDS.different, lacks === undefined ? fields : { ...fields, lacks });
-    else this.#log.info(WORDS[outcome], fields);
-    if (seen) for (const follower of followers) follower(seen);
+    if (outcome === 'different') {
+      entry.overdue = true;
+      this.#log.warn(WORDS.different, lacks === undefined ? fields : { ...fields, lacks });
+    } else this.#log.info(WORDS[outcome], fields);
   }
 }
