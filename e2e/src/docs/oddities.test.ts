@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { absentTests, namedTests } from './named-tests.ts';
 import { ROOT } from './sources.ts';
 
 const text = readFileSync(join(ROOT, 'docs/oddities.md'), 'utf8');
@@ -19,19 +20,10 @@ test('each oddity has a row, in order, that names a test or a document, or says 
 });
 
 test('every test and document that is named is there', () => {
-  const named = rows.flatMap(({ id, here }) =>
-    [...here.matchAll(/`([\w./-]+) ([›§]) ([^`]+)`/g)].map(([, path = '', sign = '', words = '']) => ({
-      id,
-      path,
-      sign,
-      words,
-    })),
-  );
+  const named = rows.flatMap(({ here }) => namedTests(here));
   expect(named.length).toBeGreaterThan(50);
-  const absent = named.filter(({ path, sign, words }) => {
-    const file = join(ROOT, /^(docs|e2e|packages)\//.test(path) ? path : `packages/core/src/${path}`);
-    if (!existsSync(file) || (sign === '›') !== path.endsWith('.test.ts')) return true;
-    return !readFileSync(file, 'utf8').includes(words);
-  });
-  expect(absent).toEqual([]);
+  const inCore = ({ path }: { readonly path: string }) => !/^(docs|e2e|packages)\//.test(path);
+  expect(
+    absentTests(named.map((one) => (inCore(one) ? { ...one, path: `packages/core/src/${one.path}` } : one))),
+  ).toEqual([]);
 });

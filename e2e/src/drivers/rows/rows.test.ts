@@ -20,10 +20,13 @@ const sourcesOf = (provider: string): readonly URL[] =>
         )
         .map((file) => new URL(`./${file}`, import.meta.url));
 
-test.each(Object.entries(ROWS))('every row of the %s sheet is a test of its own name', (provider, rows) => {
-  const source = sourcesOf(provider)
-    .map((file) => readFileSync(file, 'utf8'))
-    .join('\n');
-  const named = new Set([...source.matchAll(/'([A-Z]\d+)(?: \(mended\))?: /g)].map(([, id]) => id));
-  expect(rows.split(' ').filter((id) => !named.has(id))).toEqual([]);
-});
+test.each(Object.entries(ROWS))(
+  'every row of docs/rules-drivers.md for %s is a test of its own name',
+  (provider, rows) => {
+    const source = sourcesOf(provider)
+      .map((file) => readFileSync(file, 'utf8'))
+      .join('\n');
+    const named = new Set([...source.matchAll(/'([A-Z]\d+)(?: \(mended\))?: /g)].map(([, id]) => id));
+    expect(rows.split(' ').filter((id) => !named.has(id))).toEqual([]);
+  },
+);

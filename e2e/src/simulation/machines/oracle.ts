@@ -9,7 +9,7 @@ import type { Eyes } from './eyes.ts';
 const BLIND_MS = 200_000;
 /** A write decided on may be this long on its way: it may have waited for a 429's Retry-After ten times. */
 const LAG_MS = 30_000;
-/** What the sheet says: NotReady for longer than this, a node's pods are forced. */
+/** NotReady for longer than this, a node's pods are forced. */
 const UNRESPONSIVE_MS = 300_000;
 const DETACH_MS = 120_000;
 const SLACK_MS = 1_000;

@@ -34,3 +34,7 @@ test.each([
     `error converting YAML to JSON: json: unsupported value: ${word}`,
   );
 });
+
+test.each(['@x', '`x'])('%s begins no value', (text) => {
+  expect(() => parseYamlText(`a: ${text}`)).toThrow('yaml: found character that cannot start any token');
+});

@@ -41,7 +41,7 @@ const NO_KEY = 'did not find expected key';
 const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Nested mappings are not allowed|^Implicit keys need/, 'mapping values are not allowed in this context'],
   [/^Missing closing/, 'found unexpected end of stream'],
-  [/^Tabs are not allowed|^Record<string, unknown> value cannot start/, 'found character that cannot start any token'],
+  [/^Tabs are not allowed|^Plain value cannot start/, 'found character that cannot start any token'],
   [/^All mapping items must start/, NO_KEY],
   [/^Invalid escape sequence/, 'found unknown escape character'],
 ];

@@ -31,7 +31,7 @@ const failure = async (work: Promise<unknown>): Promise<KubeError> => {
   throw new Error(`expected a KubeError, got ${String(error)}`);
 };
 
-describe('requests', () => {
+describe('requests, each of which says binary, version and component', () => {
   test.each([
     [
       'get',
