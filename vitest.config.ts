@@ -77,7 +77,16 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'alone', ...native, include: [END_TO_END, STUBBING], exclude: [IN_PROCESS] } },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          ...native,
+          include: [END_TO_END, STUBBING],
+          exclude: [IN_PROCESS],
+          globalSetup: ['./tools/src/bundle/shared.setup.ts'],
+        },
+      },
       { extends: true, test: { name: 'mocking', include: MOCKING } },
     ],
   },

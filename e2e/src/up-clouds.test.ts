@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MachineClass, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
 import { createClient, type KubeClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { type TestContext, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type McmRun, mcm, ROOT } from './harness/mcm.ts';
+
+const program = await sharedBundle('mcm');
 
 const PATIENCE_MS = 600_000;
 const LIMIT = { timeout: PATIENCE_MS };
@@ -31,11 +34,11 @@ function inFolder(context: TestContext) {
     rmSync(cwd, { recursive: true, force: true });
   });
   const start = (...args: string[]): McmRun => {
-    const run = mcm(args, { cwd });
+    const run = mcm(args, { cwd, program });
     started.push(run);
     return run;
   };
-  const run = (...args: string[]) => mcm(args, { cwd }).ended;
+  const run = (...args: string[]) => mcm(args, { cwd, program }).ended;
 
   /** Kinds and names in the cloud, by its own listing. */
   const inCloud = async (): Promise<InCloud> => {

@@ -20,8 +20,11 @@ import {
   machineConfigs,
   NodeAnnotations,
 } from '@mcm/machine-config';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { mcm } from './harness/mcm.ts';
+
+const program = await sharedBundle('mcm');
 
 /** `mcm up --machine-config` as its own processes: what a user sees who changes a file, breaks one and takes it back. */
 
@@ -87,7 +90,7 @@ const file = (path: string, text: string) => ({
 test('two pools: machines boot into their target; a changed file rolls out, a broken one stops at maxUnavailable, undone it heals', {
   timeout: PATIENCE_MS,
 }, async () => {
-  const run = mcm(['up', '--no-tty', '--machine-config', '--machines=1'], { cwd });
+  const run = mcm(['up', '--no-tty', '--machine-config', '--machines=1'], { cwd, program });
   await run.line(/^ready: 3 machines Running/);
   const world = await follow(join(cwd, '.mcm'));
   const { client, nodesOf, said, targetOf, until, isAt } = world;

@@ -15,7 +15,7 @@ export interface McmRun {
   line(pattern: RegExp): Promise<string>;
 }
 
-/** @param options.program what to run instead, such as its bundle */
+/** @param options.program what to run instead of its sources: its bundle */
 export function mcm(
   args: readonly string[],
   { cwd, env, program = MAIN }: { cwd: string; env?: Readonly<Record<string, string>>; program?: string | undefined },

@@ -2,8 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 import { mcm } from '../harness/mcm.ts';
+
+const program = await sharedBundle('mcm');
 
 /** Each strategy by hand, with kubectl and `mcm rollout`, on one running instance. */
 
@@ -12,7 +15,7 @@ const PATIENCE_MS = 180_000;
 
 test.skipIf(!hasKubectl)('kubectl rolls a deployment by each strategy', { timeout: PATIENCE_MS }, async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'mcm-strategies-'));
-  const up = mcm(['up', '--no-tty'], { cwd });
+  const up = mcm(['up', '--no-tty'], { cwd, program });
   try {
     await up.line(/^ready: 3 machines Running/);
     const kubectl = (...args: readonly string[]): string => {
@@ -37,7 +40,7 @@ test.skipIf(!hasKubectl)('kubectl rolls a deployment by each strategy', { timeou
       kubectl('wait', name, '--for=condition=Available', '--timeout=120s');
     };
     const rollout = (...args: readonly string[]) =>
-      mcm(['rollout', ...args, name.split('/').at(-1) ?? ''], { cwd }).ended;
+      mcm(['rollout', ...args, name.split('/').at(-1) ?? ''], { cwd, program }).ended;
     const kept = (before: readonly string[]): number => uids().filter((uid) => before.includes(uid)).length;
 
     const first = uids();

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BINARIES, binaryNamed } from './binaries.ts';
 import { type Bundle, bundle } from './bundle.ts';
 import { importParts, requireLazily, toAscii } from './lazy-loads.ts';
+import { sharedBundles } from './shared.ts';
 
 const run = promisify(execFile);
 const LONG = 300_000;
@@ -18,22 +19,30 @@ const VENDORS: Readonly<Record<string, RegExp>> = {
   'machine-controller-gcp': /^@google-cloud\/|^google-/,
 };
 
+/** A package of others in a bill of materials. */
+interface Component {
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+  readonly licenses?: unknown;
+}
+
+/** Where all programs are, which nobody may change, and where this file writes. */
+let bundles: string;
 let folder: string;
-let bundles: readonly Bundle[];
+/** The biggest, built a second time. */
+let again: Bundle;
 
 beforeAll(async () => {
-  // Far from any node_modules: what is not in the bundle is not there.
-  folder = await mkdtemp(join(tmpdir(), 'mcm bundles '));
-  const made: Bundle[] = [];
-  for (const binary of BINARIES) made.push(await bundle(binary, folder));
-  bundles = made;
+  [bundles, folder] = await Promise.all([sharedBundles(), mkdtemp(join(tmpdir(), 'mcm-bundle-'))]);
+  again = await bundle(binaryNamed('machine-controller-aws'), join(folder, 'again'));
 }, LONG);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Runs a bundle as a user without this repository does. */
-const start = (name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
-  run(process.execPath, [join(folder, name, 'dist/main.js'), ...args], {
+const start = (name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}, from = bundles) =>
+  run(process.execPath, [join(from, name, 'dist/main.js'), ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, ...env },
     maxBuffer: 1 << 24,
@@ -54,16 +63,27 @@ test.each(BINARIES.map(({ name }) => name))(
     const { stdout, stderr } = await start(name, ['--help'], SAYS_TAKEN);
     expect(stdout).toContain(`Usage: ${name} [options]`);
     expect(stderr).toContain('refused: false\n');
-    const manifest = JSON.parse(await readFile(join(folder, name, 'package.json'), 'utf8')) as Record<string, unknown>;
+    const manifest = JSON.parse(await readFile(join(bundles, name, 'package.json'), 'utf8')) as Record<string, unknown>;
     expect(manifest).toMatchObject({ name, type: 'module' });
     expect(manifest).not.toHaveProperty('dependencies');
   },
 );
 
-test('the SDK of a cloud is in the program of that cloud alone', () => {
-  for (const { binary, packages } of bundles) {
-    const vendors = Object.keys(VENDORS).filter((owner) => packages.some(({ name }) => VENDORS[owner]?.test(name)));
-    expect(vendors, binary.name).toEqual(binary.name === 'machine-controller-aws' ? ['machine-controller-aws'] : []);
+/** The packages that are in a program by its bill of materials. */
+async function componentsIn(name: string): Promise<readonly Component[]> {
+  const bill = JSON.parse(await readFile(join(bundles, name, 'sbom.cdx.json'), 'utf8')) as {
+    readonly specVersion: string;
+    readonly components: readonly Component[];
+  };
+  expect(bill.specVersion).toBe('1.6');
+  return bill.components;
+}
+
+test('the SDK of a cloud is in the program of that cloud alone', async () => {
+  for (const { name } of BINARIES) {
+    const packages = await componentsIn(name);
+    const vendors = Object.keys(VENDORS).filter((owner) => packages.some((each) => VENDORS[owner]?.test(each.name)));
+    expect(vendors, name).toEqual(name === 'machine-controller-aws' ? ['machine-controller-aws'] : []);
   }
 });
 
@@ -83,7 +103,7 @@ test('machine configs are made of the templates that come with a bundle, by the 
   const { stdout } = await start('mcm', ['up', ...flags]);
   expect(stdout).toContain('machine-config-controller ready');
   // Both look for them beside themselves, by the same module.
-  await access(join(folder, 'machine-config-controller/templates/worker/00-worker'));
+  await access(join(bundles, 'machine-config-controller/templates/worker/00-worker'));
   expect(stdout).toContain('ready: 3 machines Running');
 
   const empty = join(folder, 'empty');
@@ -93,55 +113,45 @@ test('machine configs are made of the templates that come with a bundle, by the 
 });
 
 test('the same sources give the same bytes, wherever they are built', async () => {
-  const elsewhere = await mkdtemp(join(tmpdir(), 'mcm-again-'));
-  try {
-    const name = 'machine-controller-aws'; // the biggest
-    await bundle(binaryNamed(name), elsewhere);
-    const files = await readdir(join(folder, name), { recursive: true });
-    expect(files).toContain(`dist/program.${process.version}-${process.arch}.cache`);
-    for (const file of files.filter((each) => each !== 'dist')) {
-      const [one, other] = await Promise.all([folder, elsewhere].map((root) => readFile(join(root, name, file))));
-      expect(one?.equals(other ?? Buffer.alloc(0)), file).toBe(true);
-    }
-    const text = await readFile(join(folder, name, 'dist/program.js'), 'utf8');
-    expect(text).not.toContain(process.cwd());
-  } finally {
-    await rm(elsewhere, { recursive: true, force: true });
+  const first = join(bundles, again.binary.name);
+  const files = await readdir(first, { recursive: true });
+  expect(files).toContain(`dist/program.${process.version}-${process.arch}.cache`);
+  for (const file of files.filter((each) => each !== 'dist')) {
+    const [one, other] = await Promise.all([first, again.folder].map((root) => readFile(join(root, file))));
+    expect(one?.equals(other ?? Buffer.alloc(0)), file).toBe(true);
   }
+  const text = await readFile(join(first, 'dist/program.js'), 'utf8');
+  expect(text).not.toContain(process.cwd());
 });
 
 test('a program without what was compiled beforehand, or with that of another file, is compiled as it starts', async () => {
   const name = 'local-cloud';
+  await cp(join(bundles, name), join(folder, name), { recursive: true });
   const compiled = join(folder, name, `dist/program.${process.version}-${process.arch}.cache`);
   const kept = await readFile(compiled);
   await writeFile(compiled, kept.subarray(0, kept.length / 2));
-  const { stdout, stderr } = await start(name, ['--help'], SAYS_TAKEN);
+  const { stdout, stderr } = await start(name, ['--help'], SAYS_TAKEN, folder);
   expect(stderr).toContain('refused: true\n');
   await rm(compiled);
-  expect((await start(name, ['--help'])).stdout).toBe(stdout);
-  await writeFile(compiled, kept);
+  expect((await start(name, ['--help'], {}, folder)).stdout).toBe(stdout);
 });
 
 test('the modules of Node are read name by name: those that load much are not touched', async () => {
-  const text = await readFile(join(folder, 'machine-controller-manager/dist/program.js'), 'utf8');
+  const text = await readFile(join(bundles, 'machine-controller-manager/dist/program.js'), 'utf8');
   expect(text.includes('process.getBuiltinModule("node:http")')).toBe(true);
   expect(text.includes('("WebSocket")')).toBe(false);
 });
 
 test('the bill of materials names what is in the bundle, with version, licence and package URL; the licences themselves go along', async () => {
-  for (const { binary, packages } of bundles) {
-    const bill = JSON.parse(await readFile(join(folder, binary.name, 'sbom.cdx.json'), 'utf8')) as {
-      specVersion: string;
-      components: { name: string; version: string; purl: string; licenses?: unknown }[];
-    };
-    expect(bill.specVersion).toBe('1.6');
-    expect(new Set(bill.components.map(({ name }) => name))).toEqual(new Set(packages.map(({ name }) => name)));
-    const texts = await readFile(join(folder, binary.name, 'LICENSES.txt'), 'utf8');
+  const names = (all: readonly { readonly name: string }[]) => new Set(all.map(({ name }) => name));
+  expect(names(await componentsIn(again.binary.name))).toEqual(names(again.packages));
+  for (const { name: binary } of BINARIES) {
+    const texts = await readFile(join(bundles, binary, 'LICENSES.txt'), 'utf8');
     expect(texts).toMatch(/Permission (is hereby granted|to use)/);
-    for (const { name, version, purl, licenses } of bill.components) {
+    for (const { name, version, purl, licenses } of await componentsIn(binary)) {
       expect(texts, `text of ${name}`).toContain(`${name} ${version} (`);
       expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`);
-      expect(licenses, `licence of ${name} in ${binary.name}`).toBeDefined();
+      expect(licenses, `licence of ${name} in ${binary}`).toBeDefined();
     }
   }
 });
@@ -159,11 +169,12 @@ test('what is loaded late is loaded late in a bundle too, and only the parts tha
 
 test('a controller is ASCII, which Node keeps at one byte a character, and means the same', async () => {
   expect(toAscii("const micro = 'µs…';")).toBe("const micro = '\\u00b5s\\u2026';");
-  for (const { binary, program } of bundles) {
-    if (!/^machine-con(troller|fig)-/.test(binary.name)) continue;
+  for (const { name } of BINARIES) {
+    if (!/^machine-con(troller|fig)-/.test(name)) continue;
+    const bytes = await readFile(join(bundles, name, 'dist/program.js'));
     expect(
-      (await readFile(program)).every((byte) => byte < 0x80),
-      binary.name,
+      bytes.every((byte) => byte < 0x80),
+      name,
     ).toBe(true);
   }
 });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { cp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { ROOT } from '../root.ts';
@@ -78,6 +78,17 @@ const SETTINGS = {
 } as const satisfies BuildOptions;
 
 /**
+ * Writes what esbuild makes of `given` into a folder. It is made as if for a place in the repository that is the same for all,
+ * as maps name the sources by the way that leads to them from there.
+ */
+async function write(into: string, given: BuildOptions & { readonly outfile: string }): Promise<Metafile> {
+  const outfile = join('dist/bundle', given.outfile);
+  const { outputFiles, metafile } = await build({ ...SETTINGS, ...given, outfile, write: false, metafile: true });
+  for (const { path, contents } of outputFiles) await writeFile(join(into, basename(path)), contents);
+  return metafile;
+}
+
+/**
  * Bundles a program with all its packages into `<into>/<name>/dist`: `main.js`, which sets V8 up, and `program.js`, with what V8
  * makes of it. The same sources, and the same Node, give the same bytes on every machine. Identifiers keep their names, so that
  * a stack can be read without the map.
@@ -91,16 +102,15 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
     license: string;
   };
   await rm(dist, { recursive: true, force: true });
-  await build({
-    ...SETTINGS,
+  await mkdir(dist, { recursive: true });
+  await write(dist, {
     entryPoints: [join(binary.folder, binary.entry)],
-    outfile: file,
+    outfile: 'main.js',
     plugins: [startApart, builtins],
   });
-  const { metafile } = await build({
-    ...SETTINGS,
+  const metafile = await write(dist, {
     entryPoints: [join(binary.folder, commandOf(binary.entry))],
-    outfile: program,
+    outfile: 'program.js',
     plugins: [builtins, lazyLoads],
     define: { 'import.meta.url': 'mcmUrl', 'import.meta.resolve': 'mcmResolve' },
     // A script, not a module: what V8 made of a script can be kept and shown to it again.
@@ -108,7 +118,6 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
     footer: { js: '})' },
     sourcemap: 'external',
     sourcesContent: false,
-    metafile: true,
   });
   const manifest = { name: binary.name, version, license, type: 'module', bin: { [binary.name]: './dist/main.js' } };
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);

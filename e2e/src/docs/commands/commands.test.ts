@@ -9,7 +9,7 @@ import { startApiServer } from '../../harness/api-server.ts';
 import { type McmRun, mcm } from '../../harness/mcm.ts';
 import { ROOT, trackedFiles } from '../sources.ts';
 import { type Block, blocksOf, commandLines } from './blocks.ts';
-import { bundlePrograms, installPrograms, linesOf, pageScript, runScript } from './page-shell.ts';
+import { bundledPrograms, installPrograms, linesOf, pageScript, runScript } from './page-shell.ts';
 
 /** What pages use beside mcm, and this machine does not have. */
 const missing = ['kubectl', 'jq'].filter(
@@ -79,7 +79,7 @@ describe('the commands of the documentation work as they are written', () => {
 
   beforeAll(async () => {
     for (const folder of ['examples', 'deploy']) cpSync(join(ROOT, folder), join(cwd, folder), { recursive: true });
-    const bundles = await bundlePrograms(dir);
+    const bundles = await bundledPrograms();
     bin = installPrograms(dir, bundles);
     up = mcm(['up', '--no-tty'], { cwd, env, program: bundles.mcm });
     for (const name of ['EMPTY', 'OTHER', 'CONTROL', 'TARGET', 'SPARE', 'MOVED']) {

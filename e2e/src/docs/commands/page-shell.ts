@@ -1,7 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { promisify } from 'node:util';
+import { BINARIES, sharedBundle } from '@mcm/tools/bundles';
 import { ROOT } from '../sources.ts';
 import { type Block, commandLines } from './blocks.ts';
 
@@ -18,15 +18,13 @@ function workspaceScripts(): readonly (readonly [name: string, source: string])[
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Programs that pages start, and start often. */
-const BUNDLED = ['mcm', 'control-plane', 'local-cloud', 'machine-controller-manager', 'machine-controller-local'];
-
-/** Programs as they are shipped, one file each, below a folder: they start in half the time of their sources. By name. */
-export async function bundlePrograms(dir: string): Promise<Readonly<Record<string, string>>> {
-  const into = join(dir, 'bundles');
-  const bundler = join(ROOT, 'tools/src/bundle/main.ts');
-  await promisify(execFile)(process.execPath, ['--conditions=source', bundler, '--into', into, ...BUNDLED]);
-  return Object.fromEntries(BUNDLED.map((name) => [name, join(into, name, 'dist/main.js')]));
+/** Programs as they are shipped, for the scripts of the workspace that start them; by name. */
+export async function bundledPrograms(): Promise<Readonly<Record<string, string>>> {
+  const scripts = workspaceScripts().map(([name]) => name);
+  const shipped = BINARIES.filter(({ name }) => scripts.includes(name));
+  return Object.fromEntries(
+    await Promise.all(shipped.map(async ({ name }) => [name, await sharedBundle(name)] as const)),
+  );
 }
 
 /**

@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { TestProject } from 'vitest/node';
+import { ROOT } from '../root.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the folder of all programs is asked for; see `shared.ts`. */
+    bundles: string;
+  }
+}
+
+/**
+ * Runs once beside all test files: bundles every program when the first file asks for them, and tells all the same folder.
+ * One process does it, or each file that starts programs would build them anew.
+ */
+export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
+  let folder: string | undefined;
+  let made: Promise<string> | undefined;
+  const ended = new AbortController();
+  const make = async (): Promise<string> => {
+    // Far from any node_modules: what is not in a bundle is not there.
+    folder = await mkdtemp(join(tmpdir(), 'mcm bundles '));
+    const main = join(ROOT, 'tools/src/bundle/main.ts');
+    await promisify(execFile)(process.execPath, ['--conditions=source', main, '--into', folder], {
+      signal: ended.signal,
+    });
+    return folder;
+  };
+  const server = createServer((_request, response) => {
+    made ??= make();
+    made.then(
+      (path) => response.end(path),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  provide('bundles', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return async () => {
+    ended.abort();
+    await made?.catch(() => undefined); // Whoever asked was told.
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+  };
+}
