@@ -2,12 +2,10 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
 /** Settings of a machine controller's process that cannot work: told by their names, at once, by the real binaries. */
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 interface Ended {
   readonly code: number;
@@ -21,9 +19,9 @@ async function run(
   flags: readonly string[] = [],
   until?: string,
 ): Promise<Ended> {
-  const main = join(ROOT, `providers/${provider}/src/main.ts`);
+  const program = await sharedBundle(`machine-controller-${provider}`);
   const env = { PATH: process.env.PATH ?? '', ...variables };
-  const child = spawn(process.execPath, ['--conditions=source', main, '--namespace=n', ...flags], { env, cwd: ROOT });
+  const child = spawn(process.execPath, [program, '--namespace=n', ...flags], { env });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => {

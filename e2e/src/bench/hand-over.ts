@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { leases, realClock, sleep } from '@mcm/kube';
 import { makeLocalClass } from '../hand-over/local-class.ts';
@@ -7,7 +8,8 @@ import { type Binary, startBinary } from '../harness/binary.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 import { atMost, type Figure } from './machines/figure.ts';
 
-const MANAGER = '@mcm/machine-controller-manager/main';
+const sourceOf = (module: string): string => fileURLToPath(import.meta.resolve(module));
+const MANAGER = sourceOf('@mcm/machine-controller-manager/main');
 const LEASE = 'machine-controller-manager';
 const FLEET = 100;
 const PATIENCE_MS = 60_000;
@@ -92,7 +94,7 @@ async function stopDuringCall(stack: Stack): Promise<number> {
     const endpoint = `http://127.0.0.1:${(cloud.address() as AddressInfo).port}`;
     await makeLocalClass(stack.client, { endpoint, token: 'none' }, 'mute');
     const flags = [`--target-kubeconfig=${stack.kubeconfig}`, `--namespace=${NAMESPACE}`, '--port=0'];
-    const controller = startBinary('@mcm/provider-local/main', flags);
+    const controller = startBinary(sourceOf('@mcm/provider-local/main'), flags);
     await controller.ready;
     await stack.client.resource<Machine>(machines, NAMESPACE).create({
       metadata: { name: 'waits', namespace: NAMESPACE },

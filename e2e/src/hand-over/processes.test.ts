@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, type KubeClient, type Lease, leases, realClock } from '@mcm/kube';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Binary, startBinary } from '../harness/binary.ts';
 import { type Door, openDoor } from '../harness/door.ts';
@@ -31,10 +32,10 @@ interface Started {
   readonly door: Door;
 }
 
-async function start(module: string, flags: readonly string[] = []): Promise<Started> {
+async function start(program: string, flags: readonly string[] = []): Promise<Started> {
   const door = await openDoor(plane);
   const common = [`--target-kubeconfig=${door.kubeconfig}`, `--namespace=${NAMESPACE}`, '--port=0'];
-  const binary = startBinary(module, [...common, ...flags]);
+  const binary = startBinary(program, [...common, ...flags]);
   onTestFinished(async () => {
     binary.kill('SIGKILL');
     await binary.ended;
@@ -81,7 +82,7 @@ test(
   'one that is told to end gives its lease back; one that froze writes nothing late, and says why it ends',
   LIMIT,
   async () => {
-    const MANAGER = '@mcm/machine-controller-manager/main';
+    const MANAGER = await sharedBundle('machine-controller-manager');
     const NAME = 'machine-controller-manager';
     // Time enough to renew on a machine that is busy.
     const timings = [
@@ -147,7 +148,7 @@ test('a machine controller ends, and gives its lease back, while its cloud owes 
   });
   const endpoint = `http://127.0.0.1:${(cloud.address() as AddressInfo).port}`;
   await makeLocalClass(client, { endpoint, token: 'none' }, 'mute');
-  const { binary } = await start('@mcm/provider-local/main');
+  const { binary } = await start(await sharedBundle('machine-controller-local'));
   await client.resource<Machine>(machines, NAMESPACE).create({
     metadata: { name: 'waits', namespace: NAMESPACE },
     spec: { class: { kind: 'MachineClass', name: 'mute' } },

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 
-/** A binary that runs as a process of its own, from its sources, and that nobody starts again. */
+/** A binary that runs as a process of its own, and that nobody starts again. */
 export interface Binary {
   readonly pid: number;
   /** What followed `ready`; rejects with the last line of its log when it ends before. */
@@ -12,10 +11,9 @@ export interface Binary {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** @param module Whose start is the binary, as an import names it. */
-export function startBinary(module: string, args: readonly string[], env: Record<string, string> = {}): Binary {
-  const path = fileURLToPath(import.meta.resolve(module));
-  const child = spawn(process.execPath, ['--conditions=source', path, ...args], {
+/** @param program What Node runs: a source, or a bundle. */
+export function startBinary(program: string, args: readonly string[], env: Record<string, string> = {}): Binary {
+  const child = spawn(process.execPath, ['--conditions=source', program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });

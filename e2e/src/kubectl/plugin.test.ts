@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ROOT } from '../harness/mcm.ts';
 import { type Cluster, hasKubectl, startCluster } from './cluster.ts';
 
 /** `mcm` as the plugin of the real kubectl, which finds `kubectl-mcm` on the path and hands flags and kubeconfig on. */
@@ -12,12 +12,8 @@ describe.skipIf(!hasKubectl)('kubectl mcm', () => {
     cluster = await startCluster();
     const bin = join(cluster.dir, 'bin');
     mkdirSync(bin);
-    const main = join(ROOT, 'apps/mcm/src/main.ts');
-    // What npm puts there for the package's `bin`.
-    writeFileSync(
-      join(bin, 'kubectl-mcm'),
-      `#!/bin/sh\nexec "${process.execPath}" --conditions=source "${main}" "$@"\n`,
-    );
+    const program = await sharedBundle('mcm');
+    writeFileSync(join(bin, 'kubectl-mcm'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
     chmodSync(join(bin, 'kubectl-mcm'), 0o755);
     env = { PATH: `${bin}${delimiter}${process.env.PATH}` };
     await cluster.run('create -f -', {

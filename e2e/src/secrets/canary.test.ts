@@ -19,8 +19,8 @@ import {
   type Transport,
   type TransportRequest,
 } from '@mcm/kube';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
-import { ROOT } from '../harness/mcm.ts';
 import { NAMESPACE, World } from '../simulation/world.ts';
 
 /**
@@ -135,7 +135,7 @@ async function heardInCommand(world: World): Promise<string[]> {
   await writeFile(kubeconfig, world.kubeconfig());
   const bundle = join(folder, 'bundle');
   const [machine] = await world.machines();
-  const run = promisify(execFile);
+  const [run, program] = [promisify(execFile), await sharedBundle('mcm')];
   const outputs: string[] = [];
   try {
     for (const args of [
@@ -145,8 +145,8 @@ async function heardInCommand(world: World): Promise<string[]> {
       ['explain', 'machinedeployment/workers'],
       ['debug', 'bundle', bundle],
     ]) {
-      const main = ['--conditions=source', join(ROOT, 'apps/mcm/src/main.ts'), ...args, '--kubeconfig', kubeconfig];
-      const { stdout, stderr } = await run(process.execPath, main, { cwd: folder, maxBuffer: 1e8 });
+      const command = [program, ...args, '--kubeconfig', kubeconfig];
+      const { stdout, stderr } = await run(process.execPath, command, { cwd: folder, maxBuffer: 1e8 });
       expect(`${stdout}${stderr}`.length, args.join(' ')).toBeGreaterThan(10);
       outputs.push(...heard(`mcm ${args.join(' ')}`, stdout + stderr));
     }
