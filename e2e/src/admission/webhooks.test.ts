@@ -10,6 +10,7 @@ import {
   validatingWebhookConfigurations,
   type WebhookConfiguration,
 } from '@mcm/kube';
+import { sharedResolver } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../harness/mcm.ts';
@@ -62,6 +63,7 @@ test('self-made certificates: the API server trusts them without anybody’s hel
 }, async () => {
   const port = await freePort();
   const stack = await startStack({
+    resolve: await sharedResolver(),
     managerFlags: [
       ...[`--webhook-port=${port}`, '--webhook-names=127.0.0.1'],
       ...[`--webhook-configurations=machine-controller-manager.${NAMESPACE}`],

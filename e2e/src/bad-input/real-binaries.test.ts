@@ -14,6 +14,7 @@ import {
   secrets,
   undiciTransport,
 } from '@mcm/kube';
+import { sharedResolver } from '@mcm/tools/bundles';
 import { type ExpectStatic, type TestContext, test } from 'vitest';
 import { startApiServer } from '../harness/api-server.ts';
 
@@ -24,6 +25,7 @@ const PATIENCE_MS = 90_000;
 const LIMIT = { timeout: 5 * PATIENCE_MS };
 const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
 
+const resolve = await sharedResolver();
 const nothing = (): void => undefined;
 
 const newKey = (): string =>
@@ -60,7 +62,7 @@ async function open(name: (typeof PROVIDERS)[number], { onTestFinished }: TestCo
     env?: Record<string, string>;
   }) => {
     const made = new Program(
-      { ...spec, module: import.meta.resolve(spec.module), logFile: file(`${spec.name}.log`) },
+      { ...spec, module: resolve(spec.module), logFile: file(`${spec.name}.log`) },
       { clock: realClock, onChange: () => undefined },
     );
     onTestFinished(() => made.stop());

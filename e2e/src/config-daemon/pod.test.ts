@@ -16,8 +16,8 @@ import {
   silentLogger,
 } from '@mcm/kube';
 import { machineConfigCrds, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
+import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
-import { ROOT } from '../harness/mcm.ts';
 
 /**
  * The binary of the daemon as the pod of the installed DaemonSet: its arguments and environment, the ServiceAccounts and
@@ -26,7 +26,7 @@ import { ROOT } from '../harness/mcm.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
   NodeAnnotations;
-const MAIN = pathToFileURL(join(ROOT, 'apps/machine-config-daemon/src/main.ts')).href;
+const MAIN = pathToFileURL(await sharedBundle('machine-config-daemon')).href;
 const PATIENCE_MS = 60_000;
 const UNIT = '[Unit]\nDescription=x\n[Install]\nWantedBy=multi-user.target\n';
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Machine, machineDeployments, machineSets, machines } from '@mcm/api';
 import { controllerOf, type KubeObject, nodes, type ResourceDefinition } from '@mcm/kube';
+import { sharedResolver } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 import { parseHistory, type Recorded, type State } from '../golden/takeover/recording.ts';
 import { ROOT } from '../harness/mcm.ts';
@@ -92,7 +93,7 @@ test('a roll that the original began is carried on by the real binaries: what it
   expect(phases).toEqual(['large Running', 'large Running', 'small Running', 'small Terminating']);
   expect(kept).toHaveLength(2);
 
-  const stack = await startStack();
+  const stack = await startStack({ resolve: await sharedResolver() });
   try {
     for (const name of ofKind(state, 'MachineClass').map(({ metadata }) => metadata.name)) await stack.makeClass(name);
     await boot(stack, state);

@@ -67,16 +67,18 @@ export interface StackOptions {
   readonly planeFlags?: readonly string[];
   /** Flags of the manager beside those that every stack has. */
   readonly managerFlags?: readonly string[];
+  /** URL of a program by what imports it: of its source if absent. */
+  readonly resolve?: (module: string) => string;
 }
 
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
-  const clock = options.clock ?? realClock;
+  const { clock = realClock, resolve = (module: string) => import.meta.resolve(module) } = options;
   const dir = mkdtempSync(join(tmpdir(), 'mcm stack '));
   const kubeconfigFile = join(dir, 'kubeconfig');
   const requestLog = join(dir, 'requests.jsonl');
   const program = (name: string, module: string, args: string[], env: Record<string, string> = {}): Program =>
     new Program(
-      { name, module: import.meta.resolve(module), args, env, logFile: join(dir, `${name}.log`) },
+      { name, module: resolve(module), args, env, logFile: join(dir, `${name}.log`) },
       { clock, onChange: () => undefined },
     );
 

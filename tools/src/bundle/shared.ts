@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { inject } from 'vitest';
 import { BINARIES, binaryNamed } from './binaries.ts';
 
@@ -15,3 +16,16 @@ export async function sharedBundles(): Promise<string> {
 /** A program as it is shipped, which starts in a quarter of its sources' time: what Node runs. */
 export const sharedBundle = async (name: string): Promise<string> =>
   join(await sharedBundles(), binaryNamed(name).name, 'dist/main.js');
+
+/**
+ * The programs as they are shipped, by what other programs import: `resolve('@mcm/provider-local/main')` is the URL of its bundle.
+ * In place of `import.meta.resolve`, which finds the sources.
+ */
+export async function sharedResolver(): Promise<(module: string) => string> {
+  const folder = await sharedBundles();
+  return (module) => {
+    const binary = BINARIES.find(({ specifier }) => specifier === module);
+    if (!binary) throw new Error(`no binary is imported as "${module}"`);
+    return pathToFileURL(join(folder, binary.name, 'dist/main.js')).href;
+  };
+}
