@@ -1,4 +1,4 @@
-import { toldRefusal } from '@mcm/kube';
+import { tellRefusals } from '@mcm/kube/flags';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 export const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
@@ -36,23 +36,11 @@ const countOnPage = (text: string): number => {
 
 /** Parses the command line; prints help or the mistake and ends the process where commander does. */
 export function parseFlags(argv: readonly string[]): EmulatorFlags {
-  const command: Command = new Command('cloud-emulator')
+  const command: Command = tellRefusals(new Command('cloud-emulator'))
     .description(
       'A loopback server that speaks enough of a cloud to try its machine controller against. Its VMs boot hollow kubelets.',
     )
     .allowExcessArguments(false)
-    .configureOutput({
-      outputError: (text, write) =>
-        write(
-          `cloud-emulator: ${toldRefusal(
-            text,
-            command.options.flatMap(({ long }) => long ?? []),
-          )
-            .replace(/^error: /, '')
-            .trim()
-            .replaceAll('\n', ' ')}\n`,
-        ),
-    })
     .addOption(new Option('--provider <name>', 'the cloud that is played').choices(PROVIDERS))
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', whole(65_535), 0)
     .option('--data-dir <dir>', 'folder that keeps what is in the cloud (default: in memory)')

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { type Cluster, type ClusterFlags, connect, inWords } from './cluster.ts';
+import type { ClusterFlags } from './cluster.ts';
 import { UserError } from './errors.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './output/format.ts';
-import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
+import { DEFAULT_DATA_DIR } from './up/options.ts';
 
 /** Adds the flags that say which cluster a command talks to. */
 export const withCluster = (command: Command): Command =>
@@ -22,21 +22,8 @@ export const withOutput = (command: Command): Command =>
     new Option('-o, --output <format>', 'how to print').choices(OUTPUT_FORMATS).default('text' satisfies OutputFormat),
   );
 
-/** Connects, works and lets go of the connections, whatever happens. */
-export async function inCluster<T>(
-  flags: ClusterFlags,
-  name: string,
-  work: (cluster: Cluster) => Promise<T>,
-): Promise<T> {
-  const cluster = await connect(flags, name);
-  try {
-    return await work(cluster);
-  } catch (error) {
-    throw inWords(error, flags);
-  } finally {
-    await cluster.close();
-  }
-}
+/** What most commands are asked with. */
+export type AskFlags = ClusterFlags & { readonly output: OutputFormat };
 
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   MachineDeployment: ['machinedeployment', 'machinedeployments', 'mcd', 'machdeploy'],

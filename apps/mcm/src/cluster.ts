@@ -103,3 +103,19 @@ export async function connect(flags: ClusterFlags, command: string, env = proces
     },
   };
 }
+
+/** Connects, works and lets go of the connections, whatever happens. */
+export async function inCluster<T>(
+  flags: ClusterFlags,
+  name: string,
+  work: (cluster: Cluster) => Promise<T>,
+): Promise<T> {
+  const cluster = await connect(flags, name);
+  try {
+    return await work(cluster);
+  } catch (error) {
+    throw inWords(error, flags);
+  } finally {
+    await cluster.close();
+  }
+}

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
-import { ConfigError, KubeError, type Random } from '@mcm/kube';
+import type { Random } from '@mcm/kube';
 import { kubectlCompletions } from './completion/kubectl.ts';
 import { UserError } from './errors.ts';
 import { Ended } from './exit-codes.ts';
@@ -35,9 +35,10 @@ function untilSignal(): AbortSignal {
 }
 
 /** What a user can mend, and what a server refused, is one sentence; anything else is a fault of ours and comes with its stack. */
-function describe(error: unknown): string {
-  const isTold = error instanceof UserError || error instanceof KubeError || error instanceof ConfigError;
-  if (isTold) return error.message;
+async function describe(error: unknown): Promise<string> {
+  if (error instanceof UserError) return error.message;
+  const { ConfigError, KubeError } = await import('@mcm/kube');
+  if (error instanceof KubeError || error instanceof ConfigError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
@@ -58,7 +59,7 @@ try {
   if (first === '__complete') for (const line of kubectlCompletions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof Ended)) process.stderr.write(`mcm: ${describe(error)}\n`);
+  if (!(error instanceof Ended)) process.stderr.write(`mcm: ${await describe(error)}\n`);
   process.exitCode = error instanceof Ended ? error.code : 1;
 }
 // Keep-alive sockets and watches must not hold the process once its work is done; what a slow reader of a pipe has yet to take does.

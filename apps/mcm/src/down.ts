@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '@mcm/kube';
+import { realClock, sleep } from '@mcm/kube';
 import { UserError } from './errors.ts';
 import { inspectDataDir } from './up/data-dir.ts';
 
@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 100;
  * @returns false when none runs there.
  * @throws {UserError} it does not end in time, or belongs to another user.
  */
-export async function down(dataDir: string, clock: Clock): Promise<boolean> {
+export async function down(dataDir: string): Promise<boolean> {
   const found = inspectDataDir(dataDir);
   if (!found?.running) return false;
   const { pid } = found.state;
@@ -24,7 +24,7 @@ export async function down(dataDir: string, clock: Clock): Promise<boolean> {
   // The lock goes with the process and nothing tells of it, so this looks.
   for (let waited = 0; waited < WAIT_MS; waited += LOOK_EVERY_MS) {
     if (!inspectDataDir(dataDir)?.running) return true;
-    await sleep(clock, LOOK_EVERY_MS);
+    await sleep(realClock, LOOK_EVERY_MS);
   }
   throw new UserError(`process ${pid} on ${dataDir} has not ended after ${WAIT_MS / 1000} s`);
 }

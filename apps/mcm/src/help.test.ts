@@ -18,7 +18,7 @@ test('a misspelt flag is told without its value, and with the nearest of its com
     return [`${path}: ${text.trim()}`];
   });
   expect(told).toEqual([
-    "up: error: unknown option '--namespce'",
-    "tree: error: unknown option '--namespce' (Did you mean --namespace?)",
+    'up: mcm: unknown flag --namespce',
+    'tree: mcm: unknown flag --namespce; did you mean --namespace?',
   ]);
 });

@@ -1,4 +1,4 @@
-import { toldRefusal } from '@mcm/kube';
+import { tellRefusals } from '@mcm/kube/flags';
 import type { Command } from 'commander';
 import { exitCodesOf } from './exit-codes.ts';
 
@@ -147,9 +147,7 @@ export function addHelp(program: Command): void {
 
 /** The help itself would drive what is wrong off the screen. */
 function pointToHelp(command: Command, path: string): void {
-  command.showHelpAfterError(`see: ${path} --help`);
-  const flags = command.options.flatMap(({ long }) => long ?? []);
-  command.configureOutput({ outputError: (text, write) => write(toldRefusal(text, flags)) });
+  tellRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 

@@ -1,34 +1,44 @@
-import { join } from 'node:path';
-import { realClock } from '@mcm/kube';
 import { Command } from 'commander';
-import { addCloudCommands } from './cloud-commands.ts';
-import { addClusterCommands, type CommandSurroundings } from './cluster-commands.ts';
+import { addCloud } from './cloud/command.ts';
 import { withOutput } from './cluster-options.ts';
-import { addConfigCommands } from './config/commands.ts';
-import { down } from './down.ts';
-import { NOT_RUNNING } from './exit-codes.ts';
+import { addCompletion } from './completion/command.ts';
+import { addConfig } from './config/command.ts';
+import { addDashboard } from './dashboard/command.ts';
+import { addDebug } from './debug/command.ts';
+import { addEvents } from './events/command.ts';
+import { addDrain, addExplain } from './explain/command.ts';
 import { addHelp } from './help.ts';
+import { addInstall } from './install/command.ts';
 import { addLogs } from './logs/command.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
-import { addProviderCommands } from './provider/new.ts';
-import { status, statusLines, statusModel } from './status.ts';
-import { DEFAULT_DATA_DIR } from './up/data-dir.ts';
-import { compileUpOptions, type UpFlags } from './up/options.ts';
+import { addPlan } from './plan/command.ts';
+import { addProvider } from './provider/command.ts';
+import { addRollout } from './rollout/command.ts';
+import type { CommandSurroundings } from './surroundings.ts';
+import { addTree } from './tree/command.ts';
+import { compileUpOptions, DEFAULT_DATA_DIR, type UpFlags } from './up/options.ts';
 import { version } from './version.ts';
 
 const dataDirOption = ['--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR] as const;
 
-/** The `mcm` command with all that it can do. It touches the process only when a command is carried out. */
-export function createProgram({
-  say,
-  random,
-  signal,
-  stdout,
-  draw = (text) => text,
-}: CommandSurroundings & { readonly stdout: NodeJS.WriteStream }): Command {
+/** What the program needs of its process. */
+export type ProgramSurroundings = Pick<CommandSurroundings, 'say' | 'random' | 'signal'> &
+  Partial<Pick<CommandSurroundings, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
+
+/**
+ * The `mcm` command with all that it can do. It touches the process only when a command is carried out, and loads only then what
+ * carries it out: here stand words and flags, in each `run.ts` what they do.
+ */
+export function createProgram({ stdout, ...given }: ProgramSurroundings): Command {
   const program = new Command('mcm')
     .description('Machines for Kubernetes, on a laptop and beside any cluster')
     .version(version(), '-V, --version');
+  const surroundings: CommandSurroundings = {
+    draw: (text) => text,
+    warn: (line) => program.configureOutput().writeErr?.(`${line}\n`),
+    ...given,
+  };
+  const { say, random, signal, draw } = surroundings;
 
   program
     .command('up')
@@ -51,7 +61,6 @@ export function createProgram({
     .option('--no-tty', 'plain lines even on a terminal')
     .option('--quiet', 'say only when the fleet is ready')
     .action(async (flags: UpFlags) => {
-      // With all that runs a cluster on a laptop, which no other command needs.
       const { up } = await import('./up/up.ts');
       await up(compileUpOptions(flags, stdout.isTTY === true), {
         stdout,
@@ -67,7 +76,8 @@ export function createProgram({
       .description('stop the instance that runs on a data directory')
       .option(...dataDirOption),
   ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
-    const stopped = await down(flags.dataDir, realClock);
+    const { down } = await import('./down.ts');
+    const stopped = await down(flags.dataDir);
     for (const line of formatted(flags.output, { stopped }, () => [stopped ? 'stopped' : 'not running'])) say(line);
   });
 
@@ -77,18 +87,24 @@ export function createProgram({
       .description('say how the instance on a data directory is')
       .option(...dataDirOption),
   ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
-    const report = await status(flags.dataDir, join(flags.dataDir, 'kubeconfig'));
-    const lines = formatted(flags.output, statusModel(report), () => statusLines(report));
-    for (const line of lines) say(line);
-    process.exitCode = report.running ? 0 : NOT_RUNNING;
+    const { tellStatus } = await import('./status.ts');
+    await tellStatus(flags.dataDir, flags.output, say);
   });
 
-  addLogs(program, { say, signal });
-  addCloudCommands(program, say);
-  addClusterCommands(program, { say, random, signal, draw });
-
-  addProviderCommands(program, say);
-  addConfigCommands(program, say);
+  addLogs(program, surroundings);
+  addCloud(program, say);
+  addRollout(program, surroundings);
+  addExplain(program, surroundings);
+  addDrain(program, surroundings);
+  addPlan(program, surroundings);
+  addTree(program, surroundings);
+  addEvents(program, surroundings);
+  addDebug(program, surroundings);
+  addCompletion(program, say);
+  addDashboard(program, surroundings);
+  addInstall(program, surroundings);
+  addProvider(program, say);
+  addConfig(program, say);
 
   withOutput(program.command('version').description('print the version; wide: with that of Node.js, too')).action(
     (flags: { output: OutputFormat }) => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import {
   type Machine,
   type MachineDeployment,
@@ -7,17 +8,19 @@ import {
   machines,
 } from '@mcm/api';
 import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { NOT_RUNNING } from './exit-codes.ts';
+import { formatted, type OutputFormat } from './output/format.ts';
 import { type FleetView, viewFleet } from './screen/fleet.ts';
 import { inspectDataDir } from './up/data-dir.ts';
 import { FIRST_FLEET } from './up/seed.ts';
 import { version } from './version.ts';
 
-export type StatusReport =
+type StatusReport =
   | { readonly running: false }
   | { readonly running: true; readonly pid: number; readonly server: string; readonly fleet: FleetView };
 
 /** Asks the instance on a data directory how it is. Throws `KubeError` when its control plane does not answer. */
-export async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
+async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
   const found = inspectDataDir(dataDir);
   if (!found?.running) return { running: false };
   const kubeconfig = await loadKubeconfig(kubeconfigPath);
@@ -38,12 +41,19 @@ export async function status(dataDir: string, kubeconfigPath: string): Promise<S
   };
 }
 
+/** `mcm status`. */
+export async function tellStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
+  const report = await status(dataDir, join(dataDir, 'kubeconfig'));
+  for (const line of formatted(output, statusModel(report), () => statusLines(report))) say(line);
+  process.exitCode = report.running ? 0 : NOT_RUNNING;
+}
+
 /** The report for a program. */
-export const statusModel = (report: StatusReport): object =>
+const statusModel = (report: StatusReport): object =>
   report.running ? { ...report, fleet: { ...report.fleet, phases: Object.fromEntries(report.fleet.phases) } } : report;
 
 /** The report as lines for a person. */
-export function statusLines(report: StatusReport): string[] {
+function statusLines(report: StatusReport): string[] {
   if (!report.running) return ['not running'];
   const phases = [...report.fleet.phases].map(([phase, count]) => `${count} ${phase}`).join(', ');
   return [

@@ -66,7 +66,7 @@ test('a failure ends with 1, its reason and what users would suffer', async () =
 test.each([
   [['--driver', 'x.ts'], 'mcm-conformance: --config is missing: name a YAML file'],
   [['--config', 'x.yaml'], 'mcm-conformance: --driver is missing: name the module'],
-  [['--drivr', 'x.ts'], "mcm-conformance: unknown option '--drivr' (Did you mean --driver?)"],
+  [['--drivr', 'x.ts'], 'mcm-conformance: unknown flag --drivr; did you mean --driver?'],
   [[...TOY, '--seed', 'x'], "argument 'x' is invalid. It takes a whole number."],
   [['--driver', 'x.ts', '--config', '/nope.yaml'], '--config /nope.yaml cannot be used: ENOENT'],
   [[...TOY, '--only', 'creaton'], '--only creaton fits no scenario; there are '],

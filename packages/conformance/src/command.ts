@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Clock, errorText, type Transport, toldRefusal } from '@mcm/kube';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { type Clock, errorText, type Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { type ConformanceConfig, readConfig } from './config.ts';
+import { type ConformanceFlags, parseFlags, USAGE } from './flags.ts';
 import { junitXml, outcomeText, summaryText } from './report.ts';
 import { runConformance, SCENARIOS, scenariosOf } from './run.ts';
 import type { ConformanceTarget, CreateDriver, World } from './target.ts';
@@ -21,32 +21,6 @@ export interface CommandHost {
   readonly variables: Readonly<Record<string, string | undefined>>;
 }
 
-const USAGE = 2;
-
-interface Options {
-  readonly driver: string;
-  readonly config: string;
-  readonly junit?: string;
-  readonly only?: string;
-  readonly seed: number;
-}
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
-  throw new InvalidArgumentError('It takes a whole number.');
-}
-
-/** Not required in the parser's sense: that would hide a flag that is misspelt. */
-function optionsOf(command: Command): Options {
-  const { driver, config, ...others } = command.opts<Omit<Options, 'driver' | 'config'> & Partial<Options>>();
-  if (driver === undefined)
-    return command.error('--driver is missing: name the module that exports createDriver(context)');
-  if (config === undefined)
-    return command.error('--config is missing: name a YAML file with machineClass, secret and dialect');
-  return { driver, config, ...others };
-}
-
 const driverModule = z.looseObject({
   createDriver: z.custom<CreateDriver>((value) => typeof value === 'function', 'must be a function'),
   openCloud: z
@@ -56,35 +30,12 @@ const driverModule = z.looseObject({
 
 /** Runs `mcm-conformance`; the exit code: 0 all passed, 1 something failed, 2 it could not be played. */
 export async function conformanceCommand(args: readonly string[], host: CommandHost): Promise<number> {
-  const command: Command = new Command('mcm-conformance')
-    .description('Proves that a driver makes no second VM, leaves nothing behind and says what is wrong.')
-    .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
-    .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
-    .option('--junit <file>', 'write the report as JUnit XML as well')
-    .option('--only <text>', 'scenarios whose name holds the text')
-    .option('--seed <number>', 'names of machines are drawn from it', wholeNumber, 1)
-    .exitOverride()
-    .configureOutput({
-      writeOut: host.write,
-      writeErr: host.write,
-      outputError: (text, write) =>
-        write(
-          `mcm-conformance: ${toldRefusal(
-            text,
-            command.options.flatMap(({ long }) => long ?? []),
-          )
-            .replace(/^error: /, '')
-            .trim()
-            .replaceAll('\n', ' ')}\n`,
-        ),
-    });
-  let options: Options;
-  try {
-    options = optionsOf(command.parse(args, { from: 'user' }));
-  } catch (thrown) {
-    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : USAGE;
-    throw thrown;
-  }
+  const flags = parseFlags(args, host.write);
+  return typeof flags === 'number' ? flags : playConformance(flags, host);
+}
+
+/** The same, of a command line that is read. */
+export async function playConformance(options: ConformanceFlags, host: CommandHost): Promise<number> {
   try {
     const text = await named(`--config ${options.config}`, () => host.readFile(options.config));
     const config = readConfig(options.config, text, host.variables);

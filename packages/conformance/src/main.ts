@@ -1,24 +1,27 @@
 #!/usr/bin/env node
-import { readFile, writeFile } from 'node:fs/promises';
-import { realClock, undiciTransport } from '@mcm/kube';
-import { conformanceCommand } from './command.ts';
+import { enableCompileCache } from 'node:module';
+
+// The modules are compiled (and from source: stripped of their types) once, not every time.
+enableCompileCache();
 
 /** A reader that has seen enough, such as `head`, is no fault of the driver; what is played goes on, for its report. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
 
+const write = (text: string): void => void process.stdout.write(text);
+
+async function played(): Promise<number> {
+  const { parseFlags } = await import('./flags.ts');
+  const flags = parseFlags(process.argv.slice(2), write);
+  if (typeof flags === 'number') return flags;
+  const { playFromFiles } = await import('./from-files.ts');
+  return playFromFiles(flags, write);
+}
+
 // Timers of the clock hold no process up; while a driver only waits, this does.
 const alive = setInterval(() => undefined, 60_000);
-process.exitCode = await conformanceCommand(process.argv.slice(2), {
-  clock: realClock,
-  stopwatch: realClock,
-  write: (text) => void process.stdout.write(text),
-  readFile: (path) => readFile(path, 'utf8'),
-  writeFile: (path, text) => writeFile(path, text),
-  connect: (server) => undiciTransport({ server, connections: 64 }),
-  variables: process.env,
-});
+process.exitCode = await played();
 clearInterval(alive);
 // Connections and timers that a driver left open must not hold the process; what a slow reader of a pipe has yet to take does.
 for (const stream of [process.stdout, process.stderr])

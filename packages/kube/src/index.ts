@@ -42,7 +42,6 @@ export * from './flags/flag.ts';
 export { variableOf } from './flags/given.ts';
 export { nearest } from './flags/nearest.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
-export { toldRefusal } from './flags/told-refusal.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
 export { deepFreeze } from './informer/freeze.ts';
 export { refusalOf } from './informer/refusal.ts';

@@ -14,6 +14,8 @@ export interface Binary {
   readonly image: boolean;
   /** Whether it has the flags of `@mcm/kube`'s binaries. */
   readonly controller: boolean;
+  /** A command line that runs most of it, needs nothing and ends by itself, the same every time; where it is no controller. */
+  readonly sample: readonly string[];
 }
 
 const binary = (name: string, folder: string, specifier: string, more: Partial<Binary> = {}): Binary => ({
@@ -24,6 +26,7 @@ const binary = (name: string, folder: string, specifier: string, more: Partial<B
   assets: [],
   image: false,
   controller: more.image === true,
+  sample: ['--help'],
   ...more,
 });
 
@@ -48,6 +51,8 @@ export const BINARIES: readonly Binary[] = [
   binary('control-plane', 'packages/control-plane', '@mcm/control-plane/main'),
   binary('mcm', 'apps/mcm', '@mcm/cli', {
     assets: ['../../packages/conformance/examples', '../machine-config-controller/templates'],
+    // With --help it would load words and flags alone.
+    sample: ['config', 'render', '.'],
   }),
 ];
 

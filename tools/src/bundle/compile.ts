@@ -59,13 +59,13 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
   return readFile(kept);
 }
 
-/** Writes what V8 makes of a bundle's program beside it: of a controller up to its clusters, of another up to its `--help`. */
-export async function compile({ controller }: Binary, dist: string): Promise<void> {
+/** Writes what V8 makes of a bundle's program beside it: of a controller up to its clusters, of another in its sample. */
+export async function compile({ controller, sample }: Binary, dist: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));
   const main = resolve(dist, 'main.js');
   try {
     await writeFile(join(folder, 'target'), KUBECONFIG);
-    const compiled = await compiledBy([...STEADY, main, ...(controller ? FLAGS : ['--help'])], folder);
+    const compiled = await compiledBy([...STEADY, main, ...(controller ? FLAGS : sample)], folder);
     const usual = await compiledBy([main, '--help'], folder);
     usual.copy(compiled, NOTED_FLAGS, NOTED_FLAGS, NOTED_FLAGS + 4);
     await writeFile(join(dist, COMPILED), compiled);

@@ -6,8 +6,9 @@ import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
 import { machineConfigCrds, machineConfigPools, machineConfigs } from '@mcm/machine-config';
 import { Command } from 'commander';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { addConfigCommands, compareWithCluster } from './commands.ts';
+import { addConfig } from './command.ts';
 import { changeLines, problemsOf, renderPaths, storedObjects } from './offline.ts';
+import { compareWithCluster } from './run.ts';
 
 let directory: string;
 beforeEach(async () => {
@@ -33,7 +34,7 @@ spec:
 async function run(...argv: string[]): Promise<{ lines: readonly string[]; code: typeof process.exitCode }> {
   const lines: string[] = [];
   const program = new Command('mcm').exitOverride();
-  addConfigCommands(program, (line) => lines.push(...line.split('\n')));
+  addConfig(program, (line) => lines.push(...line.split('\n')));
   await program.parseAsync(['node', 'mcm', 'config', ...argv]);
   return { lines, code: process.exitCode };
 }

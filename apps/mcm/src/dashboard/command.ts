@@ -1,25 +1,7 @@
-import { createLogger, type Random, realClock } from '@mcm/kube';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Cluster, ClusterFlags } from '../cluster.ts';
-import { inCluster, withCluster } from '../cluster-options.ts';
-import { explainMachine } from '../explain/machine.ts';
-import { machineLines } from '../explain/machine-lines.ts';
-import { watchDrains } from './drains.ts';
-import { machinePage } from './machine-page.ts';
-import { type Fleet, overview } from './overview.ts';
-import type { Page } from './page.ts';
-import { startDashboard } from './server.ts';
-import { followSettings } from './settings.ts';
-import { watchFleetSource } from './snapshot.ts';
-
-/** What the command needs of its process. */
-export interface DashboardSurroundings {
-  readonly say: (line: string) => void;
-  readonly random: Random;
-  readonly signal: () => AbortSignal;
-}
-
-type DashboardFlags = ClusterFlags & { readonly port: number };
+import { withCluster } from '../cluster-options.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+import type { DashboardFlags } from './serve.ts';
 
 function portNumber(text: string): number {
   const port = Number(text);
@@ -30,69 +12,14 @@ function portNumber(text: string): number {
 }
 
 /** Adds `dashboard`: a page for the browser that shows the fleet, live and to read only. */
-export function addDashboard(program: Command, surroundings: DashboardSurroundings): void {
+export function addDashboard(program: Command, surroundings: CommandSurroundings): void {
   withCluster(
     program
       .command('dashboard')
       .description('serve a page for the browser on this machine: deployments, machines and drains, live, to read only')
       .option('--port <port>', 'port on 127.0.0.1; 0 for any free one', portNumber, 0),
-  ).action((flags: DashboardFlags) =>
-    inCluster(flags, 'dashboard', async (cluster) => {
-      const signal = surroundings.signal();
-      // What answers nothing at the start is told at once; what goes away later, the page tells.
-      await cluster.client.request('GET', '/version', { signal });
-      const dashboard = await serveDashboard(cluster, { ...surroundings, signal, port: flags.port });
-      surroundings.say(`dashboard of namespace ${cluster.namespace}: ${dashboard.url} (Ctrl-C ends it)`);
-      await new Promise<void>((resolve) => {
-        if (signal.aborted) resolve();
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-      await dashboard.close();
-    }),
-  );
-}
-
-/** Watches a cluster and serves its dashboard until the signal aborts. Throws `UserError` when the port cannot be had. */
-export async function serveDashboard(
-  { client, target, namespace }: Cluster,
-  { random, signal, port }: { readonly random: Random; readonly signal: AbortSignal; readonly port: number },
-) {
-  const clock = realClock;
-  const runtime = { clock, random, log: createLogger({ level: 'warn' }) };
-  const source = watchFleetSource({ client, target, namespace, runtime, signal });
-  const handlers = new Set<() => void>();
-  const changed = (): void => {
-    for (const handler of handlers) handler();
-  };
-  source.onChange(changed);
-  const settings = followSettings(client, namespace, { ...runtime, signal, onChange: changed });
-  const defaults = () => settings().ofMachines.defaults;
-  const drains = watchDrains(source, { target, runtime, signal, onChange: changed, defaults });
-  const fleet: Fleet = { namespace, source, drains, settings };
-  const pageOf = ({ pathname, searchParams }: URL): Page | undefined => {
-    if (pathname === '/') return overview(fleet, searchParams.get('q') ?? '');
-    const name = machineOf(pathname);
-    if (name === undefined) return undefined;
-    return machinePage(fleet, name, async (until) =>
-      machineLines(
-        await explainMachine({ client, target, namespace, name, clock, random, signal: until }),
-        clock.now(),
-      ),
-    );
-  };
-  return startDashboard({
-    port,
-    clock,
-    pageOf,
-    signal,
-    onChange(handler) {
-      handlers.add(handler);
-      return () => handlers.delete(handler);
-    },
+  ).action(async (flags: DashboardFlags) => {
+    const { runDashboard } = await import('./serve.ts');
+    await runDashboard(flags, surroundings);
   });
-}
-
-/** The name in `/machines/NAME`; undefined for what could be no object's name. */
-function machineOf(pathname: string): string | undefined {
-  return /^\/machines\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/.exec(pathname)?.[1];
 }

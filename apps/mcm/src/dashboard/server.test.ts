@@ -3,7 +3,7 @@ import { crds, type Machine, type MachineDeployment, machineDeployments, machine
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, type Lease, leases, realClock, seededRandom } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { serveDashboard } from './command.ts';
+import { serveDashboard } from './serve.ts';
 import type { DashboardServer } from './server.ts';
 
 let plane: ControlPlane;

@@ -7,7 +7,7 @@ import { applyObjects } from './apply.ts';
 import { chartFiles } from './chart.ts';
 import { kustomizeFiles } from './kustomize.ts';
 import { installSections } from './objects.ts';
-import { DEFAULT_INSTALL } from './settings.ts';
+import { DEFAULT_INSTALL, OPTIONAL_SECTIONS } from './settings.ts';
 
 const clock = new VirtualClock();
 let plane: Awaited<ReturnType<typeof startControlPlane>>;
@@ -81,6 +81,11 @@ describe('an installation', () => {
       'only the machine controller may take its finalizer off',
     );
     await expect(patch({ metadata: { labels: { a: 'b' } } })).resolves.toBeDefined();
+  });
+
+  test('names all that may be asked for: what is optional, and comes with its part of the other cluster', () => {
+    const optional = sections().flatMap(({ name, optional }) => (optional === true ? [name] : []));
+    expect(optional.filter((name) => !name.endsWith('-target'))).toEqual(OPTIONAL_SECTIONS);
   });
 
   test('of the control part alone and of the target part alone are together the whole', () => {

@@ -54,6 +54,9 @@ export const PORTS = {
 /** The image of the machine controller of a provider. */
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
+/** What is left out unless asked for, by the names that a user asks with; each comes with its part in the cluster of the nodes. */
+export const OPTIONAL_SECTIONS = ['machine-config', 'machine-config-daemon', 'policies', 'monitoring'] as const;
+
 /** What is installed when nothing else is said. */
 export const DEFAULT_INSTALL: InstallSettings = {
   namespace: 'default',

@@ -1,27 +1,9 @@
-import { join } from 'node:path';
-import { nearest } from '@mcm/kube';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withOutput } from '../cluster-options.ts';
-import { UserError } from '../errors.ts';
-import type { OutputFormat } from '../output/format.ts';
-import { DEFAULT_DATA_DIR } from '../up/data-dir.ts';
-import { entryText, isWanted, LEVELS, type Level, type LogEntry, type LogFilter } from './entry.ts';
-import { LogFolder } from './folder.ts';
-
-interface LogFlags {
-  readonly dataDir: string;
-  readonly follow?: boolean;
-  readonly machine?: string;
-  readonly level?: Level;
-  readonly tail?: number;
-  readonly output: OutputFormat;
-}
-
-/** What showing logs needs of the process. */
-export interface LogSurroundings {
-  readonly say: (line: string) => void;
-  readonly signal: AbortSignal;
-}
+import type { CommandSurroundings } from '../surroundings.ts';
+import { DEFAULT_DATA_DIR } from '../up/options.ts';
+import { LEVELS } from './entry.ts';
+import type { LogFlags } from './show.ts';
 
 function count(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
@@ -29,10 +11,7 @@ function count(text: string): number {
 }
 
 /** Adds `logs`. */
-export function addLogs(
-  program: Command,
-  { say, signal }: { readonly say: (line: string) => void; readonly signal: () => AbortSignal },
-): void {
+export function addLogs(program: Command, { say, signal }: Pick<CommandSurroundings, 'say' | 'signal'>): void {
   withOutput(
     program
       .command('logs')
@@ -43,43 +22,8 @@ export function addLogs(
       .addOption(new Option('--level <level>', 'only this level and those above it').choices(LEVELS))
       .option('--tail <count>', 'of what is there, only so many of the last lines', count)
       .option('--data-dir <dir>', 'of the instance', DEFAULT_DATA_DIR),
-  ).action((programs: string[], flags: LogFlags) => showLogs(programs, flags, { say, signal: signal() }));
-}
-
-/**
- * Shows logs; with `follow`, until the signal aborts.
- * @throws UserError there are none, or none of a program that was named
- */
-export async function showLogs(
-  programs: readonly string[],
-  { dataDir, follow, machine, level, tail, output }: LogFlags,
-  { say, signal }: LogSurroundings,
-): Promise<void> {
-  const folder = new LogFolder(join(dataDir, 'logs'));
-  const filter: LogFilter = {
-    ...(programs.length > 0 ? { programs } : {}),
-    ...(machine === undefined ? {} : { machine }),
-    ...(level === undefined ? {} : { level }),
-  };
-  const wanted = (entries: readonly LogEntry[]): LogEntry[] => entries.filter((entry) => isWanted(entry, filter));
-  const print = (entries: readonly LogEntry[]): void => {
-    for (const entry of entries) say(entryText(entry, output));
-  };
-  try {
-    checkPrograms(programs, await folder.programs());
-    const there = wanted([...(await folder.read()), ...(follow ? [] : folder.unfinished())]);
-    print(tail === undefined ? there : there.slice(Math.max(there.length - tail, 0)));
-    if (follow) for await (const entries of folder.follow(signal)) print(wanted(entries));
-  } finally {
-    await folder.close();
-  }
-}
-
-function checkPrograms(wanted: readonly string[], there: readonly string[]): void {
-  for (const name of wanted) {
-    if (there.includes(name)) continue;
-    const near = nearest(name, there);
-    const help = near === undefined ? `; there are ${there.join(', ') || 'none'}` : `; did you mean ${near}?`;
-    throw new UserError(`there is no log of "${name}"${help}`);
-  }
+  ).action(async (programs: string[], flags: LogFlags) => {
+    const { showLogs } = await import('./show.ts');
+    await showLogs(programs, flags, { say, signal: signal() });
+  });
 }

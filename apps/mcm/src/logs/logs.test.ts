@@ -2,8 +2,8 @@ import { appendFile, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { showLogs } from './command.ts';
 import { entryText, isWanted, parseEntry } from './entry.ts';
+import { showLogs } from './show.ts';
 
 let folder: string;
 let said: string[];

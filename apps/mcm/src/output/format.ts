@@ -1,4 +1,7 @@
-import { stringify } from 'yaml';
+import { createRequire } from 'node:module';
+
+/** Loaded by whoever is asked for YAML. */
+const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
 
 /** How a command prints what it found. */
 export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
@@ -14,14 +17,14 @@ export function formatted<T>(
   text: (model: T, wide: boolean) => readonly string[],
 ): string[] {
   if (format === 'json') return [JSON.stringify(model, undefined, 2)];
-  if (format === 'yaml') return [stringify(model).trimEnd()];
+  if (format === 'yaml') return [yaml().stringify(model).trimEnd()];
   return [...text(model, format === 'wide')];
 }
 
 /** One of many that follow each other: JSON is one object a line, YAML one document each. */
 export function eachFormatted(format: OutputFormat, model: object, text: string): string[] {
   if (format === 'json') return [JSON.stringify(model)];
-  if (format === 'yaml') return ['---', stringify(model).trimEnd()];
+  if (format === 'yaml') return ['---', yaml().stringify(model).trimEnd()];
   return [text];
 }
 
@@ -34,4 +37,4 @@ export function listFormatted(format: OutputFormat, objects: readonly object[], 
 
 /** Several objects as one YAML stream. */
 export const yamlStream = (objects: readonly object[]): string =>
-  objects.map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
+  objects.map((object) => yaml().stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');

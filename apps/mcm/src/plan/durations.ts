@@ -1,11 +1,7 @@
 import { Labels, type Machine } from '@mcm/api';
 import type { DrainExplanation, SimulatedDurations } from '@mcm/core';
 import type { Node } from '@mcm/kube';
-
-const MINUTE = 60_000;
-
-/** What things are taken to last where nothing is known of them, in milliseconds. */
-export const GUESSES = { join: 5 * MINUTE, drain: 2 * MINUTE, remove: MINUTE, update: 10 * MINUTE } as const;
+import { GUESSES } from './guesses.ts';
 
 /** What a user knows better; milliseconds. */
 export interface GivenDurations {

@@ -27,10 +27,10 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readObjects } from '../config/read.ts';
 import { PLAN_EXIT } from '../exit-codes.ts';
-import { planAll, planExit } from './command.ts';
 import { drainMs, joinedIn } from './durations.ts';
 import { planLines } from './lines.ts';
 import { proposalsIn, proposed } from './proposal.ts';
+import { planAll, planExit } from './run.ts';
 
 const NS = 'default';
 const NOW = new Date('2026-01-01T12:00:00Z');

@@ -2,7 +2,6 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeFolder } from '@mcm/kube';
-import type { Command } from 'commander';
 import { UserError } from '../errors.ts';
 import { version } from '../version.ts';
 import { type Example, providerFiles } from './files.ts';
@@ -44,19 +43,4 @@ export async function newProvider(name: string, parent: string): Promise<readonl
     await writeFile(join(folder, path), text);
   }
   return [...files.keys()];
-}
-
-/** `mcm provider new NAME`. */
-export function addProviderCommands(program: Command, say: (line: string) => void): void {
-  program
-    .command('provider')
-    .description('for authors of providers')
-    .command('new')
-    .description('begin a driver for another cloud: a package with a driver, a test, a conformance run and CI')
-    .argument('<name>', 'of the provider, such as hetzner')
-    .action(async (name: string) => {
-      const files = await newProvider(name, process.cwd());
-      for (const path of files) say(`${name}/${path}`);
-      say(`\nNext: cd ${name} && npm install && npm run conformance`);
-    });
 }

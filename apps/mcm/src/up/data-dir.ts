@@ -38,8 +38,6 @@ export interface DataDir {
   release(): void;
 }
 
-export const DEFAULT_DATA_DIR = '.mcm';
-
 /**
  * Opens or makes the directory and takes its lock.
  * @throws {UserError} unwritable, not one of ours, of another layout, or in use by a running instance; nothing in it is touched then.

@@ -1,6 +1,8 @@
 import { UserError } from '../errors.ts';
 import { PROVIDERS, type ProviderName } from './clouds/provider.ts';
-import { DEFAULT_DATA_DIR } from './data-dir.ts';
+
+/** Where an instance is unless a flag says otherwise. */
+export const DEFAULT_DATA_DIR = '.mcm';
 
 /** Flags of `mcm up` as the command line gives them. */
 export interface UpFlags {

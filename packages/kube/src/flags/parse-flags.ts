@@ -3,7 +3,7 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import { readConfigFile } from './config-file.ts';
 import type { Flag, Flags, FlagValues } from './flag.ts';
 import { type Given, givenByEnvironment, unknownVariables } from './given.ts';
-import { nearest } from './nearest.ts';
+import { refusalOf } from './refusal.ts';
 
 /** What `--help` and `--version` tell of a program. */
 export interface Program {
@@ -112,16 +112,6 @@ function givenByArguments(command: Command): ReadonlyMap<string, Given> {
 const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 
-/** The parser's refusal in one line; the value of a flag that nobody knows may be a secret, and is not told. */
-function refusalOf(message: string, flags: Flags): string {
-  const stray = /^error: too many arguments.* but got \d+: (.*)\.$/.exec(message)?.[1];
-  if (stray !== undefined) return `${stray}: only flags are taken, which begin with --`;
-  const unknown = /unknown option '(--?[^'=]*)/.exec(message)?.[1];
-  if (unknown === undefined) return message.replace(/^error: /, '').replaceAll('\n', ' ');
-  const meant = nearest(unknown.replace(/^--?/, ''), namesOf(flags));
-  return `unknown flag ${unknown}${meant === undefined ? '' : `; did you mean --${meant}?`}`;
-}
-
 /**
  * Reads a command line, then the environment, then the file that `--config` names: what stands earlier wins. Throws
  * `ConfigError` with one line for each value that is wrong, which says where it stands.
@@ -143,7 +133,7 @@ export async function parseFlags<F extends Flags>(
   } catch (error) {
     if (!(error instanceof commander.CommanderError)) throw error;
     if (error.exitCode === 0) return { kind: 'print', text: printed };
-    throw new ConfigError(`${refusalOf(error.message, flags)}; --help lists the flags`);
+    throw new ConfigError(`${refusalOf(error.message, namesOf(flags))}; --help lists the flags`);
   }
   const direct = [givenByArguments(command), givenByEnvironment(flags, env)];
   const file = direct.map((source) => source.get('config')?.text).find((path) => path !== undefined);

@@ -1,4 +1,4 @@
-import { toldRefusal } from '@mcm/kube';
+import { tellRefusals } from '@mcm/kube/flags';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../duration.ts';
 import { type KubeletBehaviour, kubeletBehaviour } from '../kubelet/behaviour.ts';
@@ -59,21 +59,9 @@ const podShutdown = (text: string): KubeletBehaviour['podShutdown'] => {
 };
 
 function command(): Command {
-  const cloud: Command = new Command('local-cloud')
+  return tellRefusals(new Command('local-cloud'))
     .description('A small cloud on this machine, with an HTTP API. Its instances boot hollow kubelets.')
     .allowExcessArguments(false)
-    .configureOutput({
-      outputError: (text, write) =>
-        write(
-          `local-cloud: ${toldRefusal(
-            text,
-            cloud.options.flatMap(({ long }) => long ?? []),
-          )
-            .replace(/^error: /, '')
-            .trim()
-            .replaceAll('\n', ' ')}\n`,
-        ),
-    })
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', port, 0)
     .addOption(new Option('--data-dir <dir>', 'folder that keeps the instances').conflicts('memory'))
     .option('--memory', 'keep nothing beyond the end of the process (default without --data-dir)')
@@ -102,7 +90,6 @@ function command(): Command {
       'after',
       '\nThe bearer token that callers must send is read from MCM_LOCAL_CLOUD_TOKEN; without it none is asked for.',
     );
-  return cloud;
 }
 
 /** Parses the command line; prints help or the mistake and ends the process where commander does. */

@@ -1,11 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { undiciTransport } from '@mcm/kube';
-import type { Command } from 'commander';
-import { withOutput } from './cluster-options.ts';
-import { UserError } from './errors.ts';
-import { formatted, type OutputFormat } from './output/format.ts';
-import { DEFAULT_DATA_DIR, inspectDataDir } from './up/data-dir.ts';
+import { UserError } from '../errors.ts';
+import { formatted, type OutputFormat } from '../output/format.ts';
+import { inspectDataDir } from '../up/data-dir.ts';
 
 /** One thing that is in a cloud, as its emulator or the local cloud lists it. */
 interface Listed {
@@ -15,24 +13,15 @@ interface Listed {
   readonly state: string;
 }
 
-/** Adds `cloud`: what the cloud of a local instance itself says that it holds. */
-export function addCloudCommands(program: Command, say: (line: string) => void): void {
-  const cloud = program.command('cloud').description('look into the cloud of a local instance');
-  withOutput(
-    cloud
-      .command('list')
-      .description("everything that is there, by the cloud's own word: instances, volumes or disks, NICs")
-      .option('--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR),
-  ).action(async ({ dataDir, output }: { dataDir: string; output: OutputFormat }) => {
-    for (const line of formatted(output, await listCloud(dataDir), listedLines)) say(line);
-  });
-}
+/** `mcm cloud list`: the lines to print. */
+export const cloudLines = async (dataDir: string, output: OutputFormat): Promise<readonly string[]> =>
+  formatted(output, await listCloud(dataDir), listedLines);
 
 const listedLines = (found: readonly Listed[]): string[] =>
   found.length === 0 ? ['nothing'] : found.map(({ kind, id, name, state }) => [kind, name, state, id].join('  '));
 
 /** @throws UserError when no instance runs */
-export async function listCloud(dataDir: string): Promise<readonly Listed[]> {
+async function listCloud(dataDir: string): Promise<readonly Listed[]> {
   const instance = inspectDataDir(dataDir);
   const { provider = 'local', cloudAddress } = instance?.state ?? {};
   if (!instance?.running || cloudAddress === undefined)

@@ -1,0 +1,109 @@
+import { type KubeClient, KubeError, realClock } from '@mcm/kube';
+import type { OfflineResult } from '@mcm/machine-config';
+import { type ClusterFlags, inCluster } from '../cluster.ts';
+import type { AskFlags } from '../cluster-options.ts';
+import { UserError } from '../errors.ts';
+import { formatted, listFormatted, type OutputFormat } from '../output/format.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+import {
+  changeLines,
+  changesOf,
+  inForce,
+  type PoolChanges,
+  problemsOf,
+  type RenderRequest,
+  renderedObjects,
+  renderedYaml,
+  renderPaths,
+  storedObjects,
+} from './offline.ts';
+import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
+
+type Say = CommandSurroundings['say'];
+
+const onStderr: Say = (line) => void process.stderr.write(`mcm: ${line}\n`);
+
+export interface RenderFlags {
+  readonly pool?: string;
+  readonly templates?: string;
+  readonly output: OutputFormat;
+}
+
+export type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string };
+
+/** As diff(1): 0 nothing changes, 1 something does, 2 it cannot be told. */
+const EXIT = { same: 0, differs: 1, trouble: 2 } as const;
+
+/** What has no effect is told beside what is printed, which may be piped on. */
+function warnOf({ warnings }: OfflineResult, warn: Say): void {
+  for (const warning of warnings) warn(`warning: ${warning}`);
+}
+
+function refuse(problems: readonly string[]): void {
+  if (problems.length > 0) throw new UserError(problems.join('\nmcm: '));
+}
+
+const request = (paths: readonly string[], { pool, templates }: RenderFlags) => ({
+  paths,
+  ...(pool !== undefined && { pool }),
+  ...(templates !== undefined && { templates }),
+});
+
+/** `mcm config render`. */
+export async function tellRender(paths: readonly string[], flags: RenderFlags, say: Say): Promise<void> {
+  const result = await renderPaths(request(paths, flags));
+  warnOf(result, onStderr);
+  for (const line of listFormatted(flags.output, renderedObjects(result), () => renderedYaml(result))) say(line);
+  refuse(problemsOf(result));
+}
+
+/** `mcm config diff`. */
+export async function tellDiff(paths: readonly string[], flags: DiffFlags, say: Say): Promise<void> {
+  process.exitCode = EXIT.trouble;
+  try {
+    const changed = await compare(paths, flags, onStderr);
+    for (const line of formatted(flags.output, changed, changeLines)) say(line);
+    process.exitCode = changed.length > 0 ? EXIT.differs : EXIT.same;
+  } catch (error) {
+    if (!(error instanceof UserError || error instanceof KubeError)) throw error;
+    onStderr(error.message);
+  }
+}
+
+/** `mcm config status`. */
+export const tellPools = (text: string | undefined, flags: AskFlags, say: Say): Promise<void> =>
+  inCluster(flags, 'config status', async (cluster) => {
+    const name = text === undefined ? undefined : poolNameOf(text);
+    for (const line of formatted(flags.output, await readPools(cluster, realClock.now(), name), statusLines)) say(line);
+  });
+
+/** `mcm config explain`. */
+export const tellPool = (text: string, flags: AskFlags, say: Say): Promise<void> =>
+  inCluster(flags, 'config explain', async (cluster) => {
+    const [pool] = await readPools(cluster, realClock.now(), poolNameOf(text));
+    if (pool) for (const line of formatted(flags.output, pool, poolLines)) say(line);
+  });
+
+async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): Promise<readonly PoolChanges[]> {
+  if (flags.against === undefined) {
+    return inCluster(flags, 'config diff', ({ client }) => compareWithCluster(client, request(paths, flags), warn));
+  }
+  const now = await renderPaths(request(paths, flags));
+  warnOf(now, warn);
+  refuse(problemsOf(now));
+  const before = await renderPaths(request([flags.against], flags));
+  refuse(problemsOf(before));
+  return changesOf(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
+}
+
+/** What would change on nodes if the objects of files were applied to a cluster. */
+export async function compareWithCluster(
+  client: KubeClient,
+  about: RenderRequest,
+  warn: Say = onStderr,
+): Promise<readonly PoolChanges[]> {
+  const now = await renderPaths({ ...about, onto: await storedObjects(client) });
+  warnOf(now, warn);
+  refuse(problemsOf(now));
+  return changesOf(now, inForce(client));
+}

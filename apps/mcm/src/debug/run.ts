@@ -1,0 +1,40 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorText, realClock } from '@mcm/kube';
+import { inCluster } from '../cluster.ts';
+import type { AskFlags } from '../cluster-options.ts';
+import { UserError } from '../errors.ts';
+import { formatted } from '../output/format.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+import { version } from '../version.ts';
+import { type BundleFile, collectBundle } from './bundle.ts';
+
+/** `mcm debug bundle`. */
+export const writeBundle = (
+  folder: string | undefined,
+  flags: AskFlags,
+  { say }: Pick<CommandSurroundings, 'say'>,
+): Promise<void> =>
+  inCluster(flags, 'debug', async (cluster) => {
+    const now = realClock.now();
+    const into = folder ?? `mcm-bundle-${now.toISOString().replaceAll(/[-:]|\.\d+/g, '')}`;
+    const files = await collectBundle(cluster, version(), now);
+    await writeFiles(into, files);
+    const model = { folder: into, files: files.map(({ name }) => name) };
+    const gaps = model.files.includes('errors.txt') ? ', not everything could be read: see errors.txt in it' : '';
+    const text = `${files.length} files in ${into}${gaps}; look through them before you send them: tar czf ${into}.tgz ${into}`;
+    for (const line of formatted(flags.output, model, () => [text])) say(line);
+  });
+
+async function writeFiles(folder: string, files: readonly BundleFile[]): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    const there = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    throw new UserError(
+      there ? `${folder} is there already; name another folder` : `${folder} cannot be made: ${errorText(error)}`,
+    );
+  }
+  // Others on this machine have no business in it.
+  for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 });
+}

@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import { type AskFlags, withCluster, withOutput } from '../cluster-options.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+
+/** Adds `events`. */
+export function addEvents(program: Command, surroundings: CommandSurroundings): void {
+  withOutput(
+    withCluster(
+      program
+        .command('events')
+        .description('list what was told of machines and what owns them, oldest first')
+        .argument('[object]', 'only of this: KIND/NAME, or the name of a machinedeployment'),
+    ),
+  ).action(async (object: string | undefined, flags: AskFlags) => {
+    const { tellEvents } = await import('./run.ts');
+    await tellEvents(object, flags, surroundings);
+  });
+}

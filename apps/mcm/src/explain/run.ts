@@ -1,0 +1,66 @@
+import { type Random, realClock } from '@mcm/kube';
+import { readNodes } from '../allowed.ts';
+import { type Cluster, inCluster } from '../cluster.ts';
+import { type AskFlags, nameOf, reference } from '../cluster-options.ts';
+import { readWithSurroundings } from '../deployment-reading.ts';
+import { UserError } from '../errors.ts';
+import { formatted, type OutputFormat } from '../output/format.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+import { explainDeployment } from './deployment.ts';
+import { deploymentLines } from './deployment-lines.ts';
+import { explainMachine, type MachineTarget, previewMachineDrain } from './machine.ts';
+import { machineLines, previewLines } from './machine-lines.ts';
+import { readMachineSettings } from './machine-settings.ts';
+import { readManagerSettings } from './manager-settings.ts';
+
+type Asked = Pick<CommandSurroundings, 'say' | 'random'>;
+
+/** `mcm explain`. */
+export const tellWhy = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
+  inCluster(flags, 'explain', async (cluster) => {
+    for (const line of await explain(cluster, text, flags.output, random)) say(line);
+  });
+
+async function explain(cluster: Cluster, text: string, output: OutputFormat, random: Random): Promise<string[]> {
+  const { kind, name } = reference(text);
+  const { namespace } = cluster;
+  if (kind === 'Machine') {
+    const explanation = await explainMachine(machineTarget(cluster, name, random));
+    return formatted(output, explanation, () => machineLines(explanation, realClock.now()));
+  }
+  if (kind !== 'MachineDeployment') {
+    throw new UserError(`cannot explain "${text}"; write machinedeployment/NAME or machine/NAME`);
+  }
+  const { client } = cluster;
+  const unread = new Set<string>();
+  const [reading, manager, ofMachines, all] = await Promise.all([
+    readWithSurroundings(client, namespace, name, unread),
+    readManagerSettings(client, namespace),
+    readMachineSettings(client, namespace),
+    readNodes(cluster.target, unread),
+  ]);
+  const now = realClock.now();
+  const explanation = { ...explainDeployment(reading, now, all, manager, ofMachines), unread: [...unread] };
+  return formatted(output, { kind, namespace, ...explanation }, () => deploymentLines(explanation, now));
+}
+
+const machineTarget = ({ client, target, namespace }: Cluster, name: string, random: Random): MachineTarget => ({
+  client,
+  target,
+  namespace,
+  name,
+  clock: realClock,
+  random,
+  // It only reads: a signal ends the process, and nothing has to be put in order.
+  signal: new AbortController().signal,
+});
+
+/** `mcm drain --preview`. */
+export const tellDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
+  inCluster(flags, 'drain', async (cluster) => {
+    const name = nameOf('Machine', text);
+    const preview = await previewMachineDrain(machineTarget(cluster, name, random));
+    const { drain = null, remarks } = preview;
+    const model = { namespace: cluster.namespace, machine: name, drain, remarks };
+    for (const line of formatted(flags.output, model, () => previewLines(preview, realClock.now()))) say(line);
+  });

@@ -1,0 +1,71 @@
+import { type ClusterFlags, inCluster } from '../cluster.ts';
+import { eachFormatted, listFormatted, type OutputFormat, yamlStream } from '../output/format.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+import { applyObjects } from './apply.ts';
+import { installSections } from './objects.ts';
+import { DEFAULT_INSTALL, type InstallPart, type InstallSettings, imageOf } from './settings.ts';
+
+export type InstallFlags = ClusterFlags & {
+  readonly dryRun?: boolean;
+  readonly part: InstallPart;
+  readonly with: readonly string[];
+  readonly provider: string;
+  readonly managerImage?: string;
+  readonly controllerImage?: string;
+  readonly replicas: number;
+  readonly forceConflicts?: boolean;
+  readonly output: OutputFormat;
+};
+
+/** What is asked for comes with its part in the cluster of the nodes. */
+const isAskedFor = (name: string, asked: readonly string[]): boolean =>
+  asked.some((each) => name === each || name === `${each}-target`);
+
+function settingsOf(flags: InstallFlags): InstallSettings {
+  return {
+    ...DEFAULT_INSTALL,
+    namespace: flags.namespace ?? DEFAULT_INSTALL.namespace,
+    provider: flags.provider,
+    replicas: flags.replicas,
+    images: {
+      manager: flags.managerImage ?? DEFAULT_INSTALL.images.manager,
+      controller: flags.controllerImage ?? imageOf(flags.provider),
+    },
+    kubeconfigs: {
+      ...DEFAULT_INSTALL.kubeconfigs,
+      ...(flags.part === 'control' ? { target: '/etc/mcm/target/kubeconfig' } : {}),
+    },
+    configDaemon: {
+      ...DEFAULT_INSTALL.configDaemon,
+      flags: flags.part === 'target' ? { 'control-kubeconfig': '/etc/mcm/control/kubeconfig' } : {},
+    },
+  };
+}
+
+/** What the flags ask for. */
+const objectsOf = (flags: InstallFlags): readonly object[] =>
+  installSections(settingsOf(flags))
+    .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)
+    .filter(({ name, optional }) => optional !== true || isAskedFor(name, flags.with))
+    .flatMap(({ objects }) => objects);
+
+/** `mcm install`: prints what the flags ask for, or applies it. */
+export async function install(
+  flags: InstallFlags,
+  { say, signal }: Pick<CommandSurroundings, 'say' | 'signal'>,
+): Promise<void> {
+  if (flags.dryRun === true) {
+    const objects = objectsOf(flags);
+    for (const line of listFormatted(flags.output, objects, () => yamlStream(objects))) say(line);
+    return;
+  }
+  await inCluster(flags, 'install', async ({ client, namespace }) => {
+    await applyObjects(client, objectsOf({ ...flags, namespace }), {
+      force: flags.forceConflicts === true,
+      signal: signal(),
+      onApplied: (applied) => {
+        for (const line of eachFormatted(flags.output, applied, `${applied.what} applied`)) say(line);
+      },
+    });
+  });
+}

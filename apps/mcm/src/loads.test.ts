@@ -1,0 +1,30 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { test } from 'vitest';
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+
+/** Tells at the end of a process which sources and packages it loaded. */
+const HOOK = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module';
+  const loaded = [];
+  registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
+  process.on('exit', () => process.stderr.write(loaded.join('\\n')));
+`)}`;
+
+async function loadedBy(words: string): Promise<readonly string[]> {
+  const args = ['--conditions=source', `--import=${HOOK}`, main, ...words.split(' ')];
+  const { stderr } = await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH } });
+  return stderr.split('\n').filter((url) => url.startsWith('file:'));
+}
+
+test.concurrent.for(['version', 'completion bash', 'plan --help'])(
+  'mcm %s loads words and flags, and nothing of what other commands do',
+  async (words, context) => {
+    const loaded = await loadedBy(words);
+    const seen = (pattern: RegExp): readonly string[] => loaded.filter((url) => pattern.test(url));
+    context.expect(seen(/apps\/mcm\/src\/plan\/command\.ts$/)).toHaveLength(1);
+    context.expect(seen(/\/run\.ts$|\/packages\/(?!kube\/src\/flags\/)|\/(yaml|zod|undici)\//)).toEqual([]);
+  },
+);

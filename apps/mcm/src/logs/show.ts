@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { nearest } from '@mcm/kube/flags';
+import { UserError } from '../errors.ts';
+import type { OutputFormat } from '../output/format.ts';
+import { entryText, isWanted, type Level, type LogEntry, type LogFilter } from './entry.ts';
+import { LogFolder } from './folder.ts';
+
+/** What is asked of `mcm logs`. */
+export interface LogFlags {
+  readonly dataDir: string;
+  readonly follow?: boolean;
+  readonly machine?: string;
+  readonly level?: Level;
+  readonly tail?: number;
+  readonly output: OutputFormat;
+}
+
+/** What showing logs needs of the process. */
+export interface LogSurroundings {
+  readonly say: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Shows logs; with `follow`, until the signal aborts.
+ * @throws UserError there are none, or none of a program that was named
+ */
+export async function showLogs(
+  programs: readonly string[],
+  { dataDir, follow, machine, level, tail, output }: LogFlags,
+  { say, signal }: LogSurroundings,
+): Promise<void> {
+  const folder = new LogFolder(join(dataDir, 'logs'));
+  const filter: LogFilter = {
+    ...(programs.length > 0 ? { programs } : {}),
+    ...(machine === undefined ? {} : { machine }),
+    ...(level === undefined ? {} : { level }),
+  };
+  const wanted = (entries: readonly LogEntry[]): LogEntry[] => entries.filter((entry) => isWanted(entry, filter));
+  const print = (entries: readonly LogEntry[]): void => {
+    for (const entry of entries) say(entryText(entry, output));
+  };
+  try {
+    checkPrograms(programs, await folder.programs());
+    const there = wanted([...(await folder.read()), ...(follow ? [] : folder.unfinished())]);
+    print(tail === undefined ? there : there.slice(Math.max(there.length - tail, 0)));
+    if (follow) for await (const entries of folder.follow(signal)) print(wanted(entries));
+  } finally {
+    await folder.close();
+  }
+}
+
+function checkPrograms(wanted: readonly string[], there: readonly string[]): void {
+  for (const name of wanted) {
+    if (there.includes(name)) continue;
+    const near = nearest(name, there);
+    const help = near === undefined ? `; there are ${there.join(', ') || 'none'}` : `; did you mean ${near}?`;
+    throw new UserError(`there is no log of "${name}"${help}`);
+  }
+}

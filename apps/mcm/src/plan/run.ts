@@ -1,0 +1,134 @@
+import { type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
+import { type DrainExplanation, type MachineDefaults, previewDrain } from '@mcm/core';
+import { type Clock, type KubeClient, type Random, realClock, silentLogger } from '@mcm/kube';
+import { readNodes } from '../allowed.ts';
+import { type Cluster, inCluster } from '../cluster.ts';
+import type { AskFlags } from '../cluster-options.ts';
+import { readObjects } from '../config/read.ts';
+import { ownedBy, readNamespace } from '../deployment-reading.ts';
+import { UserError } from '../errors.ts';
+import { PLAN_EXIT } from '../exit-codes.ts';
+import { readMachineSettings } from '../explain/machine-settings.ts';
+import { readManagerSettings } from '../explain/manager-settings.ts';
+import { formatted } from '../output/format.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+import type { GivenDurations } from './durations.ts';
+import { planLines } from './lines.ts';
+import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
+import { type Proposals, proposalsIn, proposed } from './proposal.ts';
+
+/** The flags of `mcm plan`; durations as they were typed. */
+export interface PlanFlags extends AskFlags {
+  readonly filename?: string;
+  readonly joinTime?: string;
+  readonly drainTime?: string;
+  readonly updateTime?: string;
+}
+
+/** What planning needs of the process. */
+export interface PlanSurroundings {
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+function duration(flag: string, text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms >= 0) return ms;
+  throw new UserError(`${flag} takes a duration of 0 or more, such as 90s or 5m, not "${text}"`);
+}
+
+function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations {
+  return {
+    ...(joinTime === undefined ? {} : { join: duration('--join-time', joinTime) }),
+    ...(drainTime === undefined ? {} : { drain: duration('--drain-time', drainTime) }),
+    ...(updateTime === undefined ? {} : { update: duration('--update-time', updateTime) }),
+  };
+}
+
+/** `mcm plan`. Throws `UserError` for durations that are none. */
+export async function tellPlan(
+  filename: string,
+  flags: PlanFlags,
+  { say, random }: Pick<CommandSurroundings, 'say' | 'random'>,
+): Promise<void> {
+  const given = givenBy(flags);
+  await inCluster(flags, 'plan', async (cluster) => {
+    const proposals = proposalsIn(await readObjects([filename]), filename);
+    // It only reads: a signal ends the process, and nothing has to be put in order.
+    const { signal } = new AbortController();
+    const plans = await planAll(cluster, proposals, given, { random, signal, clock: realClock });
+    for (const line of formatted(flags.output, plans, planLines)) say(line);
+    process.exitCode = planExit(plans);
+  });
+}
+
+/** The exit code that tells of plans. */
+export function planExit(plans: readonly DeploymentPlan[]): number {
+  if (plans.some(({ complete }) => !complete)) return PLAN_EXIT.stuck;
+  return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
+}
+
+/** Plans each deployment of a file, beside what the cluster has. Reads only. */
+export async function planAll(
+  cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
+  { deployments, classes }: Proposals,
+  given: GivenDurations,
+  surroundings: PlanSurroundings,
+): Promise<readonly DeploymentPlan[]> {
+  const now = surroundings.clock.now();
+  const all = await readNodes(cluster.target);
+  const read = new Map<string, ReturnType<typeof readAround>>();
+  const plans: DeploymentPlan[] = [];
+  for (const file of deployments) {
+    const namespace = file.metadata.namespace ?? cluster.namespace;
+    const around = read.get(namespace) ?? readAround(cluster.client, namespace);
+    read.set(namespace, around);
+    const { manager, ofMachines, ...there } = await around;
+    const stored = there.deployments.find(({ metadata }) => metadata.name === file.metadata.name);
+    const source: PlanSource = {
+      sets: stored ? ownedBy(stored, there).sets : [],
+      fleet: there.fleet,
+      others: there.deployments.filter((other) => other !== stored),
+      classes: withClasses(there.classes, classes),
+      deployment: proposed({ ...file, metadata: { ...file.metadata, namespace } }, stored, now),
+      manager,
+      ofMachines,
+      nodes: all,
+    };
+    // Nothing is known of a drain without its Node, and the plan says so.
+    const preview = (machines: readonly Machine[]) =>
+      drainsOf(cluster.target, all ? machines : [], source.classes, ofMachines.defaults, surroundings);
+    plans.push(await planDeployment(source, given, preview, now));
+  }
+  return plans;
+}
+
+/** A namespace as it is, and how its controllers decide. */
+async function readAround(client: KubeClient, namespace: string) {
+  const [there, manager, ofMachines] = await Promise.all([
+    readNamespace(client, namespace),
+    readManagerSettings(client, namespace),
+    readMachineSettings(client, namespace),
+  ]);
+  return { ...there, manager, ofMachines };
+}
+
+/** One drain after the other: each reads the pods of its node, and the volumes and budgets of the cluster. */
+async function drainsOf(
+  target: KubeClient,
+  machines: readonly Machine[],
+  classes: readonly MachineClass[],
+  defaults: MachineDefaults,
+  { clock, random, signal }: PlanSurroundings,
+): Promise<ReadonlyMap<string, DrainExplanation>> {
+  const drains = new Map<string, DrainExplanation>();
+  for (const machine of machines) {
+    const machineClass = classes.find(({ metadata }) => metadata.name === machine.spec.class.name);
+    const runtime = { clock, random, log: silentLogger };
+    const options = { target, machine, runtime, signal, defaults, ...(machineClass ? { machineClass } : {}) };
+    const drain = await previewDrain(options);
+    if (drain) drains.set(machine.metadata.name, drain);
+  }
+  return drains;
+}

@@ -1,0 +1,17 @@
+import type { Command } from 'commander';
+
+/** Adds `provider new`. */
+export function addProvider(program: Command, say: (line: string) => void): void {
+  program
+    .command('provider')
+    .description('for authors of providers')
+    .command('new')
+    .description('begin a driver for another cloud: a package with a driver, a test, a conformance run and CI')
+    .argument('<name>', 'of the provider, such as hetzner')
+    .action(async (name: string) => {
+      const { newProvider } = await import('./new.ts');
+      const files = await newProvider(name, process.cwd());
+      for (const path of files) say(`${name}/${path}`);
+      say(`\nNext: cd ${name} && npm install && npm run conformance`);
+    });
+}

@@ -1,0 +1,63 @@
+import { realClock } from '@mcm/kube';
+import { type ClusterFlags, inCluster } from '../cluster.ts';
+import { eachFormatted, formatted, type OutputFormat } from '../output/format.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+import { type Done, pause, restart, resume, type Target, undo } from './actions.ts';
+import { history, revisionTemplate } from './history.ts';
+import { followStatus, type RolloutState } from './status.ts';
+
+export type RolloutFlags = ClusterFlags & { readonly output: OutputFormat; readonly toRevision?: number };
+export type StatusFlags = RolloutFlags & { readonly watch: boolean };
+export type HistoryFlags = RolloutFlags & { readonly revision?: number };
+
+const on = (flags: ClusterFlags, name: string, work: (target: Target) => Promise<void>): Promise<void> =>
+  inCluster(flags, 'rollout', ({ client, namespace }) => work({ client, namespace, name, clock: realClock }));
+
+/** `mcm rollout status`. */
+export const tellStatus = (
+  name: string,
+  flags: StatusFlags,
+  { say, signal }: Pick<CommandSurroundings, 'say' | 'signal'>,
+): Promise<void> =>
+  on(flags, name, async (target) => {
+    const tell = (state: RolloutState): void => {
+      for (const line of eachFormatted(flags.output, { name, ...state }, state.text)) say(line);
+    };
+    const until = signal();
+    const well = await followStatus(target, tell, { follow: flags.watch, signal: until });
+    // Whoever stops looking has not seen it fail.
+    until.throwIfAborted();
+    process.exitCode = well ? 0 : 1;
+  });
+
+/** What may be done to a rollout, by the words of the command. */
+const CHANGES = {
+  pause,
+  resume,
+  restart,
+  undo: (target, { toRevision = 0 }) => undo(target, toRevision),
+} as const satisfies Readonly<Record<string, (target: Target, flags: RolloutFlags) => Promise<Done>>>;
+export type Change = keyof typeof CHANGES;
+
+/** `mcm rollout pause`, `resume`, `restart` and `undo`. */
+export const changeRollout = (
+  what: Change,
+  name: string,
+  flags: RolloutFlags,
+  { say }: Pick<CommandSurroundings, 'say'>,
+): Promise<void> =>
+  on(flags, name, async (target) => {
+    for (const line of formatted(flags.output, await CHANGES[what](target, flags), ({ text }) => [text])) say(line);
+  });
+
+/** `mcm rollout history`. */
+export const tellHistory = (
+  name: string,
+  flags: HistoryFlags,
+  { say }: Pick<CommandSurroundings, 'say'>,
+): Promise<void> =>
+  on(flags, name, async (target) => {
+    const { revision, output } = flags;
+    const lines = await (revision === undefined ? history(target, output) : revisionTemplate(target, revision, output));
+    for (const line of lines) say(line);
+  });

@@ -1,0 +1,18 @@
+import type { Command } from 'commander';
+import { type AskFlags, withCluster, withOutput } from '../cluster-options.ts';
+import type { CommandSurroundings } from '../surroundings.ts';
+
+/** Adds `tree`. */
+export function addTree(program: Command, surroundings: CommandSurroundings): void {
+  withOutput(
+    withCluster(
+      program
+        .command('tree')
+        .description('show deployments with their sets, machines, VMs and nodes, and what is wrong with each')
+        .argument('[deployment]', 'only this one'),
+    ),
+  ).action(async (deployment: string | undefined, flags: AskFlags) => {
+    const { tellTree } = await import('./run.ts');
+    await tellTree(deployment, flags, surroundings);
+  });
+}

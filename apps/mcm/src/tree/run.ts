@@ -1,0 +1,45 @@
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { realClock } from '@mcm/kube';
+import { readNodes } from '../allowed.ts';
+import { type Cluster, inCluster } from '../cluster.ts';
+import { type AskFlags, reference } from '../cluster-options.ts';
+import { readDeployment } from '../deployment-reading.ts';
+import { type Telling, tell } from '../output/told.ts';
+import { fleetTree, type TreeSource, treeLines } from './tree.ts';
+
+/** `mcm tree`. */
+export const tellTree = (deployment: string | undefined, flags: AskFlags, telling: Telling): Promise<void> =>
+  inCluster(flags, 'tree', async (cluster) => {
+    const unread = new Set<string>();
+    const model = fleetTree(await readTree(cluster, deployment, unread));
+    const now = realClock.now();
+    tell(telling, flags.output, { model, unread }, (all, wide) => treeLines(all, wide, now));
+  });
+
+async function readTree(
+  { client, target, namespace }: Cluster,
+  text: string | undefined,
+  unread: Set<string>,
+): Promise<TreeSource> {
+  const all = await readNodes(target, unread);
+  if (text !== undefined) {
+    const { deployment, sets, machines: bySet } = await readDeployment(client, namespace, reference(text).name);
+    const owned = [...bySet.values()].flat();
+    const names = new Set(owned.map(({ metadata }) => metadata.labels?.node));
+    const ours = all?.filter(({ metadata }) => names.has(metadata.name));
+    return { deployments: [deployment], sets, machines: owned, nodes: ours };
+  }
+  const [deployments, sets, fleet] = await Promise.all([
+    client.resource<MachineDeployment>(machineDeployments, namespace).list(),
+    client.resource<MachineSet>(machineSets, namespace).list(),
+    client.resource<Machine>(machines, namespace).list(),
+  ]);
+  return { deployments: deployments.items, sets: sets.items, machines: fleet.items, nodes: all };
+}

@@ -1,0 +1,51 @@
+import { tellRefusals } from '@mcm/kube/flags';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+
+/** What `mcm-conformance` is asked for. */
+export interface ConformanceFlags {
+  readonly driver: string;
+  readonly config: string;
+  readonly junit?: string;
+  readonly only?: string;
+  readonly seed: number;
+}
+
+/** The exit code of what could not be played. */
+export const USAGE = 2;
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new InvalidArgumentError('It takes a whole number.');
+}
+
+/** Not required in the parser's sense: that would hide a flag that is misspelt. */
+function flagsOf(command: Command): ConformanceFlags {
+  const { driver, config, ...others } = command.opts<
+    Omit<ConformanceFlags, 'driver' | 'config'> & Partial<ConformanceFlags>
+  >();
+  if (driver === undefined)
+    return command.error('--driver is missing: name the module that exports createDriver(context)');
+  if (config === undefined)
+    return command.error('--config is missing: name a YAML file with machineClass, secret and dialect');
+  return { driver, config, ...others };
+}
+
+/** Reads the command line; writes help, or what is wrong, and gives the exit code then. */
+export function parseFlags(args: readonly string[], write: (text: string) => void): ConformanceFlags | number {
+  const command = tellRefusals(new Command('mcm-conformance'))
+    .description('Proves that a driver makes no second VM, leaves nothing behind and says what is wrong.')
+    .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
+    .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')
+    .option('--junit <file>', 'write the report as JUnit XML as well')
+    .option('--only <text>', 'scenarios whose name holds the text')
+    .option('--seed <number>', 'names of machines are drawn from it', wholeNumber, 1)
+    .exitOverride()
+    .configureOutput({ writeOut: write, writeErr: write });
+  try {
+    return flagsOf(command.parse(args, { from: 'user' }));
+  } catch (thrown) {
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : USAGE;
+    throw thrown;
+  }
+}
