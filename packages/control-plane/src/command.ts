@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Command, InvalidArgumentError } from 'commander';
 import { type ControlPlane, startControlPlane } from './plane.ts';
 import { requestLogFile } from './server/request-log.ts';
+import { StoreError } from './store/file-store.ts';
 
 interface Flags {
   readonly port: number;
@@ -30,7 +31,7 @@ function parseDuration(text: string): number {
   return [...parts].reduce((sum, [, count = '', unit = '']) => sum + Number(count) * (UNITS[unit] ?? 0), 0);
 }
 
-const command = new Command('control-plane')
+const command: Command = new Command('control-plane')
   .description('A Kubernetes control plane in one process.')
   .option('--port <port>', 'TCP port on 127.0.0.1; 0 picks a free one', parsePort, 0)
   .option('--data-dir <dir>', 'folder that keeps the store, the certificates and the token')
@@ -49,11 +50,20 @@ const command = new Command('control-plane')
       write(
         `control-plane: ${text
           .replace(/^error: /, '')
+          .replace(/^unknown option '(--[^']+?)=.*'/s, '$1 takes no value')
+          .replace('unknown option', 'unknown flag')
           .trim()
           .replaceAll('\n', ' ')}\n`,
       ),
-  })
-  .parse();
+  });
+
+/** A flag that there is not goes without its value, which may be a secret: the parser would tell it, and look for a name near to both. */
+const knownOrBare = (argument: string): string => {
+  const [, flag] = /^(--[^=]+)=/.exec(argument) ?? [];
+  return flag === undefined || command.options.some(({ long }) => long === flag) ? argument : flag;
+};
+
+command.parse(process.argv.slice(2).map(knownOrBare), { from: 'user' });
 
 const flags = command.opts<Flags>();
 
@@ -108,7 +118,9 @@ async function start(): Promise<ControlPlane> {
   return plane;
 }
 
-const plane = await start().catch(fail);
+const plane = await start().catch((error: unknown) =>
+  fail(error instanceof StoreError ? `${error.message}; name another --data-dir` : error),
+);
 
 // Under many writes V8 would let its young generation grow to 48 MB and never take it back, and its heap to twice of what
 // lives in it. The first stays as large as the start has made it (16 MB), the second collects at one and a half.

@@ -119,7 +119,9 @@ test('a second one on the same folder, and on the same port, is refused in one s
   const url = await first.ready;
   const same = await launch('--data-dir', data).ended;
   expect(same).toMatchObject({ code: 1, stdout: '' });
-  expect(same.stderr).toMatch(/^control-plane: the data folder .* is in use by another running control plane\n$/);
+  expect(same.stderr).toMatch(
+    /^control-plane: the data folder .* is in use by another running control plane; name another --data-dir\n$/,
+  );
   const port = new URL(url).port;
   const busy = await launch('--port', port).ended;
   expect(busy).toMatchObject({ code: 1, stdout: '' });
@@ -156,4 +158,12 @@ test('wrong flags are refused', async () => {
   const both = await launch('--memory', '--data-dir', dir).ended;
   expect(both).toMatchObject({ code: 1, stderr: 'control-plane: --memory and --data-dir cannot be given both\n' });
   expect((await launch('--port', 'ninety').ended).code).toBe(1);
+  const told = async (flag: string) => (await launch(flag).ended).stderr;
+  expect(await told('--data-dri=secret')).toBe("control-plane: unknown flag '--data-dri' (Did you mean --data-dir?)\n");
+  expect(await told('--memory=secret')).toBe('control-plane: --memory takes no value\n');
+  const file = join(dir, 'file');
+  writeFileSync(file, '');
+  expect(await told(`--data-dir=${file}`)).toBe(
+    `control-plane: the data folder ${file} cannot be used: it is no folder; name another --data-dir\n`,
+  );
 });

@@ -18,14 +18,15 @@ export class LogFolder {
     this.#path = path;
   }
 
-  /** Names of the programs that have a log. Throws `UserError` when the folder is not there. */
+  /** Names of the programs that have a log. Throws `UserError` when the folder cannot be read. */
   async programs(): Promise<string[]> {
     try {
       const names = await readdir(this.#path);
       return names.filter((name) => name.endsWith(SUFFIX)).map((name) => basename(name, SUFFIX));
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-      throw new UserError(`no logs: ${this.#path} is not there; "mcm up" writes them, --data-dir names its directory`);
+      const code = error instanceof Error && 'code' in error ? error.code : error;
+      const why = code === 'ENOENT' || code === 'ENOTDIR' ? 'is not there' : `cannot be read (${code})`;
+      throw new UserError(`no logs: ${this.#path} ${why}; "mcm up" writes them, --data-dir names its directory`);
     }
   }
 

@@ -62,10 +62,10 @@ describe('what is there', () => {
     await expect(showLogs(['manger'], flags(), { say, signal: never })).rejects.toThrow(
       'there is no log of "manger"; did you mean manager?',
     );
-    const nowhere = { ...flags(), dataDir: join(folder, 'nowhere') };
-    await expect(showLogs([], nowhere, { say, signal: never })).rejects.toThrow(
-      /^no logs: .*nowhere\/logs is not there/,
-    );
+    for (const place of ['nowhere', 'logs/cloud.log'])
+      await expect(showLogs([], { ...flags(), dataDir: join(folder, place) }, { say, signal: never })).rejects.toThrow(
+        `/${place}/logs is not there; "mcm up" writes them`,
+      );
   });
 });
 

@@ -49,7 +49,8 @@ test.each([
 test('a path that is a file is refused by name', () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
-  expect(() => openDataDir(file)).toThrow(/--data-dir .*file cannot be used/);
+  expect(() => openDataDir(file)).toThrow(/^--data-dir .*file cannot be used: .*file is no folder; name another$/);
+  expect(() => inspectDataDir(file)).toThrow(/^--data-dir .*file is no folder: name that of an instance$/);
 });
 
 test('a lock file that is no database is refused', () => {

@@ -1,4 +1,13 @@
-import { accessSync, constants, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
@@ -63,10 +72,15 @@ export function openDataDir(path: string): DataDir {
   };
 }
 
-/** The state of a directory without taking it; `running` tells whether a living process holds its lock. */
+/**
+ * The state of a directory without taking it; `running` tells whether a living process holds its lock.
+ * @throws {UserError} it is no directory, or not one that this program reads
+ */
 export function inspectDataDir(path: string): { readonly state: InstanceState; readonly running: boolean } | undefined {
   const root = resolve(path);
-  const state = existsSync(root) ? readState(root) : undefined;
+  const there = statSync(root, { throwIfNoEntry: false });
+  if (there?.isDirectory() === false) throw new UserError(`--data-dir ${root} is no folder: name that of an instance`);
+  const state = there && readState(root);
   if (!state) return undefined;
   const lock = takeLock(root);
   lock?.close();
@@ -108,12 +122,13 @@ function writeState(root: string, state: InstanceState): void {
 
 /** An exclusive SQLite transaction: the operating system drops it with the process, however that ends. */
 function takeLock(root: string): DatabaseSync | undefined {
-  const lock = new DatabaseSync(join(root, 'lock.sqlite'));
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(join(root, 'lock.sqlite'));
     lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
     return lock;
   } catch (error) {
-    lock.close();
+    lock?.close();
     if (/locked|busy/i.test(reason(error))) return undefined;
     throw new UserError(
       `${join(root, 'lock.sqlite')} is not a lock of mcm (${reason(error)}): name another --data-dir`,

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Clock } from '../clock.ts';
@@ -75,9 +75,10 @@ function makeFolder(dir: string): void {
 function prepareFolder(dir: string): void {
   try {
     makeFolder(resolve(dir));
-    accessSync(dir, constants.W_OK | constants.X_OK);
+    if (!statSync(dir).isDirectory()) throw new Error('it is no folder');
+    accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new StoreError(`the data folder ${dir} cannot be written: ${reasonOf(error)}`);
+    throw new StoreError(`the data folder ${dir} cannot be used: ${reasonOf(error)}`);
   }
   const content = readdirSync(dir);
   if (content.length > 0 && !content.includes(FILE) && !content.includes(LOCK)) {

@@ -20,7 +20,7 @@ test('makes what is missing, and tells the first of it', () => {
 test('what is in the way is told', () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
-  expect(() => makeFolder(file)).toThrow('EEXIST');
+  expect(() => makeFolder(file)).toThrow(`${file} is no folder`);
   expect(() => makeFolder(join(file, 'x'))).toThrow('ENOTDIR');
 });
 

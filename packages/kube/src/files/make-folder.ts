@@ -9,9 +9,10 @@ function makeOne(folder: string, mode: number): boolean {
     mkdirSync(folder, { mode });
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EEXIST' && statSync(folder).isDirectory()) return false;
-    throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
+  if (statSync(folder).isDirectory()) return false;
+  throw new Error(`${folder} is no folder`);
 }
 
 /**
