@@ -26,6 +26,7 @@ test.each(changesets)('changeset %s names published packages, how far they move,
     /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(readFileSync(join(FOLDER, name), 'utf8')) ?? [];
   const bumps = Object.entries((parse(front) ?? {}) as Record<string, string>);
   expect(bumps.length).toBeGreaterThan(0);
+  expect(front).toMatch(/^('@mcm\/[\w-]+': \w+\n?)+$/);
   for (const [named, bump] of bumps) {
     expect(published).toContain(named);
     expect(['patch', 'minor', 'major']).toContain(bump);

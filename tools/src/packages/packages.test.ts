@@ -67,7 +67,16 @@ test('a tarball holds what its package.json promises, and nothing that runs on i
     const tests: string[] = [];
     for await (const file of glob('**/*.test.*', { cwd: home })) tests.push(file);
     expect(tests, name).toEqual([]);
-    expect(existsSync(join(home, 'README.md')), `README.md of ${name}`).toBe(true);
+    for (const file of ['README.md', 'LICENSE']) expect(existsSync(join(home, file)), `${file} of ${name}`).toBe(true);
+  }
+});
+
+test('a package says in words what it is, under which licence, and what runs it', async () => {
+  for (const [name, home] of homes) {
+    const { description = '', keywords = [], license, engines } = await readManifest(home);
+    expect(description.length, `description of ${name}`).toBeGreaterThan(20);
+    expect(keywords.length, `keywords of ${name}`).toBeGreaterThan(2);
+    expect({ license, engines }, name).toEqual({ license: 'Apache-2.0', engines: { node: '>=22.19.0' } });
   }
 });
 

@@ -11,6 +11,10 @@ export interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly private?: boolean;
+  readonly description?: string;
+  readonly keywords?: readonly string[];
+  readonly license?: string;
+  readonly engines?: { readonly node?: string };
   readonly type?: string;
   readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly bin?: Readonly<Record<string, string>>;
