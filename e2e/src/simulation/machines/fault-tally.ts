@@ -56,7 +56,3 @@ export function tallyFaults(history: readonly HistoryEntry[], ordered: readonly 
   ]);
   return Object.fromEntries([...acted, ...told]);
 }
-
-/** Both together. */
-export const addFaults = (a: FaultTally, b: FaultTally): FaultTally =>
-  Object.fromEntries(Object.entries(b).map(([name, count]) => [name, count + (a[name] ?? 0)]));

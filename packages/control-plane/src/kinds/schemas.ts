@@ -125,6 +125,3 @@ export function fieldsOfModel(model: string): { owner: string; fields: Readonly<
   if (definition === undefined) throw new Error(`no definition of the model ${model}: run kinds/generate.ts again`);
   return { owner: factName(definition.id), fields: definition.fields };
 }
-
-/** The models there are, e.g. `V1PodSpec`. */
-export const modelNames = (): readonly string[] => Object.keys(definitions);

@@ -1,8 +1,5 @@
 import type { MachineError } from './errors.ts';
 
-/** A value that a span carries. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
-
 /** The part of OpenTelemetry's `Span` that is used. */
 export interface DriverSpan {
   setAttributes(attributes: Record<string, string | number | boolean>): unknown;

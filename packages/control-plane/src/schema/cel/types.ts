@@ -79,17 +79,6 @@ const RESERVED = new Set(
   ),
 );
 
-/** A property as rules write it: what CEL cannot say is escaped (`__dash__`, `__slash__`, reserved words). */
-export function escapeName(name: string): string | undefined {
-  if (RESERVED.has(name)) return `__${name}__`;
-  const escaped = name
-    .replaceAll('__', '__underscores__')
-    .replaceAll('.', '__dot__')
-    .replaceAll('-', '__dash__')
-    .replaceAll('/', '__slash__');
-  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(escaped) ? escaped : undefined;
-}
-
 const UNESCAPE: Readonly<Record<string, string>> = {
   __underscores__: '__',
   __dot__: '.',
