@@ -1,4 +1,5 @@
 import type { EventObject } from '@mcm/kube';
+import { brief } from '../explain/brief.ts';
 import { age } from '../screen/render.ts';
 
 /** One event, as it is listed. */
@@ -60,6 +61,6 @@ export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean):
       row.object,
       ...(wide ? [`[${row.from}]`] : []),
     ];
-    return `${words.join(' ')}: ${row.message}${row.count > 1 ? ` (×${row.count})` : ''}`;
+    return `${words.join(' ')}: ${brief(row.message)}${row.count > 1 ? ` (×${row.count})` : ''}`;
   });
 }

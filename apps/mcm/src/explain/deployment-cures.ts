@@ -22,6 +22,7 @@ function machineCure(machine: Machine): MachineCure | undefined {
   if (metadata.deletionTimestamp) return cure('see what its drain waits for');
   if (phase === 'Failed' && preserveExpiryTime) return cure('see why it is kept, and how to end that');
   if (phase === 'Pending' && spec.providerID) return cure('see how far its birth is');
+  if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return cure('see what is wrong with it');
   return undefined;
 }
 
@@ -34,7 +35,7 @@ export function curesOf(
   const cures: string[] = [];
   if (spec.paused) cures.push(`the rollout goes on with: mcm rollout resume ${metadata.name}`);
   if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
-    cures.push('it is frozen while a set has too many machines; it thaws by itself once they are gone');
+    cures.push('it is frozen while a set has too many machines; it thaws by itself once enough of them are gone');
   }
   const told = machines.flatMap((machine) => machineCure(machine) ?? []);
   for (const [why, names] of Map.groupBy(told, ({ see }) => see))

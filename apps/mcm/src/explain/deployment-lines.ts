@@ -1,21 +1,28 @@
 import { unreadLines } from '../allowed.ts';
+import { age } from '../screen/render.ts';
 import type { DeploymentExplanation } from './deployment.ts';
-import { type MachineWait, waitLine, waitText } from './machine-wait.ts';
+import { type MachineWait, waitText } from './machine-wait.ts';
 
 /** Machines that are told one by one of those that wait for the same. */
 const ONE_BY_ONE = 3;
 
 /** What machines wait for; of many that wait for the same the first to reach its deadline stands for all. */
-function waitLines(waits: readonly MachineWait[], now: Date): string[] {
+export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
   // The name of each stands in the words of its own.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;
   const due = ({ deadline }: MachineWait): number => deadline?.at.getTime() ?? Number.POSITIVE_INFINITY;
   return [...Map.groupBy(waits, same).values()].flatMap((alike) => {
     const [first] = alike.toSorted((a, b) => due(a) - due(b));
-    if (!first || alike.length <= ONE_BY_ONE) return alike.map((wait) => waitLine(wait, now));
-    return [`${alike.length} machines (${first.phase}), first of all ${first.name}: ${waitText(first, now)}`];
+    if (!first || alike.length <= ONE_BY_ONE) {
+      return alike.map((wait) => `machine ${wait.name} (${wait.phase}${lasting(wait, now)}): ${waitText(wait, now)}`);
+    }
+    const phase = `${first.phase}${lasting(first, now)}`;
+    return [`${alike.length} machines, first of all ${first.name} (${phase}): ${waitText(first, now)}`];
   });
 }
+
+const lasting = ({ since }: MachineWait, now: Date): string =>
+  since === undefined ? '' : ` for ${age(now.getTime() - Date.parse(since))}`;
 
 /** The explanation as lines for a person. */
 export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {

@@ -96,7 +96,7 @@ describe('explain', () => {
     });
     const lines = explain(read(many(5, 'CrashLoopBackOff', 'n').map(waits)));
     expect(lines).toMatch(
-      /^Waits for:\n {2}- 5 machines \(CrashLoopBackOff\), first of all n0: Machine n0 has no room; in 10m0s it is Failed.*\n\n/m,
+      /^Waits for:\n {2}- 5 machines, first of all n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s it is Failed.*\n\n/m,
     );
     expect(lines).toContain('next   it waits: for 5 machines of the newest set to be Running');
   });
@@ -152,7 +152,22 @@ describe('explain', () => {
   test('a class that is not there', () => {
     const lines = explain(read(many(1, 'Running', 'r'), { classes: [] }));
     expect(lines).toContain('it waits: there is no MachineClass "small"');
-    expect(lines).toContain('mend spec.template.spec.class.name');
+    expect(lines).toContain('make MachineClass small, or name another in spec.template.spec.class.name');
+  });
+
+  test('what a deployment says of itself is not said again as a cure; what its sets say is told with it', () => {
+    const message = 'spec.template.spec.class.name: there is no MachineClass "small" in namespace "test".';
+    const frozen = { type: 'Frozen', status: 'True', reason: 'OverShootingReplicaCount', message: 'It has 9 machines' };
+    const status = { conditions: [{ type: 'InvalidSpec', status: 'True', reason: 'ClassNotFound', message }] };
+    const told = explain(
+      read([], {
+        deployment: { ...deployment(1), status } as MachineDeployment,
+        sets: [{ ...set(1), status: { machineSetCondition: [frozen] } } as unknown as MachineSet],
+        classes: [],
+      }),
+    );
+    expect(told).toContain('machineset pool-a: Frozen=True (OverShootingReplicaCount): It has 9 machines');
+    expect(told.match(/in namespace "test"/g)).toHaveLength(1);
   });
 
   test('what is missing for want of a class is not said to be on its way', () => {

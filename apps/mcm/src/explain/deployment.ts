@@ -71,7 +71,7 @@ export function explainDeployment(
     disruption: [],
     remarks: [remark, doubted].filter((each) => each !== undefined),
     changes: [],
-    blockers: blockersOf(deployment),
+    blockers: blockersOf(deployment, sets),
   };
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
@@ -107,7 +107,7 @@ export function explainDeployment(
       ...curesOf(deployment, all, sets.length),
       ...(byName ? inPlaceCures(deployment, all, byName) : []),
       ...disruptionCures(plan.repairs),
-      ...plan.troubles.conditions.flatMap(cureOf),
+      ...plan.troubles.conditions.flatMap((told) => cureOf(deployment, told)),
     ];
     return { ...base, next: nextOf(reading, plan, changes), changes, disruption, cures };
   } catch (error) {
@@ -119,8 +119,18 @@ export function explainDeployment(
 
 const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, MachineDeploymentConditions.InputIgnored];
 
-const cureOf = ({ type, message }: { readonly type: string; readonly message: string }): string[] =>
-  MENDABLE.includes(type) ? [`mend ${message}`] : [];
+/** What the deployment says of itself already is not said again. */
+function cureOf(
+  deployment: MachineDeployment,
+  { type, reason, message }: RolloutPlan['troubles']['conditions'][number],
+) {
+  if (!MENDABLE.includes(type)) return [];
+  const { name } = deployment.spec.template.spec.class;
+  if (reason === 'ClassNotFound')
+    return [`make MachineClass ${name}, or name another in spec.template.spec.class.name; it goes on by itself`];
+  const said = deployment.status?.conditions?.some((condition) => condition.message === message);
+  return [`mend ${said ? message.replace(/: .*$/s, ', as it says of itself') : message}`];
+}
 
 function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly string[]): string {
   const { deployment } = reading;
@@ -128,14 +138,21 @@ function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly
   if (deployment.spec.paused) return 'nothing: the rollout is paused';
   if (isComplete(deployment, deployment.status)) return 'nothing: it is as asked for';
   const because = plan.because.replace(/^waiting: /, '');
-  return `it waits: ${ROUTINE.test(because) ? (awaited(reading) ?? because) : because}`;
+  return `it waits: ${awaitedBy(reading, because)}`;
 }
+
+/** A deployment with its sets and machines. */
+type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
+
+/** What the controller says that it waits for, or which machines. */
+export const awaitedBy = (reading: Staffed, because: string): string =>
+  ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
 /** The controller's words for a rollout that nothing holds up but machines: a person wants to know which. */
 const ROUTINE = /^(no old machine is left|machines of the current set are not available)/;
 
 /** How many machines have yet to come up, and how many to go; undefined when neither is the case. */
-function awaited({ deployment, sets, machines }: DeploymentReading): string | undefined {
+function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const { current } = splitSets(deployment, sets);
   const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];
   const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
@@ -207,9 +224,22 @@ function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
   ];
 }
 
-function blockersOf(deployment: MachineDeployment): string[] {
-  return troublesOf(deployment).map(({ type, status, reason = '', message = '', lastTransitionTime: since }) => {
-    const from = since ? `, since ${since}` : '';
-    return `${type}=${status} (${reason}${from}): ${message}`;
-  });
+function blockersOf(deployment: MachineDeployment, sets: readonly MachineSet[]): string[] {
+  const ofSets = sets.flatMap(({ metadata, status }) =>
+    (status?.machineSetCondition ?? [])
+      .filter(({ status: is }) => is === 'True')
+      .map((condition) => `machineset ${metadata.name}: ${conditionLine(condition)}`),
+  );
+  return [...troublesOf(deployment).map(conditionLine), ...ofSets];
 }
+
+function conditionLine({ type, status, reason = '', message = '', lastTransitionTime: since }: Told): string {
+  const from = since ? `, since ${since}` : '';
+  return `${type}=${status} (${reason}${from}): ${message}`;
+}
+
+/** A condition of a deployment or of one of its sets. */
+type Told = Pick<
+  ReturnType<typeof troublesOf>[number],
+  'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'
+>;

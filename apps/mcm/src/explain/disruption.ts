@@ -9,13 +9,15 @@ function ledgerLines({ replicas, unavailable, available, missing, underWay, ...l
     [coming, 'with another on its way'],
     [underWay - coming, 'with none made yet'],
     [ledger.failed, 'failed'],
-    [ledger.silent, 'silent'],
+    [ledger.silent, 'unhealthy'],
     [ledger.late, 'not joined for too long'],
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
   const short = missing === 0 ? 'none is missing' : `${missing} ${missing === 1 ? 'is' : 'are'} missing`;
   const budget = ledger.rolling ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be` : '';
-  return [`${available} of ${replicas} are available; ${short}${by.length > 0 ? ` (${by.join(', ')})` : ''}${budget}`];
+  return [
+    `${available} of ${replicas} ${available === 1 ? 'is' : 'are'} available; ${short}${by.length > 0 ? ` (${by.join(', ')})` : ''}${budget}`,
+  ];
 }
 
 function leavingLine(leaving: number, countsTerminating: boolean): string {

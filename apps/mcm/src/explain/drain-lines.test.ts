@@ -4,7 +4,11 @@ import { drainLines } from './drain-lines.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');
 
-const explained = (pods: readonly string[], blockers: DrainExplanation['blockers']): string =>
+const explained = (
+  pods: readonly string[],
+  blockers: DrainExplanation['blockers'],
+  deletesFrom: Date = new Date(NOW.getTime() + 1),
+): string =>
   drainLines(
     {
       node: 'n-0',
@@ -12,7 +16,7 @@ const explained = (pods: readonly string[], blockers: DrainExplanation['blockers
       blockers,
       drained: false,
       policy: 'Force',
-      overAt: NOW,
+      ...{ deletesFrom, overAt: new Date(NOW.getTime() + 3_600_000) },
     },
     NOW,
   ).join('\n');
@@ -35,6 +39,14 @@ test('pods that one budget blocks are told of together, some by name, and each o
   ]);
   expect(text).toMatch(/a\/web-6 +is blocked +budget a\/web/);
   expect(text).not.toContain('a long sentence');
+});
+
+test('when pods are deleted is told once where that is when the time to drain is over', () => {
+  const over = '\nthe time to drain is over in 1h0m0s: what is left is deleted without grace';
+  expect(explained(['a/b'], [])).toContain(`\npods that could not be evicted are deleted in 1s${over}`);
+  const once = explained(['a/b'], [], new Date(NOW.getTime() + 3_600_000));
+  expect(once).toContain(over);
+  expect(once).not.toContain('are deleted in');
 });
 
 test('as many pods as are named have no more; what is said of several pods or of none is left as it is', () => {

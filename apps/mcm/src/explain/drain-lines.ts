@@ -103,8 +103,10 @@ function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanat
     Quarantine: 'evicting ends; the node stays cordoned until its pods have ended by themselves',
     Hold: 'nothing is forced: evicting goes on for as long as it takes',
   }[policy];
+  // The two may be one.
+  const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);
   return [
-    ...(deletesFrom ? [`pods that could not be evicted are deleted ${inTime(deletesFrom, now)}`] : []),
+    ...(deletesFrom && !twice ? [`pods that could not be evicted are deleted ${inTime(deletesFrom, now)}`] : []),
     `the time to drain is over ${inTime(overAt, now)}: ${ends}`,
   ];
 }

@@ -1,5 +1,5 @@
 import type { KeptEvidence, KeptVm } from '@mcm/core';
-import { brief } from './machine-wait.ts';
+import { brief } from './brief.ts';
 
 /** Lines of a console that are told; the ConfigMap has them all. */
 const CONSOLE_LINES = 15;

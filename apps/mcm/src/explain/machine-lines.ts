@@ -3,7 +3,7 @@ import { unreadLines } from '../allowed.ts';
 import { drainLines } from './drain-lines.ts';
 import { evidenceLines, keptVmLines } from './evidence-lines.ts';
 import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
-import { waitLine } from './machine-wait.ts';
+import { type MachineWait, waitLine } from './machine-wait.ts';
 
 /** The explanation of a machine as lines for a person. */
 export function machineLines(told: MachineExplanation, now: Date): string[] {
@@ -25,7 +25,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
     `  class  ${told.class.name}${told.class.missing ? ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)' : ''}`,
     '',
-    waitsFor ? waitLine(waitsFor, now) : `It is ${phase} and waits for nothing.`,
+    waitsFor ? waitLine(toldOnce(waitsFor, drain), now) : `It is ${phase} and waits for nothing.`,
     ...birthLines(told.birth),
     ...(cause?.category ? [`Kind of failure: ${cause.category}; ${by}`] : []),
     ...cures.map((cure) => `What would help: ${cure}`),
@@ -35,6 +35,12 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
     ...(events.length > 0 ? ['', 'Last events:'] : []),
     ...events.map(({ at, type, reason, message }) => `  ${at}  ${type}  ${reason}: ${message}`),
   ];
+}
+
+/** What blocks a drain stands below, with what would help against it. */
+function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
+  const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
+  return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
 }
 
 const birthLines = (stages: LivingMachine['birth'] = []): string[] => {

@@ -1,5 +1,6 @@
 import { formatDurationMs, isForceDeletion, type Machine, type MachineClass, STEP_TEXTS } from '@mcm/api';
 import {
+  ailmentsOf,
   FORCED,
   MACHINE_DEFAULTS,
   type MachineDefaults,
@@ -7,12 +8,15 @@ import {
   type UndrainablePolicy,
   undrainablePolicyOf,
 } from '@mcm/core';
+import { brief } from './brief.ts';
 
 /** What one machine is at, and until when. */
 export interface MachineWait {
   readonly name: string;
   readonly phase: string;
-  /** What it does or waits for, in the controller's own words. */
+  /** RFC 3339: see {@link sinceOf}. */
+  readonly since?: string;
+  /** What it does or waits for, in the controller's own words as far as they are for people. */
   readonly doing: string;
   /** When the phase ends by itself, and what then happens; absent when nothing is due. */
   readonly deadline?: { readonly at: Date; readonly then: string };
@@ -36,22 +40,38 @@ export function machineWait(
   if (phase === 'Running' || phase === 'Available') return undefined;
   const operation = status.lastOperation;
   const deadline = deadlineOf(machine, machineClass, phase, defaults);
+  const since = sinceOf(machine);
   return {
     name: metadata.name,
     phase,
-    doing: doingOf(machine, phase),
+    ...(since ? { since } : {}),
+    doing: doingOf(machine, phase, defaults),
     ...(deadline ? { deadline } : {}),
     ...(operation?.errorCode ? { errorCode: operation.errorCode } : {}),
   };
 }
 
 /** In the controller's own words, unless they tell of a step that is over. */
-function doingOf({ spec, status }: Machine, phase: string): string {
+function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
+  const { spec, status } = machine;
   const { description = '', state } = status?.lastOperation ?? {};
   if (phase === 'Pending' && spec.providerID && state !== 'Failed')
     return 'its VM is there; it waits for the node to join and to be Ready';
-  return brief(description) || 'nothing is told of it yet: its VM is being made, or waits for its turn';
+  const text = brief(description) || 'nothing is told of it yet: its VM is being made, or waits for its turn';
+  return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
+
+const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
+
+/** Of a Node that has gone the conditions are of old. */
+function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): string {
+  const { conditions = [] } = machine.status ?? {};
+  const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
+  const known = ailments && conditions.length > 0 && !text.includes(NODE_MISSING);
+  return `it is unhealthy${known ? `: ${ailments}` : ''}`;
+}
+
+const NODE_MISSING = 'Node object went missing';
 
 /** When its deletion was asked for, when it became unhealthy, or, as long as it has never joined, when it was made. */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
@@ -60,14 +80,18 @@ export function sinceOf({ metadata, status }: Machine): string | undefined {
   return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
 }
 
-/** The node's conditions, all of them, at the end of a text: `kubectl describe node` tells them better. */
-export const brief = (description: string): string => description.replace(/\.? Node [cC]onditions: \[.*$/s, '').trim();
-
 /** Whether the deletion has come to steps that no drain time ends. */
 export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
 }
+
+/** Its VM is gone, its volumes are still to come off its Node. */
+const isWaitingForVolumes = ({ status }: Machine): boolean =>
+  status?.lastOperation?.description?.includes('volumes are still attached') ?? false;
+
+const LEFT_ATTACHED =
+  'its Node goes all the same; whoever needs its volumes may then wait for somebody to take them off';
 
 /** What happens to what is left on a node when the time to drain it is over. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
@@ -97,6 +121,7 @@ function deadlineOf(
     case 'CrashLoopBackOff':
       return from(machine.metadata.creationTimestamp, settings.creationTimeoutMs, failed);
     case 'Unknown':
+    case 'InPlaceUpdateFailed':
       return settings.healthTimeoutDisabled
         ? undefined
         : from(since, settings.healthTimeoutMs, `it may be Failed${replaced}`);
@@ -109,6 +134,8 @@ function deadlineOf(
     case 'InPlaceUpdating':
       return from(since, settings.inPlaceUpdateTimeoutMs, 'the update has failed');
     case 'Terminating':
+      if (isWaitingForVolumes(machine))
+        return from(machine.status?.lastOperation?.lastUpdateTime, settings.volumeDetachTimeoutMs, LEFT_ATTACHED);
       if (isForceDeletion(machine) || isPastDrain(machine)) return undefined;
       return from(
         machine.metadata.deletionTimestamp,
@@ -127,7 +154,7 @@ export const waitLine = (wait: MachineWait, now: Date): string =>
 /** The same where name and phase are told beside it. */
 export function waitText(wait: MachineWait, now: Date): string {
   // The cloud's own words may hold the code already.
-  const told = wait.errorCode === undefined || wait.doing.includes(`[${wait.errorCode}]`);
+  const told = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = told ? '' : ` [${wait.errorCode}]`;
   return `${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;
 }

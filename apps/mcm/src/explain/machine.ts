@@ -38,8 +38,10 @@ import {
 import { ifAllowed } from '../allowed.ts';
 import { UserError } from '../errors.ts';
 import { getNamed } from '../missing.ts';
+import { brief } from './brief.ts';
+import { machineCures } from './machine-cures.ts';
 import { type MachineSettings, readMachineSettings } from './machine-settings.ts';
-import { brief, type MachineWait, machineWait, sinceOf } from './machine-wait.ts';
+import { type MachineWait, machineWait, sinceOf } from './machine-wait.ts';
 
 /** A machine of a cluster, and what reading it needs. */
 export interface MachineTarget {
@@ -162,7 +164,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     waitsFor: wait ?? null,
     ...(cause && { cause }),
     ...(birth && { birth }),
-    cures: [...cureOf(machine), ...unreplaced(machine)],
+    cures: machineCures(machine, { cause, drain: drain ?? undefined, settings: settings.defaults }),
     askedInVain: complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes ?? []),
     ...(drain && { drain }),
     events: recent ?? [],
@@ -184,45 +186,6 @@ function causeOf({ status }: Machine): LivingMachine['cause'] {
   if (state !== 'Failed') return undefined;
   const code = errorCode || /code = \[(\w+)\]/.exec(description)?.[1];
   return code ? { code, ...errorKindOf(code) } : undefined;
-}
-
-/** What would help against a refusal of the cloud. */
-function cureOf(machine: Machine): string[] {
-  const name = machine.spec.class.name ?? '?';
-  const cures: Readonly<Record<string, string>> = {
-    InvalidArgument: `mend what it names, in the machine, in MachineClass ${name} or in its Secret; it is tried again at once`,
-    Unauthenticated: `mend the credentials in the Secret of MachineClass ${name}; it is tried again at once`,
-    PermissionDenied: `give the credentials of MachineClass ${name} the right that is missing; it is tried again by itself`,
-    ResourceExhausted: 'raise the quota, free capacity or name another zone or type; it is tried again by itself',
-  };
-  const cause = causeOf(machine);
-  if (!cause) return waitCures(machine);
-  const vm = machine.spec.providerID ? ` of VM ${machine.spec.providerID}` : '';
-  return [cures[cause.code ?? ''] ?? `it is tried again by itself; if it lasts, see what the cloud itself says${vm}`];
-}
-
-/** What a person can do about a wait in which nothing has failed. */
-function waitCures({ metadata, spec, status }: Machine): string[] {
-  const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
-  if (metadata.deletionTimestamp) return [];
-  if (phase === 'Pending' && spec.providerID)
-    return [
-      `look at the console of the VM and at the user data of MachineClass ${spec.class.name ?? '?'}: whether it reaches the API server, and is let in; when the machine is Failed its console is kept and told here`,
-    ];
-  if (phase === 'Failed' && preserveExpiryTime)
-    return [
-      `it is kept for study; to end that now: kubectl annotate machine ${metadata.name} -n ${metadata.namespace ?? ''} ${Annotations.Preserve}-`,
-    ];
-  return [];
-}
-
-/** Nobody does anything about a Failed machine of no set. */
-function unreplaced({ metadata, status }: Machine): string[] {
-  const owned = metadata.ownerReferences?.some(({ controller }) => controller);
-  if (owned || metadata.deletionTimestamp || status?.currentStatus?.phase !== 'Failed') return [];
-  return [
-    `no MachineSet owns it, so nobody replaces it: kubectl delete machine ${metadata.name} -n ${metadata.namespace ?? ''}`,
-  ];
 }
 
 /** A drain that is looked at; `drain` is undefined for a machine without a node: there is nothing to drain. */

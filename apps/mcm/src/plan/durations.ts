@@ -1,6 +1,7 @@
 import { Labels, type Machine } from '@mcm/api';
 import type { DrainExplanation, SimulatedDurations } from '@mcm/core';
 import type { Node } from '@mcm/kube';
+import { isPastDrain } from '../explain/machine-wait.ts';
 import { GUESSES } from './guesses.ts';
 
 /** What a user knows better; milliseconds. */
@@ -34,6 +35,9 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
+const isRefused = (machine: Machine): boolean =>
+  machine.status?.lastOperation?.state === 'Failed' && isPastDrain(machine);
+
 /** What is assumed of every machine. */
 export function durationsOf(
   { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
@@ -56,7 +60,8 @@ export function durationsOf(
   };
   return {
     join,
-    gone: (machine) => drained(machine) + GUESSES.remove,
+    // A cloud that refuses to delete a VM does so until somebody sees to it.
+    gone: (machine) => (isRefused(machine) ? Number.POSITIVE_INFINITY : drained(machine) + GUESSES.remove),
     update: (machine) => drained(machine) + (given.update ?? GUESSES.update),
   };
 }

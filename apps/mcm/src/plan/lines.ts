@@ -28,7 +28,7 @@ function deploymentPlanLines(plan: DeploymentPlan, wide: boolean): string[] {
     `machinedeployment ${plan.name}`,
     `  wants  ${plan.wants}`,
     `  does   ${totals(plan)}`,
-    `  takes  about ${plan.lasts}; at least ${plan.leastAvailable} are available and at most ${plan.most} there at any time`,
+    `  takes  about ${plan.lasts}; at least ${plan.leastAvailable} ${plan.leastAvailable === 1 ? 'is' : 'are'} available and at most ${plan.most} there at any time`,
     `  ends   ${plan.ends}`,
     ...(rows.length > 0 ? ['', ...columns([head, ...rows])] : []),
     ...list('Blocked by:', plan.blockers),

@@ -233,6 +233,48 @@ describe('mcm plan', () => {
     expect(planExit(plans)).toBe(PLAN_EXIT.stuck);
   });
 
+  test('machines that nobody brings on are named in the end, whether they come or go', async () => {
+    const refused = 'machine codes error: code = [PermissionDenied] message = [PermissionDenied: no right]';
+    const status = (name: string, phase: string, description: string) => {
+      const lastOperation = { description, state: 'Failed', type: 'Create' };
+      const body = { status: { currentStatus: { phase }, lastOperation } };
+      return client.resource(machines, NS).patch(name, { type: 'merge', body }, { subresource: 'status' });
+    };
+    await status('m-0', 'CrashLoopBackOff', `Cloud provider message - ${refused}`);
+    const [coming] = await plan(file('small', 3));
+    expect(coming).toMatchObject({
+      complete: false,
+      ends: 'it is not as asked for: it waits for 1 machine of the newest set to be Running',
+      blockers: [
+        expect.stringMatching(/^machine m-0 \(CrashLoopBackOff for 0s\): PermissionDenied: no right; in 20m0s/),
+      ],
+    });
+    const finalizers = ['machine.sapcloud.io/machine-controller-manager'];
+    await client.resource(machines, NS).patch('m-1', { type: 'merge', body: { metadata: { finalizers } } });
+    await client.resource(machines, NS).delete('m-1');
+    await status(
+      'm-1',
+      'Terminating',
+      `VM deletion failed due to - ${refused}. Aborting operation. Initiate VM deletion`,
+    );
+    const [going] = await plan(file('small', 1));
+    expect(going?.complete).toBe(false);
+    expect(going?.blockers).toEqual([
+      'machine m-1 (Terminating for 0s): VM deletion failed: PermissionDenied: no right',
+    ]);
+  });
+
+  test('what is on its way already is waited for, with what blocks its drain', async () => {
+    await keep('m-0');
+    const finalizers = ['machine.sapcloud.io/machine-controller-manager'];
+    await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { finalizers } } });
+    await client.resource(machines, NS).delete('m-0');
+    const [blocked] = await plan(file('small', 2));
+    expect(blocked).toMatchObject({ steps: [], complete: true });
+    expect(blocked?.lasts).toMatch(/^2h/);
+    expect(blocked?.blockers.join('\n')).toMatch(/^machine m-0: .*default\/db/);
+  });
+
   test('a deployment that is not there yet is made, with a class of the same file', async () => {
     const other = file('huge', 2).replaceAll('workers', 'others');
     const [without] = await plan(other);

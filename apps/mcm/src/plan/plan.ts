@@ -8,11 +8,13 @@ import {
   type SimulationInput,
   simulateRollout,
 } from '@mcm/core';
-import type { Node } from '@mcm/kube';
+import { controllerOf, type Node } from '@mcm/kube';
 import type { FullReading } from '../deployment-reading.ts';
 import { UserError } from '../errors.ts';
-import { wants } from '../explain/deployment.ts';
+import { awaitedBy, wants } from '../explain/deployment.ts';
+import { waitLines } from '../explain/deployment-lines.ts';
 import type { MachineSettings } from '../explain/machine-settings.ts';
+import { isPastDrain, machineWait } from '../explain/machine-wait.ts';
 import type { ManagerSettings } from '../explain/manager-settings.ts';
 import { durationsOf, type GivenDurations } from './durations.ts';
 
@@ -73,12 +75,25 @@ export async function planDeployment(
     durationsOf({ machines: source.fleet, nodes: source.nodes ?? [] }, given, drains, now);
   const assumed = lasting(new Map());
   const before = simulated(source, assumed, now);
-  const looked = before.disrupted.slice(0, MOST_DRAINS);
+  // First those that go already: what stands in their way, stands there now.
+  const disrupted = [...goingOf(source), ...before.disrupted];
+  const looked = disrupted.slice(0, MOST_DRAINS);
   const drains = looked.length === 0 ? new Map<string, DrainExplanation>() : await preview(looked);
   const known = lasting(drains);
   const asAssumed = looked.every((machine) => known.gone(machine) === assumed.gone(machine));
   const simulation = asAssumed ? before : simulated(source, known, now);
-  return described(source, simulation, drains, before.disrupted.length - looked.length);
+  return described(source, simulation, drains, { unseen: disrupted.length - looked.length, now });
+}
+
+/** Machines of the deployment that are being deleted, and whose nodes may have pods yet. */
+function goingOf({ sets, fleet }: PlanSource): Machine[] {
+  const uids = new Set(sets.map(({ metadata }) => metadata.uid));
+  return fleet.filter(
+    (machine) =>
+      machine.metadata.deletionTimestamp !== undefined &&
+      uids.has(controllerOf(machine)?.uid ?? '') &&
+      !isPastDrain(machine),
+  );
 }
 
 function simulated(source: PlanSource, durations: SimulatedDurations, now: Date): Simulation {
@@ -104,12 +119,15 @@ function described(
   source: PlanSource,
   simulation: Simulation,
   drains: ReadonlyMap<string, DrainExplanation>,
-  unseen: number,
+  { unseen, now }: { readonly unseen: number; readonly now: Date },
 ): DeploymentPlan {
-  const { deployment } = source;
+  const { deployment, ofMachines } = source;
   const count = (wanted: PlannedStep['action']): number =>
     simulation.steps.filter(({ action }) => action === wanted).length;
-  const waits = simulation.because.replace(/^waiting: /, '');
+  const { end, because } = simulation;
+  const stuck = [...end.machines.values()].flatMap((machines) =>
+    machines.flatMap((machine) => machineWait(machine, undefined, ofMachines.defaults) ?? []),
+  );
   return {
     name: deployment.metadata.name,
     namespace: deployment.metadata.namespace ?? 'default',
@@ -120,14 +138,18 @@ function described(
     machines: { made: count('make'), deleted: count('delete'), updated: count('hand over') },
     leastAvailable: simulation.leastAvailable,
     most: simulation.most,
-    ends: simulation.complete ? 'all is as asked for' : `it is not as asked for: ${endOf(deployment, waits)}`,
-    blockers: [...simulation.troubles, ...drainBlockers(drains)],
+    ends: simulation.complete
+      ? 'all is as asked for'
+      : `it is not as asked for: ${endOf(deployment, awaitedBy(end, because.replace(/^waiting: /, '')))}`,
+    blockers: [...simulation.troubles, ...waitLines(stuck, now), ...drainBlockers(drains)],
     assumes: assumptions(source, unseen),
   };
 }
 
 const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): string =>
-  spec.paused ? `the rollout is paused; it goes on with: mcm rollout resume ${name}` : waits;
+  spec.paused
+    ? `the rollout is paused; it goes on with: mcm rollout resume ${name}`
+    : waits.replace(/^for /, 'it waits for ');
 
 const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] =>
   [...drains].flatMap(([machine, { blockers, policy, deletesFrom }]) =>

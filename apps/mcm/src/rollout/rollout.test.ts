@@ -128,11 +128,20 @@ test('the state of a rollout is told from the status', async () => {
   const told = (status: object) => rolloutState(withStatus(deployment, status));
   expect(told({ observedGeneration: 0 }).text).toContain('has not seen the change');
   expect(told({ updatedReplicas: 1, replicas: 3 }).text).toContain('1 out of 3 new machines');
-  expect(told({ updatedReplicas: 3, replicas: 4 }).text).toContain('1 old machines are pending termination');
+  expect(told({ updatedReplicas: 3, replicas: 4 }).text).toContain('1 old machine is pending termination');
   expect(told({ updatedReplicas: 3, replicas: 3, availableReplicas: 2 }).text).toContain('2 of 3 updated machines');
   expect(told({ updatedReplicas: 3, replicas: 3, availableReplicas: 3 }).kind).toBe('complete');
   const conditions = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded', message: 'late' }];
   expect(told({ conditions })).toMatchObject({ kind: 'failed', text: expect.stringContaining('late') });
+});
+
+test('a rollout that waits for machines tells which of them failed, and of what', async () => {
+  const description = 'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no cores.]';
+  const failed = (name: string) => ({ name, lastOperation: { description, state: 'Failed', type: 'Create' } });
+  const waiting = { replicas: 3, updatedReplicas: 3, availableReplicas: 1, failedMachines: [failed('b'), failed('a')] };
+  expect(rolloutState(withStatus(await get(), waiting)).text).toBe(
+    'Waiting for machinedeployment workers rollout to finish: 1 of 3 updated machines are available; machine a: ResourceExhausted: no cores, and 1 more failed...',
+  );
 });
 
 test('what is in the way of a rollout is told in place of counts', async () => {

@@ -2,6 +2,7 @@ import { ConditionReasons, type MachineDeployment, MachineDeploymentConditions, 
 import { isComplete } from '@mcm/core';
 import { isGone } from '@mcm/kube';
 import { getDeployment } from '../deployment-reading.ts';
+import { brief } from '../explain/brief.ts';
 import type { Target } from './actions.ts';
 
 /** Where a rollout is. */
@@ -16,6 +17,14 @@ const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
+/** Machines whose last operation failed: the first by name, with what was said of it. */
+function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status']>): string {
+  const [first] = failedMachines.toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
+  if (!first) return '';
+  const more = failedMachines.length > 1 ? `, and ${failedMachines.length - 1} more failed` : '';
+  return `; machine ${first.name}: ${brief(first.lastOperation?.description ?? '')}${more}`;
+}
+
 /** What the deployment's status says of its rollout, in the words that `kubectl rollout status` has for deployments. */
 export function rolloutState(deployment: MachineDeployment): RolloutState {
   const { metadata, spec, status = {} } = deployment;
@@ -25,22 +34,26 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
     return { kind: 'failed', text: `${name} exceeded its progress deadline: ${progressing.message ?? ''}`.trimEnd() };
   }
   if (isComplete(deployment, status)) return { kind: 'complete', text: `${name} successfully rolled out` };
-  const wait = (what: string): RolloutState => ({
+  const paused = spec.paused ? ' (paused)' : '';
+  const wait = (what: string, why = failing(status)): RolloutState => ({
     kind: 'under way',
-    text: `Waiting for ${name} rollout to finish: ${what}${spec.paused ? ' (paused)' : ''}...`,
+    text: `Waiting for ${name} rollout to finish: ${what}${paused}${why}...`,
   });
   const blocked = status.conditions?.find(({ type, status: is }) => BLOCKING.includes(type) && is === 'True');
   const inPlace = spec.strategy?.type === 'InPlaceUpdate';
   const { replicas: wanted = 0 } = spec;
   const { observedGeneration = 0, replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
-  if (observedGeneration < (metadata.generation ?? 0)) return wait('the controller has not seen the change yet');
-  if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''));
+  if (observedGeneration < (metadata.generation ?? 0)) return wait('the controller has not seen the change yet', '');
+  if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''), '');
   if (updatedReplicas < wanted) {
     const done = inPlace ? 'machines have been updated or made' : 'new machines have been made';
     return wait(`${updatedReplicas} out of ${wanted} ${done}`);
   }
-  if (replicas > updatedReplicas) return wait(`${replicas - updatedReplicas} old machines are pending termination`);
-  if (updatedReplicas > wanted) return wait(`${updatedReplicas - wanted} machines too many are to go`);
+  const [old, surplus] = [replicas - updatedReplicas, updatedReplicas - wanted];
+  if (old > 0)
+    return wait(old === 1 ? '1 old machine is pending termination' : `${old} old machines are pending termination`);
+  if (surplus > 0)
+    return wait(surplus === 1 ? '1 machine too many is to go' : `${surplus} machines too many are to go`);
   return wait(`${availableReplicas} of ${updatedReplicas} updated machines are available`);
 }
 

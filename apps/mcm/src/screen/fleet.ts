@@ -1,7 +1,7 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
+import { brief } from '../explain/brief.ts';
 import { troubleOf } from '../explain/conditions.ts';
-import { brief } from '../explain/machine-wait.ts';
 
 /** One deployment as the screen shows it. */
 export interface DeploymentView {
@@ -113,9 +113,7 @@ function viewMachine(machine: Machine): MachineView {
 
 /** A line has little room: what it is about comes first, the words that all such texts begin with are left out. */
 const inShort = (description: string): string =>
-  brief(description)
-    .replace(/^Drain failed due to - (?:error while evicting )?/, 'Drain: ')
-    .replace(/^Cloud provider message - machine codes error: code = \[(\w+)\] message = \[(.*?)\]?$/s, '$1: $2');
+  brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 
 const viewEvent = (event: EventObject): EventView => ({
   at: event.lastTimestamp ?? event.metadata.creationTimestamp,

@@ -80,7 +80,7 @@ test('every object stands below its owner, with its state and what is wrong', ()
     '   │  └─ node/node-m1  Ready, cordoned',
     '   ├─ machine/m2  Unknown for 5m  – Node is silent',
     '   │  └─ node/node-m2  NotReady  – kubelet stopped posting node status',
-    '   └─ machine/m3  Creating for 5m  – Cloud provider message - out of capacity',
+    '   └─ machine/m3  Creating for 5m  – out of capacity',
     'machineset/left  0/2 ready, revision 1',
     'machine/lonely  Failed for 5m  – nobody replaces it',
     '└─ node/node-lonely  not there',

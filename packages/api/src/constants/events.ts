@@ -188,6 +188,12 @@ export const EVENTS = {
     },
     help: 'Find out who deleted it; restart the kubelet to have it register again.',
   },
+  NodeDeleted: {
+    on: MACHINE,
+    type: 'Warning',
+    means: 'Somebody deleted the Node of the machine, which is therefore deleted, too; its set makes another.',
+    help: 'Find out who deleted it. To have a machine replaced delete the Machine.',
+  },
   StaleNode: {
     on: MACHINE,
     type: 'Warning',

@@ -102,7 +102,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
 
 function reason(o: InPlaceSnapshot, left: readonly StaffedSet[], selected: number): string {
   if (left.length === 0) return 'no old machine is left';
-  if (selected > 0) return `${selected} nodes are selected for an update`;
+  if (selected > 0) return `${selected} ${selected === 1 ? 'node is' : 'nodes are'} selected for an update`;
   return o.manual ? 'waiting: machines are selected by hand' : 'waiting: no further machine may be unavailable';
 }
 

@@ -330,6 +330,16 @@ test.each<[what: string, machine: Machine, node: Node | undefined, reason: strin
     'It has been unhealthy for 10m0s and is Failed: Node fakeNode-0 went missing',
   ],
   [
+    'an update in place that has failed for too long, on a node that is well',
+    given({
+      ...{ phase: 'InPlaceUpdateFailed', since: -15 },
+      operation: { type: 'InPlaceUpdate', state: 'Failed', description: 'Machine machine-0 failed to update: no room' },
+    }),
+    node(),
+    'HealthTimeout',
+    'It has been unhealthy for 10m0s and is Failed: Machine machine-0 failed to update: no room',
+  ],
+  [
     'heard of again',
     given({ phase: 'Unknown', conditions: sick }),
     node(),

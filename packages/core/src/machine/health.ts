@@ -275,9 +275,16 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   }
   const conditions = printConditions(o.machine.status?.conditions ?? []);
   const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
-  const wrong = o.node ? ailments(o, o.machine.status?.conditions) : missing(o);
-  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${wrong}`;
+  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${whatLasted(o)}`;
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
+}
+
+/** A node whose update in place failed may be well otherwise. */
+function whatLasted(o: MachineObservation): string {
+  if (!o.node) return missing(o);
+  const { currentStatus, conditions, lastOperation } = o.machine.status ?? {};
+  const failed = currentStatus?.phase === 'InPlaceUpdateFailed' ? lastOperation?.description?.replace(WAITS, '') : '';
+  return [failed, ailments(o, conditions)].filter(Boolean).join('; ');
 }
 
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';

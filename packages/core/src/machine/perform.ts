@@ -196,10 +196,14 @@ export class Performer {
   }
 
   async #deleteMachine(scope: Scope): Promise<void> {
-    const { name, uid } = scope.o.machine.metadata;
+    const { name, uid, labels } = scope.o.machine.metadata;
     const options = { preconditions: { uid }, signal: scope.signal };
-    await ignoreNotFound(this.#machines(scope).delete(name, options));
+    const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
+    // Else the next look, which may come before the watch tells of it, would delete it again.
+    if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
     this.#options.log.info('Node is being deleted, so its machine is', { machine: name });
+    const message = `Its Node ${labels?.[Labels.Node] ?? ''} was deleted: the machine goes with it`;
+    this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }
 
   /** Whoever misses a pod, or finds a budget broken, is to find out why: told once a pod. */

@@ -1,6 +1,6 @@
 import { machineClasses } from '@mcm/api';
 import type { RequestLogEntry } from '@mcm/control-plane';
-import { nodes, pods, secrets } from '@mcm/kube';
+import { type EventObject, events, nodes, pods, secrets } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig, type RigOptions, USER_AGENT } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
@@ -349,6 +349,11 @@ test('a Node that somebody deletes takes its machine along', async () => {
   await r.admin.resource(nodes).delete('m-1');
   await r.until(gone(r, 'm-1'), 5_000);
   expect(r.cloud.vms).toEqual([]);
+  await r.clock.advance(1_000);
+  const told = (await r.admin.resource<EventObject>(events, NAMESPACE).list()).items;
+  expect(told.filter(({ reason }) => reason === 'NodeDeleted')).toMatchObject([
+    { message: 'Its Node m-1 was deleted: the machine goes with it' },
+  ]);
 });
 
 test('quiet means no requests', async () => {

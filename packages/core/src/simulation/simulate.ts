@@ -47,6 +47,9 @@ export interface SimulatedStep {
   readonly because: string;
 }
 
+/** A deployment, its sets, and by their uids their machines. */
+export type SimulatedEnd = Pick<DeploymentSnapshot, 'deployment' | 'sets' | 'machines'>;
+
 /** What would happen. */
 export interface Simulation {
   readonly steps: readonly SimulatedStep[];
@@ -58,6 +61,8 @@ export interface Simulation {
   readonly complete: boolean;
   /** What the deployment does, or waits for, in the end. */
   readonly because: string;
+  /** What there is in the end. */
+  readonly end: SimulatedEnd;
   /** What is wrong in the end, as the conditions would say. */
   readonly troubles: readonly string[];
   /** The fewest machines available at a time, and the most that there are, those on their way out included. */
@@ -115,9 +120,10 @@ class Run {
     return {
       steps: this.#steps,
       disrupted: [...this.#disrupted.values()],
-      lastsMs: this.#steps.length === 0 ? 0 : Math.max(last, this.#quietAt - this.#input.now.getTime()),
+      lastsMs: Math.max(last, this.#quietAt - this.#input.now.getTime()),
       complete,
       because: plan.because,
+      end: this.#there(),
       troubles: plan.troubles.conditions.map(({ type, message }) => `${type}: ${message}`),
       leastAvailable: this.#leastAvailable,
       most: this.#most,
@@ -150,12 +156,15 @@ class Run {
     this.#seen = seen;
   }
 
+  #there(): SimulatedEnd {
+    const { deployment, sets } = this.#world;
+    return { deployment, sets, machines: new Map(sets.map((set) => [set.metadata.uid, this.#world.machinesOf(set)])) };
+  }
+
   #look(): RolloutPlan {
     const world = this.#world;
     const snapshot: DeploymentSnapshot = {
-      deployment: world.deployment,
-      sets: world.sets,
-      machines: new Map(world.sets.map((set) => [set.metadata.uid, world.machinesOf(set)])),
+      ...this.#there(),
       creating: () => 0,
       ...(world.nodeOf ? { nodeOf: world.nodeOf } : {}),
       guards: this.#guards,

@@ -1,0 +1,106 @@
+import { API_VERSION, type Machine } from '@mcm/api';
+import { MACHINE_DEFAULTS } from '@mcm/core';
+import { expect, test } from 'vitest';
+import { machineCures } from './machine-cures.ts';
+import { machineWait, waitText } from './machine-wait.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
+
+interface Parts {
+  readonly phase: string;
+  readonly description: string;
+  readonly state?: string;
+  readonly conditions?: readonly object[];
+  readonly going?: boolean;
+}
+
+/** Three minutes in its phase, two minutes after what was last said of it. */
+const machine = ({ phase, description, state = 'Processing', conditions = [], going = false }: Parts): Machine =>
+  ({
+    apiVersion: API_VERSION,
+    kind: 'Machine',
+    metadata: {
+      ...{ name: 'm', namespace: 'ns', uid: 'm', resourceVersion: '1', creationTimestamp: at(-60) },
+      labels: { node: 'n' },
+      ownerReferences: [{ apiVersion: API_VERSION, kind: 'MachineSet', name: 's', uid: 's', controller: true }],
+      ...(going && { deletionTimestamp: at(-3) }),
+    },
+    spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'local:///z/i' },
+    status: {
+      currentStatus: { phase, lastUpdateTime: at(-3) },
+      lastOperation: { description, state, type: 'HealthCheck', lastUpdateTime: at(-1) },
+      conditions,
+    },
+  }) as unknown as Machine;
+
+const text = (parts: Parts): string | undefined => {
+  const wait = machineWait(machine(parts));
+  return wait && waitText(wait, NOW);
+};
+
+const deadlock = [
+  { type: 'Ready', status: 'True' },
+  { type: 'KernelDeadlock', status: 'True', reason: 'Hung' },
+];
+const toUnknown = 'Machine m is unhealthy - changing MachinePhase to Unknown';
+
+test.each<[what: string, parts: Parts, says: string]>([
+  [
+    'an unhealthy one: which condition of its node, and until when',
+    { phase: 'Unknown', description: `${toUnknown}. Node conditions: [{...}]`, conditions: deadlock },
+    'it is unhealthy: KernelDeadlock is True (Hung); in 7m0s it may be Failed and replaced',
+  ],
+  [
+    'one whose Node is gone: nothing of conditions of old',
+    { phase: 'Unknown', description: `Node object went missing. ${toUnknown}`, conditions: deadlock },
+    'Node object went missing. it is unhealthy; in 7m0s it may be Failed and replaced',
+  ],
+  [
+    'an update in place that failed: until when a late success is waited for',
+    { phase: 'InPlaceUpdateFailed', description: 'Machine m failed to update dependencies: no room', state: 'Failed' },
+    'Machine m failed to update dependencies: no room; in 7m0s it may be Failed and replaced',
+  ],
+  [
+    'volumes that stay when the VM has gone: until when, and what then',
+    {
+      ...{ phase: 'Terminating', going: true },
+      description:
+        'VM deletion was successful. Waiting: volumes are still attached: pv-0. Initiate node object deletion',
+    },
+    'VM deletion was successful. Waiting: volumes are still attached: pv-0; in 1m0s its Node goes all the same; whoever needs its volumes may then wait for somebody to take them off',
+  ],
+])('%s', (_what, parts, says) => {
+  expect(text(parts)).toBe(says);
+});
+
+test.each<[what: string, parts: Parts, code: string | undefined, cures: RegExp[]]>([
+  [
+    'an unhealthy one: its node, and how it is replaced or kept',
+    { phase: 'Unknown', description: toUnknown },
+    undefined,
+    [/kubectl describe node n;/, /kubectl delete machine m -n ns; .* kubectl annotate machine m -n ns node\.\S+=now$/],
+  ],
+  [
+    'an update in place that failed',
+    { phase: 'InPlaceUpdateFailed', description: 'no' },
+    undefined,
+    [/a late success counts/, /kubectl delete machine m -n ns$/],
+  ],
+  [
+    'no room at the cloud: when it is asked again',
+    { phase: 'CrashLoopBackOff', description: 'no', state: 'Failed' },
+    'ResourceExhausted',
+    [/it is tried again by itself, after 10m0s, then more rarely, one of its class and zone first$/],
+  ],
+  [
+    'no right to delete: when it is asked again',
+    { phase: 'Terminating', description: 'no', state: 'Failed', going: true },
+    'PermissionDenied',
+    [/of MachineClass small the right that is missing; it is tried again by itself, about every 10m0s, and at once/],
+  ],
+])('what would help: %s', (_what, parts, code, cures) => {
+  const cause = code === undefined ? undefined : { code };
+  const told = machineCures(machine(parts), { cause, drain: undefined, settings: MACHINE_DEFAULTS });
+  expect(told).toEqual(cures.map((cure) => expect.stringMatching(cure)));
+});
