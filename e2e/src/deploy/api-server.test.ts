@@ -24,7 +24,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'mcm installed '));
   kubeconfig = join(dir, 'kubeconfig');
   writeFileSync(kubeconfig, server.kubeconfig(), { mode: 0o600 });
-}, 120_000);
+});
 afterAll(async () => {
   await server.close();
   rmSync(dir, { recursive: true, force: true });

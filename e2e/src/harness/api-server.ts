@@ -4,12 +4,12 @@ import { Readable } from 'node:stream';
 import { startControlPlane } from '@mcm/control-plane';
 import { parse } from 'yaml';
 import { startRealApiServer } from './real-api-server.ts';
-import { emptied, mustBeForTests } from './shared-cluster.ts';
+import { sharedCluster } from './shared-cluster.ts';
 
 /**
  * The API server of a test that runs programs against one: the embedded plane, or a real kube-apiserver where
  * `KUBEBUILDER_ASSETS` names a folder with the programs, one for each test, or `MCM_E2E_KUBECONFIG` one that runs, which
- * must be there for these tests alone: each begins with none of what others left in it, and they run one after another.
+ * must be there for these tests alone: each leaves it as it found it, and they run one after another.
  */
 export interface ApiServer {
   readonly kind: 'embedded' | 'real';
@@ -37,19 +37,17 @@ export async function startApiServer({ crds }: { readonly crds: readonly object[
   const assets = realAssets();
   const running = realKubeconfig();
   if (assets === undefined && running === undefined) return embedded(crds);
-  const server =
-    assets === undefined
-      ? { kubeconfig: readFileSync(running ?? '', 'utf8'), stop: async () => undefined }
-      : await startRealApiServer(assets);
-  const { url, fetch } = administrator(server.kubeconfig);
-  if (assets === undefined) await mustBeForTests(fetch, running ?? '');
+  const server = assets === undefined ? undefined : await startRealApiServer(assets);
+  const kubeconfig = server?.kubeconfig ?? readFileSync(running ?? '', 'utf8');
+  const { url, fetch } = administrator(kubeconfig);
+  const shared = server === undefined ? await sharedCluster(fetch, running ?? '') : undefined;
   for (const crd of crds) await establish(fetch, crd as Crd);
-  const log = 'auditLog' in server ? { auditLog: server.auditLog } : {};
+  const log = server === undefined ? {} : { auditLog: server.auditLog };
   const close = async (): Promise<void> => {
-    if (assets === undefined) await emptied(fetch);
-    await server.stop();
+    await shared?.restore();
+    await server?.stop();
   };
-  return { kind: 'real', url, kubeconfig: () => server.kubeconfig, fetch, ...log, close };
+  return { kind: 'real', url, kubeconfig: () => kubeconfig, fetch, ...log, close };
 }
 
 async function embedded(crds: readonly object[]): Promise<ApiServer> {
@@ -92,26 +90,41 @@ interface Kubeconfig {
       readonly 'insecure-skip-tls-verify'?: boolean;
     };
   }[];
-  readonly users: readonly { readonly user: { readonly token?: string } }[];
+  readonly users: readonly {
+    readonly user: {
+      readonly token?: string;
+      readonly 'client-certificate-data'?: string;
+      readonly 'client-key-data'?: string;
+    };
+  }[];
 }
 
-/** Requests as the first user of a kubeconfig, whose token it must hold. */
+const decoded = (name: 'ca' | 'cert' | 'key', data: string | undefined): Record<string, Buffer> =>
+  data === undefined ? {} : { [name]: Buffer.from(data, 'base64') };
+
+/** Requests as the first user of a kubeconfig that holds all it needs, as `kubectl config view --raw --flatten --minify` prints it. */
 function administrator(text: string): { readonly url: string; readonly fetch: ApiServer['fetch'] } {
   const { clusters, users } = parse(text) as Kubeconfig;
   const cluster = clusters[0]?.cluster;
-  const token = users[0]?.user.token;
-  if (cluster === undefined || token === undefined) throw new Error('the kubeconfig must hold a server and a token');
-  const ca = cluster['certificate-authority-data'];
-  const trust = {
-    ...(ca === undefined ? {} : { ca: Buffer.from(ca, 'base64') }),
+  const user = users[0]?.user;
+  if (cluster === undefined || (user?.token === undefined && user?.['client-key-data'] === undefined))
+    throw new Error(
+      'the kubeconfig must hold a server and a token or client-certificate-data: kubectl config view --raw --flatten --minify',
+    );
+  const { token } = user;
+  const tls = {
+    ...decoded('ca', cluster['certificate-authority-data']),
+    ...decoded('cert', user['client-certificate-data']),
+    ...decoded('key', user['client-key-data']),
     rejectUnauthorized: cluster['insecure-skip-tls-verify'] !== true,
   };
   const fetch = async (request: Request): Promise<Response> => {
     const { pathname, search } = new URL(request.url);
-    const headers = { ...Object.fromEntries(request.headers), authorization: `Bearer ${token}` };
+    const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const headers = { ...Object.fromEntries(request.headers), ...bearer };
     const body = Buffer.from(await request.arrayBuffer());
     return new Promise((resolve, reject) => {
-      const options = { ...trust, method: request.method, headers };
+      const options = { ...tls, method: request.method, headers };
       const asked = ask(`${cluster.server}${pathname}${search}`, options, (answer) => {
         const stream = Readable.toWeb(answer) as ReadableStream<Uint8Array>;
         resolve(new Response(stream, { status: answer.statusCode ?? 500 }));

@@ -18,7 +18,10 @@ export interface RealApiServer {
   stop(): Promise<void>;
 }
 
-const START_MS = 60_000;
+/** Less than a test's hook is given, so that the end of the log is told when nothing comes of it. */
+const START_MS = 150_000;
+/** Another program may take a port between the look for a free one and its use. */
+const STARTS = 3;
 const LOOK_EVERY_MS = 200;
 const AUDIT_POLICY = [
   'apiVersion: audit.k8s.io/v1',
@@ -59,6 +62,16 @@ const isReady = (url: string, token: string): Promise<boolean> =>
  * there, `kube-controller-manager`. Rejects with the end of a program's log when it ends at once.
  */
 export async function startRealApiServer(assets: string): Promise<RealApiServer> {
+  const end = Date.now() + START_MS;
+  for (let starts = 1; ; starts += 1)
+    try {
+      return await startOnce(assets, end);
+    } catch (error) {
+      if (starts === STARTS || !/address already in use/.test(String(error))) throw error;
+    }
+}
+
+async function startOnce(assets: string, end: number): Promise<RealApiServer> {
   const dir = mkdtempSync(join(tmpdir(), 'mcm real api server '));
   const file = (name: string, text: string): string => {
     writeFileSync(join(dir, name), text, { mode: 0o600 });
@@ -114,13 +127,14 @@ export async function startRealApiServer(assets: string): Promise<RealApiServer>
     `--audit-log-path=${auditLog}`,
   ]);
 
-  for (const end = Date.now() + START_MS; !(await isReady(url, token)); ) {
+  while (!(await isReady(url, token))) {
     const ended = children.find(({ child }) => child.exitCode !== null);
     if (ended || Date.now() > end) {
       const name = ended?.name ?? 'kube-apiserver';
       const log = readFileSync(join(dir, `${name}.log`), 'utf8').slice(-2_000);
       await stop();
-      throw new Error(`${join(assets, name)} is not ready: ${log}`);
+      const what = ended ? `ended with ${ended.child.exitCode}` : `is not ready after ${START_MS / 1000} s`;
+      throw new Error(`${join(assets, name)} ${what}: ${log}`);
     }
     await sleep(realClock, LOOK_EVERY_MS);
   }

@@ -1,56 +1,111 @@
+import { realClock, sleep } from '@mcm/kube';
 import type { ApiServer } from './api-server.ts';
 
-/** Collections that tests fill, by path below the API server; those of namespaces are of `default`. */
-const COLLECTIONS = [
-  ...['mutatingwebhookconfigurations', 'validatingwebhookconfigurations', 'validatingadmissionpolicies']
-    .concat('validatingadmissionpolicybindings')
-    .map((plural) => `/apis/admissionregistration.k8s.io/v1/${plural}`),
-  ...['machinedeployments', 'machinesets', 'machines', 'machineclasses'].map(
-    (plural) => `/apis/machine.sapcloud.io/v1alpha1/namespaces/default/${plural}`,
-  ),
-  ...['cronjobs', 'jobs'].map((plural) => `/apis/batch/v1/namespaces/default/${plural}`),
-  ...['deployments', 'statefulsets', 'daemonsets', 'replicasets'].map(
-    (plural) => `/apis/apps/v1/namespaces/default/${plural}`,
-  ),
-  '/apis/policy/v1/namespaces/default/poddisruptionbudgets',
-  '/apis/networking.k8s.io/v1/namespaces/default/ingresses',
-  '/apis/coordination.k8s.io/v1/namespaces/default/leases',
-  ...['pods', 'services', 'configmaps', 'secrets', 'resourcequotas', 'events'].map(
-    (plural) => `/api/v1/namespaces/default/${plural}`,
-  ),
-  '/api/v1/nodes',
-];
-
-/** What every cluster has by itself. */
-const KEPT: readonly string[] = ['kubernetes', 'kube-root-ca.crt'];
-
-interface Listed {
-  readonly items?: readonly { readonly metadata: { readonly name: string; readonly finalizers?: readonly string[] } }[];
+/** An object as a list of its metadata has it, and where it is. */
+interface Found {
+  readonly path: string;
+  readonly finalizers: readonly string[];
 }
 
-const ask = async (fetch: ApiServer['fetch'], path: string, init: RequestInit = {}): Promise<Listed> => {
-  const answer = await fetch(new Request(`https://server${path}`, init));
-  const text = await answer.text();
-  return answer.ok ? JSON.parse(text) : {};
-};
-
-/** Throws for a cluster that has nodes: somebody else's work would be deleted with what the tests leave. */
-export async function mustBeForTests(fetch: ApiServer['fetch'], file: string): Promise<void> {
-  const { items = [] } = await ask(fetch, '/api/v1/nodes');
-  if (items.length > 0)
-    throw new Error(`the cluster of ${file} has nodes: name one that is there for these tests alone, with none`);
+interface Answer {
+  readonly groups?: readonly { readonly preferredVersion: { readonly groupVersion: string } }[];
+  readonly resources?: readonly { readonly name: string; readonly namespaced: boolean; readonly verbs: string[] }[];
+  /** Null for none. */
+  readonly items?:
+    | readonly {
+        readonly metadata: {
+          readonly name: string;
+          readonly namespace?: string;
+          readonly uid: string;
+          readonly finalizers?: readonly string[];
+        };
+      }[]
+    | null;
 }
 
-/** Deletes all that tests leave, without regard to finalizers: nobody is there to honour them. */
-export async function emptied(fetch: ApiServer['fetch']): Promise<void> {
-  for (const path of COLLECTIONS) {
-    const { items = [] } = await ask(fetch, path);
-    for (const { name, finalizers = [] } of items.map(({ metadata }) => metadata)) {
-      if (KEPT.includes(name)) continue;
-      const headers = { 'content-type': 'application/merge-patch+json' };
-      const body = JSON.stringify({ metadata: { finalizers: null } });
-      if (finalizers.length > 0) await ask(fetch, `${path}/${name}`, { method: 'PATCH', headers, body });
-      await ask(fetch, `${path}/${name}?gracePeriodSeconds=0`, { method: 'DELETE' });
+/** Kept alive by the cluster itself, which makes them again. */
+const ITS_OWN =
+  /\/namespaces\/kube-system\/(leases|serviceaccounts|configmaps)\/|\/(apiservices|ipaddresses)\/|\/(kubernetes|default|kube-root-ca\.crt|system:[^/]*)$/;
+/** They have a finalizer of the API server's, which empties them. */
+const EMPTIED_BY_SERVER = /\/(namespaces|customresourcedefinitions)\/[^/]+$/;
+const METADATA = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+const LOOK_EVERY_MS = 200;
+const LOOKS = 600;
+
+const asked = (fetch: ApiServer['fetch'], path: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(new Request(`https://server${path}`, init));
+
+async function read(fetch: ApiServer['fetch'], path: string): Promise<Answer> {
+  for (let looks = 1; ; looks += 1) {
+    const answer = await asked(fetch, path, { headers: { accept: METADATA } });
+    const text = await answer.text();
+    if (answer.ok) return JSON.parse(text);
+    if (answer.status === 404) return {}; // A kind that went since it was listed.
+    // A kind that came, or goes, a moment ago.
+    if (answer.status !== 429 || looks === LOOKS) throw new Error(`GET ${path}: ${text}`);
+    await sleep(realClock, LOOK_EVERY_MS);
+  }
+}
+
+/** All that can be deleted, by uid. */
+async function objectsIn(fetch: ApiServer['fetch']): Promise<ReadonlyMap<string, Found>> {
+  const { groups = [] } = await read(fetch, '/apis');
+  const found = new Map<string, Found>();
+  for (const version of ['/api/v1', ...groups.map((group) => `/apis/${group.preferredVersion.groupVersion}`)]) {
+    const { resources = [] } = await read(fetch, version);
+    for (const { name: plural, verbs } of resources) {
+      if (plural.includes('/') || !verbs.includes('list') || !verbs.includes('delete')) continue;
+      const { items } = await read(fetch, `${version}/${plural}`);
+      for (const { metadata } of items ?? []) {
+        const { name, namespace, uid, finalizers = [] } = metadata;
+        const place = namespace === undefined ? version : `${version}/namespaces/${namespace}`;
+        found.set(uid, { path: `${place}/${plural}/${name}`, finalizers });
+      }
     }
   }
+  return found;
+}
+
+/** Finalizers are not regarded: nobody is there to honour them. What is refused is tried again while others go. */
+async function remove(fetch: ApiServer['fetch'], { path, finalizers }: Found): Promise<void> {
+  if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const body = JSON.stringify({ metadata: { finalizers: null } });
+    await (await asked(fetch, path, { method: 'PATCH', headers, body })).text();
+  }
+  await (await asked(fetch, `${path}?gracePeriodSeconds=0`, { method: 'DELETE' })).text();
+}
+
+/** A cluster that runs, as a test found it. */
+export interface SharedCluster {
+  /** Deletes all that came since, and waits until it is gone. */
+  restore(): Promise<void>;
+}
+
+/** Throws for a cluster that is somebody's, or another test's: with what the test makes, theirs would be deleted. */
+export async function sharedCluster(fetch: ApiServer['fetch'], file: string): Promise<SharedCluster> {
+  const before = await objectsIn(fetch);
+  const others = [...before.values()].filter(({ path }) =>
+    /\/nodes\/|\/customresourcedefinitions\/.*\.(sapcloud\.io|openshift\.io)$/.test(path),
+  );
+  if (others.length > 0)
+    throw new Error(
+      `the cluster of ${file} has ${others.map(({ path }) => path).join(', ')}: name one that is there for these tests alone and has neither nodes nor CRDs of machines, and run one file at a time (--no-file-parallelism)`,
+    );
+  const since = async (): Promise<readonly Found[]> =>
+    [...(await objectsIn(fetch))]
+      .filter(([uid, { path }]) => !before.has(uid) && !ITS_OWN.test(path))
+      .map(([, found]) => found);
+  return {
+    async restore() {
+      let left = await since();
+      for (let looks = 1; left.length > 0; looks += 1) {
+        if (looks > LOOKS)
+          throw new Error(`left in the cluster of ${file}: ${left.map(({ path }) => path).join(', ')}`);
+        for (const each of left) await remove(fetch, each);
+        await sleep(realClock, LOOK_EVERY_MS);
+        left = await since();
+      }
+    },
+  };
 }
