@@ -83,16 +83,33 @@ export async function followFiles(
   let lookedAt = clock.monotonic();
   let everyMs = LOOK_MS;
   let looking: Promise<void> | undefined;
+  /** Undefined: a program that the files name gave nothing. */
+  let told: ClusterConfig | undefined = first.config;
   const look = async (): Promise<void> => {
-    if (!(await haveChanged(current.texts))) return onFiles({ kind: 'as-before' });
+    if (!(await haveChanged(current.texts))) return told && onFiles({ kind: 'as-before' });
     try {
       const next = await loadOnce(load);
       mustBeSameServer(first.config, next.config);
       mustBeOfUse(next.config, clock.now());
       current = next;
+      told = next.config;
       onFiles({ kind: 'renewed', config: next.config });
     } catch (error) {
       onFiles({ kind: 'unusable', sentence: `${errorText(error)}; what was read before stays in use` });
+    }
+  };
+  /** What a program that the files name gives now. */
+  const given = async (config: ClusterConfig): Promise<ClusterConfig> => {
+    if (config.latest === undefined) return config;
+    try {
+      const latest = await config.latest();
+      if (latest !== told) onFiles({ kind: 'renewed', config: latest });
+      told = latest;
+      return latest;
+    } catch (error) {
+      told = undefined;
+      onFiles({ kind: 'unusable', sentence: errorText(error) });
+      throw error;
     }
   };
   const latest = async (): Promise<ClusterConfig> => {
@@ -104,10 +121,11 @@ export async function followFiles(
       });
     }
     await looking;
-    return current.config;
+    return given(current.config);
   };
   const lookAgain = (): void => {
     everyMs = LOOK_AGAIN_MS;
+    current.config.lookAgain?.();
   };
   return { ...first.config, latest, lookAgain };
 }

@@ -4,6 +4,7 @@ import { nearest } from '../flags/nearest.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 import type { ReadText } from './follow-files.ts';
 import { mustBeCertificate, mustFit, type Pem } from './key-pair.ts';
+import { withPlugin } from './plugin.ts';
 import { tokenFile } from './token-file.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -151,45 +152,6 @@ function placeOfAuthorization({ fields: user, folder }: Part, label: string): st
   return file === undefined ? `the user of ${label}` : resolve(folder, file);
 }
 
-/** Credentials that a program must fetch: @kubernetes/client-node knows how. It costs 60 MB, so it is loaded for them only. */
-async function pluginAuthorization(
-  { cluster, user }: Selected,
-  ca: string | undefined,
-): Promise<Partial<ClusterConfig>> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
-  const data = ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  const { 'certificate-authority': _, ...fields } = cluster.fields;
-  const name = 'selected';
-  const selected = {
-    'current-context': name,
-    contexts: [{ name, context: { cluster: name, user: name } }],
-    clusters: [{ name, cluster: { ...fields, ...data } }],
-    users: [{ name, user: fromFolder(user) }],
-  };
-  config.loadFromString(JSON.stringify(selected));
-  const ask = async (): Promise<{ headers?: Record<string, string>; cert?: unknown; key?: unknown }> => {
-    const options: { headers?: Record<string, string>; cert?: unknown; key?: unknown } = {};
-    await config.applyToHTTPSOptions(options);
-    return options;
-  };
-  const first = await ask();
-  const { cert, key } = first;
-  return {
-    authorization: async () => (await ask()).headers?.Authorization,
-    ...(cert === undefined || key === undefined
-      ? {}
-      : { clientCertificate: { certificate: String(cert), key: String(key) } }),
-  };
-}
-
-/** A program named by a path is beside the kubeconfig; a bare name is looked for in the PATH. */
-function fromFolder({ fields, folder }: Part): Fields {
-  const exec = fields.exec;
-  if (!isFields(exec) || typeof exec.command !== 'string' || !exec.command.includes('/')) return fields;
-  return { ...fields, exec: { ...exec, command: resolve(folder, exec.command) } };
-}
-
 /** How to reach the cluster of a context, by default of the current one, as its user. Throws `ConfigError`. */
 export async function kubeconfigFiles(
   paths: readonly string[],
@@ -217,7 +179,7 @@ export async function kubeconfigFiles(
   const client = await clientCertificate(user, config);
   const tlsServerName = text(cluster.fields, 'tls-server-name');
   const proxyUrl = text(cluster.fields, 'proxy-url');
-  return {
+  const reached: ClusterConfig = {
     server,
     ...(ca === undefined ? {} : { ca: ca.text }),
     ...(tlsServerName === undefined ? {} : { tlsServerName }),
@@ -230,6 +192,7 @@ export async function kubeconfigFiles(
       ...(client && { clientCertificate: client.from }),
       authorization: placeOfAuthorization(user, label),
     },
-    ...(needsPlugin ? await pluginAuthorization(selected, ca?.text) : staticAuthorization(user, clock)),
   };
+  if (!needsPlugin) return { ...reached, ...staticAuthorization(user, clock) };
+  return withPlugin(reached, { cluster: cluster.fields, user: user.fields, folder: user.folder, label }, clock);
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -98,6 +98,58 @@ describe('kubeconfig', () => {
       const loaded = await load(config({ exec: { ...exec, command } }));
       expect(await loaded.authorization?.()).toBe('Bearer from-plugin');
     }
+  });
+
+  test('an exec plugin is asked once for many requests, and again when what it gave has expired or was refused', async () => {
+    const clock = new VirtualClock();
+    const news: FilesNews[] = [];
+    const given = (status: object) => writeFile(join(folder, 'given.json'), JSON.stringify(status));
+    // Notes each time that it is asked.
+    const script = `const { appendFileSync, readFileSync } = require('node:fs'); appendFileSync('asked', '.'); console.log(JSON.stringify({ status: JSON.parse(readFileSync('given.json')) }))`;
+    await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
+    const exec = { command: process.execPath, args: [join(folder, 'plugin.cjs')] };
+    const path = join(folder, 'config');
+    await writeFile(path, stringify(config({ exec })));
+    const pair = ({ cert, key }: ServingPair) => ({ clientCertificateData: cert, clientKeyData: key });
+    const asked = async () => (await readFile(join(folder, 'asked'), 'utf8')).length;
+
+    await given({ ...pair(one), expirationTimestamp: '2020-01-01T00:00:00Z' });
+    const loaded = await loadKubeconfig(path, { clock, onFiles: (each) => news.push(each) });
+    expect(loaded.clientCertificate?.certificate).toBe(one.cert);
+    await given({ ...pair(two), token: 'second' });
+    const [config1, config2] = await Promise.all([loaded.latest?.(), loaded.latest?.()]);
+    expect(config1?.clientCertificate).toEqual({ certificate: two.cert, key: two.key });
+    expect(await config1?.authorization?.()).toBe('Bearer second');
+    expect(config2).toBe(config1);
+    expect(await asked()).toBe(2);
+
+    await given({ token: 'third' });
+    expect(await loaded.latest?.()).toBe(config1); // It said of no end.
+    loaded.lookAgain?.();
+    const third = await loaded.latest?.();
+    expect([await third?.authorization?.(), third?.clientCertificate]).toEqual(['Bearer third', undefined]);
+    loaded.lookAgain?.();
+    expect(await loaded.latest?.()).toBe(third);
+    expect(await asked()).toBe(3); // Hundreds of refusals do not start it hundreds of times.
+    expect(news).toEqual([config1, third].map((each) => ({ kind: 'renewed', config: each })));
+
+    await rm(join(folder, 'given.json'));
+    await clock.advance(1_000);
+    loaded.lookAgain?.();
+    await expect(loaded.latest?.()).rejects.toThrow(
+      /^the exec plugin \S+ of kubeconfig .* gave no credentials \(.*ENOENT/,
+    );
+    expect(news.at(-1)).toMatchObject({ kind: 'unusable', sentence: expect.stringContaining('look at its command') });
+    await writeFile(join(folder, 'plugin.cjs'), 'console.log("canary")');
+    await expect(loaded.latest?.()).rejects.toThrow('gave no credentials (its answer is not JSON); look');
+    const told = news.length;
+    await clock.advance(60_000);
+    await expect(loaded.latest?.()).rejects.toThrow('is not JSON');
+    expect(news.slice(told)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // Files as before mend nothing.
+    await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
+    await given({ token: 'third' });
+    await loaded.latest?.();
+    expect(news.at(-1)).toMatchObject({ kind: 'renewed' });
   });
 
   test.each([

@@ -43,6 +43,7 @@ async function setUp() {
     };
     const log = createMemoryLogger();
     let leftAt: number | undefined;
+    let lost: string | undefined;
     let fence: Fence | undefined;
     const work = async (signal: AbortSignal, given: Fence): Promise<void> => {
       fence = given;
@@ -65,6 +66,9 @@ async function setUp() {
         random: p.random,
         log,
         signal: stop.signal,
+        onLost: (because) => {
+          lost = because;
+        },
       },
       options.lead ?? work,
     );
@@ -75,6 +79,7 @@ async function setUp() {
       end,
       log,
       leftAt: () => leftAt,
+      lost: () => lost,
       confirm: async () => fence?.confirm(),
     };
   }
@@ -164,6 +169,7 @@ describe('election', () => {
     expect([...t.leading]).toEqual(['b']);
     expect(t.most()).toBe(1);
     expect(a.log.lines.filter((line) => line.level === 'warn').length).toBe(1);
+    expect(a.lost()).toMatch(/^it could not be renewed for 10 s \(PUT .*ECONNREFUSED\)$/);
     b.stop();
     await b.end;
   });
@@ -175,6 +181,7 @@ describe('election', () => {
     a.network.hangs = true;
     await t.clock.advance(12_000);
     expect(await a.end).toBe('lost');
+    expect(a.lost()).toBe('it could not be renewed for 10 s (nothing was answered)');
     expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // Renewed last after 2 s.
   });
 
@@ -228,6 +235,7 @@ describe('election', () => {
     const before = t.clock.now().getTime();
     await t.clock.advance(2000);
     expect(await a.end).toBe('lost');
+    expect(a.lost()).toBe('another process leads');
     expect((a.leftAt() ?? 0) - before).toBeLessThanOrEqual(2000);
     expect((await t.spec())?.holderIdentity).toBe('usurper');
   });

@@ -49,8 +49,9 @@ async function acquire(candidate: Candidate, options: ElectionOptions): Promise<
 
 /** Renews until the signal aborts (`stopped`) or the Lease is lost. A request that hangs counts as one that failed. */
 async function keep(candidate: Candidate, options: ElectionOptions, signal: AbortSignal): Promise<ElectionEnd> {
-  const { clock, log } = options;
+  const { clock, log, onLost } = options;
   const { renewDeadlineMs, retryMs } = candidate.timings;
+  let failed = 'nothing was answered';
   const deadline = new AbortController();
   let timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs);
   const both = AbortSignal.any([signal, deadline.signal]);
@@ -60,17 +61,24 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
       if (signal.aborted) return 'stopped';
       if (deadline.signal.aborted) {
         log.error('the lease was not renewed in time', { renewDeadlineMs });
+        onLost?.(`it could not be renewed for ${renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
       // Others count from when the server took it, which may be long before its answer is here.
       const sentAt = clock.monotonic();
       try {
-        if ((await candidate.renew(both)) === 'other') return 'lost';
+        if ((await candidate.renew(both)) === 'other') {
+          onLost?.('another process leads');
+          return 'lost';
+        }
         candidate.outage.worked();
+        failed = 'nothing was answered';
         timer.cancel();
         timer = clock.setTimeout(() => deadline.abort(), renewDeadlineMs - (clock.monotonic() - sentAt));
       } catch (error) {
-        if (!both.aborted) candidate.outage.failed(error);
+        if (both.aborted) continue;
+        candidate.outage.failed(error);
+        failed = errorText(error);
       }
     }
   } finally {

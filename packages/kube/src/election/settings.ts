@@ -32,6 +32,8 @@ export interface ElectionOptions {
   readonly onLeader?: (identity: string, version: string | undefined) => void;
   /** Called whenever the API server does not allow a request about the Lease: who may not ask cannot lead. */
   readonly onForbidden?: (error: KubeError) => void;
+  /** Called when the Lease is lost, with the reason. */
+  readonly onLost?: (because: string) => void;
   /** Of this program; told to the others with the Lease. */
   readonly version?: string;
   /** Its flags that are not at their defaults; told to whoever reads the Lease. No secrets. */

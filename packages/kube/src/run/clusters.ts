@@ -70,10 +70,11 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
 
 /** Takes note of what the connections to a cluster show and trust. */
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  if (clientCertificate !== undefined)
+  // A program gives others by itself, often for an hour: nobody has to be told before they end.
+  if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       ...{ what: `client certificate of the ${name} cluster`, ...clientCertificate },
-      from: from?.clientCertificate,
+      from: from.clientCertificate,
     });
   if (ca !== undefined)
     certificates.use({ what: `certificate authority of the ${name} cluster`, certificate: ca, from: from?.ca });

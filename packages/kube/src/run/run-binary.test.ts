@@ -278,7 +278,9 @@ describe('a binary', () => {
         },
       });
     expect(await exit).toBe(1);
-    expect(t.complaints).toEqual(['demo: the lease was lost, ending so that two never work at once']);
+    expect(t.complaints).toEqual([
+      'demo: the lease was lost, ending so that two never work at once: another process leads',
+    ]);
     for (const late of [control, controlAs('x'), target]) {
       const created = late?.resource(configMaps, 'default').create({ metadata: { name: 'late' } });
       await expect(created).rejects.toMatchObject({ reason: 'NotLeading' });

@@ -253,6 +253,7 @@ class Run<F extends Flags> {
     const client = this.#clusters?.control.urgentClient('leader-election');
     if (client === undefined) throw new Error('leader election before configuration');
     this.#leadership = { ok: true, detail: 'standby' };
+    let lost = '';
     const end: ElectionEnd = await runElected(
       {
         client,
@@ -273,6 +274,10 @@ class Run<F extends Flags> {
           this.#leadership = { ok: true, detail: `standby, ${leader} leads` };
           compareVersions(this.#definition, leader, version, this.#warnings);
         },
+        onLost: (because) => {
+          const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
+          lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
+        },
         // Not ready: an upgrade whose roles are too small stops here, and the version before goes on.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
@@ -283,7 +288,7 @@ class Run<F extends Flags> {
       (term, fence) => this.#work(term, signal, fence),
     );
     if (end === 'lost')
-      this.#fail(`${this.#definition.name}: the lease was lost, ending so that two never work at once`);
+      this.#fail(`${this.#definition.name}: the lease was lost, ending so that two never work at once: ${lost}`);
   }
 
   async #work(term: AbortSignal, stop: AbortSignal, fence?: Fence): Promise<void> {

@@ -36,12 +36,21 @@ const admin = () =>
   createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
 
 /** The plane behind a door that sets who asks and what time it is. Resolves to a kubeconfig. */
-async function door({ user, dateOffsetMs = 0 }: { user?: string; dateOffsetMs?: number }): Promise<string> {
+async function door({
+  user,
+  dateOffsetMs = 0,
+  isKnown = () => true,
+}: {
+  user?: string;
+  dateOffsetMs?: number;
+  isKnown?: () => boolean;
+}): Promise<string> {
   const server = createServer(async (incoming, outgoing) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk);
     const headers = new Headers(incoming.headers as Record<string, string>);
     if (user !== undefined) headers.set('impersonate-user', user);
+    if (!isKnown()) headers.set('authorization', 'Bearer nobody');
     const body = chunks.length > 0 ? Buffer.concat(chunks) : null;
     const answer = await plane.fetch(
       new Request(`http://plane${incoming.url}`, { method: incoming.method ?? 'GET', headers, body }),
@@ -230,6 +239,29 @@ test('who may not write the Lease is told what to grant, is not ready, and leads
   });
   await working.promise;
   expect(await text('/readyz?verbose')).toContain('[+]leader-election leading');
+});
+
+test('who is not known any more loses the Lease, and ends with whose credentials are to be exchanged', async () => {
+  let isKnown = true;
+  const working = Promise.withResolvers<void>();
+  const units = (): Unit[] => {
+    working.resolve();
+    return [];
+  };
+  const kubeconfig = await door({ isKnown: () => isKnown });
+  const timings = ['lease-duration=2s', 'renew-deadline=1s', 'retry-period=20ms'];
+  const { said, exit } = await start(demo({ name: 'stranger', units }), [
+    `--target-kubeconfig=${kubeconfig}`,
+    ...timings.map((timing) => `--leader-elect-${timing}`),
+  ]);
+  await working.promise;
+  isKnown = false;
+  expect(await exit).toBe(1);
+  expect(said).toEqual([
+    expect.stringMatching(
+      /^stranger: the lease was lost, .* \(PUT .*: Unauthorized\); the control API server does not take the credentials of .*kubeconfig.* \(401\); put in a/,
+    ),
+  ]);
 });
 
 test('a certificate that a service serves is watched at once: soon over, it is a sentence and a metric; renewed, it is over', async () => {
