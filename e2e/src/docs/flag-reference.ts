@@ -1,6 +1,7 @@
 import { MACHINE_FEATURES, machineFlags } from '@mcm/core';
 import { commonFlags, type Features, type Flag, type Flags, flagGroup, variableOf } from '@mcm/kube';
 import { machineConfigController } from '@mcm/machine-config-controller';
+import { machineConfigDaemon } from '@mcm/machine-config-daemon';
 import { machineControllerManager } from '@mcm/machine-controller-manager';
 import { awsFlags } from '@mcm/provider-aws';
 import { azureFlags } from '@mcm/provider-azure';
@@ -33,27 +34,52 @@ function row([name, flag]: readonly [string, Flag<unknown>]): string[] {
 const featureRows = (binary: string, features: Features = {}): string[][] =>
   Object.entries(features).map(([name, { stage, help }]) => [`\`${binary}\``, `\`${name}\``, stage, help]);
 
+/** What all have, with the default of each where these differ. */
+const BINARIES = {
+  'machine-controller-manager': machineControllerManager.defaults,
+  'machine-controller-…': { port: 10_259, concurrency: 50, controllers: [] },
+  'machine-config-controller': machineConfigController.defaults,
+  'machine-config-daemon': machineConfigDaemon.defaults,
+};
+
+function commonOfAll(): Flags {
+  const all = Object.values(BINARIES).map((defaults): Flags => commonFlags({ ...defaults, controllers: [] }));
+  const shown = (name: string): string => {
+    const each = all.map((flags) => flags[name]?.shown ?? '');
+    return new Set(each).size === 1 ? (each[0] ?? '') : each.join(' / ');
+  };
+  const common: Flags = Object.fromEntries(
+    Object.entries(all[0] ?? {}).map(([name, flag]) => [name, { ...flag, shown: shown(name) }]),
+  );
+  const told = (name: string, help: string): Flags => {
+    const flag = common[name];
+    return flag === undefined ? {} : { [name]: { ...flag, help } };
+  };
+  return {
+    ...common,
+    ...told(
+      'feature-gates',
+      'what is switched on or off ([feature gates](#feature-gates)); AllAlpha and AllBeta stand for those of a stage that are not named',
+    ),
+    ...told(
+      'concurrent-syncs-by-controller',
+      'beats --concurrent-syncs for single controllers, whose names `--help` lists',
+    ),
+  };
+}
+
 /** The page of all flags, made of the flags themselves. */
 export function flagReferenceFiles(): ReadonlyMap<string, string> {
   const { defaults, flags } = machineControllerManager;
   const own = new Set(Object.keys(commonFlags(defaults)));
   const machine: Flags = machineFlags;
-  const common = commonFlags({ port: 0, concurrency: 0, controllers: [] });
-  const shown: Flags = {
-    ...common,
-    port: { ...common.port, shown: '10258 / 10259' },
-    'feature-gates': {
-      ...common['feature-gates'],
-      help: 'what is switched on or off ([feature gates](#feature-gates)); AllAlpha and AllBeta stand for those of a stage that are not named',
-    },
-    'concurrent-syncs': { ...common['concurrent-syncs'], shown: '10 / 50' },
-  };
+  const binaries = Object.keys(BINARIES).map((name) => `\`${name}\``);
   const text = [
     GENERATED,
     '# Flags\n',
     'Where a value may stand besides: [configuration.md](../configuration.md).\n',
-    '## Both binaries\n\nDefaults that differ are those of `machine-controller-manager` and of a machine controller.\n',
-    sections(shown),
+    `## All binaries\n\nDefaults that differ are those of ${binaries.join(', ')}.\n`,
+    sections(commonOfAll()),
     '## machine-controller-manager\n',
     sections(Object.fromEntries(Object.entries<Flag<unknown>>(flags).filter(([name]) => !own.has(name)))),
     '## machine-controller-aws, -azure, -gcp, -local\n',
@@ -72,6 +98,11 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     ),
     '\n## machine-config-controller\n',
     sections(machineConfigController.flags),
+    '## machine-config-daemon\n',
+    sections(machineConfigDaemon.flags),
+    '## Programs for laptops and tests\n',
+    'They read flags from the command line alone, and list them in `--help` and on their pages: [control-plane](../../packages/control-plane/README.md#the-command),',
+    '[local-cloud](../../providers/local/README.md), [cloud-emulator](../../apps/cloud-emulators/README.md). The commands of [mcm](../../apps/mcm/README.md) do the same.\n',
   ].join('\n');
   return new Map([['docs/reference/flags.md', text]]);
 }

@@ -14,6 +14,8 @@ test('every generated page is what the code says (pnpm generate)', () => {
 
 test.each([
   ['docs/reference/flags.md', '`--machine-drain-timeout`', '`2h0m0s`'],
+  ['docs/reference/flags.md', '`--reboot-command`', '`systemctl reboot`'],
+  ['docs/reference/flags.md', '`--leader-elect`', '`true / true / true / false`'],
   ['docs/reference/flags.md', '`--webhook-port`', '`MCM_FLAG_WEBHOOK_PORT`'],
   ['docs/reference/metrics.md', '`mcm_machine_deployment_info`', '`spec_strategy_type`'],
   ['docs/reference/metrics.md', '`mcm_workqueue_depth`', '`name`'],

@@ -50,7 +50,7 @@ export const commonFlags = (defaults: CommonDefaults) => ({
     'concurrent-syncs-by-controller': integersFlag({
       min: 1,
       names: defaults.controllers,
-      help: `beats --concurrent-syncs for single controllers: ${defaults.controllers.join(', ')}`,
+      help: `beats --concurrent-syncs for single controllers: ${defaults.controllers.join(', ') || 'none here'}`,
     }),
   }),
   ...flagGroup('Clusters', {
