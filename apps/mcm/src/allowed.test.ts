@@ -59,6 +59,7 @@ beforeAll(async () => {
   await post('/api/v1/namespaces', { metadata: { name: NS } });
   const resources = ['machinedeployments', 'machinesets', 'machines'];
   await admit('little', [{ apiGroups: ['machine.sapcloud.io'], resources, verbs: READ }], []);
+  await admit('least', [{ apiGroups: ['machine.sapcloud.io'], resources: ['machinedeployments'], verbs: READ }], []);
   await admit('documented', documentedRules('role'), documentedRules('clusterrole'));
   const labels = { pool: 'web' };
   const spec = { class: { kind: 'MachineClass', name: 'small' } };
@@ -78,18 +79,24 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function run(user: string, ...words: string[]): Promise<{ out: string; err: string }> {
-  const [out, err]: [string[], string[]] = [[], []];
+function begin(user: string, ...words: string[]) {
+  const [said, warned]: [string[], string[]] = [[], []];
   const program = createProgram({
-    say: (line) => out.push(line),
+    say: (line) => said.push(line),
     random: seededRandom(1),
     signal: () => new AbortController().signal,
     stdout: process.stdout,
   });
-  program.exitOverride().configureOutput({ writeErr: (text) => err.push(text) });
-  await program.parseAsync([...words, '-n', NS, '--kubeconfig', join(folder, user)], { from: 'user' });
+  program.exitOverride().configureOutput({ writeErr: (text) => warned.push(text) });
+  const done = program.parseAsync([...words, '-n', NS, '--kubeconfig', join(folder, user)], { from: 'user' });
+  return { said, warned, done };
+}
+
+async function run(user: string, ...words: string[]): Promise<{ out: string; err: string }> {
+  const { said, warned, done } = begin(user, ...words);
+  await done;
   process.exitCode = undefined;
-  return { out: out.join('\n'), err: err.join('') };
+  return { out: said.join('\n'), err: warned.join('') };
 }
 
 describe('of what may not be read', () => {
@@ -98,7 +105,7 @@ describe('of what may not be read', () => {
     expect(out).toMatch(
       /^machine\/m-0 .*\n└─ node\/ip-10 {2}could not be read\n\nMay not be read:\n {2}- .*list resource "nodes"/m,
     );
-    expect(out).toContain('(docs/permissions.md, "The mcm command")');
+    expect(out).toContain('(roles mcm-read of docs/permissions.md, "The mcm command", allow it)');
     expect(err).toBe('');
   });
 
@@ -111,7 +118,30 @@ describe('of what may not be read', () => {
   test('explain goes on without classes and nodes', async () => {
     const { out } = await run('little', 'explain', 'machinedeployment/web');
     expect(out).toMatch(/^ {2}next {3}\S/m);
-    expect(out).toMatch(/May not be read:\n( {2}- .*list resource "(machineclasses|nodes)".*\n){2} {2}\(docs/);
+    expect(out).toMatch(
+      /May not be read:\n( {2}- .*list resource "(machineclasses|nodes)".*\n){2} {2}\(roles mcm-read of docs/,
+    );
+  });
+
+  test('explain tells of a deployment what it says itself where its sets and machines may not be read', async () => {
+    const { out } = await run('least', 'explain', 'machinedeployment/web');
+    expect(out).toMatch(/^ {2}has {4}0 machines, 0 of the newest set, 0 available, as its status says$/m);
+    expect(out).toMatch(/^ {2}next {3}not known: its sets and machines may not be read$/m);
+    expect(out).toMatch(/^ {2}- .*list resource "machinesets".*\n {2}- .*list resource "machines"/m);
+    expect(out).toContain('  (roles mcm-read of docs/permissions.md, "The mcm command", allow it)');
+  });
+
+  test('the tree goes on with the kinds that may be read', async () => {
+    const { out } = await run('least', 'tree');
+    expect(out).toMatch(/^machinedeployment\/web .*\n\nMay not be read:\n( {2}- .*\n){3} {2}\(roles/);
+  });
+
+  test('a drain whose pods may not be read is told as far as it is known, and ends as a failure', async () => {
+    const { said, done } = begin('little', 'drain', '--preview', 'm-0');
+    await expect(done).rejects.toThrow(
+      'what a drain of machine m-0 would do is not known: not all it depends on may be read',
+    );
+    expect(said.join('\n')).toMatch(/^machine m-0 has node ip-10\n\nMay not be read:\n {2}- /);
   });
 
   test('events say what has to be allowed', async () => {

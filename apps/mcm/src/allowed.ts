@@ -55,4 +55,6 @@ const namespaceOf = ({ message }: KubeError): string => {
 
 /** The end of what is told of a cluster of which not all may be read. */
 export const unreadLines = (unread: readonly string[]): string[] =>
-  unread.length === 0 ? [] : ['', 'May not be read:', ...unread.map((words) => `  - ${words}`), `  (${ROLE})`];
+  unread.length === 0
+    ? []
+    : ['', 'May not be read:', ...unread.map((words) => `  - ${words}`), `  (roles mcm-read of ${ROLE}, allow it)`];

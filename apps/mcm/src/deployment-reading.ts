@@ -23,6 +23,11 @@ export interface DeploymentReading {
   readonly fleet: readonly Machine[];
 }
 
+/** A deployment, and what is around it as far as that may be read. */
+export type ReadableSurroundings = Pick<DeploymentReading, 'deployment'> &
+  Partial<NamespaceReading> &
+  Partial<Pick<FullReading, 'others'>>;
+
 /** A deployment with what around it decides over its machines. */
 export interface FullReading extends DeploymentReading {
   readonly classes: readonly MachineClass[];
@@ -92,14 +97,22 @@ export async function readWithSurroundings(
   namespace: string,
   name: string,
   unread: Set<string>,
-): Promise<DeploymentReading & Partial<FullReading>> {
-  const [reading, classes, deployments] = await Promise.all([
-    readDeployment(client, namespace, name),
+): Promise<ReadableSurroundings> {
+  const [deployment, sets, fleet, classes, deployments] = await Promise.all([
+    getDeployment(client, namespace, name),
+    ifAllowed(listOf<MachineSet>(client, machineSets, namespace), unread),
+    ifAllowed(listOf<Machine>(client, machines, namespace), unread),
     ifAllowed(listOf<MachineClass>(client, machineClasses, namespace), unread),
     ifAllowed(listOf<MachineDeployment>(client, machineDeployments, namespace), unread),
   ]);
-  const others = deployments?.filter(({ metadata }) => metadata.uid !== reading.deployment.metadata.uid);
-  return { ...reading, ...(classes && { classes }), ...(others && { others }) };
+  const others = deployments?.filter(({ metadata }) => metadata.uid !== deployment.metadata.uid);
+  return {
+    deployment,
+    ...(sets && { sets }),
+    ...(fleet && { fleet }),
+    ...(classes && { classes }),
+    ...(others && { others }),
+  };
 }
 
 /** Throws `UserError` when there is no such deployment. */

@@ -1,4 +1,10 @@
-import { type Machine, type MachineDeployment, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
+import {
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineSet,
+} from '@mcm/api';
 import {
   countsTerminating,
   type DeploymentSnapshot,
@@ -58,32 +64,12 @@ export function explainDeployment(
 ): DeploymentExplanation {
   const { deployment, sets, machines, fleet, classes, others = [] } = reading;
   const all = [...machines.values()].flat();
-  const classNamed = (name = '') => classes?.find(({ metadata }) => metadata.name === name);
-  const waitsFor = all.flatMap(
-    (machine) => machineWait(machine, classNamed(machine.spec.class.name), ofMachines.defaults) ?? [],
-  );
-  const doubted = waitsFor.some(({ deadline }) => deadline) ? ofMachines.remark : undefined;
   const base = {
-    name: deployment.metadata.name,
-    wants: wants(deployment),
+    ...withoutStep({ deployment, sets, machines: all, classes }, remark, ofMachines),
     has: has(reading),
-    waitsFor,
-    disruption: [],
-    remarks: [remark, doubted].filter((each) => each !== undefined),
-    changes: [],
-    blockers: blockersOf(deployment, sets),
   };
-  const violations = validateDeployment(deployment);
-  if (violations.length > 0) {
-    const cures = violations.map(({ field, message }) => `mend ${field}: it ${message}`);
-    return { ...base, next: 'nothing: its spec is not valid', cures };
-  }
-  if (deployment.metadata.deletionTimestamp) {
-    return { ...base, next: 'it is being deleted, and its sets and machines with it', cures: [] };
-  }
-  if (isEmptySelector(deployment.spec.selector)) {
-    return { ...base, next: 'nothing: its selector selects everything', cures: ['name labels in spec.selector'] };
-  }
+  const stopped = stoppedBy(deployment);
+  if (stopped) return { ...base, ...stopped };
   const overlapping = new Set(overlaps(deployment, others));
   const byName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
   const guards =
@@ -115,6 +101,54 @@ export function explainDeployment(
     const cures = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
     return { ...base, next: `nothing: ${error.message}`, cures };
   }
+}
+
+/** What is told of a deployment whatever its next step is. */
+export function withoutStep(
+  {
+    deployment,
+    sets,
+    machines,
+    classes,
+  }: {
+    readonly deployment: MachineDeployment;
+    readonly sets: readonly MachineSet[];
+    readonly machines: readonly Machine[];
+    readonly classes: readonly MachineClass[] | undefined;
+  },
+  remark: string | undefined,
+  ofMachines: MachineSettings,
+): Omit<DeploymentExplanation, 'has' | 'next' | 'cures'> {
+  const classNamed = (name = '') => classes?.find(({ metadata }) => metadata.name === name);
+  const waitsFor = machines.flatMap(
+    (machine) => machineWait(machine, classNamed(machine.spec.class.name), ofMachines.defaults) ?? [],
+  );
+  const doubted = waitsFor.some(({ deadline }) => deadline) ? ofMachines.remark : undefined;
+  return {
+    name: deployment.metadata.name,
+    wants: wants(deployment),
+    waitsFor,
+    disruption: [],
+    remarks: [remark, doubted].filter((each) => each !== undefined),
+    changes: [],
+    blockers: blockersOf(deployment, sets),
+  };
+}
+
+/** Why a deployment has no next step, whatever its sets and machines are; undefined: it may have one. */
+export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'cures'> | undefined {
+  const violations = validateDeployment(deployment);
+  if (violations.length > 0) {
+    const cures = violations.map(({ field, message }) => `mend ${field}: it ${message}`);
+    return { next: 'nothing: its spec is not valid', cures };
+  }
+  if (deployment.metadata.deletionTimestamp) {
+    return { next: 'it is being deleted, and its sets and machines with it', cures: [] };
+  }
+  if (isEmptySelector(deployment.spec.selector)) {
+    return { next: 'nothing: its selector selects everything', cures: ['name labels in spec.selector'] };
+  }
+  return undefined;
 }
 
 const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, MachineDeploymentConditions.InputIgnored];

@@ -59,7 +59,11 @@ function sinceText(since: string | undefined, now: Date): string {
 }
 
 /** A preview of a drain as lines for a person. */
-export const previewLines = ({ machine, drain, remarks }: DrainPreview, now: Date): string[] =>
-  drain
-    ? [...drainLines(drain, now), ...list('Flags:', remarks)]
-    : [`machine ${machine.metadata.name} has no node: there is nothing to drain`];
+export function previewLines({ machine, node, drain, remarks, unread }: DrainPreview, now: Date): string[] {
+  const none =
+    node !== null && unread.length > 0
+      ? `machine ${machine} has node ${node}`
+      : `machine ${machine} has no node: there is nothing to drain`;
+  const known = drain ? [...drainLines(drain, now), ...list('Flags:', remarks)] : [none];
+  return [...known, ...unreadLines(unread)];
+}

@@ -27,9 +27,11 @@ import {
 import {
   type Clock,
   type EventObject,
+  errorText,
   events,
   isNotFound,
   type KubeClient,
+  type KubeError,
   type Node,
   nodes,
   type Random,
@@ -148,7 +150,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   const machineClass = ownClass ?? undefined;
   const wait = machineWait(machine, machineClass, settings.defaults);
   const drains = machine.metadata.deletionTimestamp !== undefined && node;
-  const drain = drains ? await ifAllowed(previewOf(target, machine, machineClass, settings), unread) : undefined;
+  const drain = drains ? await previewOf(target, machine, machineClass, settings, unread) : undefined;
   const since = wait && sinceOf(machine);
   const preserved = preservation(machine);
   const cause = causeOf(machine);
@@ -188,22 +190,34 @@ function causeOf({ status }: Machine): LivingMachine['cause'] {
   return code ? { code, ...errorKindOf(code) } : undefined;
 }
 
-/** A drain that is looked at; `drain` is undefined for a machine without a node: there is nothing to drain. */
+/** A drain that is looked at. */
 export interface DrainPreview {
-  readonly machine: Machine;
-  readonly drain: DrainExplanation | undefined;
+  readonly machine: string;
+  /** Null: it has none. */
+  readonly node: string | null;
+  /** Null: there is no such node, and nothing to drain, or it or its pods may not be read. */
+  readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
+  /** What may not be read, in the words of the server. */
+  readonly unread: readonly string[];
 }
 
 /** What a drain of the machine would do if it began now, or does. */
 export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
   const machine = await getMachine(target);
+  const unread = new Set<string>();
   const [machineClass, settings] = await Promise.all([
-    classOf(target, machine),
+    ifAllowed(classOf(target, machine), unread),
     readMachineSettings(target.client, target.namespace),
   ]);
-  const drain = await previewOf(target, machine, machineClass, settings);
-  return { machine, drain, remarks: drain && settings.remark !== undefined ? [settings.remark] : [] };
+  const drain = (await previewOf(target, machine, machineClass ?? undefined, settings, unread)) ?? null;
+  return {
+    machine: machine.metadata.name,
+    node: machine.metadata.labels?.[Labels.Node] ?? null,
+    drain,
+    remarks: drain && settings.remark !== undefined ? [settings.remark] : [],
+    unread: [...unread],
+  };
 }
 
 /** Machines that name the same Node. */
@@ -226,9 +240,14 @@ const previewOf = (
   machine: Machine,
   machineClass: MachineClass | undefined,
   { defaults }: MachineSettings,
+  unread: Set<string>,
 ): Promise<DrainExplanation | undefined> => {
   const runtime = { clock, random, log: silentLogger };
-  return previewDrain({ target, machine, ...(machineClass ? { machineClass } : {}), runtime, signal, defaults });
+  const onRefused = (refusal: KubeError): void => void unread.add(errorText(refusal));
+  return previewDrain({
+    ...{ target, machine, runtime, signal, defaults, onRefused },
+    ...(machineClass ? { machineClass } : {}),
+  });
 };
 
 function preservation({ metadata, status }: Machine): string | undefined {

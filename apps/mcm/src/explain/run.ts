@@ -6,7 +6,7 @@ import { readWithSurroundings } from '../deployment-reading.ts';
 import { UserError } from '../errors.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import type { CommandSurroundings } from '../surroundings.ts';
-import { explainDeployment } from './deployment.ts';
+import { explainAsFarAsRead } from './deployment-as-read.ts';
 import { deploymentLines } from './deployment-lines.ts';
 import { explainMachine, type MachineTarget, previewMachineDrain } from './machine.ts';
 import { machineLines, previewLines } from './machine-lines.ts';
@@ -33,14 +33,15 @@ async function explain(cluster: Cluster, text: string, output: OutputFormat, ran
   }
   const { client } = cluster;
   const unread = new Set<string>();
-  const [reading, manager, ofMachines, all] = await Promise.all([
+  const [reading, manager, ofMachines, nodes] = await Promise.all([
     readWithSurroundings(client, namespace, name, unread),
     readManagerSettings(client, namespace),
     readMachineSettings(client, namespace),
     readNodes(cluster.target, unread),
   ]);
   const now = realClock.now();
-  const explanation = { ...explainDeployment(reading, now, all, manager, ofMachines), unread: [...unread] };
+  const told = explainAsFarAsRead(reading, { now, nodes, manager, ofMachines });
+  const explanation = { ...told, unread: [...unread] };
   return formatted(output, { kind, namespace, ...explanation }, () => deploymentLines(explanation, now));
 }
 
@@ -55,12 +56,13 @@ const machineTarget = ({ client, target, namespace }: Cluster, name: string, ran
   signal: new AbortController().signal,
 });
 
-/** `mcm drain --preview`. */
+/** `mcm drain --preview`. Throws `UserError`, after what is known, when nothing can be told of the drain. */
 export const tellDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {
     const name = nameOf('Machine', text);
     const preview = await previewMachineDrain(machineTarget(cluster, name, random));
-    const { drain = null, remarks } = preview;
-    const model = { namespace: cluster.namespace, machine: name, drain, remarks };
+    const model = { namespace: cluster.namespace, ...preview };
     for (const line of formatted(flags.output, model, () => previewLines(preview, realClock.now()))) say(line);
+    if (preview.drain === null && preview.node !== null && preview.unread.length > 0)
+      throw new UserError(`what a drain of machine ${name} would do is not known: not all it depends on may be read`);
   });

@@ -8,7 +8,7 @@ import type { PlanFlags } from './run.ts';
 const inMinutes = (ms: number): string => `${ms / 60_000}m`;
 
 /** Adds `plan`. */
-export function addPlan(program: Command, surroundings: Pick<CommandSurroundings, 'say' | 'random'>): void {
+export function addPlan(program: Command, surroundings: CommandSurroundings): void {
   withOutput(
     withCluster(
       program

@@ -127,11 +127,11 @@ async function stand(count: number): Promise<void> {
   }
 }
 
-async function plan(text: string, given: object = { join: 3 * MINUTE, drain: MINUTE }) {
+async function plan(text: string, given: object = { join: 3 * MINUTE, drain: MINUTE }, unread?: Set<string>) {
   const path = join(folder, 'file.yaml');
   await writeFile(path, text);
   const cluster = { client, target: client, namespace: NS };
-  const around = { random: seededRandom(1), signal: new AbortController().signal, clock };
+  const around = { random: seededRandom(1), signal: new AbortController().signal, clock, ...(unread && { unread }) };
   return planAll(cluster, proposalsIn(await readObjects([path]), path), given, around);
 }
 
@@ -215,11 +215,21 @@ describe('mcm plan', () => {
     expect(writes).toEqual([]);
   });
 
-  test('where nodes may not be read it says what is assumed; where pods may not, it ends with that', async () => {
+  test('where nodes or pods may not be read it says what is assumed, and what is missing; pods are asked for once', async () => {
     refused = '/api/v1/nodes';
-    const [blind] = await plan(file('large', 3));
+    const unread = new Set<string>();
+    const [blind] = await plan(file('large', 3), undefined, unread);
     expect(blind?.assumes).toContain('nodes may not be read: nothing is known of drains and updates in place');
+    expect([...unread]).toEqual([expect.stringContaining('no /api/v1/nodes')]);
+    unread.clear();
+    await keep('m-0');
     refused = '/api/v1/pods';
+    reads.length = 0;
+    const [half] = await plan(file('large', 3), undefined, unread);
+    expect(half).toMatchObject({ blockers: [], complete: true, lasts: '15m0s' });
+    expect(half?.assumes).toContain('nothing blocks 3 drains, which were not looked at');
+    expect([...unread]).toEqual([expect.stringContaining('no /api/v1/pods')]);
+    expect(reads.filter((path) => path.endsWith('/poddisruptionbudgets'))).toHaveLength(1);
     await expect(plan(file('large', 3))).rejects.toThrow('no /api/v1/pods');
   });
 

@@ -55,8 +55,8 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly ofMachines: MachineSettings;
 }
 
-/** Shows what a drain of each of these machines would do. */
-export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation>>;
+/** Shows what a drain of each of these machines would do; null: that may not be read. */
+export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
 /** Drains are looked at for so many machines; of the others an undisturbed one is assumed. */
 export const MOST_DRAINS = 20;
@@ -78,11 +78,12 @@ export async function planDeployment(
   // First those that go already: what stands in their way, stands there now.
   const disrupted = [...goingOf(source), ...before.disrupted];
   const looked = disrupted.slice(0, MOST_DRAINS);
-  const drains = looked.length === 0 ? new Map<string, DrainExplanation>() : await preview(looked);
+  const seen = looked.length === 0 ? undefined : await preview(looked);
+  const drains = seen ?? new Map<string, DrainExplanation>();
   const known = lasting(drains);
   const asAssumed = looked.every((machine) => known.gone(machine) === assumed.gone(machine));
   const simulation = asAssumed ? before : simulated(source, known, now);
-  return described(source, simulation, drains, { unseen: disrupted.length - looked.length, now });
+  return described(source, simulation, drains, { unseen: disrupted.length - (seen === null ? 0 : looked.length), now });
 }
 
 /** Machines of the deployment that are being deleted, and whose nodes may have pods yet. */
@@ -169,7 +170,7 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
     'machines that are made join, and nobody else changes anything',
     ...[manager.remark, ofMachines.remark].filter((remark) => remark !== undefined),
     ...(nodes ? [] : ['nodes may not be read: nothing is known of drains and updates in place']),
-    ...(unseen > 0 ? [`nothing blocks the drains of ${unseen} more machines, which were not looked at`] : []),
+    ...(unseen > 0 ? [`nothing blocks ${unseen} drains, which were not looked at`] : []),
     ...named.map((key) => `metadata.annotations[${key}] is not there: machines that it names are not seen to go first`),
   ];
 }

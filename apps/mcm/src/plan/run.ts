@@ -1,6 +1,14 @@
 import { type Machine, type MachineClass, parseDurationMs } from '@mcm/api';
 import { type DrainExplanation, type MachineDefaults, previewDrain } from '@mcm/core';
-import { type Clock, type KubeClient, type Random, realClock, silentLogger } from '@mcm/kube';
+import {
+  type Clock,
+  errorText,
+  type KubeClient,
+  type KubeError,
+  type Random,
+  realClock,
+  silentLogger,
+} from '@mcm/kube';
 import { readNodes } from '../allowed.ts';
 import { type Cluster, inCluster } from '../cluster.ts';
 import type { AskFlags } from '../cluster-options.ts';
@@ -10,7 +18,7 @@ import { UserError } from '../errors.ts';
 import { PLAN_EXIT } from '../exit-codes.ts';
 import { readMachineSettings } from '../explain/machine-settings.ts';
 import { readManagerSettings } from '../explain/manager-settings.ts';
-import { formatted } from '../output/format.ts';
+import { type Telling, tell } from '../output/told.ts';
 import type { CommandSurroundings } from '../surroundings.ts';
 import type { GivenDurations } from './durations.ts';
 import { planLines } from './lines.ts';
@@ -30,6 +38,8 @@ export interface PlanSurroundings {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly clock: Clock;
+  /** Gets what of nodes and drains may not be read, in the words of the server. */
+  readonly unread?: Set<string>;
 }
 
 function duration(flag: string, text: string): number {
@@ -50,16 +60,17 @@ function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations
 export async function tellPlan(
   filename: string,
   flags: PlanFlags,
-  { say, random }: Pick<CommandSurroundings, 'say' | 'random'>,
+  { random, ...telling }: Telling & Pick<CommandSurroundings, 'random'>,
 ): Promise<void> {
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
     const proposals = proposalsIn(await readObjects([filename]), filename);
     // It only reads: a signal ends the process, and nothing has to be put in order.
     const { signal } = new AbortController();
-    const plans = await planAll(cluster, proposals, given, { random, signal, clock: realClock });
-    for (const line of formatted(flags.output, plans, planLines)) say(line);
-    process.exitCode = planExit(plans);
+    const unread = new Set<string>();
+    const model = await planAll(cluster, proposals, given, { random, signal, clock: realClock, unread });
+    tell(telling, flags.output, { model, unread }, planLines);
+    process.exitCode = planExit(model);
   });
 }
 
@@ -77,7 +88,7 @@ export async function planAll(
   surroundings: PlanSurroundings,
 ): Promise<readonly DeploymentPlan[]> {
   const now = surroundings.clock.now();
-  const all = await readNodes(cluster.target);
+  const all = await readNodes(cluster.target, surroundings.unread);
   const read = new Map<string, ReturnType<typeof readAround>>();
   const plans: DeploymentPlan[] = [];
   for (const file of deployments) {
@@ -114,21 +125,31 @@ async function readAround(client: KubeClient, namespace: string) {
   return { ...there, manager, ofMachines };
 }
 
-/** One drain after the other: each reads the pods of its node, and the volumes and budgets of the cluster. */
+/** One drain after the other: each reads the pods of its node, and the volumes and budgets of the cluster. Null: pods may not be read. */
 async function drainsOf(
   target: KubeClient,
   machines: readonly Machine[],
   classes: readonly MachineClass[],
   defaults: MachineDefaults,
-  { clock, random, signal }: PlanSurroundings,
-): Promise<ReadonlyMap<string, DrainExplanation>> {
+  { clock, random, signal, unread }: PlanSurroundings,
+): Promise<ReadonlyMap<string, DrainExplanation> | null> {
   const drains = new Map<string, DrainExplanation>();
   for (const machine of machines) {
     const machineClass = classes.find(({ metadata }) => metadata.name === machine.spec.class.name);
     const runtime = { clock, random, log: silentLogger };
-    const options = { target, machine, runtime, signal, defaults, ...(machineClass ? { machineClass } : {}) };
-    const drain = await previewDrain(options);
+    let refusals = 0;
+    const onRefused = (refusal: KubeError): void => {
+      refusals += 1;
+      unread?.add(errorText(refusal));
+    };
+    const drain = await previewDrain({
+      ...{ target, machine, runtime, signal, defaults },
+      ...(machineClass ? { machineClass } : {}),
+      ...(unread ? { onRefused } : {}),
+    });
     if (drain) drains.set(machine.metadata.name, drain);
+    // What may not be read of one may not be read of any.
+    else if (refusals > 0) return null;
   }
   return drains;
 }

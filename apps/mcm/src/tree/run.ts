@@ -6,8 +6,8 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import { realClock } from '@mcm/kube';
-import { readNodes } from '../allowed.ts';
+import { type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
+import { ifAllowed, readNodes } from '../allowed.ts';
 import { type Cluster, inCluster } from '../cluster.ts';
 import { type AskFlags, reference } from '../cluster-options.ts';
 import { readDeployment } from '../deployment-reading.ts';
@@ -36,10 +36,12 @@ async function readTree(
     const ours = all?.filter(({ metadata }) => names.has(metadata.name));
     return { deployments: [deployment], sets, machines: owned, nodes: ours };
   }
+  const listed = async <T extends KubeObject>(kind: ResourceDefinition<T>): Promise<readonly T[]> =>
+    (await ifAllowed(client.resource<T>(kind, namespace).list(), unread))?.items ?? [];
   const [deployments, sets, fleet] = await Promise.all([
-    client.resource<MachineDeployment>(machineDeployments, namespace).list(),
-    client.resource<MachineSet>(machineSets, namespace).list(),
-    client.resource<Machine>(machines, namespace).list(),
+    listed<MachineDeployment>(machineDeployments),
+    listed<MachineSet>(machineSets),
+    listed<Machine>(machines),
   ]);
-  return { deployments: deployments.items, sets: sets.items, machines: fleet.items, nodes: all };
+  return { deployments, sets, machines: fleet, nodes: all };
 }

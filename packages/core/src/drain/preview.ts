@@ -1,5 +1,12 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
-import type { Informer, InformerRuntime, KubeClient, KubeObject } from '@mcm/kube';
+import {
+  type Informer,
+  type InformerRuntime,
+  isForbidden,
+  type KubeClient,
+  type KubeError,
+  type KubeObject,
+} from '@mcm/kube';
 import { targetCaches } from '../machine/caches.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../machine/settings.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
@@ -18,6 +25,8 @@ export interface PreviewOptions {
   readonly signal: AbortSignal;
   /** Of the machine controller's flags, where they are known. */
   readonly defaults?: MachineDefaults;
+  /** Hears of each kind that may not be read; the drain is told without it. Absent: the preview rejects. */
+  readonly onRefused?: (refusal: KubeError) => void;
 }
 
 /** A drain that is watched. */
@@ -40,7 +49,7 @@ export interface FollowedDrain {
 }
 
 /** What a drain that is watched needs. */
-export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass'> & {
+export type FollowOptions = Omit<PreviewOptions, 'machine' | 'machineClass' | 'onRefused'> & {
   readonly nodeName: string;
   /** Something that it is told from has changed. */
   readonly onChange?: () => void;
@@ -76,17 +85,28 @@ export function followDrain({
 }
 
 /**
- * What a drain of the machine's node would do, or does, read from the cluster once; see `followDrain`. Rejects with what
- * the server said where something may not be read.
+ * What a drain of the machine's node would do, or does, read from the cluster once; see `followDrain`.
  *
- * @returns undefined when the machine has no Node.
+ * @returns undefined when the machine has no Node, or when its Node or its pods may not be read.
  */
 export async function previewDrain(options: PreviewOptions): Promise<DrainExplanation | undefined> {
-  const { target, machine, machineClass, runtime, signal, defaults = MACHINE_DEFAULTS } = options;
+  const { target, machine, machineClass, runtime, signal, defaults = MACHINE_DEFAULTS, onRefused } = options;
   const nodeName = machine.metadata.labels?.[Labels.Node];
   if (!nodeName) return undefined;
   const caches = cachesOf(target, nodeName, runtime);
-  await Promise.all(Object.values(caches).map((informer) => informer.readOnce(signal)));
+  const isRead = async (informer: Pick<Informer<KubeObject>, 'readOnce'>): Promise<boolean> => {
+    try {
+      await informer.readOnce(signal);
+      return true;
+    } catch (error) {
+      if (onRefused === undefined || !isForbidden(error)) throw error;
+      onRefused(error);
+      return false;
+    }
+  };
+  const { pods, ...others } = caches;
+  const [seen] = await Promise.all([isRead(pods), ...Object.values(others).map(isRead)]);
+  if (!seen) return undefined;
   return explained({ caches, nodeName, machine, machineClass, defaults, now: runtime.clock.now() });
 }
 
