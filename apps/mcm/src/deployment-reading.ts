@@ -8,7 +8,7 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import type { KubeClient, KubeObject, ResourceDefinition } from '@mcm/kube';
+import type { KubeClient, KubeObject, RequestOptions, ResourceDefinition } from '@mcm/kube';
 import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
@@ -116,5 +116,9 @@ export async function readWithSurroundings(
 }
 
 /** Throws `UserError` when there is no such deployment. */
-export const getDeployment = (client: KubeClient, namespace: string, name: string): Promise<MachineDeployment> =>
-  getNamed<MachineDeployment>(client, machineDeployments, namespace, name);
+export const getDeployment = (
+  client: KubeClient,
+  namespace: string,
+  name: string,
+  options?: RequestOptions,
+): Promise<MachineDeployment> => getNamed<MachineDeployment>(client, machineDeployments, namespace, name, options);

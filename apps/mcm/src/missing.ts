@@ -1,4 +1,11 @@
-import { isNotFound, type KubeClient, type KubeObject, nearest, type ResourceDefinition } from '@mcm/kube';
+import {
+  isNotFound,
+  type KubeClient,
+  type KubeObject,
+  nearest,
+  type RequestOptions,
+  type ResourceDefinition,
+} from '@mcm/kube';
 import { UserError } from './errors.ts';
 
 /** How many names are told where none is near. */
@@ -10,14 +17,15 @@ export async function getNamed<T extends KubeObject>(
   definition: ResourceDefinition<T>,
   namespace: string,
   name: string,
+  options: RequestOptions = {},
 ): Promise<T> {
   const api = client.resource<T>(definition, namespace);
   try {
-    return await api.get(name);
+    return await api.get(name, options);
   } catch (error) {
     if (!isNotFound(error)) throw error;
     // A server that has no such kind says the same again, and that is what is told.
-    const { items } = await api.list();
+    const { items } = await api.list(options);
     throw new UserError(noSuch(definition.kind.toLowerCase(), namespace, name, items));
   }
 }

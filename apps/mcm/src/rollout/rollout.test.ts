@@ -171,6 +171,23 @@ test('status is followed until the rollout is complete', async () => {
   expect(said.at(-1)).toBe('machinedeployment workers successfully rolled out');
 });
 
+test('who stops looking while no answer comes waits for none', async () => {
+  const end = new AbortController();
+  const asked = Promise.withResolvers<AbortSignal | undefined>();
+  const silent = createClient({
+    transport: ({ signal }) => {
+      asked.resolve(signal);
+      return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+    },
+    ...{ userAgent: 'test', clock: realClock },
+  });
+  const following = followStatus({ ...target, client: silent }, () => undefined, { follow: true, signal: end.signal });
+  const heard = await asked.promise;
+  end.abort(new Error('stopped'));
+  expect(heard?.aborted).toBe(true);
+  await expect(following).rejects.toThrow('stopped');
+});
+
 test('explain tells the next step by the controller’s own decision, and what a paused one needs', async () => {
   const now = realClock.now();
   const lines = async () =>

@@ -74,7 +74,7 @@ export async function followStatus(
     return state;
   };
   while (!signal.aborted) {
-    const seen = await getDeployment(target.client, target.namespace, target.name);
+    const seen = await getDeployment(target.client, target.namespace, target.name, { signal });
     const state = tell(seen);
     if (!follow) return state.kind !== 'failed';
     if (state.kind !== 'under way') return state.kind === 'complete';
