@@ -144,6 +144,11 @@ test('certificates of files are read again when they change; a pair that does no
     await clock.advance(10_000);
     expect(told.at(-1)).toBeUndefined();
     expect(used).toHaveLength(4);
+    for (const { pair } of [first, second, first]) {
+      await writeFile(join(directory, 'tls.key'), pair.key);
+      await clock.advance(10_000);
+    }
+    expect(told.at(-1)).toBeUndefined(); // Written twice, and seen half-way each time.
     await put((await signed(-30_000)).pair);
     await clock.advance(20_000);
     expect(told.at(-1)).toMatch(

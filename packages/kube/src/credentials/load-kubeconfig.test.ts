@@ -249,7 +249,10 @@ describe('files that change', () => {
     expect(await latest()).toBe(first); // Hundreds of refusals are no reason to read hundreds of times.
     await clock.advance(1_000);
     expect((await latest()).ca).toBe(`${one.cert}${two.cert}`);
-    await clock.advance(60_000);
+    await clock.advance(59_000);
+    await latest();
+    expect(news).toHaveLength(2); // After a refusal it is looked for once, not from then on each second.
+    await clock.advance(1_000);
     await latest();
     expect(news.map(({ kind }) => kind)).toEqual(['renewed', 'renewed', 'as-before']);
   });

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -79,6 +80,21 @@ describe('over HTTPS', () => {
     expect(forgotten).toBe(1);
     expect((await client.resource(nodes).list()).items).toEqual([]);
     expect(forgotten).toBe(2);
+  });
+
+  test('a long refusal keeps no connection from its next request', async () => {
+    let asked = 0;
+    const server = createServer((_request, response) => {
+      asked += 1;
+      response.writeHead(asked === 1 ? 401 : 200).end(asked === 1 ? 'x'.repeat(1_000_000) : '{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const authorization = async () => `Bearer ${asked}`;
+    const client = connect({ server: `http://127.0.0.1:${port}`, connections: 1, authorization });
+    expect(await client.resource(nodes).get('n')).toEqual({});
   });
 
   test('many requests share a bounded number of connections', async () => {
@@ -176,15 +192,25 @@ describe('files that change', () => {
     const [seen, held, release] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const names = new Map<string, string>();
     const tls = { ...pair, requestCert: true, rejectUnauthorized: false };
+    const nameOf = (socket: Socket): string =>
+      names.get((socket as TLSSocket).getPeerX509Certificate()?.fingerprint256 ?? '') ?? 'nobody';
+    const closed = new Map<string, PromiseWithResolvers<void>>();
     const server = createSecureServer(tls, async (request, response) => {
-      const shown = (request.socket as TLSSocket).getPeerX509Certificate()?.fingerprint256 ?? '';
-      seen.push(`${request.method} ${names.get(shown) ?? 'nobody'}`);
+      const name = nameOf(request.socket);
+      seen.push(`${request.method} ${name}`);
+      request.socket.once('close', () => endOf(name).resolve());
       if (request.url?.endsWith('/held')) {
         held.resolve();
         await release.promise;
       }
       response.end('{}');
     });
+    const endOf = (name: string): PromiseWithResolvers<void> => {
+      const end = closed.get(name) ?? Promise.withResolvers<void>();
+      closed.set(name, end);
+      return end;
+    };
+    server.keepAliveTimeout = 600_000; // Who keeps a connection keeps it beyond the test.
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
       server.closeAllConnections();
@@ -192,7 +218,8 @@ describe('files that change', () => {
     });
     const address = server.address();
     const url = `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
-    return { server, url, seen, held: held.promise, release: release.resolve, names };
+    const connectionsEnd = (name: string): Promise<void> => endOf(name).promise;
+    return { url, seen, held: held.promise, release: release.resolve, names, closed: connectionsEnd };
   }
 
   test('connections show the new certificate; what is under way ends with the old one', async () => {
@@ -213,9 +240,24 @@ describe('files that change', () => {
     await resource.create({ metadata: { name: 'n' }, spec: {} });
     t.release();
     expect(await waiting).toEqual({});
+    await t.closed('one');
     now = first; // As a request that has waited long.
     await resource.get('n');
     expect(t.seen).toEqual(['GET one', 'POST two', 'GET two']);
+  });
+
+  test('close ends what is under way with an old certificate, too', async () => {
+    const [own, one] = [await issued(), await issued()];
+    const t = await secure(own.pair);
+    const first: ClusterConfig = { server: t.url, ca: own.ca };
+    let now = first;
+    const resource = connect({ ...now, latest: async () => now }).resource(nodes);
+    const waiting = failure(resource.get('held'));
+    await t.held;
+    now = { ...first, clientCertificate: { certificate: one.pair.cert, key: one.pair.key } };
+    await resource.get('n');
+    await transports.at(-1)?.close();
+    expect(await waiting).toMatchObject({ code: 0 });
   });
 
   test('a server of another authority is asked at once where the files have that by now, and once only', async () => {
