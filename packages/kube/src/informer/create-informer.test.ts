@@ -259,6 +259,18 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
+  test('a kind that is not there is refused too, and no matter of permission', async () => {
+    const access: (number | undefined)[] = [];
+    const t = setUp([status(404, 'NotFound', 'no'), list(10, [])], [{ stream: new ScriptedStream() }], {
+      onAccess: (refused) => access.push(refused?.code),
+    });
+    await t.clock.settle();
+    expect([t.informer.refused?.code, access]).toEqual([404, []]);
+    await t.clock.advance(2000);
+    expect([t.informer.refused, access]).toEqual([undefined, [undefined]]);
+    await t.end();
+  });
+
   test('it stays refused until a watch is open: a list alone would be old in a moment', async () => {
     const t = setUp([list(10, [])], [status(403, 'Forbidden', 'no')]);
     await t.clock.advance(2000);

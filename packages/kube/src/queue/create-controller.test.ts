@@ -319,6 +319,17 @@ describe('life', () => {
     await t.end();
   });
 
+  test('it begins without what was refused before it ran', async () => {
+    const spared = refusable(new Promise(() => undefined));
+    spared.refuse(true);
+    const nobody = () => [];
+    const t = setUp(undefined, {}, (controller) => controller.watch(spared.informer, nobody, nobody));
+    t.controller.enqueue('a');
+    await t.clock.settle();
+    expect(t.calls).toEqual(['a@0']);
+    await t.end();
+  });
+
   test('idle knows of waiting, delayed and running keys', async () => {
     const t = setUp(async () => {
       await sleep(t.clock, 10);

@@ -16,9 +16,9 @@ const within = async (clock: Clock, limitMs: number, work: Promise<unknown>): Pr
  * get none when only the lease was lost.
  */
 export async function workUntil(
-  runner: UnitRunner,
+  runner: Pick<UnitRunner, 'run'>,
   { term, stop, clock }: { readonly term: AbortSignal; readonly stop: AbortSignal; readonly clock: Clock },
-  recorders: readonly EventRecorder[],
+  recorders: readonly Pick<EventRecorder, 'flush'>[],
 ): Promise<void> {
   const running = runner.run(term);
   const ended = new Promise<void>((resolve) => {

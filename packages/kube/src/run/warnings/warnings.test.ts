@@ -8,9 +8,11 @@ import { type CertificateInUse, judgeCertificate, SOON_MS, untrustedSentence } f
 import { skewSentence, surelySkewed } from './clock-skew.ts';
 import { crdSentence, missingFields, servedSchema } from './crd-fields.ts';
 import { CertificatesInUse } from './in-use.ts';
+import { judgeMemory } from './memory.ts';
 import { grantText, permissionOf, permissionText, refusedPermission } from './permission.ts';
 import { compareVersions } from './versions.ts';
 import { Warnings } from './warnings.ts';
+import { AnswerWatcher } from './watch-answers.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
 
 const DAY = 24 * 3_600_000;
@@ -35,6 +37,28 @@ describe('a warning', () => {
     expect((await metrics.scrape()).text).not.toContain('runtime_warning{');
     expect(warnings.summary()).toBe('ok');
   });
+});
+
+test('memory that is told of is not told of again with each collection', () => {
+  const log = createMemoryLogger();
+  const warnings = new Warnings(log, createMetrics().meters);
+  const MiB = 1_048_576;
+  const limits = { heapLimit: 100 * MiB, resident: 0, residentLimit: undefined };
+  for (const heap of [80, 81, 70, 82]) expect(judgeMemory({ heap: heap * MiB, ...limits }, warnings)).toBeUndefined();
+  expect(log.lines).toHaveLength(1);
+});
+
+test('a server that is trusted again is told of no more, whatever it answers', () => {
+  const [clock, warnings] = [new VirtualClock(), new Warnings(createMemoryLogger(), createMetrics().meters)];
+  const answers = new AnswerWatcher({ clock, warnings, meters: createMetrics().meters });
+  const { observe } = answers.of('control', { shown: 'a token' });
+  const request = { method: 'GET', path: '/version', ms: 1 };
+  const failure = Object.assign(new Error('expired'), { code: 'CERT_HAS_EXPIRED' });
+  observe({ ...request, code: 0, failure });
+  observe({ ...request, code: 0, failure: new Error('nobody is there') });
+  expect(warnings.has('certificate')).toBe(true);
+  observe({ ...request, code: 401 });
+  expect([warnings.has('certificate'), warnings.has('credentials')]).toEqual([false, true]);
 });
 
 describe('certificates', () => {
