@@ -30,6 +30,13 @@ test('nothing on the node: drained', () => {
   expect(planDrain(look([]), NOON)).toMatchObject({ drained: true, forced: false, blockers: [] });
 });
 
+test('nothing on the node that is seen, and volumes that are not: not drained', () => {
+  const unseen = { volumes: 'this process may not list persistentvolumes' };
+  const plan = planDrain(look([], { unseen }), NOON);
+  expect(plan.drained).toBe(false);
+  expect(plan.blockers).toMatchObject([{ text: `what is on the node cannot be seen: ${unseen.volumes}` }]);
+});
+
 test('S-DR15 mirror and DaemonSet pods stay; completed and bare ones go', () => {
   const { ownerKind: _, ...bare } = pod('bare');
   const plan = planDrain(

@@ -1,0 +1,87 @@
+import { type Machine, type MachineClass, type MachineStatus, STEP_TEXTS } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import { look } from '../drain/testing.ts';
+import { planDeletion } from './deletion.ts';
+import { planKeeping } from './keep-vm.ts';
+import { nextStep } from './next-step.ts';
+import type { MachineObservation } from './observation.ts';
+import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { at, machine, NOON, node } from './testing.ts';
+
+/** What is decided where the API server does not let the machine controller see nodes, or what is on them. */
+
+const UNSEEN = 'this process may not list nodes';
+
+const terminating = (step: keyof typeof STEP_TEXTS): MachineStatus => ({
+  currentStatus: { phase: 'Terminating', lastUpdateTime: at(-5) },
+  lastOperation: { description: STEP_TEXTS[step], state: 'Processing', type: 'Delete', lastUpdateTime: at(-5) },
+});
+
+const dying = (metadata: Partial<Machine['metadata']> = {}, step: keyof typeof STEP_TEXTS = 'drain'): Machine =>
+  machine({
+    metadata: { deletionTimestamp: at(-5), labels: { node: 'fakeNode-0' }, ...metadata },
+    spec: { providerID: 'fakeID-0' },
+    status: terminating(step),
+  });
+
+const seen = (of: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({
+  machine: of,
+  settings: settingsOf(of, MACHINE_DEFAULTS),
+  inputs: '',
+  asksForToken: false,
+  hasTarget: true,
+  frozen: false,
+  calls: {},
+  driver: { initialize: false, status: true },
+  replacementsInProgress: 0,
+  deletedForHealth: false,
+  ...change,
+});
+
+const deletion = { kind: 'delete', since: NOON } as const;
+const { providerID: _, ...noVm } = dying().spec;
+
+describe('a deletion without sight of nodes', () => {
+  test('waits, and says what it cannot see', () => {
+    const plan = planDeletion(seen(dying(), { nodesUnseen: UNSEEN }), NOON);
+    expect(plan).toMatchObject({ next: { kind: 'wait' }, because: `what is on the node cannot be seen: ${UNSEEN}` });
+    expect(plan.actions).toMatchObject([{ do: 'writeStatus' }]);
+  });
+
+  test.each<[string, Machine, Partial<MachineObservation>]>([
+    ['it is forced', dying({ labels: { node: 'fakeNode-0', 'force-deletion': 'True' } }), {}],
+    ['its VM is gone already', dying({}, 'deleteVolumeAttachments'), {}],
+    ['the deletion of its VM is under way', dying(), { calls: { running: deletion } }],
+    ['it has neither VM nor Node', { ...dying({ labels: {} }), spec: noVm }, {}],
+  ])('goes on where %s', (_why, of, change) => {
+    expect(planDeletion(seen(of, { ...change, nodesUnseen: UNSEEN }), NOON).because).not.toContain(UNSEEN);
+  });
+
+  test.each([
+    ['only what is on it is unseen', { pods: 'this process may not list pods' }, false],
+    ['all is seen', undefined, true],
+  ])('a Node keeps its finalizer at the cordon unless it is known to be empty: %s', (_why, unseen, release) => {
+    const drain = look([], unseen && { unseen });
+    expect(planDeletion(seen(dying(), { node: node(), drain }), NOON).actions).toMatchObject([
+      { do: 'cordon', release },
+    ]);
+  });
+});
+
+test('a machine that has yet to join keeps its bootstrap token alive, though its Node cannot be seen', () => {
+  const pending = machine({
+    spec: { providerID: 'fakeID-0' },
+    status: { currentStatus: { phase: 'Pending', lastUpdateTime: at(0) } },
+  });
+  const plan = nextStep(seen(pending, { asksForToken: true, nodesUnseen: UNSEEN }), NOON);
+  expect(plan.actions).toMatchObject([{ do: 'extendToken' }]);
+});
+
+test('no VM is kept for study of which nobody can tell what runs on it', () => {
+  const machineClass = { metadata: { name: 'small' } } as MachineClass;
+  const failed = seen(dying(), { machineClass, keepsVms: true, deletedForHealth: true, node: node(), drain: look([]) });
+  const { node: _gone, ...nodeless } = failed;
+  expect(planKeeping(failed, NOON)?.actions).toEqual([{ do: 'keepVm' }]);
+  expect(planKeeping({ ...nodeless, nodesUnseen: UNSEEN }, NOON)).toBeUndefined();
+  expect(planKeeping({ ...failed, drain: look([], { unseen: { volumes: 'no' } }) }, NOON)).toBeUndefined();
+});

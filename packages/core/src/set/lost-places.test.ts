@@ -1,0 +1,23 @@
+import { Labels, type MachineSet } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { LostPlaces } from './lost-places.ts';
+
+const set = (status: MachineSet['status'], labels: Readonly<Record<string, string>> = {}): MachineSet =>
+  ({ metadata: { name: 's', labels }, spec: { replicas: 2 }, status }) as unknown as MachineSet;
+const condition = (type: 'InvalidSpec' | 'ReplicaFailure') => ({ type, status: 'True' as const });
+
+// After a restart nobody remembers; what the set itself tells decides whether its empty places were ever filled.
+test.each<[string, MachineSet, number]>([
+  ['a set that says it has machines has lost those that are missing', set({ replicas: 1, observedGeneration: 0 }), 2],
+  ['one whose last machine is gone has lost all', set({ replicas: 0, observedGeneration: 1 }), 2],
+  ['a new one has lost none', set(undefined), 0],
+  [
+    'nor has one for which no machine can be made',
+    set({ observedGeneration: 1, machineSetCondition: [condition('InvalidSpec')] }),
+    0,
+  ],
+  ['or could be', set({ observedGeneration: 1, machineSetCondition: [condition('ReplicaFailure')] }), 0],
+  ['nor one that must not grow', set({ observedGeneration: 1 }, { [Labels.ScaleUpDisabled]: 'true' }), 0],
+])('%s', (_title, found, lost) => {
+  expect(new LostPlaces().count(found, [])).toBe(lost);
+});
