@@ -119,6 +119,19 @@ describe('a simulated rollout', () => {
     expect(byHand).toMatchObject({ complete: false, because: 'waiting: machines are selected by hand' });
   });
 
+  test('a node that two machines name is updated once, for the one whose it is, and the other is named', () => {
+    const inPlaceUpdate = { maxSurge: 0, maxUnavailable: 2, orchestrationType: 'Auto' };
+    const strategy = { type: 'InPlaceUpdate', inPlaceUpdate };
+    const input = standing(3, deployment(3, { ...LARGE, strategy }));
+    const fleet = input.fleet.map((one, index) =>
+      index === 0 ? { ...one, metadata: { ...one.metadata, labels: { ...one.metadata.labels, node: 'm-1' } } } : one,
+    );
+    const updated = simulateRollout({ ...input, fleet });
+    expect(told(updated).filter((step) => step.includes('select'))).toEqual(['0 select m-1', '0 select m-2']);
+    expect(updated.complete).toBe(false);
+    expect(updated.troubles).toEqual(['machine m-0 names node m-1, which is that of machine m-1']);
+  });
+
   test('stands still behind a machine that is never gone, and says what for', () => {
     const input = standing(2, deployment(2, LARGE));
     const gone = ({ metadata }: Machine) => (metadata.name === 'm-0' ? Number.POSITIVE_INFINITY : MINUTE);

@@ -15,6 +15,7 @@ import { newMachine } from '../set/new-machine.ts';
 import { roomBeside } from '../set/repair-group.ts';
 import { planReplicas } from '../set/replicas.ts';
 import { nextMachineNames } from '../set/slots.ts';
+import { withOwnNodes } from './rivals.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 
 /** One reading of a deployment as it is asked for, and of what there is. */
@@ -63,7 +64,7 @@ export interface Simulation {
   readonly because: string;
   /** What there is in the end. */
   readonly end: SimulatedEnd;
-  /** What is wrong in the end, as the conditions would say. */
+  /** What is wrong in the end, as the conditions would say; and machines that name the node of another. */
   readonly troubles: readonly string[];
   /** The fewest machines available at a time, and the most that there are, those on their way out included. */
   readonly leastAvailable: number;
@@ -96,6 +97,7 @@ class Run {
   /** Who is silent now stays so: nothing is known of the future of machines that nobody touches. */
   readonly #guards: Guards;
   readonly #fleet: ReadonlySet<string>;
+  readonly #rivals: readonly string[];
   #leastAvailable = Number.POSITIVE_INFINITY;
   #most = 0;
 
@@ -103,7 +105,9 @@ class Run {
     this.#input = input;
     const uids = new Set(input.sets.map(({ metadata }) => metadata.uid));
     const machines = input.fleet.filter((machine) => uids.has(controllerOf(machine)?.uid ?? ''));
-    this.#world = new SimulatedWorld({ ...input, machines }, input.durations);
+    const own = withOwnNodes(machines, input.nodes);
+    this.#rivals = own.troubles;
+    this.#world = new SimulatedWorld({ ...input, machines: own.machines }, input.durations);
     const { classes, fleet, nodes, safeguards, now } = input;
     this.#guards = guardsOf({ machines: fleet, classes, nodes }, safeguards, now);
     this.#fleet = new Set(fleet.map(({ metadata }) => metadata.uid));
@@ -124,7 +128,7 @@ class Run {
       complete,
       because: plan.because,
       end: this.#there(),
-      troubles: plan.troubles.conditions.map(({ type, message }) => `${type}: ${message}`),
+      troubles: [...plan.troubles.conditions.map(({ type, message }) => `${type}: ${message}`), ...this.#rivals],
       leastAvailable: this.#leastAvailable,
       most: this.#most,
     };

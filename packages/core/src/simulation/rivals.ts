@@ -1,0 +1,38 @@
+import { Labels, type Machine } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { pointsTo } from '../node/instance.ts';
+
+/** Machines, each with a node of its own or none, and what is wrong with the others. */
+export interface OwnNodes {
+  readonly machines: readonly Machine[];
+  readonly troubles: readonly string[];
+}
+
+/**
+ * Of machines that name one node it is that of one, and none of the others: what is done to the node would be taken for
+ * done to them, and be done again without end.
+ */
+export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[] | undefined): OwnNodes {
+  const byName = new Map(nodes?.map((node) => [node.metadata.name, node]));
+  const owners = new Map<string, Machine>();
+  const claim = (machine: Machine, name: string): number => {
+    const node = byName.get(name);
+    return (node && pointsTo(node, machine) ? 2 : 0) + (machine.metadata.name === name ? 1 : 0);
+  };
+  for (const machine of machines) {
+    const name = machine.metadata.labels?.[Labels.Node];
+    const owner = name && owners.get(name);
+    if (name && (!owner || claim(machine, name) > claim(owner, name))) owners.set(name, machine);
+  }
+  const troubles: string[] = [];
+  const own = machines.map((machine) => {
+    const { [Labels.Node]: name, ...labels } = machine.metadata.labels ?? {};
+    const owner = name && owners.get(name);
+    if (!owner || owner === machine) return machine;
+    troubles.push(
+      `machine ${machine.metadata.name} names node ${name}, which is that of machine ${owner.metadata.name}`,
+    );
+    return { ...machine, metadata: { ...machine.metadata, labels } };
+  });
+  return { machines: own, troubles };
+}
