@@ -61,7 +61,7 @@ export interface InformerOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Page size of lists; default 500. */
   readonly pageSize?: number;
-  /** A watch in which the server said nothing for so long, although bookmarks are due every minute, is opened anew; default 150,000. */
+  /** A watch in which the server said nothing for so long, although bookmarks are due every minute, is opened anew; default 90,000. */
   readonly silenceLimitMs?: number;
   /** Told each time that the API server does not allow a list or a watch; undefined when a watch is open. */
   readonly onAccess?: (refused: KubeError | undefined) => void;

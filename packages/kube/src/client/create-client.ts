@@ -18,7 +18,7 @@ export interface ClientOptions {
   readonly random?: Random;
   /** Absent: no limit on this side; the server's own fairness decides. */
   readonly rateLimit?: RateLimit;
-  /** Time for a whole answer, or for a watch to open; 0: unlimited. Default 60,000 (what Go MCM sets). */
+  /** Time for a whole answer, or, but no more than 30,000, for a watch to open; 0: unlimited. Default 60,000 (what Go MCM sets). */
   readonly requestTimeoutMs?: number;
   /** Called after each exchange. */
   readonly observe?: (sample: RequestSample) => void;

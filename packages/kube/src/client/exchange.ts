@@ -48,6 +48,8 @@ export interface Stream {
 
 /** How often one call is sent again because the server said when to; client-go's number. */
 const MAX_WAITS = 10;
+/** A watch is opened at once, or after a turn in the server's queues, where it stays for 15 s at most; an answer may take long to write. */
+const OPEN_WITHIN_MS = 30_000;
 /** Up to this share is added to what the server asked for, so that many clients do not come back together. */
 const WAIT_JITTER = 0.1;
 
@@ -84,7 +86,7 @@ export class Exchange {
   /** Opens a stream; the time limit holds until the headers are there. Nothing is repeated: the caller has its own ways. */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();
-    const limit = this.#limit(call);
+    const limit = this.#limit(call, Math.min(this.#options.requestTimeoutMs, OPEN_WITHIN_MS));
     try {
       const response = await this.#send(call, limit.signal);
       if (response.status >= 400) throw await this.#refused(call, response);
@@ -147,15 +149,15 @@ export class Exchange {
   }
 
   /** A signal that follows the caller's and aborts by itself after the time limit. */
-  #limit(call: Call): { signal: AbortSignal; disarm(): void; release(): void; end(): void } {
+  #limit(
+    call: Call,
+    withinMs = this.#options.requestTimeoutMs,
+  ): { signal: AbortSignal; disarm(): void; release(): void; end(): void } {
     const controller = new AbortController();
-    const { clock, requestTimeoutMs } = this.#options;
+    const { clock } = this.#options;
     const follow = (): void => controller.abort(call.signal?.reason);
     call.signal?.addEventListener('abort', follow, { once: true });
-    const timer =
-      requestTimeoutMs > 0
-        ? clock.setTimeout(() => controller.abort(tooLate(requestTimeoutMs)), requestTimeoutMs)
-        : undefined;
+    const timer = withinMs > 0 ? clock.setTimeout(() => controller.abort(tooLate(withinMs)), withinMs) : undefined;
     const release = (): void => {
       timer?.cancel();
       call.signal?.removeEventListener('abort', follow);

@@ -177,6 +177,20 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
+  test('a server that takes connections and says nothing any more is told of after two minutes', async () => {
+    const t = setUp([list(10, [])], [{ stream: new ScriptedStream() }, 'never']);
+    await t.clock.advance(89_000);
+    expect(warnings(t)).toEqual([]);
+    await t.clock.advance(30_000);
+    expect(warnings(t)).toEqual(['watch went silent, opening it anew']);
+    await t.clock.advance(2_000);
+    expect(warnings(t)).toEqual([
+      'watch went silent, opening it anew',
+      'list and watch of nodes failed, trying again until it works',
+    ]);
+    await t.end();
+  });
+
   test.each([5, -5])(
     'a watch that goes silent is opened anew, not sooner nor later, although the time of day jumps by %i hours',
     async (hours) => {

@@ -24,7 +24,8 @@ export interface InformerRuntime {
 }
 
 const DEFAULT_PAGE_SIZE = 500;
-const DEFAULT_SILENCE_LIMIT_MS = 150_000;
+/** A bookmark is due every minute: one that is late by half of that is not late but lost. */
+const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
 /** Nobody reads them, and they are a third of many objects. */
 function dropManagedFields(object: KubeObject): void {

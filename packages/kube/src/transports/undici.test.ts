@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
 import type { ServingPair } from '../admission/server.ts';
 import { createClient } from '../client/create-client.ts';
@@ -96,6 +96,20 @@ describe('over HTTPS', () => {
     const client = connect({ server: `http://127.0.0.1:${port}`, connections: 1, authorization });
     expect(await client.resource(nodes).get('n')).toEqual({});
   });
+
+  test.each([undefined, 'proxied'])(
+    'a connection is asked for a sign of life when nothing comes for 30 s: %s',
+    async (by) => {
+      const asked = vi.spyOn(Socket.prototype, 'setKeepAlive');
+      onTestFinished(() => asked.mockRestore());
+      await failure(
+        connect(by === undefined ? {} : { proxyUrl: new URL(plane.url ?? '').origin })
+          .resource(nodes)
+          .list(),
+      );
+      expect(asked.mock.calls.filter(([on]) => on)).toContainEqual([true, 30_000]);
+    },
+  );
 
   test('many requests share a bounded number of connections', async () => {
     const resource = connect({ connections: 2 }).resource(configMaps, 'default');

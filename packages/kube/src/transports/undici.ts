@@ -20,6 +20,11 @@ export type UndiciTransport = Transport & {
 const DEFAULT_CONNECTIONS = 32;
 /** Below what servers keep idle connections open for (kube-apiserver: 90 s and more); one that says less is believed. */
 const KEEP_ALIVE_MS = 60_000;
+/**
+ * A connection on which nothing comes for so long is asked for a sign of life, by the kernel: ten times, a second apart. A server
+ * that has gone without a word is found after 40 s, as by client-go's pings (30 s, then 15 s); a watch says nothing for up to a minute.
+ */
+const PROBE_AFTER_MS = 30_000;
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
@@ -50,9 +55,11 @@ function dispatcher(options: UndiciTransportOptions, origin: string, connections
   // Time limits are the client's, on its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
-    return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...common });
+    const proxyTls = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
+    return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), proxyTls, ...common });
   }
-  return new undici.Pool(origin, { ...common, connect: { ...tls(options), keepAlive: true, timeout: 10_000 } });
+  const connect = { ...tls(options), keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS, timeout: 10_000 };
+  return new undici.Pool(origin, { ...common, connect });
 }
 
 function parseServer(server: string): { readonly origin: string; readonly prefix: string } {
