@@ -23,6 +23,10 @@ test.each([
     'Drain failed due to - error while evicting pod "a/b": no budget. Will retry in next sync. Initiate node drain',
     'Drain failed: error while evicting pod "a/b": no budget',
   ],
+  [
+    'Error occurred with decoding machine error status while getting VM status, aborting without retry. machine code: machine codes error: code = [Internal] message = [no]. Set machine status to termination. Now, getting VM Status',
+    'Asking for its VM failed: Internal: no',
+  ],
   ['Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)', 'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)'],
 ])('%s', (description, told) => {
   expect(brief(description)).toBe(told);

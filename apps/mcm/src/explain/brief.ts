@@ -17,6 +17,10 @@ export function brief(description: string): string {
     .replace(/\.? Node [cC]onditions: \[.*$/s, '')
     .replace(/^Drain failed due to - /, 'Drain failed: ')
     .replace(/^VM deletion failed due to - /, 'VM deletion failed: ')
+    .replace(
+      /^Error occurred with decoding machine error status while getting VM status, .*?code: /,
+      'Asking for its VM failed: ',
+    )
     .replace(DescriptionTexts.CloudProviderMessage, '')
     .replace(
       /machine codes error: code = \[(\w+)\] message = \[(?:(.*)\]|(.*)$)/s,

@@ -1,6 +1,6 @@
 import { Labels, type Machine, type MachineDeployment, MachineDeploymentConditions, Taints } from '@mcm/api';
 import type { Node } from '@mcm/kube';
-import { isPastDrain } from './machine-wait.ts';
+import { refusalOf } from './machine-wait.ts';
 
 /** Machines or nodes that are told by name of those that all need the same. */
 const MOST_NAMES = 3;
@@ -14,11 +14,10 @@ interface MachineCure {
 
 function machineCure(machine: Machine): MachineCure | undefined {
   const { metadata, spec, status } = machine;
-  const { state, errorCode } = status?.lastOperation ?? {};
+  const refusal = refusalOf(machine);
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
-  const cure = (see: string): MachineCure => ({ see, name: metadata.name, code: errorCode ? ` (${errorCode})` : '' });
-  if (state === 'Failed' && (errorCode || (metadata.deletionTimestamp && isPastDrain(machine))))
-    return cure('see what the cloud said');
+  const cure = (see: string): MachineCure => ({ see, name: metadata.name, code: refusal ? ` (${refusal})` : '' });
+  if (refusal) return cure('see what the cloud said');
   if (metadata.deletionTimestamp) return cure('see what its drain waits for');
   if (phase === 'Failed' && preserveExpiryTime) return cure('see why it is kept, and how to end that');
   if (phase === 'Pending' && spec.providerID) return cure('see how far its birth is');

@@ -69,7 +69,11 @@ export function explainDeployment(
     has: has(reading),
   };
   const stopped = stoppedBy(deployment);
-  if (stopped) return { ...base, ...stopped };
+  if (stopped) {
+    // Machines that cannot be deleted hold up the deployment's own deletion.
+    const ofMachinesThere = deployment.metadata.deletionTimestamp ? curesOf(deployment, all, sets.length) : [];
+    return { ...base, ...stopped, cures: [...stopped.cures, ...ofMachinesThere] };
+  }
   const overlapping = new Set(overlaps(deployment, others));
   const byName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
   const guards =

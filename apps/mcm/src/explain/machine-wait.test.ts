@@ -62,6 +62,15 @@ test.each<[what: string, parts: Parts, says: string]>([
     'Machine m failed to update dependencies: no room; in 7m0s it may be Failed and replaced',
   ],
   [
+    'a deletion for which the cloud does not say which node it is: nothing of drains',
+    {
+      ...{ phase: 'Terminating', going: true, state: 'Failed' },
+      description:
+        'Error occurred with decoding machine error status while getting VM status, aborting without retry. machine code: machine codes error: code = [Unauthenticated] message = [no]. Set machine status to termination. Now, getting VM Status',
+    },
+    'Asking for its VM failed: Unauthenticated: no',
+  ],
+  [
     'volumes that stay when the VM has gone: until when, and what then',
     {
       ...{ phase: 'Terminating', going: true },

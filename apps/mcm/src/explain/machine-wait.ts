@@ -80,6 +80,12 @@ export function sinceOf({ metadata, status }: Machine): string | undefined {
   return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
 }
 
+/** Code with which the cloud refused what was asked of it last. */
+export function refusalOf({ status }: Machine): string | undefined {
+  const { state, errorCode, description = '' } = status?.lastOperation ?? {};
+  return state === 'Failed' ? errorCode || /code = \[(\w+)\]/.exec(description)?.[1] : undefined;
+}
+
 /** Whether the deletion has come to steps that no drain time ends. */
 export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
@@ -136,7 +142,8 @@ function deadlineOf(
     case 'Terminating':
       if (isWaitingForVolumes(machine))
         return from(machine.status?.lastOperation?.lastUpdateTime, settings.volumeDetachTimeoutMs, LEFT_ATTACHED);
-      if (isForceDeletion(machine) || isPastDrain(machine)) return undefined;
+      // Nobody drains a machine of which the cloud does not say which node it is.
+      if (isForceDeletion(machine) || isPastDrain(machine) || refusalOf(machine)) return undefined;
       return from(
         machine.metadata.deletionTimestamp,
         settings.drainTimeoutMs,

@@ -43,7 +43,8 @@ import { getNamed } from '../missing.ts';
 import { brief } from './brief.ts';
 import { machineCures } from './machine-cures.ts';
 import { type MachineSettings, readMachineSettings } from './machine-settings.ts';
-import { type MachineWait, machineWait, sinceOf } from './machine-wait.ts';
+import { type MachineWait, machineWait, refusalOf, sinceOf } from './machine-wait.ts';
+import { configOf } from './node-config.ts';
 
 /** A machine of a cluster, and what reading it needs. */
 export interface MachineTarget {
@@ -183,10 +184,8 @@ function birthOf(machine: Machine, node: Node | undefined): readonly BirthStage[
 }
 
 /** What kind of failure the cloud told of, and who can mend it. */
-function causeOf({ status }: Machine): LivingMachine['cause'] {
-  const { state, errorCode = '', description = '' } = status?.lastOperation ?? {};
-  if (state !== 'Failed') return undefined;
-  const code = errorCode || /code = \[(\w+)\]/.exec(description)?.[1];
+function causeOf(machine: Machine): LivingMachine['cause'] {
+  const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;
 }
 
@@ -269,7 +268,8 @@ function nodeState(machine: Machine, node: Node | undefined | null, defaults: Ma
   const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
   const reported = conditions.some(({ type }) => type === 'Ready');
   const state = ailments || (reported ? 'Ready is True' : 'Ready is not reported');
-  return `${state}${node.spec.unschedulable ? ', cordoned' : ''}`;
+  const config = configOf(node);
+  return `${state}${node.spec.unschedulable ? ', cordoned' : ''}${config ? `; ${config}` : ''}`;
 }
 
 async function eventsOf({ client, namespace, name }: MachineTarget, machine: Machine): Promise<MachineEvent[]> {

@@ -48,6 +48,21 @@ const node = (name: string, ready: 'True' | 'False', more: object = {}) =>
     },
   }) as unknown as Node;
 
+/** Its daemon of machine configs does not come on. */
+const configured = (one: Node): Node => ({
+  ...one,
+  metadata: {
+    ...one.metadata,
+    annotations: {
+      'machineconfiguration.openshift.io/state': 'Degraded',
+      'machineconfiguration.openshift.io/reason': 'no space left',
+      'machineconfiguration.openshift.io/desiredDrain': 'drain-rendered-worker-1',
+    },
+  },
+});
+
+const doomed = (name: string) => ({ ...meta(name), deletionTimestamp: '2026-01-01T00:58:00Z' });
+
 const source: TreeSource = {
   deployments: [
     deployment('web', {
@@ -58,30 +73,38 @@ const source: TreeSource = {
         { type: 'InvalidSpec', status: 'True', message: 'there is no class' },
       ],
     }),
-    deployment('idle', { availableReplicas: 0 }, { replicas: 0, paused: true }),
+    { ...deployment('idle', { availableReplicas: 0 }, { replicas: 0, paused: true }), metadata: doomed('idle') },
   ],
-  sets: [set('web-b', 'web', 2, 1), set('web-a', 'web', 1, 0), set('left', undefined, 1, 0)],
+  sets: [
+    set('web-b', 'web', 2, 1),
+    set('web-a', 'web', 1, 0),
+    { ...set('left', undefined, 1, 0), metadata: { ...set('left', undefined, 1, 0).metadata, ...doomed('left') } },
+  ],
   machines: [
     machine('m2', 'web-b', 'Unknown', 'Node is silent'),
     machine('m1', 'web-b', 'Running'),
     machine('m3', 'web-b', '', 'Cloud provider message - out of capacity'),
     machine('lonely', undefined, 'Failed', 'nobody replaces it'),
   ],
-  nodes: [node('node-m1', 'True', { unschedulable: true }), node('node-m2', 'False'), node('guest', 'True')],
+  nodes: [
+    configured(node('node-m1', 'True', { unschedulable: true })),
+    node('node-m2', 'False'),
+    node('guest', 'True'),
+  ],
 };
 
 test('every object stands below its owner, with its state and what is wrong', () => {
   expect(treeLines(fleetTree(source), false, NOW)).toEqual([
-    'machinedeployment/idle  0/0 available, 0 updated, paused',
+    'machinedeployment/idle  0/0 available, 0 updated, paused, being deleted',
     'machinedeployment/web  1/2 available, 2 updated  – there is no class',
     '├─ machineset/web-a  0/2 ready, revision 1',
     '└─ machineset/web-b  1/2 ready, revision 2',
     '   ├─ machine/m1  Running',
-    '   │  └─ node/node-m1  Ready, cordoned',
+    '   │  └─ node/node-m1  Ready, cordoned  – its machine config is Degraded (no space left): mcm config status -o wide',
     '   ├─ machine/m2  Unknown for 5m  – Node is silent',
     '   │  └─ node/node-m2  NotReady  – kubelet stopped posting node status',
     '   └─ machine/m3  Creating for 5m  – out of capacity',
-    'machineset/left  0/2 ready, revision 1',
+    'machineset/left  0/2 ready, revision 1, being deleted',
     'machine/lonely  Failed for 5m  – nobody replaces it',
     '└─ node/node-lonely  not there',
     'node/guest  Ready  – of no machine',
@@ -91,9 +114,11 @@ test('every object stands below its owner, with its state and what is wrong', ()
 test('wide adds class, provider ID, zone and kubelet', () => {
   const lines = treeLines(fleetTree(source), true, NOW);
   expect(lines).toContain('   ├─ machine/m1  Running  class=small  providerID=local:///z/m1');
-  expect(lines).toContain('   │  └─ node/node-m1  Ready, cordoned  zone=z  kubelet=v1.36.0');
+  expect(lines).toContainEqual(
+    expect.stringContaining('   │  └─ node/node-m1  Ready, cordoned  zone=z  kubelet=v1.36.0'),
+  );
   expect(lines).toContain(
-    'machinedeployment/idle  0/0 available, 0 updated, paused  strategy=RollingUpdate  class=small',
+    'machinedeployment/idle  0/0 available, 0 updated, paused, being deleted  strategy=RollingUpdate  class=small',
   );
 });
 

@@ -3,6 +3,7 @@ import { revisionOf } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
 import { troubleOf } from '../explain/conditions.ts';
 import { machineWait, sinceOf } from '../explain/machine-wait.ts';
+import { configOf } from '../explain/node-config.ts';
 import { age } from '../screen/render.ts';
 
 /** One line of the tree: an object, how it is, and what it owns. */
@@ -74,12 +75,16 @@ export function fleetTree({ deployments, sets, machines, nodes }: TreeSource): B
   ];
 }
 
+const going = ({ deletionTimestamp }: MachineSet['metadata']): string[] =>
+  deletionTimestamp === undefined ? [] : ['being deleted'];
+
 function branchOfDeployment(deployment: MachineDeployment, children: readonly Branch[]): Branch {
   const { metadata, spec, status } = deployment;
   const words = [
     `${status?.availableReplicas ?? 0}/${spec.replicas ?? 1} available`,
     `${status?.updatedReplicas ?? 0} updated`,
     ...(spec.paused === true ? ['paused'] : []),
+    ...going(metadata),
   ];
   return {
     kind: 'MachineDeployment',
@@ -97,7 +102,10 @@ function branchOfSet(set: MachineSet, children: readonly Branch[]): Branch {
   return {
     kind: 'MachineSet',
     name: metadata.name,
-    state: `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0} ready, revision ${revisionOf(set) ?? '?'}`,
+    state: [
+      `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0} ready, revision ${revisionOf(set) ?? '?'}`,
+      ...going(metadata),
+    ].join(', '),
     ...without(bad && (bad.message ?? bad.reason ?? bad.type)),
     more: { class: spec.template.spec.class.name ?? '' },
     children,
@@ -128,7 +136,8 @@ function unseenNode(name: string, read: boolean): Branch {
   return { kind: 'Node', name, state: read ? 'not there' : 'could not be read', more: {}, children: [] };
 }
 
-function branchOfNode({ metadata, spec, status }: Node, trouble?: string): Branch {
+function branchOfNode(node: Node, trouble?: string): Branch {
+  const { metadata, spec, status } = node;
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   const isReady = ready?.status === 'True';
   const state = `${isReady ? 'Ready' : 'NotReady'}${spec?.unschedulable === true ? ', cordoned' : ''}`;
@@ -137,7 +146,7 @@ function branchOfNode({ metadata, spec, status }: Node, trouble?: string): Branc
     kind: 'Node',
     name: metadata.name,
     state,
-    ...without(trouble ?? (isReady ? undefined : (ready?.message ?? 'it tells no Ready condition'))),
+    ...without(trouble ?? (isReady ? configOf(node) : (ready?.message ?? 'it tells no Ready condition'))),
     more: { zone: labels['topology.kubernetes.io/zone'] ?? '', kubelet: status?.nodeInfo?.kubeletVersion ?? '' },
     children: [],
   };

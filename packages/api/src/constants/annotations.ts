@@ -87,6 +87,10 @@ export const Annotations = {
    * `uncordon-<config>`.
    */
   ConfigDaemonDrain: 'machineconfiguration.openshift.io/desiredDrain',
+  /** Node, written by its daemon of machine configs: how it is, such as `Done` or `Degraded`. */
+  ConfigDaemonState: 'machineconfiguration.openshift.io/state',
+  /** Node, written by its daemon of machine configs: why it is Degraded or Unreconcilable. */
+  ConfigDaemonReason: 'machineconfiguration.openshift.io/reason',
   /** MachineClass, JSON: its provider spec when it last made sense, as long as it does not; by it its VMs are deleted. */
   FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
   /** MachineDeployment and MachineSet, a decimal: rollout revision. */

@@ -41,9 +41,9 @@ export const NodeAnnotations = {
   /** Written by the UpdateController: the rendered MachineConfig wanted. */
   DesiredConfig: 'machineconfiguration.openshift.io/desiredConfig',
   /** Written by the daemon: one of {@link DaemonStates}. */
-  State: 'machineconfiguration.openshift.io/state',
+  State: Annotations.ConfigDaemonState,
   /** Written by the daemon: why it is Degraded or Unreconcilable; at most 2000 characters. */
-  Reason: 'machineconfiguration.openshift.io/reason',
+  Reason: Annotations.ConfigDaemonReason,
   /** Written by the daemon: `drain-<config>` or `uncordon-<config>`. */
   DesiredDrain: Annotations.ConfigDaemonDrain,
   /** Written by the drain controller: the last `desiredDrain` fulfilled. */
