@@ -190,27 +190,25 @@ function refusal(code: number, reason: string, headers: Readonly<Record<string, 
   return new Response(JSON.stringify(body), { status: code, headers });
 }
 
-/** A body as long as its connection lasts; once it is silent nothing of it is heard again. */
+/** Rejects when the connection breaks. */
+const broken = (connection: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const fail = (): void => reject(connection.reason);
+    if (connection.aborted) fail();
+    else connection.addEventListener('abort', fail, { once: true });
+  });
+
+/** A body, which breaks with its connection; once it is silent nothing of it is heard again. */
 async function* heard(
   body: AsyncIterable<Uint8Array>,
   connection: AbortSignal,
   silent: AbortSignal,
   close: () => void,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const broken = new Promise<never>((_, reject) => {
-    const fail = (): void => reject(connection.reason);
-    if (connection.aborted) fail();
-    else connection.addEventListener('abort', fail, { once: true });
-  });
-  // A connection that breaks while nobody reads is noticed by the next read.
-  broken.catch(() => undefined);
-  const chunks = body[Symbol.asyncIterator]();
   try {
-    for (;;) {
-      const chunk = await Promise.race([chunks.next(), broken]);
-      if (silent.aborted) await broken;
-      if (chunk.done) return;
-      yield chunk.value;
+    for await (const chunk of body) {
+      if (silent.aborted) await broken(connection);
+      yield chunk;
     }
   } finally {
     close();
