@@ -1,8 +1,8 @@
 import type { Machine, MachineDeployment } from '@mcm/api';
-import { type GuardsAt, isComplete, splitSets } from '@mcm/core';
-import { controllerOf, type Node } from '@mcm/kube';
+import { isComplete, splitSets } from '@mcm/core';
+import { controllerOf } from '@mcm/kube';
 import type { FullReading } from '../deployment-reading.ts';
-import { type DeploymentExplanation, explainDeployment } from '../explain/deployment.ts';
+import { type DeploymentExplanation, explainDeployment, type Watched } from '../explain/deployment.ts';
 import { deploymentLines } from '../explain/deployment-lines.ts';
 import { unseen } from './gaps.ts';
 import { type Html, html } from './html.ts';
@@ -13,11 +13,7 @@ import type { FleetSource, Snapshot } from './snapshot.ts';
 import { badge, count, type Mood } from './words.ts';
 
 /** What `explain` is told from, out of the watches. */
-function readingOf(
-  deployment: MachineDeployment,
-  snapshot: Snapshot,
-  source: FleetSource,
-): FullReading & { readonly guards: GuardsAt } {
+function readingOf(deployment: MachineDeployment, snapshot: Snapshot, source: FleetSource): FullReading & Watched {
   const { uid } = deployment.metadata;
   const sets = snapshot.sets.filter((set) => controllerOf(set)?.uid === uid);
   return {
@@ -27,6 +23,7 @@ function readingOf(
     fleet: snapshot.machines,
     classes: snapshot.classes,
     guards: source.guards,
+    ...(snapshot.nodeOf && { nodeOf: snapshot.nodeOf }),
     others: snapshot.deployments.filter(({ metadata }) => metadata.uid !== uid),
   };
 }
@@ -34,10 +31,9 @@ function readingOf(
 /** Deployments with their rollouts, each with what `mcm explain` says of it. */
 export function deploymentsSection(snapshot: Snapshot, { source, settings }: Fleet, now: Date): Section {
   const { deployments, gaps } = snapshot;
-  const nodes = snapshot.nodes && [...snapshot.nodes.values()];
   const rows = [...deployments]
     .sort((a, b) => a.metadata.name.localeCompare(b.metadata.name))
-    .map((deployment) => row(readingOf(deployment, snapshot, source), nodes, settings(), now));
+    .map((deployment) => row(readingOf(deployment, snapshot, source), settings(), now));
   const none = unseen(gaps, 'machinedeployments') ?? 'There are none in this namespace.';
   const body = html`<h2 id="deployments-heading">Deployments</h2>
 ${rows.length === 0 ? html`<p>${none}</p>` : table(rows)}`;
@@ -50,15 +46,10 @@ const table = (
 <thead><tr><th scope="col">Name</th><th scope="col">Rollout</th><th scope="col" class="number">Asked for</th><th scope="col" class="number">Updated</th><th scope="col" class="number">Available</th><th scope="col" class="number">Old</th><th scope="col">Next step</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
 
-function row(
-  reading: ReturnType<typeof readingOf>,
-  nodes: readonly Node[] | undefined,
-  { manager, ofMachines }: Settings,
-  now: Date,
-): Html {
+function row(reading: ReturnType<typeof readingOf>, { manager, ofMachines }: Settings, now: Date): Html {
   const { deployment, sets, machines } = reading;
   const { metadata, spec, status } = deployment;
-  const explanation = explainDeployment(reading, now, nodes, manager, ofMachines);
+  const explanation = explainDeployment(reading, now, undefined, manager, ofMachines);
   const { current } = splitSets(deployment, sets);
   const old = sets.filter((set) => set !== current).reduce((sum, set) => sum + ownedBy(machines, set.metadata.uid), 0);
   const replicas = spec.replicas ?? 0;

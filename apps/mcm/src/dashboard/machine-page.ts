@@ -3,7 +3,7 @@ import { KubeError } from '@mcm/kube';
 import { UserError } from '../errors.ts';
 import { gapNotes, unseen } from './gaps.ts';
 import { html } from './html.ts';
-import { phaseOf } from './machines.ts';
+import { phaseOf } from './machine-order.ts';
 import type { Fleet } from './overview.ts';
 import type { Page } from './page.ts';
 import { badge, moodOf } from './words.ts';
@@ -22,9 +22,9 @@ export function machinePage(
   let problem = '';
 
   const stampNow = (): string => {
-    const { nodes, events } = source.snapshot();
+    const { nodeOf, events } = source.snapshot();
     const machine = source.machine(name);
-    const node = nodes?.get(machine?.metadata.labels?.[Labels.Node] ?? '');
+    const node = nodeOf?.(machine?.metadata.labels?.[Labels.Node] ?? '');
     const own = events.filter(({ involvedObject: of }) => of.kind === 'Machine' && of.name === name);
     const machineClass = source.machineClass(machine?.spec.class.name ?? '');
     const objects = [machine, node, machineClass, ...own].map((object) => object?.metadata.resourceVersion ?? '');

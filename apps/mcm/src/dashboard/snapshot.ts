@@ -22,6 +22,7 @@ import {
   nodes,
 } from '@mcm/kube';
 import { GapKeeper, type Gaps } from './gaps.ts';
+import { MachineOrder, machineMood } from './machine-order.ts';
 
 /** Everything that the pages are drawn from, as the watches have it. */
 export interface Snapshot {
@@ -29,8 +30,9 @@ export interface Snapshot {
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
   readonly classes: readonly MachineClass[];
-  /** Of the target cluster; undefined until they have been read, and for ever where they may not be. */
-  readonly nodes: ReadonlyMap<string, Node> | undefined;
+  readonly order: Pick<MachineOrder, 'first' | 'phases'>;
+  /** Of the target cluster, by name; undefined until they have been read, and for ever where they may not be. */
+  readonly nodeOf: ((name: string) => Node | undefined) | undefined;
   /** In no order. */
   readonly events: readonly EventObject[];
   readonly gaps: Gaps;
@@ -66,6 +68,7 @@ const INDEXES = {
     const uid = controllerOf(machine)?.uid;
     return uid === undefined ? [] : [uid];
   },
+  mood: (machine: Machine): readonly string[] => [machineMood(machine)],
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
@@ -93,6 +96,7 @@ export function watchFleetSource({ client, target, namespace, runtime, signal }:
     nodes: createInformer<Node>(target, nodes, { ...watching, project: lean }),
   };
   const all: readonly Informer<KubeObject>[] = Object.values(kinds) as readonly Informer<KubeObject>[];
+  const order = new MachineOrder(kinds.machines);
   const machineClass = (name: string): MachineClass | undefined => kinds.classes.store.get(`${namespace}/${name}`);
   // Of one that nobody could read nobody can tell that it is missing.
   const classesAreKnown = (): boolean => kinds.classes.synced && kinds.classes.refused === undefined;
@@ -110,9 +114,8 @@ export function watchFleetSource({ client, target, namespace, runtime, signal }:
       sets: kinds.sets.store.list(),
       machines: kinds.machines.store.list(),
       classes: kinds.classes.store.list(),
-      nodes: kinds.nodes.synced
-        ? new Map(kinds.nodes.store.list().map((node) => [node.metadata.name, node]))
-        : undefined,
+      order,
+      nodeOf: kinds.nodes.synced ? (name) => kinds.nodes.store.get(name) : undefined,
       events: kinds.events.store.list(),
       gaps: gaps.of(all),
     }),

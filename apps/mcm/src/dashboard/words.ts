@@ -23,9 +23,14 @@ export const badge = (mood: Mood, words: string): Html => html`<span class="badg
 
 /** Age, about as `kubectl get` tells it; the instant itself is in the element. */
 export function age(since: string | undefined, now: Date): Html {
+  const words = ageInWords(since, now);
+  return words === '' ? html`–` : html`<time datetime="${since}" title="${since}">${words}</time>`;
+}
+
+/** The same as text; empty where it is not known. */
+export function ageInWords(since: string | undefined, now: Date): string {
   const start = Date.parse(since ?? '');
-  if (Number.isNaN(start)) return html`–`;
-  return html`<time datetime="${since}" title="${since}">${roughly(now.getTime() - start)}</time>`;
+  return Number.isNaN(start) ? '' : roughly(now.getTime() - start);
 }
 
 function roughly(ms: number): string {

@@ -48,10 +48,10 @@ export function curesOf(
 export function inPlaceCures(
   { spec }: MachineDeployment,
   machines: readonly Machine[],
-  nodes: ReadonlyMap<string, Node>,
+  nodeOf: (name: string) => Node | undefined,
 ): string[] {
   if (spec.strategy?.type !== 'InPlaceUpdate') return [];
-  const own = machines.flatMap(({ metadata }) => nodes.get(metadata.labels?.[Labels.Node] ?? '') ?? []);
+  const own = machines.flatMap(({ metadata }) => nodeOf(metadata.labels?.[Labels.Node] ?? '') ?? []);
   const has = ({ metadata }: Node, label: string) => metadata.labels?.[label] !== undefined;
   const names = (found: readonly Node[]) => {
     const more = found.length > MOST_NAMES ? ` and ${found.length - MOST_NAMES} more` : '';

@@ -54,9 +54,15 @@ export interface DeploymentExplanation {
   readonly unread?: readonly string[];
 }
 
+/** What whoever watches a fleet has at hand, and others make of one reading. */
+export interface Watched {
+  readonly guards?: GuardsAt;
+  readonly nodeOf?: (name: string) => Node | undefined;
+}
+
 /** Explains a deployment from what the API has of it, as a manager with these settings sees it. Pure. */
 export function explainDeployment(
-  reading: DeploymentReading & Partial<FullReading> & { readonly guards?: GuardsAt },
+  reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
   nodes?: readonly Node[],
   { safeguards, remark }: ManagerSettings = { safeguards: SAFEGUARD_DEFAULTS, remark: undefined },
@@ -75,7 +81,7 @@ export function explainDeployment(
     return { ...base, ...stopped, cures: [...stopped.cures, ...ofMachinesThere] };
   }
   const overlapping = new Set(overlaps(deployment, others));
-  const byName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
+  const nodeOf = reading.nodeOf ?? (nodes && lookupOf(nodes));
   const guards =
     reading.guards ??
     (classes && ((...at: Parameters<GuardsAt>) => guardsOf({ machines: fleet, classes, nodes }, ...at)));
@@ -84,7 +90,7 @@ export function explainDeployment(
     sets,
     machines,
     creating: () => 0,
-    ...(byName ? { nodeOf: (name: string) => byName.get(name) } : {}),
+    ...(nodeOf ? { nodeOf } : {}),
     ...(guards ? { guards: guards(safeguards, now) } : {}),
     overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
     now,
@@ -95,7 +101,7 @@ export function explainDeployment(
     const disruption = disruptionLines(plan.repairs, countsTerminating(deployment, safeguards));
     const cures = [
       ...curesOf(deployment, all, sets.length),
-      ...(byName ? inPlaceCures(deployment, all, byName) : []),
+      ...(nodeOf ? inPlaceCures(deployment, all, nodeOf) : []),
       ...disruptionCures(plan.repairs),
       ...plan.troubles.conditions.flatMap((told) => cureOf(deployment, told)),
     ];
@@ -105,6 +111,11 @@ export function explainDeployment(
     const cures = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
     return { ...base, next: `nothing: ${error.message}`, cures };
   }
+}
+
+function lookupOf(nodes: readonly Node[]): (name: string) => Node | undefined {
+  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+  return (name) => byName.get(name);
 }
 
 /** What is told of a deployment whatever its next step is. */
