@@ -46,6 +46,12 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     await page.getByText('Explain workers', { exact: true }).click();
     const wider = '[...document.querySelectorAll(".wide, pre")].filter((e) => e.scrollWidth > e.clientWidth).length';
     expect(await page.evaluate(wider), 'nothing is cut off').toBe(0);
+    const size = page.viewportSize();
+    await page.setViewportSize({ width: 400, height: 900 });
+    expect(await page.evaluate(wider), 'nor on a telephone, where a row is a paragraph').toBe(0);
+    expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBe(400);
+    expect(await row('workers-1').getByRole('cell').count()).toBe(5);
+    if (size) await page.setViewportSize(size);
     await page.getByText(/machinedeployment workers\n\s+wants\s+4 machines of class small/).waitFor();
   });
 

@@ -57,7 +57,7 @@ function row(reading: ReturnType<typeof readingOf>, { manager, ofMachines }: Set
   const [mood, words] = rolloutOf(deployment, explanation.blockers.length > 0);
   return html`<tr data-key="${metadata.uid}"><th scope="row">${metadata.name}</th>
 <td>${badge(mood, words)}<progress max="${Math.max(1, replicas)}" value="${Math.min(updated, replicas)}" aria-label="${`${updated} of ${replicas} machines of ${metadata.name} are updated`}"></progress></td>
-<td class="number">${replicas}</td><td class="number">${updated}</td><td class="number">${status?.availableReplicas ?? 0}</td><td class="number">${old}</td>
+<td class="number" data-of="asked for">${replicas}</td><td class="number" data-of="updated">${updated}</td><td class="number" data-of="available">${status?.availableReplicas ?? 0}</td><td class="number" data-of="old">${old}</td>
 <td>${explanation.next}${cures(explanation)}<details id="why-${metadata.uid}"><summary>Explain ${metadata.name}</summary><pre>${deploymentLines(explanation, now).join('\n')}</pre></details></td></tr>
 `;
 }

@@ -1,5 +1,7 @@
 import type { EventObject } from '@mcm/kube';
+import { brief } from '../explain/brief.ts';
 import { drainLines } from '../explain/drain-lines.ts';
+import { toldOnce } from '../explain/machine-lines.ts';
 import { machineWait, waitText } from '../explain/machine-wait.ts';
 import { deploymentsInWords, deploymentsSection } from './deployments.ts';
 import type { Drains } from './drains.ts';
@@ -63,7 +65,7 @@ ${machines.map((machine) => {
   const wait = machineWait(machine, source.machineClass(machine.spec.class.name ?? ''), defaults);
   const drain = drains.explain(machine);
   return html`<article data-key="${uid}"><h3><a href="/machines/${encodeURIComponent(name)}">${name}</a></h3>
-<p>${wait ? waitText(wait, now) : undefined}</p>
+<p>${wait ? waitText(toldOnce(wait, drain), now) : undefined}</p>
 ${drain ? html`<pre>${drainLines(drain, now).join('\n')}</pre>` : html`<p>Nothing is known of its pods: ${unknownBecause(drains.unseen(machine))}.</p>`}</article>`;
 })}
 ${more > 0 ? html`<p>And ${count(more, 'more drain')}: open the machine to see what it waits for.</p>` : undefined}`;
@@ -95,7 +97,7 @@ function eventsSection({ events, gaps }: Snapshot, now: Date): Section {
   const rows = latest.map(
     (
       event,
-    ) => html`<tr data-key="${event.metadata.uid}"><td class="number">${age(timeOf(event), now)}</td><td>${event.type ?? ''}</td><td>${event.reason ?? ''}</td><td>${`${event.involvedObject.kind ?? ''}/${event.involvedObject.name ?? ''}`}</td><td>${event.message ?? ''}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ''}</td></tr>
+    ) => html`<tr data-key="${event.metadata.uid}"><td class="number">${age(timeOf(event), now)}</td><td>${event.type ?? ''}</td><td>${event.reason ?? ''}</td><td>${`${event.involvedObject.kind ?? ''}/${event.involvedObject.name ?? ''}`}</td><td>${brief(event.message ?? '')}${(event.count ?? 1) > 1 ? ` (${event.count} times)` : ''}</td></tr>
 `,
   );
   const body = html`<h2 id="events-heading">Events</h2>

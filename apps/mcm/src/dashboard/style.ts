@@ -45,4 +45,13 @@ button, input { font: inherit; color: var(--text); background: var(--back); bord
 .quiet { color: var(--quiet); }
 ul.cures { margin: 0.25rem 0; padding-left: 1.25rem; }
 summary { color: var(--link); cursor: pointer; }
+h1 + p::first-letter { text-transform: uppercase; }
+@media (max-width: 40rem) {
+  header { padding: .5rem 1rem; } main { padding: 0 1rem 3rem; }
+  thead { position: absolute; left: -100rem; }
+  tbody tr { display: flex; flex-wrap: wrap; padding: .4rem 0; border-bottom: 1px solid var(--line); }
+  tbody th, tbody td { border: 0; padding: .1rem .75rem .1rem 0; min-width: 0; overflow-wrap: anywhere; }
+  tbody th, td:last-child { flex-basis: 100%; min-width: 0; }
+  .number { white-space: normal; text-align: left; } .number[data-of]::after { content: " " attr(data-of); }
+}
 `;

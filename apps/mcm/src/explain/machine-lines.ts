@@ -38,7 +38,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
 }
 
 /** What blocks a drain stands below, with what would help against it. */
-function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
+export function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
 }
