@@ -5,6 +5,7 @@ import {
   type KubeObject,
   persistentVolumeClaims,
   persistentVolumes,
+  podDisruptionBudgets,
   pods,
   type ResourceDefinition,
   type Transport,
@@ -221,6 +222,27 @@ test('pods that may no longer be listed hold a drain under way whatever the time
   await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m', { type: 'merge', body: forced });
   await rig.until(async () => (await rig.machine('m')) === undefined, 60_000);
   expect(rig.cloud.vms).toEqual([]);
+});
+
+test('a class that may not be read may forbid to force a drain, so nothing is forced until it is', async () => {
+  const rig = await start();
+  await rig.createMachine('m', { drainTimeout: '20m' });
+  await runs(rig, 'm');
+  await rig.createPod('a', 'm', { app: 'a' });
+  await rig.admin.resource(podDisruptionBudgets, NAMESPACE).create({
+    metadata: { name: 'a', namespace: NAMESPACE },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'a' } } },
+  });
+  await rig.kill();
+  await allow(rig, 'machineclasses');
+  rig.start();
+  await rig.deleteMachine('m');
+  await rig.clock.advance(60 * 60_000);
+  const [pod] = (await rig.admin.resource(pods, NAMESPACE).list()).items;
+  expect(pod?.metadata).toMatchObject({ name: 'a' });
+  expect(pod?.metadata.deletionTimestamp).toBeUndefined();
+  await allow(rig);
+  await rig.until(async () => (await rig.machine('m')) === undefined, 60_000);
 });
 
 test('what a server does not have at all is not waited for: budgets and VolumeAttachments', async () => {

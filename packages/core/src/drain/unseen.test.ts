@@ -1,0 +1,91 @@
+import { KubeError, type Pod, type PodDisruptionBudget } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import type { TargetCaches } from '../machine/caches.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../machine/settings.ts';
+import { at, machine, NOON, node } from '../machine/testing.ts';
+import { type DrainMemory, NO_DRAIN_MEMORY } from './observation.ts';
+import { observeDrain } from './observe.ts';
+import { pod } from './testing.ts';
+
+const forbidden = (resource: string): KubeError =>
+  new KubeError(`${resource} is forbidden: User "u" cannot list resource "${resource}" in API group ""`, { code: 403 });
+const absent = new KubeError('the server could not find the requested resource', { code: 404 });
+
+const metadata = { name: 'a', namespace: 'default', uid: 'uid-a', resourceVersion: '1', creationTimestamp: at(0) };
+const onNode = { metadata, spec: { nodeName: 'fakeNode-0', containers: [] } } as unknown as Pod;
+const every = { metadata, spec: { selector: {} }, status: { disruptionsAllowed: 0 } } as unknown as PodDisruptionBudget;
+
+interface Surroundings {
+  readonly refused?: Readonly<Record<string, KubeError>>;
+  readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
+  readonly memory?: DrainMemory;
+}
+
+/** A node with one pod that a budget protects, as far as it may be read. */
+function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY }: Surroundings = {}) {
+  const kind = (resource: string, found: readonly object[] = []) => ({
+    ...{ resource, refused: refused[resource] },
+    store: { byIndex: () => found, get: () => undefined },
+  });
+  const caches = {
+    pods: kind('pods', [onNode]),
+    budgets: kind('poddisruptionbudgets', [every]),
+    claims: kind('persistentvolumeclaims'),
+    volumes: kind('persistentvolumes'),
+    attachments: kind('volumeattachments'),
+    nodes: kind('nodes'),
+  } as unknown as TargetCaches;
+  const own = machine({ metadata: { deletionTimestamp: at(0) } });
+  return observeDrain({
+    ...{ machine: own, settings: settingsOf(own, MACHINE_DEFAULTS), node: node({ status }), caches, memory },
+    ...{ volumeIdOf: () => undefined, volumeWindow: 1, now: NOON },
+  });
+}
+
+const attached = { volumesAttached: [{ name: 'v', devicePath: '' }] };
+const inUse = { volumesInUse: ['v'] };
+const moves = new Map([['uid-b', { pod: pod('b'), volumes: ['pv-b'], returns: true }]]);
+const no = 'this process may not list volumeattachments';
+
+test.each<[string, Surroundings, object | undefined]>([
+  ['all is seen', { status: attached }, undefined],
+  ['pods', { refused: { pods: forbidden('pods') } }, { pods: 'this process may not list pods' }],
+  [
+    'attachments, of a node that holds no volume',
+    { refused: { volumeattachments: forbidden('volumeattachments') } },
+    undefined,
+  ],
+  [
+    'of one that has volumes',
+    { refused: { volumeattachments: forbidden('volumeattachments') }, status: attached },
+    { volumes: no },
+  ],
+  [
+    'of one that uses some',
+    { refused: { volumeattachments: forbidden('volumeattachments') }, status: inUse },
+    { volumes: no },
+  ],
+  [
+    'of one whose volumes are on their way',
+    { refused: { volumeattachments: forbidden('volumeattachments') }, memory: { ...NO_DRAIN_MEMORY, moves } },
+    { volumes: no },
+  ],
+  [
+    'attachments that the server does not have',
+    { refused: { volumeattachments: absent }, status: attached },
+    undefined,
+  ],
+])('what is unseen is missed only where there may be some: %s', (_title, surroundings, unseen) => {
+  expect(observed(surroundings).unseen).toEqual(unseen);
+});
+
+test('who has no VolumeAttachments tracks none', () => {
+  expect(observed().tracksVolumes).toBe(true);
+  expect(observed({ refused: { volumeattachments: absent } }).tracksVolumes).toBe(false);
+});
+
+test('budgets that are old are not asked: the API server knows', () => {
+  expect(observed().pods.map(({ budgets }) => budgets.length)).toEqual([1]);
+  const refused = { poddisruptionbudgets: forbidden('poddisruptionbudgets') };
+  expect(observed({ refused }).pods.map(({ budgets }) => budgets.length)).toEqual([0]);
+});
