@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crds, machineDeployments, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type KubeClient, nodes, realClock, seededRandom } from '@mcm/kube';
+import { createClient, handlerTransport, type KubeClient, KubeError, nodes, realClock, seededRandom } from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ifAllowed, needsText } from './allowed.ts';
 import { createProgram } from './program.ts';
 
 const NS = 'shoot';
@@ -173,4 +174,11 @@ test.each([
   );
   expect(out).not.toMatch(/may not|could not|forbidden|cannot/i);
   expect(err).toBe('');
+});
+
+test('what is no matter of permission is told as it is', async () => {
+  const [gone, unread] = [new KubeError('the server is gone', { code: 0 }), new Set<string>()];
+  await expect(ifAllowed(Promise.reject(gone), unread)).rejects.toBe(gone);
+  expect(unread.size).toBe(0);
+  expect(needsText(new KubeError('no such kind', { code: 404 }))).toBe('what the API server refuses (no such kind)');
 });

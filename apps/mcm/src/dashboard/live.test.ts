@@ -1,6 +1,9 @@
+import type { ServerResponse } from 'node:http';
+import { VirtualClock } from '@mcm/kube';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { changedLines } from './live.ts';
+import { html } from './html.ts';
+import { changedLines, streamPage } from './live.ts';
 
 /** What the page's script makes of it. */
 const laid = (before: readonly string[], told: ReturnType<typeof changedLines>): string[] =>
@@ -22,5 +25,29 @@ test('a row that changes is sent alone, wherever it stands then', () => {
     'row 9, changed',
     [0, 9],
     [10, 190],
+  ]);
+});
+
+test('a last row that goes is told, and a page that is as it was is not', async () => {
+  const [clock, stop, written] = [new VirtualClock(), new AbortController(), [] as string[]];
+  const response = { write: (text: string) => written.push(text) > 0 } as unknown as ServerResponse;
+  let [last, changed]: [string, () => void] = ['\nb', () => undefined];
+  const page = { title: 'page', draw: () => [{ id: 'rows', body: html`a${last}` }] };
+  const onChange = (handler: () => void) => {
+    changed = handler;
+    return () => undefined;
+  };
+  const streaming = streamPage(page, response, { clock, signal: stop.signal, onChange });
+  await clock.settle();
+  last = '';
+  for (let times = 0; times < 2; times += 1) {
+    changed();
+    await clock.advance(5_000);
+  }
+  stop.abort();
+  await streaming;
+  expect(written.filter((text) => text.startsWith('event: section')).map((text) => text.split('"lines":')[1])).toEqual([
+    '["a","b"]}\n\n',
+    '[[0,1]]}\n\n',
   ]);
 });
