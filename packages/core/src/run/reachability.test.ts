@@ -53,6 +53,10 @@ test.each<Cut>(['control', 'target'])(
 
     cut(server);
     await rig.until(async () => rig.controller?.frozen() === true, 5 * MINUTE);
+    const told = rig.log.lines.find(({ message }) => message.startsWith('API servers are out of reach'));
+    expect(told?.fields?.outOfReach).toEqual([
+      expect.stringMatching(`^${server}: GET .*no answer.*connection refused`),
+    ]);
     const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
     await rig.clock.advance(3 * 60 * MINUTE);
     // Long past the health timeout of ten minutes.

@@ -90,14 +90,15 @@ export function createReachability(options: ReachabilityOptions): {
   const { caches, clock, log, timings } = options;
   let state: Reachability = { frozen: false };
   const reconcile = async (): Promise<Outcome> => {
-    const up = await isUp(options);
-    const step = stepReachability(state, up, new Date(clock.monotonic()), timings);
+    const outOfReach = await silentServers(options);
+    const step = stepReachability(state, outOfReach.length === 0, new Date(clock.monotonic()), timings);
     if (step.thaw) {
       // Still frozen while it is put right: whatever fails is done again, and nothing is judged in between.
       await thaw(options);
       log.info('API servers are back: judging machines again');
     } else if (step.state.frozen && !state.frozen) {
       log.error('API servers are out of reach: machines are not judged until they are back', {
+        outOfReach,
         sinceMs: clock.monotonic() - (step.state.downSince?.getTime() ?? 0),
       });
     }
@@ -108,33 +109,38 @@ export function createReachability(options: ReachabilityOptions): {
   return { key: 'api-servers', firstAfterMs: timings.periodMs, frozen: () => state.frozen, reconcile };
 }
 
-async function isUp(options: ReachabilityOptions): Promise<boolean> {
+/** Which cluster does not answer, and what came instead. */
+async function silentServers(options: ReachabilityOptions): Promise<readonly string[]> {
   const { caches, control, target, namespace } = options;
   const heard = (silentMs: number): boolean => silentMs < HEARD_RECENTLY_MS;
-  const [controlUp, targetUp] = await Promise.all([
-    heard(caches.machines.silentForMs()) || answers(options, control.resource(machines, namespace)),
-    !target || !caches.target || heard(caches.target.nodes.silentForMs()) || answers(options, target.resource(nodes)),
-  ]);
-  return controlUp && targetUp;
+  const asked: Promise<string | undefined>[] = [];
+  if (!heard(caches.machines.silentForMs()))
+    asked.push(failure('control', options, control.resource(machines, namespace)));
+  if (target && caches.target && !heard(caches.target.nodes.silentForMs()))
+    asked.push(failure('target', options, target.resource(nodes)));
+  return (await Promise.all(asked)).filter((each) => each !== undefined);
 }
 
-/** Any answer but a server error says that the server is there. */
-async function answers(
+/** Undefined for a server that is there: it answers that it has no object of that name. */
+async function failure(
+  cluster: 'control' | 'target',
   { clock, log }: ReachabilityOptions,
   reader: { get(name: string, options: { signal: AbortSignal }): Promise<unknown> },
-): Promise<boolean> {
+): Promise<string | undefined> {
   const limit = new AbortController();
   const timer = clock.setTimeout(() => limit.abort(new Error('no answer')), PROBE_TIMEOUT_MS);
   try {
     await reader.get(PROBE_NAME, { signal: limit.signal });
-    return true;
+    return undefined;
   } catch (error) {
-    if (isNotFound(error)) return true;
+    if (isNotFound(error)) return undefined;
+    const text = errorText(error);
     log.debug('API server does not answer', {
-      error: errorText(error),
+      cluster,
+      error: text,
       code: error instanceof KubeError ? error.code : 0,
     });
-    return false;
+    return `${cluster}: ${text}`;
   } finally {
     timer.cancel();
   }

@@ -14,6 +14,20 @@ describe('the life of an instance', () => {
     expect((await call('GET', `/v1/instances/${id}`)).body.state).toBe('running');
   });
 
+  test('comes to its end when the time of day is set back meanwhile', async () => {
+    const { call, clock, launch } = cloudRig({ latencies: { bootMs: 5_000, shutdownMs: 5_000 } });
+    const { id } = await launch();
+    clock.jump(-1_000);
+    await clock.advance(5_000);
+    expect((await call('GET', `/v1/instances/${id}`)).body.state).toBe('pending');
+    await clock.advance(1_000);
+    expect((await call('GET', `/v1/instances/${id}`)).body.state).toBe('running');
+    await call('DELETE', `/v1/instances/${id}`);
+    clock.jump(-1_000);
+    await clock.advance(6_000);
+    expect((await call('GET', `/v1/instances/${id}`)).body.state).toBe('terminated');
+  });
+
   test('a creator may name a boot latency of its own', async () => {
     const { call, clock, launch } = cloudRig();
     const { id } = await launch({ bootLatency: '2s' });

@@ -147,15 +147,19 @@ export class Instances {
   }
 
   #arm(instance: Instance): void {
-    const due = Date.parse(instance.settlesAt ?? '') || 0;
-    const delay = Math.max(0, due - this.#context.clock.now().getTime());
-    this.#after(delay, () => this.#settle(instance));
+    const { settlesAt } = instance;
+    const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
+    const look = (): void => {
+      if (instance.settlesAt !== settlesAt) return; // A later transition has its own timer.
+      // A timer may come before the time of day that it stands for: rounded, or when that was set back.
+      if (delay() > 0) this.#after(delay(), look);
+      else this.#settle(instance);
+    };
+    this.#after(Math.max(0, delay()), look);
   }
 
   #settle(instance: Instance): void {
     if (this.#state.instances.get(instance.id) !== instance) return;
-    const due = Date.parse(instance.settlesAt ?? '') || 0;
-    if (due > this.#context.clock.now().getTime()) return; // A later transition has its own timer.
     if (instance.state === 'pending') this.#run(instance);
     else if (instance.state === 'shutting-down') this.#powerOff(instance);
   }

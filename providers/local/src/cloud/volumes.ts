@@ -134,14 +134,19 @@ export class Volumes {
   }
 
   #arm(volume: Volume): void {
-    const due = Date.parse(volume.settlesAt ?? '') || 0;
-    const delay = Math.max(0, due - this.#context.clock.now().getTime());
-    this.#context.clock.setTimeout(() => this.#settle(volume), delay);
+    const { settlesAt } = volume;
+    const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
+    const look = (): void => {
+      if (volume.settlesAt !== settlesAt) return; // A later change has its own timer.
+      // A timer may come before the time of day that it stands for, see Instances.
+      if (delay() > 0) this.#context.clock.setTimeout(look, delay());
+      else this.#settle(volume);
+    };
+    this.#context.clock.setTimeout(look, Math.max(0, delay()));
   }
 
   #settle(volume: Volume): void {
     if (this.#closed || this.#state.volumes.get(volume.id) !== volume || volume.settlesAt === undefined) return;
-    if (Date.parse(volume.settlesAt) > this.#context.clock.now().getTime()) return; // A later change has its own timer.
     this.#finish(volume, volume.state === 'attaching' ? 'attached' : 'available');
     this.#waiters.notify(volume.id);
   }
