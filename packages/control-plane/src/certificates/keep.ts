@@ -1,6 +1,7 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CertificateAuthority, createAuthority, createKey, openAuthority } from './authority.ts';
+import { type CertificateAuthority, createAuthority, createKey, type KeyPair, openAuthority } from './authority.ts';
 
 /** Files of the data folder. */
 const CA_KEY = 'ca.key';
@@ -10,16 +11,28 @@ const ACCOUNT_KEY = 'service-account.key';
 
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
+/** Nobody would trust what such an authority signs, and nothing here would say why. */
+function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
+  const parsed = new X509Certificate(certificate);
+  const cure = 'remove both: another authority is made, for which kubeconfigs have to be written anew';
+  if (!parsed.checkPrivateKey(createPrivateKey(key)))
+    throw new Error(`${CA_CERTIFICATE} and ${CA_KEY} do not belong together; put back the pair that does, or ${cure}`);
+  const end = Date.parse(parsed.validTo);
+  if (now.getTime() > end)
+    throw new Error(
+      `${CA_CERTIFICATE} expired at ${new Date(end).toISOString()}; it and ${CA_KEY} are of no use any more: ${cure}`,
+    );
+}
+
 /** The authority of a data folder; made at its first start. @throws Error in one sentence when it cannot be read or written */
 export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   const [keyPath, certificatePath] = [join(dir, CA_KEY), join(dir, CA_CERTIFICATE)];
   try {
     // The key is written first, so a certificate without a key is never found.
     if (existsSync(keyPath) && existsSync(certificatePath)) {
-      return openAuthority(
-        { key: readFileSync(keyPath, 'utf8'), certificate: readFileSync(certificatePath, 'utf8') },
-        now,
-      );
+      const pair = { key: readFileSync(keyPath, 'utf8'), certificate: readFileSync(certificatePath, 'utf8') };
+      mustBeOfUse(pair, now);
+      return openAuthority(pair, now);
     }
     const authority = createAuthority(now);
     writeFileSync(keyPath, authority.key, { mode: 0o600 });

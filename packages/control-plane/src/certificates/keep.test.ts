@@ -1,0 +1,21 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createAuthority } from './authority.ts';
+import { keepAuthority } from './keep.ts';
+
+const NOW = new Date('2026-01-01T00:00:00Z');
+
+test('an authority that nobody would trust is refused in a sentence with the cure', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'authority '));
+  onTestFinished(() => rmSync(dir, { recursive: true }));
+  const made = keepAuthority(dir, NOW);
+  expect(keepAuthority(dir, NOW).certificate).toBe(made.certificate);
+  const late = new Date('2066-01-01T00:00:00Z');
+  expect(() => keepAuthority(dir, late)).toThrow(
+    /^the certificate authority in .* ca.crt expired at 20.*: remove both/,
+  );
+  writeFileSync(join(dir, 'ca.key'), createAuthority(NOW).key);
+  expect(() => keepAuthority(dir, NOW)).toThrow(/ca.crt and ca.key do not belong together; put back .* or remove both/);
+});
