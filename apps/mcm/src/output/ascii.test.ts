@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { ascii, isAscii } from './ascii.ts';
 
 test('trees, counts and dots are drawn in ASCII; what others wrote stays', () => {
-  const drawn = '│  ├─ machine/m  – Größe (×3)\n│  └─ node/n  ● …';
-  expect(ascii(drawn)).toBe('|  |- machine/m  - Größe (x3)\n|  `- node/n  * ...');
+  const drawn = '│  ├─ machine/m  – Größe (×3), the cloud’s\n│  └─ node/n  ● …';
+  expect(ascii(drawn)).toBe("|  |- machine/m  - Größe (x3), the cloud's\n|  `- node/n  * ...");
 });
 
 test.each([

@@ -1,10 +1,10 @@
 /** Signs that the texts of commands are drawn with, and what stands for them where there is nothing but ASCII. */
 const SIGNS: Readonly<Record<string, string>> = {
-  ...{ '├─': '|-', '└─': '`-', '│': '|', '–': '-', '×': 'x', '…': '...', '●': '*', '█': '#', '░': '.' },
+  ...{ '├─': '|-', '└─': '`-', '│': '|', '–': '-', '×': 'x', '…': '...', '●': '*', '█': '#', '░': '.', '’': "'" },
 };
 
 /** The text without signs that are not ASCII; what names and messages hold beside stays. */
-export const ascii = (text: string): string => text.replace(/[├└]─|[│–×…●█░]/g, (sign) => SIGNS[sign] ?? sign);
+export const ascii = (text: string): string => text.replace(/[├└]─|[│–×…●█░’]/g, (sign) => SIGNS[sign] ?? sign);
 
 /** Whether the locale says that the terminal knows no more than ASCII: as in C and POSIX. Nothing said says nothing. */
 export function isAscii(env: Readonly<Record<string, string | undefined>>): boolean {

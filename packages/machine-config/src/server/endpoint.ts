@@ -96,7 +96,10 @@ class Endpoint {
       log.warn('Somebody asks for the configuration of a pool that is not its own', {
         ...{ pool: name, user: user.username, remoteAddress },
       });
-      return text(403, `${user.username} is not of pool ${name}\n`);
+      return text(
+        403,
+        `${user.username} is not of pool ${name}: nothing that its spec.machineRefs names owns that machine\n`,
+      );
     }
     if (!pool) return text(404, `there is no pool ${name}\n`);
     const config = bootConfigName(pool);
