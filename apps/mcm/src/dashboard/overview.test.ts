@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { ASSUMED } from '../explain/machine-settings.ts';
 import { assumedSettings } from '../explain/manager-settings.ts';
 import { GapKeeper } from './gaps.ts';
+import { firstOf, phaseOf } from './machine-order.ts';
 import { type Fleet, overview } from './overview.ts';
 import { followSettings } from './settings.ts';
 import type { FleetSource, Snapshot } from './snapshot.ts';
@@ -29,7 +30,10 @@ const event = (seconds: number) =>
 function drawn(found: Partial<Snapshot>, filter = '') {
   const gaps = { missing: [], refused: new Map<string, string>(), stale: undefined, why: undefined };
   const nothing = { deployments: [], sets: [], machines: [], classes: [], nodes: undefined, events: [] };
-  const source = { snapshot: () => ({ ...nothing, gaps, ...found }), machineClass: () => undefined };
+  const { machines = [] } = found;
+  const phases = new Map([...Map.groupBy(machines, phaseOf)].map(([phase, all]) => [phase, all.length]));
+  const order: Snapshot['order'] = { first: (most) => firstOf(machines, most), phases };
+  const source = { snapshot: () => ({ ...nothing, gaps, order, ...found }), machineClass: () => undefined };
   const fleet: Fleet = {
     namespace: 'default',
     source: source as unknown as FleetSource,
