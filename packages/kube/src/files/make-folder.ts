@@ -12,7 +12,7 @@ function makeOne(folder: string, mode: number): boolean {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
   if (statSync(folder).isDirectory()) return false;
-  throw new Error(`${folder} is no folder`);
+  throw Object.assign(new Error(`${folder} is no folder`), { code: 'ENOTDIR' });
 }
 
 /**
