@@ -12,6 +12,7 @@ import { child, isPlain, items, look, type Plain, preset, text } from '../plain.
 import { roundAmounts } from '../quantity.ts';
 import { DecodeError } from '../shape.ts';
 import { shownSelector } from './selector.ts';
+import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
 
 /** What a kind adds to the generic behaviour. */
@@ -121,6 +122,21 @@ export const deploymentStrategy = strategy({
   prepareForCreate: withStatus(),
   causes: deploymentCauses,
   change: immutableSelector,
+  statusCauses: statusCountCauses({
+    fields: [
+      'observedGeneration',
+      'replicas',
+      'updatedReplicas',
+      'readyReplicas',
+      'availableReplicas',
+      'unavailableReplicas',
+      'terminatingReplicas',
+      'collisionCount',
+    ],
+    partsOfReplicas: ['updatedReplicas', 'readyReplicas', 'availableReplicas'],
+    ready: 'readyReplicas',
+    collisions: true,
+  }),
 });
 
 export const replicaSetStrategy = strategy({
@@ -139,6 +155,18 @@ export const replicaSetStrategy = strategy({
     ];
   },
   change: immutableSelector,
+  statusCauses: statusCountCauses({
+    fields: [
+      'replicas',
+      'fullyLabeledReplicas',
+      'readyReplicas',
+      'availableReplicas',
+      'observedGeneration',
+      'terminatingReplicas',
+    ],
+    partsOfReplicas: ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
+    ready: 'readyReplicas',
+  }),
 });
 
 export const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
@@ -226,6 +254,20 @@ export const daemonSetStrategy = strategy({
     ];
   },
   change: immutableSelector,
+  statusCauses: statusCountCauses({
+    fields: [
+      'currentNumberScheduled',
+      'numberMisscheduled',
+      'desiredNumberScheduled',
+      'numberReady',
+      'observedGeneration',
+      'updatedNumberScheduled',
+      'numberAvailable',
+      'numberUnavailable',
+      'collisionCount',
+    ],
+    collisions: true,
+  }),
 });
 
 function defaultStatefulSet(object: ApiObject): void {
@@ -334,6 +376,21 @@ function withClaims(spec: Plain): Plain {
   return { ...spec, template: { ...look(spec, 'template'), spec: { ...podSpec, volumes } } };
 }
 
+const statefulSetStatusCauses = statusCountCauses({
+  fields: [
+    'replicas',
+    'readyReplicas',
+    'currentReplicas',
+    'updatedReplicas',
+    'availableReplicas',
+    'observedGeneration',
+    'collisionCount',
+  ],
+  partsOfReplicas: ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'],
+  ready: 'status.readyReplicas',
+  collisions: true,
+});
+
 export const statefulSetStrategy: Strategy = {
   // Its name becomes a label of its pods.
   validateName: labelProblems,
@@ -341,7 +398,9 @@ export const statefulSetStrategy: Strategy = {
   prepareForCreate: withStatus({ replicas: 0, availableReplicas: 0 }),
   validate: (set) => statefulSetCauses(look(set, 'spec'), true),
   validateUpdate: (set, old, { subresource }) =>
-    subresource === 'status' ? [] : [...statefulSetCauses(look(set, 'spec'), false), ...statefulSetChange(set, old)],
+    subresource === 'status'
+      ? statefulSetStatusCauses(set, old)
+      : [...statefulSetCauses(look(set, 'spec'), false), ...statefulSetChange(set, old)],
 };
 
 export const controllerRevisionStrategy: Strategy = {

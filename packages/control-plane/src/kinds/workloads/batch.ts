@@ -16,6 +16,7 @@ import {
   replacementFindings,
   successPolicyFindings,
 } from './job-rules.ts';
+import { jobStatusCauses } from './job-status.ts';
 import { selectorCauses, shownSelector } from './selector.ts';
 import { defaultTemplate, matchCauses, templateMetaCauses } from './template.ts';
 
@@ -222,6 +223,7 @@ export const jobStrategy = strategy({
   },
   causes: (object) => [...ownSelectorCauses(object), ...wholeSpecCauses(look(object, 'spec'))],
   change: jobChange,
+  statusCauses: jobStatusCauses,
 });
 
 const CONCURRENCY = ['Allow', 'Forbid', 'Replace'];

@@ -3,6 +3,7 @@ import { given } from '../empties.ts';
 import type { Findings } from '../findings.ts';
 import { internalForm } from '../internal/form.ts';
 import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
+import { countIndexes } from './job-indexes.ts';
 
 const MOST_INDEXES = 100_000;
 const MOST_RULES = 20;
@@ -118,39 +119,6 @@ export function failurePolicyFindings(findings: Findings, spec: Plain, path: str
       ]);
     }
   }
-}
-
-/** How many indexes a list names. @throws Error in the server's words */
-function countIndexes(list: string, completions: number): number {
-  if (list === '') return 0;
-  let total = 0;
-  let previous = -1;
-  const parse = (part: string): number => {
-    if (!/^[+-]?\d+$/.test(part)) {
-      throw new RangeError(`cannot convert string to integer for index: ${JSON.stringify(part)}`);
-    }
-    const index = Number(part);
-    if (index >= completions) throw new RangeError(`too large index: ${JSON.stringify(part)}`);
-    return index;
-  };
-  for (const interval of list.split(',')) {
-    const ends = interval.split('-');
-    if (ends.length > 2) {
-      throw new RangeError(
-        `the fragment ${JSON.stringify(interval)} violates the requirement that an index interval can have at most two parts separated by '-'`,
-      );
-    }
-    const first = parse(ends[0] ?? '');
-    if (previous >= first) throw new RangeError(`non-increasing order, previous: ${previous}, current: ${first}`);
-    let last = first;
-    if (ends[1] !== undefined) {
-      last = parse(ends[1]);
-      if (first >= last) throw new RangeError(`non-increasing order, previous: ${first}, current: ${last}`);
-    }
-    total += last - first + 1;
-    previous = last;
-  }
-  return total;
 }
 
 /** When a job counts as done before all its indexes are (`validateSuccessPolicy`). */

@@ -7,6 +7,7 @@ import { given } from '../empties.ts';
 import { child, labels, look } from '../plain.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { strategy, withStatus } from './apps.ts';
+import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, templateCauses, templateMetaCauses } from './template.ts';
 
 /** A template that stands by itself: the pod in it may restart as it likes. */
@@ -54,4 +55,9 @@ export const replicationControllerStrategy = strategy({
   setDefaults: defaultController,
   prepareForCreate: withStatus({ replicas: 0 }),
   causes: controllerCauses,
+  statusCauses: statusCountCauses({
+    fields: ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas', 'observedGeneration'],
+    partsOfReplicas: ['fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
+    ready: 'readyReplicas',
+  }),
 });

@@ -1,0 +1,43 @@
+import type { ApiObject } from '../../object.ts';
+import { invalidValue } from '../../registry/errors.ts';
+import type { StatusCause } from '../../status.ts';
+import { negativeCauses } from '../causes.ts';
+import { look, number } from '../plain.ts';
+
+/** What the status of a workload counts, in the order in which kube-apiserver looks at the fields. */
+export interface StatusCounts {
+  /** None of these is negative. */
+  readonly fields: readonly string[];
+  /** None of these is greater than `replicas`. */
+  readonly partsOfReplicas?: readonly string[];
+  /** How the message names `readyReplicas`, which `availableReplicas` never exceeds. */
+  readonly ready?: string;
+  /** Whether `collisionCount` only rises. */
+  readonly collisions?: boolean;
+}
+
+const tooMany = (status: unknown, field: string, limit: string, shownLimit: string): StatusCause[] => {
+  const count = number(status, field) ?? 0;
+  if (count <= (number(status, limit) ?? 0)) return [];
+  return [invalidValue(`status.${field}`, count, `cannot be greater than ${shownLimit}`)];
+};
+
+function collisionCauses(status: unknown, old: unknown): StatusCause[] {
+  const before = number(old, 'collisionCount');
+  const count = number(status, 'collisionCount');
+  if (before === undefined || (count !== undefined && count >= before)) return [];
+  return [invalidValue('status.collisionCount', count ?? 0, 'cannot be decremented')];
+}
+
+/** What is wrong with the counts of a workload's new status. */
+export const statusCountCauses =
+  ({ fields, partsOfReplicas = [], ready, collisions = false }: StatusCounts) =>
+  (object: ApiObject, old: ApiObject): StatusCause[] => {
+    const status = look(object, 'status');
+    return [
+      ...fields.flatMap((field) => negativeCauses(`status.${field}`, status[field])),
+      ...partsOfReplicas.flatMap((field) => tooMany(status, field, 'replicas', 'status.replicas')),
+      ...(ready === undefined ? [] : tooMany(status, 'availableReplicas', 'readyReplicas', ready)),
+      ...(collisions ? collisionCauses(status, look(old, 'status')) : []),
+    ];
+  };
