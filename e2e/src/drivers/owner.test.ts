@@ -48,7 +48,7 @@ test.each<[name: string, provider: FleetProvider<never, never>]>([
           ...base,
           ...decoded,
           machine: machineOf(name),
-          userData: 'x',
+          userData: Buffer.from('x'),
           ...(owner === undefined ? {} : { owner }),
         }),
       );

@@ -90,7 +90,7 @@ export function createDriver({ connect }: DriverContext) {
     create: async (request) => {
       const { name, uid } = request.machine.metadata;
       const { cluster, size } = request.spec;
-      const body = { name, cluster, size, token: uid, userData: request.userData };
+      const body = { name, cluster, size, token: uid, userData: Buffer.from(request.userData).toString('base64') };
       return tell(await call(request, Server, 'POST', '/servers', body));
     },
 

@@ -46,6 +46,17 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     spoilt((toy) => ({ create: async (r: never) => ({ ...(await toy.create(r)), providerId: 'toy:///other' }) })),
   ],
   [
+    'user data may be any bytes',
+    'user data that is taken for text',
+    (context) =>
+      createDriver(
+        asking(context, (body) => ({
+          ...body,
+          userData: Buffer.from(String(body.userData), 'base64').toString('utf8'),
+        })),
+      ),
+  ],
+  [
     'repeated creation',
     'a token of its own for each call',
     (context) => createDriver(asking(context, (body) => ({ ...body, token: fresh() }))),

@@ -81,7 +81,7 @@ export class Stage {
   process(
     change: {
       readonly spec?: Readonly<Record<string, unknown>>;
-      readonly secret?: Readonly<Record<string, string>>;
+      readonly secret?: Readonly<Record<string, string | Uint8Array>>;
       readonly timeouts?: DriverTimeouts;
     } = {},
   ): Process {
@@ -256,7 +256,7 @@ const classOf = (target: ConformanceTarget, spec: Readonly<Record<string, unknow
   secretRef: { name: 'secret', namespace: NAMESPACE },
 });
 
-const secretOf = (data: Readonly<Record<string, string>>): Secret => ({
+const secretOf = (data: Readonly<Record<string, string | Uint8Array>>): Secret => ({
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: meta('secret'),

@@ -20,6 +20,7 @@ export { createLocalDriver, type LocalDriver, type LocalDriverOptions, NAMESPACE
 export { formatProviderId, instanceIdOf } from './driver/provider-id.ts';
 export { LocalCredentials, LocalProviderSpec } from './driver/schemas.ts';
 export { type KubeletBehaviour, kubeletBehaviour } from './kubelet/behaviour.ts';
+export { bootText } from './kubelet/boot-text.ts';
 export type { ApiAddress, ApiTransport, NodeCluster } from './kubelet/enrolment.ts';
 export { KubeletHost, type KubeletHostOptions } from './kubelet/kubelet-host.ts';
 export { PodAnnotations } from './kubelet/pods/project-pod.ts';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock, TransportResponse } from '@mcm/kube';
+import { bootText } from '@mcm/provider-local';
 import { jsonAnswer as answer } from '../answer.ts';
 import type { OperationFault } from '../faults/faults.ts';
 import { type EmulatorStore, Kept } from '../kept.ts';
@@ -287,7 +288,7 @@ export class Resources {
         machineType: hardwareProfile?.vmSize ?? '',
         image: JSON.stringify(storageProfile?.imageReference ?? {}),
         privateIp: this.#all.get(keyOf(nic?.id ?? ''))?.privateIp ?? '',
-        userData: Buffer.from(osProfile?.customData ?? '', 'base64').toString('utf8'),
+        userData: bootText(Buffer.from(osProfile?.customData ?? '', 'base64')),
         createdAt: new Date(createdAt).toISOString(),
       },
       resumed,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { bootText } from '@mcm/provider-local';
 import type { OperationFault } from '../faults/faults.ts';
 import { instanceElement, OWNER, settle, volumesOf } from './actions.ts';
 import { type Ec2Endpoint, Ec2Error, entriesOf, listOf, type Params } from './endpoint.ts';
@@ -82,7 +83,7 @@ function launch(cloud: Ec2Endpoint, params: Params, region: string, fault: Opera
       machineType: params.InstanceType ?? 'm1.small',
       image: params.ImageId ?? '',
       privateIp: addressOf(cloud.launches + i),
-      userData: Buffer.from(params.UserData ?? '', 'base64').toString('utf8'),
+      userData: bootText(Buffer.from(params.UserData ?? '', 'base64')),
       ...(params.ClientToken === undefined ? {} : { clientToken: params.ClientToken }),
       ...nameOf(answer, cloud.launches + i, cloud.options.dnsRegion ?? region),
     };

@@ -1,4 +1,5 @@
 import type { Clock } from '@mcm/kube';
+import { bootText } from '@mcm/provider-local';
 import { type EmulatorStore, Kept } from '../kept.ts';
 import { noPower, type Power } from '../machines/power.ts';
 import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.ts';
@@ -151,6 +152,8 @@ export class Instances {
 
   #boot({ id, name, project, zone, body, privateIp, creationTimestamp }: GceInstance, resumed: boolean): void {
     const item = (key: string): string | undefined => body.metadata?.items?.find((each) => each.key === key)?.value;
+    const text = item('user-data') ?? item('startup-script') ?? '';
+    const isEncoded = item('user-data-encoding') === 'base64';
     this.#power.on(
       {
         ...{ id, zone, privateIp },
@@ -158,7 +161,7 @@ export class Instances {
         providerId: `gce://${project}/${zone}/${name}`,
         machineType: body.machineType?.split('/').at(-1) ?? '',
         image: body.disks?.find(({ boot }) => boot)?.initializeParams?.sourceImage ?? '',
-        userData: item('user-data') ?? item('startup-script') ?? '',
+        userData: isEncoded ? bootText(Buffer.from(text, 'base64')) : text,
         createdAt: creationTimestamp,
       },
       resumed,

@@ -9,7 +9,7 @@ const driver = defineDriver({
   create: async ({ machine, spec, credentials, userData, signal }) => {
     const { uid, name } = machine.metadata;
     const headers = { authorization: `Bearer ${credentials.token}` };
-    const body = JSON.stringify({ size: spec.size, userData });
+    const body = JSON.stringify({ size: spec.size, userData: Buffer.from(userData).toString('base64') });
     const answer = await fetch(`https://${spec.region}.example/vms/${uid}`, { method: 'PUT', headers, body, signal });
     if (answer.status === 507) throw new MachineError('ResourceExhausted', `no room in ${spec.region}`);
     return { providerId: `mycloud:///${spec.region}/${uid}`, nodeName: name };

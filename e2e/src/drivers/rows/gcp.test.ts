@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { GceEndpoint, type GceEndpointOptions } from '@mcm/cloud-emulators';
 import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createGcpDriver, type GcpCredentials, type GcpProviderSpec } from '@mcm/provider-gcp';
@@ -167,6 +168,24 @@ describe('creation', () => {
     const items = async (userData: string) => (await open().inserted({}, { userData })).metadata;
     expect(await items('#cloud-config\n')).toMatchObject({ items: [{ key: 'user-data', value: '#cloud-config\n' }] });
     expect(await items('#!/bin/bash')).toMatchObject({ items: [{ key: 'startup-script', value: '#!/bin/bash' }] });
+  });
+
+  test('user data that is not text travels as base64, and a key says so', async () => {
+    const userData = gzipSync('#cloud-config\n');
+    const value = userData.toString('base64');
+    const encoding = { key: 'user-data-encoding', value: 'base64' };
+    const items = async (metadata: readonly object[]) => {
+      const body = await open().inserted({ metadata }, { userData });
+      return (body.metadata as { items: readonly object[] }).items;
+    };
+    expect(await items([{ key: 'a', value: 'b' }])).toEqual([
+      { key: 'user-data', value },
+      encoding,
+      { key: 'a', value: 'b' },
+    ]);
+    expect(await items([encoding])).toEqual([{ key: 'user-data', value }, encoding]);
+    const other = open().stage.create({ spec: { ...SPEC, metadata: [{ ...encoding, value: 'plain' }] }, userData });
+    await refused(other, 'InvalidArgument', 'providerSpec.metadata[0].value', 'plain', 'remove the entry');
   });
 
   test('G32: metadata may not bring user data of its own', async () => {

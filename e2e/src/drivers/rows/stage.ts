@@ -1,5 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import {
+  bytesOf,
   type CreatedInstance,
   type DriverDefinition,
   decodeInput,
@@ -18,7 +19,7 @@ export interface Given {
   readonly name?: string;
   readonly providerID?: string;
   readonly annotations?: Readonly<Record<string, string>>;
-  readonly userData?: string;
+  readonly userData?: string | Uint8Array;
   readonly signal?: AbortSignal;
 }
 
@@ -46,7 +47,7 @@ export class Stage<Spec, Credentials> {
     const { secret = this.#base.secret } = given;
     return this.#ended(async () => {
       const request = this.#request('create', given);
-      return this.#driver.create({ ...request, userData: given.userData ?? secret.userData ?? '' });
+      return this.#driver.create({ ...request, userData: bytesOf(given.userData ?? secret.userData ?? '') });
     });
   }
 

@@ -34,6 +34,15 @@ async function endsWithOneVm(
   await stage.must('deletion', process.invoker.delete(known));
 }
 
+/** Bytes that are no text: gzip's first, and all 256. */
+const NO_TEXT = Buffer.from([0x1f, 0x8b, ...Array.from({ length: 256 }, (_, i) => i)]);
+
+/** Whether a request carries the bytes, in one of the forms in which bytes travel in a text. */
+function carries(body: string, bytes: Buffer): boolean {
+  const forms = [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')];
+  return forms.some((form) => [form, encodeURIComponent(form)].some((each) => body.includes(each)));
+}
+
 export const creation: readonly Scenario[] = [
   {
     name: 'creation',
@@ -48,6 +57,19 @@ export const creation: readonly Scenario[] = [
       expect(
         mine.length === 1 && mine[0]?.providerId === providerId,
         `the listing must hold ${providerId} for ${machine.metadata.name}, byte by byte; it holds ${JSON.stringify(mine)}`,
+      );
+    },
+  },
+  {
+    name: 'user data may be any bytes',
+    suffers: 'compressed user data makes no VM, or a VM that does not boot',
+    run: async (stage) => {
+      await requestsOfCreation(stage);
+      const process = stage.process({ secret: { ...stage.target.secret, userData: NO_TEXT } });
+      await stage.must('creation with user data that is not text', stage.create(process, stage.machine()));
+      expect(
+        process.wire.seen.some(({ body }) => carries(body, NO_TEXT)),
+        'no request carries the bytes of the user data as base64 or hexadecimal digits',
       );
     },
   },

@@ -1,8 +1,10 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { makeKey, refusalOf } from '@mcm/kube';
+import type { z } from 'zod';
 import { type ClassSecrets, readSecrets, secretKeysOf } from './credentials.ts';
 import { MachineError } from './errors.ts';
 import type { InvokerCaches } from './invoker-api.ts';
+import { declaredKeys } from './unknown-fields.ts';
 
 /** The class of a machine and the Secrets of a class, as the caches have them. */
 export interface ClassLookup {
@@ -15,17 +17,26 @@ export interface ClassLookup {
   readonly usable: (found: ClassSecrets) => ClassSecrets;
 }
 
-/** Looks classes and Secrets up. What may not be read is not said to be missing. */
-export function lookupOf(caches: InvokerCaches): ClassLookup {
+/**
+ * Looks classes and Secrets up. What may not be read is not said to be missing.
+ * @param credentialsSchema what the driver reads of a Secret
+ */
+export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {
+  const declared = declaredKeys(credentialsSchema);
   const classOf = (machine: Machine): MachineClass | undefined =>
     caches.classes.store.get(makeKey(machine.metadata.namespace, machine.spec.class.name ?? ''));
   const secretsOf = (machineClass: MachineClass): ClassSecrets =>
-    readSecrets(machineClass, secretKeysOf(machineClass), (key) => caches.secrets.store.get(key));
+    readSecrets(
+      machineClass,
+      secretKeysOf(machineClass),
+      (key) => caches.secrets.store.get(key),
+      (key) => declared?.has(key) ?? true,
+    );
 
   const secretsOfMachine = (machine: Machine): ClassSecrets => {
     const machineClass = classOf(machine);
     if (machineClass) return secretsOf(machineClass);
-    return { data: {}, problems: [`MachineClass ${machine.spec.class.name ?? ''} does not exist`] };
+    return { data: {}, hidden: {}, problems: [`MachineClass ${machine.spec.class.name ?? ''} does not exist`] };
   };
 
   const usable = (found: ClassSecrets): ClassSecrets => {

@@ -11,7 +11,7 @@ const machineClass = (change: Partial<MachineClass> = {}): MachineClass => ({
   secretRef: { name: 'user-data', namespace: 'test' },
   ...change,
 });
-const secret = (name: string, data: Record<string, string>): Secret => ({
+const secret = (name: string, data: Record<string, string | Uint8Array>): Secret => ({
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: { name, namespace: 'test', uid: name, resourceVersion: '1', creationTimestamp: '' },
@@ -23,12 +23,17 @@ const read = (found: MachineClass, ...secrets: Secret[]) =>
 test('S-K3 a Secret that is missing is a problem with a cure, not silently empty (O-16)', () => {
   expect(read(machineClass())).toEqual({
     data: {},
+    hidden: {},
     problems: ['Secret test/user-data, which MachineClass small refers to, does not exist; create it, or name another'],
   });
 });
 
 test('S-K4 class and Secret: its data, decoded', () => {
-  expect(read(machineClass(), secret('user-data', { foo: 'bar' }))).toEqual({ data: { foo: 'bar' }, problems: [] });
+  expect(read(machineClass(), secret('user-data', { foo: 'bar' }))).toEqual({
+    data: { foo: 'bar' },
+    hidden: { foo: 'bar' },
+    problems: [],
+  });
 });
 
 test('the keys of credentialsSecretRef win over those of secretRef', () => {
@@ -37,8 +42,34 @@ test('the keys of credentialsSecretRef win over those of secretRef', () => {
   expect(data).toEqual({ userData: 'x', key: 'new' });
 });
 
+const GZIP = Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0xff, 0xfe, 0xef, 0xbb, 0xbf, 0x0d, 0x0a]);
+
+test('user data may be any bytes, and the last Secret that has some wins', () => {
+  const both = machineClass({ credentialsSecretRef: { name: 'cloud', namespace: 'test' } });
+  const found = read(both, secret('user-data', { userData: 'text' }), secret('cloud', { userData: GZIP }));
+  expect(found.problems).toEqual([]);
+  expect(Buffer.from(userDataOf(found, 'm-0', both)).equals(GZIP)).toBe(true);
+  expect(found.data.userData).toMatch(/./);
+});
+
+test('user data that is text keeps its byte-order mark', () => {
+  const marked = Buffer.from('\ufeff#cloud-config\r\n');
+  const found = read(machineClass(), secret('user-data', { userData: marked }));
+  expect(Buffer.from(userDataOf(found, 'm-0', machineClass())).equals(marked)).toBe(true);
+});
+
+test('a credential must be text; a key that no driver reads need not', () => {
+  const found = (reads: (key: string) => boolean) =>
+    readSecrets(machineClass(), ['test/s'], () => secret('s', { token: GZIP, other: GZIP }), reads);
+  expect(found((key) => key === 'token')).toMatchObject({
+    data: {},
+    problems: ['data.token of Secret test/s is no UTF-8 text; store the base64 of text there'],
+  });
+  expect(found(() => false).problems).toEqual([]);
+});
+
 test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key userData: told with the cure', () => {
-  expect(() => userDataOf({ data: {}, problems: [] }, 'm-0', machineClass())).toThrow(
+  expect(() => userDataOf({ data: {}, hidden: {}, problems: [] }, 'm-0', machineClass())).toThrow(
     /userdata field not found in secret for machine "m-0"; add data\.userData to Secret test\/user-data$/,
   );
 });

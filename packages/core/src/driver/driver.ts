@@ -26,8 +26,11 @@ export interface MachineRequest<Spec, Credentials> extends DriverRequest<Spec, C
 
 /** What a driver makes a VM from. */
 export interface CreateRequest<Spec, Credentials> extends MachineRequest<Spec, Credentials> {
-  /** The Secret's `userData` with its placeholders replaced. Never log it. */
-  readonly userData: string;
+  /**
+   * The bytes of the Secret's `userData`, with its placeholders replaced. They are often text, but may be any bytes, such
+   * as gzip. Give them to the cloud unchanged. Never log them.
+   */
+  readonly userData: Uint8Array;
   /** Tells in a few words what a creation that takes long waits for: the Machine's status shows it until the call ends. */
   readonly waitsFor?: (what: string) => void;
 }

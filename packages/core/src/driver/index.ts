@@ -35,6 +35,7 @@ export { OWNER_TAG, ownerOf, ownerTags } from './owner.ts';
 export { type Sent, withoutSent } from './redact.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './reference.ts';
 export { retryAfterOf } from './retry-after.ts';
+export { bytesOf, isText, unpackedText } from './secret-value.ts';
 export { singleFlight } from './single-flight.ts';
 export { askForToken, type TokenQuestion, TokenRefused, TokenUnavailable } from './token.ts';
 export { type Token, type TokenSource, tokenSource } from './token-source.ts';

@@ -51,11 +51,11 @@ export interface DriverInvoker {
   check(machineClass: MachineClass): readonly string[];
   /** What of a class has no effect, one sentence each that names the field and the nearest known one; no error. */
   unknownFields(machineClass: MachineClass): readonly string[];
-  /** The class's user data; undefined when there is none. */
-  userDataOf(machine: Machine): string | undefined;
+  /** The bytes of the class's user data; undefined when there is none. */
+  userDataOf(machine: Machine): Uint8Array | undefined;
   create(
     machine: Machine,
-    render: (userData: string) => Promise<string>,
+    render: (userData: Uint8Array) => Promise<Uint8Array>,
     onOverdue?: OnOverdue,
     onWaiting?: OnWaiting,
   ): Promise<CreatedInstance>;

@@ -20,6 +20,7 @@ import {
 import { OPERATIONS } from './operations.ts';
 import { redact, redactingLogger } from './redact.ts';
 import { scrub } from './scrub.ts';
+import { bytesOf } from './secret-value.ts';
 import { createSiblingCalls } from './sibling-calls.ts';
 import { type CallSpan, startCall } from './tracing.ts';
 import { unknownFields } from './unknown-fields.ts';
@@ -48,7 +49,7 @@ interface Underway {
 export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, Credentials>): DriverInvoker {
   const { driver, caches, clock, log, stop, timeouts = DRIVER_TIMEOUTS, observe, observeApi } = options;
   const budgets = new CallBudgets(clock);
-  const { classOf, classOrThrow, secretsOf, secretsOfMachine, usable } = lookupOf(caches);
+  const { classOf, classOrThrow, secretsOf, secretsOfMachine, usable } = lookupOf(caches, driver.credentialsSchema);
   /**
    * A class that was made invalid makes no VM, but holds up no deletion: for all else its former spec counts, if that
    * makes sense (incident 27).
@@ -87,7 +88,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
           call,
           ...(machine ? { machine: machine.metadata.name } : {}),
         }),
-        secrets.data,
+        secrets.hidden,
       ),
     };
   };
@@ -152,11 +153,11 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     thrown: MachineError,
     machineClass: MachineClass | undefined,
     asked: boolean,
-    { data }: ClassSecrets,
+    { data, hidden }: ClassSecrets,
   ): MachineError => {
-    if (!options.observeClass || !machineClass) return scrub(thrown, data);
+    if (!options.observeClass || !machineClass) return scrub(thrown, hidden);
     const trouble = asked ? troubleOf(thrown, machineClass, data, call) : undefined;
-    const error = scrub(thrown, data, trouble?.cure ?? placeOf(thrown, machineClass));
+    const error = scrub(thrown, hidden, trouble?.cure ?? placeOf(thrown, machineClass));
     if (trouble) options.observeClass(machineClass, call, { reason: trouble.reason, message: error.message });
     return error;
   };
@@ -202,7 +203,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     unknownFields: (machineClass) => unknownFields(driver, machineClass),
     userDataOf: (machine) => {
       const machineClass = classOf(machine);
-      return machineClass && secretsOf(machineClass).data.userData;
+      return machineClass && secretsOf(machineClass).userData;
     },
     check: (machineClass) => {
       const secrets = secretsOf(machineClass);
@@ -211,10 +212,10 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       try {
         const decoded = decodeInput(driver, { call: 'create', machineClass, data: secrets.data });
         const told = { ...decoded, secrets: secretsTold(machineClass) };
-        for (const problem of driver.check?.(told) ?? []) problems.push(redact(problem, secrets.data));
+        for (const problem of driver.check?.(told) ?? []) problems.push(redact(problem, secrets.hidden));
       } catch (thrown) {
         const error = MachineError.from(thrown);
-        problems.push(scrub(error, secrets.data, placeOf(error, machineClass)).message);
+        problems.push(scrub(error, secrets.hidden, placeOf(error, machineClass)).message);
       }
       const said = problems.join('; ');
       if (secretKeysOf(machineClass).length === 0)
@@ -227,15 +228,17 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       const { kind } = machine.spec.class;
       if (kind !== KIND) return Promise.reject(unknownKind(kind));
       const work = async (base: MachineRequest<Spec, Credentials>, secrets: ClassSecrets): Promise<CreatedInstance> => {
-        const userData = await render(userDataOf(secrets, machine.metadata.name, base.machineClass)).catch(
+        const rendered = await render(userDataOf(secrets, machine.metadata.name, base.machineClass)).catch(
           (thrown: unknown) => {
             // It is no cloud that could not be reached here, but the cluster that tokens are made in: its causes say nothing.
             const { code, message } = MachineError.from(thrown);
             throw new MachineError(code, message);
           },
         );
+        // A Buffer: put into a text by mistake it is the text, which is taken out, and no list of numbers.
+        const userData = bytesOf(rendered);
         const waitsFor = (what: string): void =>
-          onWaiting?.(redact(what, { ...secrets.data, [USER_DATA_KEY]: userData }));
+          onWaiting?.(redact(what, { ...secrets.hidden, [USER_DATA_KEY]: userData }));
         const created = await driver.create({ ...base, userData, waitsFor }).catch((thrown: unknown) => {
           // Only here it is known how the user data was rendered, which a cloud may quote in base64.
           const error = MachineError.from(thrown);

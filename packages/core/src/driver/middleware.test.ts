@@ -52,7 +52,8 @@ test('what a creation waits for is told without secrets', async () => {
       return { providerId: 'toy:///1', nodeName: 'n' };
     },
   });
-  const render = async (userData: string): Promise<string> => `${userData} with bootstrap.token0123`;
+  const render = async (userData: Uint8Array): Promise<Uint8Array> =>
+    Buffer.concat([userData, Buffer.from(' with bootstrap.token0123')]);
   await invoker.create(machineOf('m', 'a'), render, undefined, (what) => told.push(what));
   expect(told).toHaveLength(1);
   expect(told[0]).toMatch(/^a disk, asked for with /);

@@ -119,7 +119,7 @@ test('user data as it was rendered is told by no error, whatever the cloud quote
     },
   });
   const rendered = '#!/bin/sh\njoin --with-what-only-the-call-knows';
-  const error = await failure(invoker.create(machineOf('m', 'a'), async () => rendered));
+  const error = await failure(invoker.create(machineOf('m', 'a'), async () => Buffer.from(rendered)));
   expect(error.message).not.toContain('what-only-the-call-knows');
   expect(error.message).not.toContain(Buffer.from(rendered).toString('base64').slice(0, 24));
 });

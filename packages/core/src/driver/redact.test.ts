@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { createMemoryLogger } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { redact, redactingLogger, withoutSent } from './redact.ts';
@@ -39,6 +40,15 @@ test.each<[what: string, text: string]>([
   expect(said).toContain('***');
   for (const part of ['hunter2', KEY_LINE.slice(16, 40), base64(SECRETS.userData).slice(16, 32), 'aHVudGVyMi9odW50'])
     expect(said).not.toContain(part);
+});
+
+test('user data that is gzip is taken out as its base64 and as its text', () => {
+  const userData = gzipSync(`#!/bin/sh\nenrol --with-the-password-of-the-pool\n${'x'.repeat(99)}`);
+  const packed = userData.toString('base64');
+  const said = redact(`bad customData ${packed}, cut ${packed.slice(20, 60)}…, enrol --with-the-password-of-the-pool`, {
+    userData,
+  });
+  expect(said).toBe('bad customData ***, cut ***…, ***');
 });
 
 const OPAQUE = 'IQoJb3JpZ2luX2VjEHoaCXVzLWVhc3QtMSJ';

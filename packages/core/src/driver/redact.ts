@@ -1,5 +1,6 @@
 import { USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
 import { errorText, type Logger } from '@mcm/kube';
+import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
  * What no text that is kept may hold, whoever wrote it: values of Secrets and what can be told to be made of them, and what
@@ -19,7 +20,7 @@ const SECRET_KEY = /(key|secret|token|password)$/i;
 
 /** As it stands within JSON. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
-const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+const base64 = (value: SecretValue): string => bytesOf(value).toString('base64');
 
 /** As it travels: in a URL or form, within JSON, within JSON that is quoted in JSON. */
 const forms = (text: string): readonly string[] => {
@@ -27,13 +28,11 @@ const forms = (text: string): readonly string[] => {
   return [text, escaped(text), escaped(escaped(text)), url, url.replaceAll('%20', '+')];
 };
 
+const encoded = (value: SecretValue): readonly string[] => [base64(value), bytesOf(value).toString('base64url')];
+
 /** A value whole, and as base64, in which user data travels to clouds and comes back in what they echo. */
 const wholes = (value: string): readonly string[] =>
-  [...new Set([value, value.trim()])].flatMap((each) => [
-    each,
-    base64(each),
-    Buffer.from(each, 'utf8').toString('base64url'),
-  ]);
+  [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
 /** Secret values of a key file, which drivers parse: an error quotes the key and not the file. */
 function within(value: string): readonly string[] {
@@ -49,16 +48,20 @@ function within(value: string): readonly string[] {
   }
 }
 
-function piecesOf(key: string, value: string): readonly string[] {
+function piecesOf(key: string, value: SecretValue): readonly string[] {
   const isUserData = key === USER_DATA_KEY;
-  const all = isUserData ? [value] : [value, ...within(value)];
+  const texts = textsOf(value);
+  const all = isUserData ? texts : texts.flatMap((text) => [text, ...within(text)]);
   const lines = all.flatMap((each) => each.split('\n').map((line) => line.trim()));
   const parts = isUserData ? lines.flatMap((line) => line.split(PLACEHOLDERS)) : [];
   const shortest = isUserData ? SHORTEST_LINE : SHORTEST_SECRET;
-  return [...all.flatMap(wholes), ...lines, ...parts].filter(({ length }) => length >= shortest).flatMap(forms);
+  const bytes = typeof value === 'string' ? [] : encoded(value);
+  return [...all.flatMap(wholes), ...bytes, ...lines, ...parts]
+    .filter(({ length }) => length >= shortest)
+    .flatMap(forms);
 }
 
-type Secrets = Readonly<Record<string, string>>;
+type Secrets = SecretValues;
 
 /** Made once for each set of secrets: a logger has the same for all its lines. */
 function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Secrets) => readonly string[] {
@@ -93,9 +96,11 @@ const plain = (run: string): string =>
 
 const denseOf = remembered((secrets) =>
   Object.entries(secrets).flatMap(([key, value]) => {
-    const lines = key === USER_DATA_KEY ? [] : [value, ...within(value)].flatMap((each) => each.split('\n'));
+    const texts = textsOf(value);
+    const all = key === USER_DATA_KEY ? [] : texts.flatMap((text) => [text, ...within(text)]);
+    const lines = all.flatMap((each) => each.split('\n'));
     const opaque = lines.filter((line) => line.length > WINDOW && /^[\w+/=~-]+$/.test(line) && !line.startsWith('/'));
-    return [base64(value), base64(value.trim()), ...opaque].map(plain);
+    return [base64(value), ...texts.map((text) => base64(text.trim())), ...opaque].map(plain);
   }),
 );
 

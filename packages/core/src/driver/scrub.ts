@@ -1,13 +1,9 @@
 import { MachineError } from './errors.ts';
 import { redact } from './redact.ts';
+import type { SecretValues } from './secret-value.ts';
 
 /** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
-export function scrub(
-  error: MachineError,
-  secrets: Readonly<Record<string, string>>,
-  cure?: string,
-  cause?: unknown,
-): MachineError {
+export function scrub(error: MachineError, secrets: SecretValues, cure?: string, cause?: unknown): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place } = error;
   const message = redact(
     cure === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${cure}`,

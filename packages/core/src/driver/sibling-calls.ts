@@ -63,7 +63,7 @@ export function createSiblingCalls<Spec, Credentials>({
         return attempt;
       } catch (thrown) {
         if (base.signal.aborted) throw thrown;
-        const error = redact(MachineError.from(thrown).message, secrets.data);
+        const error = redact(MachineError.from(thrown).message, secrets.hidden);
         log.debug('Credentials of another class do not reach the VM', { class: other.metadata.name, error });
       }
     }

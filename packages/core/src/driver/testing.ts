@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type DriverDefinition, defineDriver } from './define-driver.ts';
 import type { CreatedInstance, Instance, MachineRequest, VolumeSource } from './driver.ts';
 import { type MachineCode, MachineError } from './errors.ts';
+import { bytesOf } from './secret-value.ts';
 
 /** A VM of the fake cloud. */
 export interface FakeVm {
@@ -10,7 +11,9 @@ export interface FakeVm {
   readonly machineName: string;
   /** UID of its Machine: what makes a repeated create find it. */
   readonly uid: string;
+  /** The user data as text, with U+FFFD for bytes that are not UTF-8. */
   readonly userData: string;
+  readonly userDataBytes: Uint8Array;
   readonly createdAt?: string;
   /** The control cluster that made it. */
   readonly owner?: string;
@@ -50,7 +53,7 @@ export interface FakeCloudOptions {
 }
 
 const spec = z.looseObject({ size: z.string().optional() });
-const credentials = z.looseObject({ userData: z.string().optional() });
+const credentials = z.looseObject({ userData: z.string().optional(), key: z.string().optional() });
 
 /** A driver over a cloud in memory, for tests of what calls it. */
 export type FakeDriver = DriverDefinition<z.infer<typeof spec>, z.infer<typeof credentials>>;
@@ -90,7 +93,7 @@ export class FakeCloud {
 
   /** Puts a VM there without anybody's asking. */
   plant(machineName: string, createdAt?: string, providerId?: string, owner?: string): FakeVm {
-    return this.#make(machineName, `planted-${this.#next}`, '', createdAt, providerId, owner);
+    return this.#make(machineName, `planted-${this.#next}`, new Uint8Array(), createdAt, providerId, owner);
   }
 
   /** Takes a VM away behind everybody's back. */
@@ -101,7 +104,7 @@ export class FakeCloud {
   #make(
     machineName: string,
     uid: string,
-    userData: string,
+    userData: Uint8Array,
     createdAt = this.#options.now?.(),
     providerId = `fake:///zone/vm-${this.#next++}`,
     owner?: string,
@@ -111,7 +114,8 @@ export class FakeCloud {
       nodeName: this.#options.nodeName?.(machineName) ?? machineName,
       machineName,
       uid,
-      userData,
+      userData: bytesOf(userData).toString('utf8'),
+      userDataBytes: userData,
       initialized: !this.#options.initializes,
       ...(createdAt === undefined ? {} : { createdAt }),
       ...(owner === undefined ? {} : { owner }),

@@ -9,6 +9,7 @@ import {
   type Logger,
 } from '@mcm/kube';
 import type { DriverInvoker } from '../driver/invoker-api.ts';
+import { bytesOf, type SecretValues } from '../driver/secret-value.ts';
 import { Lane } from '../machine/lane.ts';
 import type { BootstrapTokenIssuer } from '../machine/tokens.ts';
 import { asksForToken, renderUserData } from '../machine/user-data.ts';
@@ -91,21 +92,21 @@ export class EvidenceKeeper {
   async #known(
     machine: Machine,
     gaps: string[],
-  ): Promise<{ readonly secrets?: Readonly<Record<string, string>>; readonly tokens?: readonly string[] }> {
-    const { data, problems } = this.#options.invoker.secretsOf(machine);
+  ): Promise<{ readonly secrets?: SecretValues; readonly tokens?: readonly string[] }> {
+    const { hidden, userData, problems } = this.#options.invoker.secretsOf(machine);
     if (problems.length > 0) {
       gaps.push(`What the VM says is left out, for it could not be cleared of secrets: ${problems.join('; ')}`);
       return {};
     }
-    if (!asksForToken(data[USER_DATA_KEY] ?? '')) return { secrets: data, tokens: [] };
+    if (!userData || !asksForToken(userData)) return { secrets: hidden, tokens: [] };
     try {
       const token = await this.#options.tokens?.read(machine);
-      return { secrets: data, tokens: token ? [token] : [] };
+      return { secrets: hidden, tokens: token ? [token] : [] };
     } catch (error) {
       gaps.push(
         `What the VM says is left out, for it could not be cleared of its bootstrap token, which was not to be read: ${errorText(error)}`,
       );
-      return { secrets: data };
+      return { secrets: hidden };
     }
   }
 
@@ -143,14 +144,11 @@ export class EvidenceKeeper {
 }
 
 /** The Secrets' data, with the user data also as this machine was given it. */
-function withRendered(
-  secrets: Readonly<Record<string, string>>,
-  machine: Machine,
-  bootstrapToken: string | undefined,
-): Readonly<Record<string, string>> {
-  const userData = secrets[USER_DATA_KEY];
-  if (userData === undefined) return secrets;
+function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
+  const value = secrets[USER_DATA_KEY];
+  if (value === undefined) return secrets;
+  const userData = bytesOf(value);
   const machineName = machine.metadata.name;
   const rendered = renderUserData(userData, { machineName, ...(bootstrapToken ? { bootstrapToken } : {}) });
-  return { ...secrets, [USER_DATA_KEY]: `${userData}\n${rendered}` };
+  return { ...secrets, [USER_DATA_KEY]: Buffer.concat([userData, Buffer.from('\n'), rendered]) };
 }

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { scrub } from './scrub.ts';
@@ -42,6 +43,20 @@ test('what is no secret stays, to the byte', () => {
   const text = '[ 12.3] cloud-init: disk \u001b[32mOK\u001b[0m\r\n  kernel 6.1.0-abc, 42 packages\n';
   expect(scrub(text, known)).toBe(text);
   expect(scrub(text, { secrets: {}, tokens: [] })).toBe(text);
+});
+
+test('user data that is gzip: its base64 and the text that the VM unpacks are taken out', () => {
+  const inner = `#cloud-config\n${'packages: [a, b, c]\n'.repeat(9)}join --with-this-password-of-the-pool\n`;
+  const userData = gzipSync(inner);
+  const packed = { secrets: { userData }, tokens: [] };
+  const shown = scrub(
+    `cloud-init: join --with-this-password-of-the-pool\nmetadata ${userData.toString('base64')} end`,
+    packed,
+  );
+  expect(shown).not.toContain('with-this-password');
+  for (let at = 0; at + 16 <= userData.length; at += 16)
+    expect(shown).not.toContain(userData.subarray(at, at + 15).toString('base64'));
+  expect(shown).toMatch(/^cloud-init: .* end$/s);
 });
 
 const alphabet = [...'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$%&/()=?+#"\\ äß'];

@@ -1,9 +1,10 @@
 import { USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
+import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from '../driver/secret-value.ts';
 
 /** What must not be in a text that is kept. */
 export interface Known {
   /** Decoded data of the class's Secrets, user data included. */
-  readonly secrets: Readonly<Record<string, string>>;
+  readonly secrets: SecretValues;
   /** Bootstrap tokens that were handed out. */
   readonly tokens: readonly string[];
 }
@@ -48,10 +49,12 @@ function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
   for (const token of tokens) for (const part of [token, ...token.split('.')]) add(part, SHORTEST_SECRET);
   for (const [key, value] of Object.entries(secrets)) {
     if (key === USER_DATA_KEY) {
-      for (const piece of userDataPieces(value)) add(piece, SHORTEST_LINE);
+      for (const piece of textsOf(value).flatMap(userDataPieces)) add(piece, SHORTEST_LINE);
+      for (const piece of binaryPieces(value)) pieces.add(piece);
       continue;
     }
-    for (const piece of [value.trim(), ...value.split('\n').map((line) => line.trim())]) add(piece, SHORTEST_SECRET);
+    for (const text of textsOf(value))
+      for (const piece of [text.trim(), ...text.split('\n').map((line) => line.trim())]) add(piece, SHORTEST_SECRET);
   }
   return pieces;
 }
@@ -67,9 +70,20 @@ function formsOf(piece: string): readonly string[] {
   return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
 }
 
+/** Bytes that are not text have no lines; their base64 is hidden in stretches of this many bytes. */
+const STRETCH = 48;
+
+function binaryPieces(value: SecretValue): readonly string[] {
+  const bytes = bytesOf(value);
+  if (isText(bytes)) return [];
+  const starts = Array.from({ length: Math.ceil(bytes.length / STRETCH) }, (_, i) => i * STRETCH);
+  const found = starts.flatMap((from) => inBase64(bytes.subarray(from, from + STRETCH)));
+  return found.filter(({ length }) => length >= SHORTEST_LINE);
+}
+
 /** What of a text's base64 is the same wherever the text stands in a longer one: three alignments, without the edges. */
-function inBase64(piece: string): readonly string[] {
-  const bytes = Buffer.from(piece, 'utf8');
+function inBase64(piece: SecretValue): readonly string[] {
+  const bytes = bytesOf(piece);
   return [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     const from = Math.ceil((offset * 8) / 6);

@@ -54,7 +54,7 @@ export class MachineCalls {
     }
   }
 
-  async #render(o: MachineObservation, userData: string): Promise<string> {
+  async #render(o: MachineObservation, userData: Uint8Array): Promise<Uint8Array> {
     const { tokens } = this.#options;
     const machineName = o.machine.metadata.name;
     if (!tokens || !asksForToken(userData)) return renderUserData(userData, { machineName });

@@ -124,7 +124,7 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
 /** Only asked around a join, and the answer is kept with the decoded Secret's text. */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
-  return asksForToken(invoker.userDataOf(machine) ?? '');
+  return asksForToken(invoker.userDataOf(machine) ?? new Uint8Array());
 };
 
 /** Asked of a silent machine, and of one that is deleted because it has Failed. */

@@ -1,5 +1,9 @@
+import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { asksForToken, renderUserData } from './user-data.ts';
+import { asksForToken, renderUserData, type UserDataValues } from './user-data.ts';
+
+const text = (userData: string, given: UserDataValues): string =>
+  Buffer.from(renderUserData(Buffer.from(userData), given)).toString();
 
 const values = { machineName: 'foo-machine', bootstrapToken: 'abc123.0123456789abcdef' };
 
@@ -19,15 +23,15 @@ test.each<[row: string, userData: string, rendered: string]>([
   ['S-U9 only the escaped form', '%3C%3CMACHINE_NAME%3E%3E', 'foo-machine'],
   ['a dollar sign in the text is no pattern', '$& <<MACHINE_NAME>> $1', '$& foo-machine $1'],
 ])('%s', (_row, userData, rendered) => {
-  expect(renderUserData(userData, values)).toBe(rendered);
+  expect(text(userData, values)).toBe(rendered);
 });
 
 test('S-U5 without a target cluster the token placeholder stays', () => {
-  expect(renderUserData('<<BOOTSTRAP_TOKEN>> <<MACHINE_NAME>>', { machineName: 'm' })).toBe('<<BOOTSTRAP_TOKEN>> m');
+  expect(text('<<BOOTSTRAP_TOKEN>> <<MACHINE_NAME>>', { machineName: 'm' })).toBe('<<BOOTSTRAP_TOKEN>> m');
 });
 
 test('an escaped placeholder gets an escaped value', () => {
-  expect(renderUserData('%3C%3CBOOTSTRAP_TOKEN%3E%3E', { machineName: 'm', bootstrapToken: 'a b+c' })).toBe('a+b%2Bc');
+  expect(text('%3C%3CBOOTSTRAP_TOKEN%3E%3E', { machineName: 'm', bootstrapToken: 'a b+c' })).toBe('a+b%2Bc');
 });
 
 test.each([
@@ -35,5 +39,21 @@ test.each([
   ['x%3C%3CBOOTSTRAP_TOKEN%3E%3Ey', true],
   ['<BOOTSTRAP_TOKEN>', false],
 ])('%s asks for a token: %s', (userData, asks) => {
-  expect(asksForToken(userData)).toBe(asks);
+  expect(asksForToken(Buffer.from(userData))).toBe(asks);
+});
+
+const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, i) => i));
+
+test('bytes without a placeholder stay as they are', () => {
+  for (const bytes of [gzipSync('#cloud-config\n<<MACHINE_NAME>>\n'), ALL_BYTES]) {
+    expect(asksForToken(bytes)).toBe(false);
+    expect(renderUserData(bytes, values)).toBe(bytes);
+  }
+});
+
+test('a placeholder among bytes that are not text is replaced, and every other byte stays', () => {
+  const given = Buffer.concat([ALL_BYTES, Buffer.from('<<MACHINE_NAME>> é <<BOOTSTRAP_TOKEN>>'), ALL_BYTES]);
+  const wanted = [ALL_BYTES, Buffer.from(`foo-machine é ${values.bootstrapToken}`), ALL_BYTES];
+  expect(asksForToken(given)).toBe(true);
+  expect(Buffer.from(renderUserData(given, values)).equals(Buffer.concat(wanted))).toBe(true);
 });

@@ -1,4 +1,5 @@
 import { UserDataPlaceholders } from '@mcm/api';
+import { bytesOf } from '../driver/secret-value.ts';
 
 /** What the placeholders of user data stand for. */
 export interface UserDataValues {
@@ -8,9 +9,11 @@ export interface UserDataValues {
 }
 
 /** Whether the user data asks for a bootstrap token, in either form. */
-export const asksForToken = (userData: string): boolean =>
-  userData.includes(UserDataPlaceholders.BootstrapToken) ||
-  userData.includes(UserDataPlaceholders.BootstrapTokenEscaped);
+export const asksForToken = (userData: Uint8Array): boolean => {
+  const bytes = bytesOf(userData);
+  const { BootstrapToken: plain, BootstrapTokenEscaped: escaped } = UserDataPlaceholders;
+  return bytes.includes(plain) || bytes.includes(escaped);
+};
 
 /** As Go's `url.QueryEscape`. */
 const queryEscape = (text: string): string =>
@@ -20,19 +23,23 @@ const queryEscape = (text: string): string =>
 
 /** The plain form wins; the escaped one is looked at only where the plain one does not occur. */
 function replacePlaceholder(userData: string, plain: string, escaped: string, value: string): string {
-  if (userData.includes(plain)) return userData.replaceAll(plain, () => value);
+  if (userData.includes(plain)) return userData.replaceAll(plain, () => bytesOf(value).toString('latin1'));
   return userData.replaceAll(escaped, () => queryEscape(value));
 }
 
 /**
- * User data with its placeholders replaced. What it does not ask for is left out; what has no value stays as it is.
+ * User data with its placeholders replaced. What it does not ask for is left out; what has no value stays as it is, and so
+ * does every byte that belongs to no placeholder.
  * Source: machine-controller-manager, pkg/util/provider/machinecontroller/userdata.go.
  */
-export function renderUserData(userData: string, values: UserDataValues): string {
+export function renderUserData(userData: Uint8Array, values: UserDataValues): Uint8Array {
   const p = UserDataPlaceholders;
+  // In this encoding each byte is one character, so that all other bytes stay as they are.
+  const text = bytesOf(userData).toString('latin1');
   const withToken =
     values.bootstrapToken === undefined
-      ? userData
-      : replacePlaceholder(userData, p.BootstrapToken, p.BootstrapTokenEscaped, values.bootstrapToken);
-  return replacePlaceholder(withToken, p.MachineName, p.MachineNameEscaped, values.machineName);
+      ? text
+      : replacePlaceholder(text, p.BootstrapToken, p.BootstrapTokenEscaped, values.bootstrapToken);
+  const rendered = replacePlaceholder(withToken, p.MachineName, p.MachineNameEscaped, values.machineName);
+  return rendered === text ? userData : Buffer.from(rendered, 'latin1');
 }

@@ -70,14 +70,15 @@ const patchMachine = (spec: object, rig: Rig): Promise<unknown> =>
 
 const ROWS: readonly Row[] = [
   {
-    what: 'user data that is no text',
+    what: 'a credential that is no text',
     prepare: async (rig) => {
-      await secret('odd', { userData: Buffer.from([0xff, 0xfe, 0x00]).toString('base64') }, rig);
+      const key = Buffer.from([0xff, 0xfe, 0x00]).toString('base64');
+      await secret('odd', { userData: base64('hello'), key }, rig);
       await classOf('odd', {}, rig);
       return ofClass('odd');
     },
-    says: /InvalidArgument.*data\.userData of Secret default\/odd is no UTF-8 text; store the base64 of text there/,
-    mend: (rig) => patchSecret('odd', { userData: base64('hello') }, rig),
+    says: /InvalidArgument.*data\.key of Secret default\/odd is no UTF-8 text; store the base64 of text there/,
+    mend: (rig) => patchSecret('odd', { key: base64('value') }, rig),
   },
   {
     what: 'a Secret that is not there',

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { machineClasses } from '@mcm/api';
 import type { RequestLogEntry } from '@mcm/control-plane';
 import { type EventObject, events, nodes, pods, secrets } from '@mcm/kube';
@@ -45,6 +46,15 @@ test('a machine is born with three writes of its own and one of its node, withou
   const n = (await r.nodes())[0];
   expect(n?.metadata.labels?.['node.gardener.cloud/machine-name']).toBe('m-1');
   expect(n?.metadata.finalizers).toEqual(['node.machine.sapcloud.io/machine-controller']);
+});
+
+test('user data that is gzip reaches the cloud byte for byte', async () => {
+  const userData = gzipSync('#cloud-config\nhostname: <<MACHINE_NAME>>\n');
+  const { rig: r } = await started();
+  await r.createClass('packed', userData);
+  await r.createMachine('m-1', { class: { kind: 'MachineClass', name: 'packed' } });
+  await r.until(async () => (await r.phase('m-1')) === 'Running');
+  expect(r.cloud.vms.map((vm) => Buffer.from(vm.userDataBytes).equals(userData))).toEqual([true]);
 });
 
 const started = async (options: Partial<RigOptions> = {}): Promise<{ rig: Rig; requests: RequestLogEntry[] }> => {

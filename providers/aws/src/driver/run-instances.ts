@@ -5,7 +5,7 @@ import type {
   RunInstancesCommandInput,
 } from '@aws-sdk/client-ec2';
 import type { Machine } from '@mcm/api';
-import { MachineError } from '@mcm/core/driver';
+import { bytesOf, MachineError } from '@mcm/core/driver';
 import { placementOf } from './placement.ts';
 import type { AwsProviderSpec, BlockDevice, NetworkInterface } from './schemas.ts';
 import { ROOT_DEVICE } from './validate.ts';
@@ -17,7 +17,7 @@ const TAGGED: readonly ResourceType[] = ['instance', 'volume', 'network-interfac
 export interface Launch {
   readonly machine: Machine;
   readonly spec: AwsProviderSpec;
-  readonly userData: string;
+  readonly userData: Uint8Array;
   /** Name of the image's root device; undefined when the image tells none. */
   readonly rootDevice: string | undefined;
   /** The same token asks for the same VM, however often it is sent. */
@@ -52,7 +52,7 @@ export function runInstancesInput(launch: Launch): RunInstancesCommandInput {
     MinCount: 1,
     MaxCount: 1,
     ClientToken: clientToken,
-    UserData: Buffer.from(userData, 'utf8').toString('base64'),
+    UserData: bytesOf(userData).toString('base64'),
     NetworkInterfaces: (spec.networkInterfaces ?? []).map(networkInterface),
     IamInstanceProfile: spec.iam?.name ? { Name: spec.iam.name } : { Arn: spec.iam?.arn },
     TagSpecifications: tagSpecifications(

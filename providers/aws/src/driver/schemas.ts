@@ -122,6 +122,6 @@ export const AwsCredentials = z.looseObject({
     'file whose token is exchanged for keys of roleARN; its presence means workload identity',
   ),
   roleARN: text('role that workload identity takes on; needed then'),
-  userData: text('what a VM runs at its first boot; needed'),
+  userData: text('what a VM runs at its first boot, any bytes; needed'),
 });
 export type AwsCredentials = z.infer<typeof AwsCredentials>;

@@ -1,3 +1,4 @@
+import { bytesOf } from '@mcm/core/driver';
 import { dataDiskName, dataDisksOf, nicName, osDiskName } from './names.ts';
 import type { AzureProviderSpec, DataDisk, ImageReference } from './schemas.ts';
 import { isBlank } from './validate.ts';
@@ -45,7 +46,7 @@ export function diskBody(spec: AzureProviderSpec, disk: DataDisk, urnImageId: st
 export interface VmParts {
   readonly vm: string;
   readonly spec: AzureProviderSpec;
-  readonly userData: string;
+  readonly userData: Uint8Array;
   readonly nicId: string;
   readonly plan: object | undefined;
   /** Ids of disks made of images, by name. */
@@ -74,7 +75,7 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
       osProfile: {
         adminUsername,
         computerName: vm,
-        customData: Buffer.from(userData, 'utf8').toString('base64'),
+        customData: bytesOf(userData).toString('base64'),
         linuxConfiguration: {
           disablePasswordAuthentication: linuxConfiguration.disablePasswordAuthentication ?? false,
           ssh: { publicKeys: [key] },

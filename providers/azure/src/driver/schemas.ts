@@ -162,6 +162,6 @@ export const AzureCredentials = z.looseObject({
   azureSubscriptionId: text('another name of subscriptionID'),
   tenantID: text('tenant of the application; needed'),
   azureTenantId: text('another name of tenantID'),
-  userData: text('custom data: what a VM runs at its first boot; needed'),
+  userData: text('custom data: what a VM runs at its first boot, any bytes; needed'),
 });
 export type AzureCredentials = z.infer<typeof AzureCredentials>;

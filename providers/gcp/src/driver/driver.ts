@@ -76,7 +76,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   const wait = (request: Request, session: Session, name: string): Promise<void> =>
     counted(request, 'operations_get', () => untilDone(clock, request.signal, session, name));
 
-  const insert = async (request: OnMachine & { readonly userData: string }, session: Session): Promise<void> => {
+  const insert = async (request: OnMachine & { readonly userData: Uint8Array }, session: Session): Promise<void> => {
     const { machine, spec, userData, signal } = request;
     const { gce, project, zone } = session;
     const { name, uid } = machine.metadata;

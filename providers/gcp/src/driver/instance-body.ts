@@ -1,11 +1,16 @@
+import { bytesOf, isText, MachineError } from '@mcm/core/driver';
 import type { Disk, GcpProviderSpec, NetworkInterface } from './schemas.ts';
 import { SCRATCH, USER_DATA_METADATA } from './validate.ts';
+
+/** Key of the metadata that says how the user data is encoded; cloud-init reads it. */
+const ENCODING_METADATA = 'user-data-encoding';
+const BASE64 = 'base64';
 
 export interface Launch {
   readonly name: string;
   readonly project: string;
   readonly spec: GcpProviderSpec;
-  readonly userData: string;
+  readonly userData: Uint8Array;
 }
 
 const isEmpty = (value: unknown): boolean =>
@@ -89,14 +94,36 @@ function diskBody(disk: Disk, zone: string): Record<string, unknown> {
   });
 }
 
-/** The user data first: as cloud-config where it is, else as a script that runs at every start. */
-function metadataItems({ metadata = [] }: GcpProviderSpec, userData: string): object[] {
-  const key = userData.startsWith('#cloud-config') ? USER_DATA_METADATA : 'startup-script';
+/** The user data first, then the metadata of the provider spec. */
+function metadataItems({ metadata = [] }: GcpProviderSpec, userData: Uint8Array): object[] {
   const own = metadata.map(({ key: name, value }) => ({
     ...(name ? { key: name } : {}),
     ...(value === undefined ? {} : { value }),
   }));
-  return [{ key, value: userData }, ...own];
+  return [...userDataItems(metadata, bytesOf(userData)), ...own];
+}
+
+/**
+ * Text as cloud-config where it is, else as a script that runs at every start. Metadata are JSON texts, so other bytes,
+ * such as gzip, travel as base64, and a second key says so.
+ * @throws MachineError for bytes beside metadata that names another encoding
+ */
+function userDataItems(metadata: NonNullable<GcpProviderSpec['metadata']>, userData: Buffer): object[] {
+  if (isText(userData)) {
+    const text = userData.toString('utf8');
+    return [{ key: text.startsWith('#cloud-config') ? USER_DATA_METADATA : 'startup-script', value: text }];
+  }
+  const own = metadata.findIndex(({ key }) => key === ENCODING_METADATA);
+  const said = metadata[own]?.value;
+  if (own >= 0 && said !== BASE64)
+    throw new MachineError(
+      'InvalidArgument',
+      `providerSpec.metadata[${own}].value: is ${JSON.stringify(said ?? '')}, but user data that is not text is sent as ${BASE64}; remove the entry`,
+    );
+  return [
+    { key: USER_DATA_METADATA, value: userData.toString(BASE64) },
+    ...(own >= 0 ? [] : [{ key: ENCODING_METADATA, value: BASE64 }]),
+  ];
 }
 
 function networkBody(nic: NetworkInterface, project: string, region: string): Record<string, unknown> {

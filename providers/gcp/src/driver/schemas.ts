@@ -104,6 +104,8 @@ export const GcpCredentials = z.looseObject({
   'serviceaccount.json': text('another name of serviceAccountJSON'),
   credentialsConfig: text('another name of serviceAccountJSON'),
   projectID: text('project, where the JSON names none'),
-  userData: text('what a VM runs at its first boot; the key is needed, it may be empty'),
+  userData: text(
+    'what a VM runs at its first boot; the key is needed, it may be empty; bytes that are not UTF-8 go as base64, for cloud-init',
+  ),
 });
 export type GcpCredentials = z.infer<typeof GcpCredentials>;

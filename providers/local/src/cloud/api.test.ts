@@ -25,6 +25,12 @@ describe('the API', () => {
     ],
     ['a disk of no size', { ...base, volumes: [{ sizeGi: 0 }] }, /^volumes\.0\.sizeGi: /],
     ['no duration', { ...base, bootLatency: 'soon' }, /bootLatency: must be a duration/],
+    [
+      'user data twice',
+      { ...base, userData: 'a', userDataBase64: 'YQ==' },
+      /^userDataBase64: contradicts userData; send one of them/,
+    ],
+    ['user data that is no base64', { ...base, userDataBase64: '%' }, /^userDataBase64: /],
     ['long user data', { ...base, userData: tooLong }, /^userData: /],
   ])('%s is refused and the field named', async (_, body, message) => {
     const { call, cloud } = cloudRig();

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import type { MachineClass } from '@mcm/api';
 import { MachineError } from '@mcm/core/driver';
 import { handlerTransport, silentLogger, type Transport } from '@mcm/kube';
@@ -42,7 +43,7 @@ function rig(options: Parameters<typeof cloudRig>[0] = {}, wrap = (transport: Tr
     },
     spec: LocalProviderSpec.parse({ image: 'linux', ...spec }),
     credentials: { userData: 'hello' },
-    userData: 'hello',
+    userData: Buffer.from('hello'),
     signal: signal ?? new AbortController().signal,
     log: silentLogger,
   });
@@ -88,6 +89,18 @@ describe('create', () => {
       tags: { team: 'a', 'machine-namespace': 'default' },
     });
     expect(r.clock.now().getTime() - started).toBe(40_000);
+  });
+
+  test('user data that is gzip arrives byte for byte, and the instance boots from its text', async () => {
+    const bodies: { readonly userDataBase64?: string }[] = [];
+    const r = rig({}, (transport) => (request) => {
+      if (request.body !== undefined) bodies.push(JSON.parse(request.body));
+      return transport(request);
+    });
+    const userData = gzipSync('#cloud-config\n');
+    await r.ending(r.driver.create({ ...r.request(), userData }));
+    expect(bodies.map(({ userDataBase64 }) => userDataBase64)).toEqual([userData.toString('base64')]);
+    expect(instances(r).map((each) => each.userData)).toEqual(['#cloud-config\n']);
   });
 
   test('again, or after a lost answer, finds the first instance', async () => {

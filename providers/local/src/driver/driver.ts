@@ -1,9 +1,11 @@
 import {
+  bytesOf,
   type CreatedInstance,
   type DriverDefinition,
   type DriverRequest,
   defineDriver,
   type Instance,
+  isText,
   MachineError,
   type MachineRequest,
   ownerOf,
@@ -150,8 +152,9 @@ function cloudClients({ clock, connect, defaults }: LocalDriverOptions): (reques
   };
 }
 
-function launchBody(request: OnMachine & { readonly userData: string }): object {
-  const { machine, spec, userData } = request;
+function launchBody(request: OnMachine & { readonly userData: Uint8Array }): object {
+  const { machine, spec } = request;
+  const userData = bytesOf(request.userData);
   const { namespace, name, uid } = machine.metadata;
   return {
     name,
@@ -163,7 +166,7 @@ function launchBody(request: OnMachine & { readonly userData: string }): object 
     tags: { ...spec.tags, [NAMESPACE_TAG]: namespace ?? '', ...ownerTags(request) },
     volumes: spec.volumes?.map(({ sizeGi }) => ({ sizeGi })),
     bootLatency: spec.bootLatency,
-    userData,
+    ...(isText(userData) ? { userData: userData.toString('utf8') } : { userDataBase64: userData.toString('base64') }),
   };
 }
 

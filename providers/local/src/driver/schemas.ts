@@ -35,7 +35,7 @@ export type LocalProviderSpec = z.infer<typeof LocalProviderSpec>;
 
 /** Decoded data of the class's Secrets. */
 export const LocalCredentials = z.looseObject({
-  userData: z.string().meta({ description: 'What the machine boots with; may be empty.' }),
+  userData: z.string().meta({ description: 'What the machine boots with, any bytes; may be empty.' }),
   endpoint: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
     .optional()

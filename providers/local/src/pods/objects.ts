@@ -1,4 +1,5 @@
 import type { Machine } from '@mcm/api';
+import { bytesOf } from '@mcm/core/driver';
 import type { LocalProviderSpec } from '../driver/schemas.ts';
 
 /** Field manager of everything that is applied. */
@@ -76,7 +77,7 @@ const ownedBy = (pod: { readonly name: string; readonly uid: string }) => [
 
 export const userDataSecretOf = (
   { metadata: { name } }: Machine,
-  userData: string,
+  userData: Uint8Array,
   pod: { readonly name: string; readonly uid: string },
   namespace: string,
 ) => ({
@@ -84,7 +85,7 @@ export const userDataSecretOf = (
   kind: 'Secret',
   metadata: { name: secretName(name), namespace, labels: labels(name), ownerReferences: ownedBy(pod) },
   type: 'Opaque',
-  data: { userdata: Buffer.from(userData, 'utf8').toString('base64') },
+  data: { userdata: bytesOf(userData).toString('base64') },
 });
 
 /** Makes the host names of nodes resolvable in the cluster of the Pods. */

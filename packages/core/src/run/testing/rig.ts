@@ -140,7 +140,7 @@ export class Rig {
 
   async createClass(
     name = 'small',
-    userData = 'hello <<MACHINE_NAME>>',
+    userData: string | Uint8Array = 'hello <<MACHINE_NAME>>',
     change: Partial<MachineClass> = {},
   ): Promise<void> {
     const data = { userData: Buffer.from(userData).toString('base64') };

@@ -1,6 +1,7 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { durationMs } from '../../kubelet/behaviour.ts';
+import { bootText } from '../../kubelet/boot-text.ts';
 import { CloudError } from '../errors.ts';
 import type { Images } from '../images.ts';
 import type { Instances } from '../instances.ts';
@@ -15,20 +16,27 @@ import type { Answer, Prepared, RunOperation, WorkContext } from './operation.ts
 
 const MAX_USER_DATA = 65_536;
 
-const createBody = z.strictObject({
-  name: z.string().min(1).max(253),
-  clientToken: z.string().min(1).max(128).optional(),
-  zone: z.string().optional(),
-  machineType: z.string().default(DEFAULT_MACHINE_TYPE),
-  image: z.string().min(1),
-  tags: tagsSchema.default({}),
-  userData: z.string().max(MAX_USER_DATA).default(''),
-  volumes: z
-    .array(z.strictObject({ sizeGi: z.int().positive(), tags: tagsSchema.default({}) }))
-    .max(24)
-    .default([]),
-  bootLatency: durationMs.optional(),
-});
+const createBody = z
+  .strictObject({
+    name: z.string().min(1).max(253),
+    clientToken: z.string().min(1).max(128).optional(),
+    zone: z.string().optional(),
+    machineType: z.string().default(DEFAULT_MACHINE_TYPE),
+    image: z.string().min(1),
+    tags: tagsSchema.default({}),
+    userData: z.string().max(MAX_USER_DATA).default(''),
+    /** User data that is not text, in place of `userData`. */
+    userDataBase64: z.base64().max(MAX_USER_DATA).optional(),
+    volumes: z
+      .array(z.strictObject({ sizeGi: z.int().positive(), tags: tagsSchema.default({}) }))
+      .max(24)
+      .default([]),
+    bootLatency: durationMs.optional(),
+  })
+  .refine(({ userData, userDataBase64 }) => userData === '' || userDataBase64 === undefined, {
+    path: ['userDataBase64'],
+    message: 'contradicts userData; send one of them',
+  });
 
 export interface InstanceRouteParts {
   readonly context: CloudContext;
@@ -69,10 +77,11 @@ async function prepareCreate(c: Context, parts: InstanceRouteParts): Promise<Pre
     subject: { zone, machineType: body.machineType, name: body.name },
     work: async ({ signal }) => {
       parts.images.requireUsable(body.image);
-      const { bootLatency, clientToken, ...rest } = body;
+      const { bootLatency, clientToken, userData, userDataBase64, ...rest } = body;
       const { instance, created } = parts.instances.create({
         ...rest,
         zone,
+        userData: userDataBase64 === undefined ? userData : bootText(Buffer.from(userDataBase64, 'base64')),
         ...(clientToken === undefined ? {} : { clientToken }),
         ...(bootLatency === undefined ? {} : { bootLatencyMs: bootLatency }),
       });

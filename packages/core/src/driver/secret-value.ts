@@ -1,0 +1,48 @@
+import { gunzipSync } from 'node:zlib';
+
+/** A value of a Secret: text, or bytes where the text does not matter (user data). */
+export type SecretValue = string | Uint8Array;
+/** Values of Secrets by key. */
+export type SecretValues = Readonly<Record<string, SecretValue>>;
+
+/** More text than this is not unpacked. */
+const MOST_UNPACKED = 4 * 1_024 * 1_024;
+/** The first bytes of gzip. */
+const GZIP = [0x1f, 0x8b];
+
+/** The bytes of a value; a text is UTF-8. The result may share memory with the value. */
+export const bytesOf = (value: SecretValue): Buffer =>
+  typeof value === 'string'
+    ? Buffer.from(value, 'utf8')
+    : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+
+/** Whether the bytes are UTF-8, as most user data is. */
+export function isText(bytes: Uint8Array): boolean {
+  return bytesOf(bytes).compare(Buffer.from(bytesOf(bytes).toString('utf8'), 'utf8')) === 0;
+}
+
+const known = new WeakMap<Uint8Array, readonly string[]>();
+
+/**
+ * The texts that a value holds: itself, with U+FFFD for bytes that are not UTF-8, and the unpacked text of gzip, which
+ * a VM unpacks and may show on its console.
+ */
+export function textsOf(value: SecretValue): readonly string[] {
+  if (typeof value === 'string') return [value];
+  const before = known.get(value);
+  if (before) return before;
+  const inner = unpackedText(value);
+  const texts = [bytesOf(value).toString('utf8'), ...(inner === undefined ? [] : [inner])];
+  known.set(value, texts);
+  return texts;
+}
+
+/** The text inside gzip; undefined for other bytes, and for a text of more than 4 MiB. */
+export function unpackedText(value: Uint8Array): string | undefined {
+  if (!GZIP.every((byte, i) => value[i] === byte)) return undefined;
+  try {
+    return gunzipSync(value, { maxOutputLength: MOST_UNPACKED }).toString('utf8');
+  } catch {
+    return undefined; // the bytes only look like gzip, or hold more than a VM takes
+  }
+}
