@@ -11,7 +11,7 @@ import {
   type ResourceClient,
   volumeAttachments,
 } from '@mcm/kube';
-import { type NodeChange, patchNode } from '../node/patch.ts';
+import { type NodeChange, patchNode, patchNodeStatus } from '../node/patch.ts';
 import type { NodePatch } from '../node/sync.ts';
 import { outOfService } from '../node/taints.ts';
 import { settled } from '../set/machine-writer.ts';
@@ -50,16 +50,12 @@ export class NodeActions {
     if (!node) return;
     const { signal } = scope;
     if (patch.main) this.#record(await patchNode(this.#nodes(), node, patch.main, { signal }));
-    if (patch.status) {
-      const options = { subresource: 'status', signal };
-      this.#record(await this.#nodes().patch(node.metadata.name, { type: 'merge', body: patch.status }, options));
-    }
+    if (patch.status) this.#record(await patchNodeStatus(this.#nodes(), node, 'merge', patch.status, { signal }));
   }
 
   async setCondition({ o: { node }, signal }: Scope, condition: Condition): Promise<void> {
     if (!node) return;
-    const patch = { type: 'strategic', body: { status: { conditions: [condition] } } } as const;
-    this.#record(await this.#nodes().patch(node.metadata.name, patch, { subresource: 'status', signal }));
+    this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions: [condition] }, { signal }));
   }
 
   #record(node: Node): void {
@@ -81,10 +77,7 @@ export class NodeActions {
     const conditions = [{ type: 'Terminating', status: 'True', reason, message, ...times }];
     const writes: Promise<Node | undefined>[] = [];
     if (!node.status?.conditions?.some(({ type }) => type === 'Terminating')) {
-      const body = { status: { conditions } };
-      writes.push(
-        ignoreNotFound(this.#nodes().patch(name, { type: 'strategic', body }, { subresource: 'status', signal })),
-      );
+      writes.push(ignoreNotFound(patchNodeStatus(this.#nodes(), node, 'strategic', { conditions }, { signal })));
     }
     if (!node.spec.unschedulable) {
       const change = { spec: { unschedulable: true }, ...(release ? withoutOurFinalizer(node) : {}) } as const;

@@ -6,6 +6,7 @@ import {
   type RequestOptions,
   type ResourceClient,
   type Taint,
+  type WriteOptions,
 } from '@mcm/kube';
 
 type MapChanges = Readonly<Record<string, string | null>>;
@@ -130,14 +131,35 @@ function isMismatch(error: unknown, { type }: Patch): boolean {
  * Changes a Node.
  * @throws KubeError as the server answers; 409 when another Node has the name, or a list is not as it was seen: look again
  */
-export async function patchNode(
+export const patchNode = (
   client: ResourceClient<Node>,
   node: Node,
   change: NodeChange,
   options: Pick<RequestOptions, 'signal'> = {},
+): Promise<Node> => sendBound(client, node, nodePatch(node, change), options);
+
+/**
+ * Changes the status of a Node.
+ * @param type `strategic` merges conditions by their type, `merge` replaces the list.
+ * @throws KubeError as the server answers; 409 when another Node has taken the name
+ */
+export const patchNodeStatus = (
+  client: ResourceClient<Node>,
+  node: Node,
+  type: 'merge' | 'strategic',
+  status: object,
+  options: Pick<RequestOptions, 'signal'> = {},
+): Promise<Node> => {
+  const body = { metadata: { uid: node.metadata.uid }, status };
+  return sendBound(client, node, { type, body }, { ...options, subresource: 'status' });
+};
+
+async function sendBound(
+  client: ResourceClient<Node>,
+  { metadata: { name } }: Node,
+  patch: Patch,
+  options: WriteOptions,
 ): Promise<Node> {
-  const { name } = node.metadata;
-  const patch = nodePatch(node, change);
   try {
     return await client.patch(name, patch, options);
   } catch (error) {

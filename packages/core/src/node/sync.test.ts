@@ -139,7 +139,7 @@ function patched(current: Node, m: Machine, c?: MachineClass): Node {
     }
     return result;
   };
-  return merge(merge(current, patch?.main ?? {}), patch?.status ?? {}) as Node;
+  return merge(merge(current, patch?.main ?? {}), patch?.status ? { status: patch.status } : {}) as Node;
 }
 
 test('S-N8 virtual capacity is written and recorded', () => {

@@ -15,7 +15,7 @@ import type { NodeChange } from './patch.ts';
 export interface NodePatch {
   /** Of metadata and spec. */
   readonly main?: NodeChange;
-  /** A merge patch of the status: virtual capacity. Sent after `main`, whose answer it must not undo. */
+  /** Changes of the status, for a merge patch: virtual capacity. Sent after `main`, whose answer it must not undo. */
   readonly status?: object;
 }
 
@@ -165,7 +165,7 @@ export function planNodeSync(
   };
   const patch: NodePatch = {
     ...(nonEmpty(main) ? { main } : {}),
-    ...(nonEmpty(capacity.changes) ? { status: { status: { capacity: capacity.changes } } } : {}),
+    ...(nonEmpty(capacity.changes) ? { status: { capacity: capacity.changes } } : {}),
   };
   return nonEmpty(patch) ? patch : undefined;
 }

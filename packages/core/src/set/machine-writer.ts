@@ -27,6 +27,12 @@ export interface WriteResult {
   readonly error: unknown;
 }
 
+/** The parts of a machine that a merge patch changes; null removes. */
+export interface MachineChange {
+  readonly metadata?: object;
+  readonly spec?: object;
+}
+
 /** What machines are made for. */
 export interface Vacancies {
   /** Gets the names that belong to somebody else. */
@@ -180,16 +186,17 @@ export class MachineWriter {
     }
   }
 
-  /** Writes part of a machine, and tells the cache. */
-  async patch(machine: Machine, body: object, signal: AbortSignal): Promise<Machine> {
-    const written = await this.#client.patch(machine.metadata.name, { type: 'merge', body }, { signal });
+  /** Writes part of a machine, and puts the answer into the cache. The server refuses it for another machine of the same name. */
+  async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
+    const bound = { ...body, metadata: { ...body.metadata, uid } };
+    const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });
     this.#context.machines.recordWrite(written);
     return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
   }
 
   /** The same for many; goes on after failures and throws the first. A machine that is gone is no failure. */
   async patchAll(
-    patches: readonly { readonly machine: Machine; readonly body: object }[],
+    patches: readonly { readonly machine: Machine; readonly body: MachineChange }[],
     signal: AbortSignal,
   ): Promise<void> {
     const errors = await inParallel(patches, PARALLEL, async ({ machine, body }) => {

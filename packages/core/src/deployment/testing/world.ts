@@ -32,6 +32,7 @@ import type { SafeguardSettings } from '../../disruption/safeguards.ts';
 import { createOvershootController } from '../../safety/overshoot.ts';
 import type { ControllerContext } from '../../set/caches.ts';
 import { createSetController } from '../../set/reconciler.ts';
+import { watchBoundWrites } from '../../testing/bound-writes.ts';
 import type { DeploymentOptions } from '../execution.ts';
 import { createDeploymentController } from '../reconciler.ts';
 import { MachineKeeper, type MachineLives } from './machine-keeper.ts';
@@ -78,6 +79,8 @@ export class World implements AsyncDisposable {
   readonly problems: unknown[] = [];
   /** Writes of the controllers: `POST machines`, `PUT machinesets/status`, … and how many. */
   readonly writes = new Map<string, number>();
+  /** Watches that each write of the controllers names the object that it was decided on. */
+  readonly bound = watchBoundWrites();
   readonly keeper: KubeClient;
   context: ControllerContext;
   /** All machines as the server has them, at once. */
@@ -133,7 +136,7 @@ export class World implements AsyncDisposable {
       return fault ? fault(request, () => this.#answer(request), this.clock) : this.#answer(request);
     });
     return managerContext({
-      client: createClient({ transport, userAgent: 'mcm', clock: this.clock }),
+      client: createClient({ transport: this.bound.wrap(transport), userAgent: 'mcm', clock: this.clock }),
       namespace: NAMESPACE,
       clock: this.clock,
       random: seededRandom(this.#seed++),
@@ -207,6 +210,7 @@ export class World implements AsyncDisposable {
     await Promise.all(this.#running);
     await (await this.#plane).close();
     if (this.problems.length > 0) throw new AggregateError(this.problems, 'the world broke');
+    if (this.bound.unbound.size > 0) throw new Error(`writes that name no UID: ${[...this.bound.unbound].join(', ')}`);
   }
 
   /** Lets time pass. */

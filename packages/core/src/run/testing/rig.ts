@@ -18,6 +18,7 @@ import {
   type VirtualClock,
 } from '@mcm/kube';
 import { FakeCloud, type FakeCloudOptions, type FakeVm } from '../../driver/testing.ts';
+import { watchBoundWrites } from '../../testing/bound-writes.ts';
 import { buildMachineController, type MachineController } from '../build.ts';
 import type { MachineControllerOptions } from '../options.ts';
 
@@ -65,6 +66,8 @@ export class Rig {
   readonly admin: KubeClient;
   readonly cloud: FakeCloud;
   readonly log: MemoryLogger = createMemoryLogger();
+  /** Watches that each write of the controller names the object that it was decided on. */
+  readonly writes = watchBoundWrites();
   readonly #options: RigOptions;
   #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
@@ -111,7 +114,7 @@ export class Rig {
   start(): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();
-    const client = this.#client(USER_AGENT, wrap(handlerTransport(keeping(plane.fetch))));
+    const client = this.#client(USER_AGENT, this.writes.wrap(wrap(handlerTransport(keeping(plane.fetch)))));
     const { clock, log } = this;
     const random = seededRandom(seed);
     const built = buildMachineController({

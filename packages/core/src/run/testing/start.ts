@@ -1,7 +1,7 @@
 import { crds } from '@mcm/api';
 import { type RequestLogEntry, startControlPlane } from '@mcm/control-plane';
 import { VirtualClock } from '@mcm/kube';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { Rig, type RigOptions } from './rig.ts';
 
 /** What a rig is started with: its own options, and those of the plane that it talks to. */
@@ -31,6 +31,7 @@ export async function createRig({
   onTestFinished(async () => {
     await rig.kill();
     await plane.close();
+    expect([...rig.writes.unbound]).toEqual([]);
   });
   return { rig, requests };
 }
