@@ -122,27 +122,48 @@ test.each<
   if (says) expect(told[0]).toMatch(says);
 });
 
-test('a Node is not deleted for a machine that the cache has not heard of yet: the server is asked', async () => {
-  let blind = false;
+/** A rig whose controller stops hearing of machines when it starts again: the watch opens and stays silent. */
+async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<Rig> {
+  let deaf = false;
   const silent = (signal: AbortSignal | undefined): Promise<Response> =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
   const wrap =
     (transport: Transport): Transport =>
     (request) =>
-      blind && request.path.includes('/machines?') && request.path.includes('watch=')
+      deaf && request.path.includes('/machines?') && request.path.includes('watch=')
         ? silent(request.signal)
         : transport(request);
   const rig = await started({ wrap });
-  await forcedAway(rig, 'gone');
+  await prepare(rig);
   await rig.kill();
-  blind = true;
+  deaf = true;
   rig.start();
   await rig.clock.advance(MINUTE);
+  return rig;
+}
+
+test('a Node is not deleted for a machine that the cache has not heard of yet: the server is asked', async () => {
+  const rig = await deafAfterRestart((each) => forcedAway(each, 'gone'));
   // The watch is silent: this machine, which claims the Node, is in no cache.
   await rig.createMachine('new', {}, { labels: { node: 'gone' } });
   await rig.clock.advance(30 * MINUTE);
   expect(await nodeNames(rig)).toEqual(['gone']);
   expect(rig.log.lines.some(({ message }) => message === 'Node is kept: a machine claims it')).toBe(true);
+});
+
+test('a VM is not deleted while the server has its machine, though the cache does not', async () => {
+  const rig = await deafAfterRestart(async () => undefined);
+  // As the other replica leaves it: a VM, and a machine with its id on record. The silent watch shows no such machine.
+  const { providerId } = rig.cloud.plant('new', rig.clock.now().toISOString());
+  const orphan = rig.cloud.plant('nobody', rig.clock.now().toISOString());
+  await rig.createMachine('new', { providerID: providerId });
+  const status = { currentStatus: { phase: 'Running', lastUpdateTime: rig.clock.now().toISOString() } };
+  await rig.admin
+    .resource<Machine>(machines, NAMESPACE)
+    .patch('new', { type: 'merge', body: { status } }, { subresource: 'status' });
+  // The collector works: it is the evidence that the other VM was judged as well.
+  await rig.until(async () => !rig.cloud.vms.includes(orphan), 2 * HOUR);
+  expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['new']);
 });
 
 test('at most so many Nodes an hour', async () => {

@@ -12,7 +12,7 @@ type Cut = 'nothing' | 'control' | 'target';
 
 /** Both clusters are one server here; which of them a request is for shows in its path. */
 const serverOf = (path: string): Cut =>
-  path.includes('/machine.sapcloud.io/') || path.includes('/secrets') ? 'control' : 'target';
+  /\/(machine\.sapcloud\.io|secrets|configmaps|leases)(\/|\?|$)/.test(path) ? 'control' : 'target';
 
 async function started() {
   let cut: Cut = 'nothing';
