@@ -28,6 +28,28 @@ describe('InPlaceUpdate', () => {
     }
   });
 
+  test.each([
+    { replicas: 6, unavailable: 2 },
+    { replicas: 5, unavailable: 1 },
+    { replicas: 4, unavailable: 4 },
+  ])('at most $unavailable of $replicas machines are updated at one time', async ({ replicas, unavailable }) => {
+    await using world = await start();
+    await world.deploy(replicas, strategy('Auto', 0, unavailable));
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('large');
+    let most = 0;
+    for (let i = 0; i < 120 && !world.complete(); i++) {
+      await world.pass(1);
+      const selected = (await world.nodes()).filter(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate]);
+      const busy = (await world.machines()).filter(({ status }) => status?.currentStatus?.phase !== 'Running');
+      const names = new Set([...selected, ...busy].map(({ metadata }) => metadata.name));
+      most = Math.max(most, names.size);
+      await play(world);
+    }
+    expect(await world.sizes()).toBe(`large:${replicas} small:0`);
+    expect(most).toBe(unavailable);
+  });
+
   test('P-23 Auto with surge 1: one is created, two are updated, one is deleted', async () => {
     await using world = await start();
     await world.deploy(3, strategy('Auto', 1, 0));

@@ -1,6 +1,7 @@
 import type { Secret } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { tokenOf } from './bootstrap-token.ts';
+import { tokenId, tokenOf } from './bootstrap-token.ts';
+import { machine } from './testing.ts';
 
 const secret = (data: Record<string, string>): Secret =>
   ({
@@ -23,4 +24,12 @@ test.each<[what: string, data: Record<string, string>, token: string | undefined
   ['nothing', {}, undefined],
 ])('a Secret that holds %s of a token', (_what, data, token) => {
   expect(tokenOf(secret(data))).toBe(token);
+});
+
+test('the id of a token comes from the UID: two machines of one name, one after the other, share no token', () => {
+  const first = machine({ name: 'worker-1', metadata: { uid: 'first' } });
+  const second = machine({ name: 'worker-1', metadata: { uid: 'second' } });
+  expect(tokenId(first)).toMatch(/^[a-z0-9]{6}$/);
+  expect(tokenId(second)).not.toBe(tokenId(first));
+  expect(tokenId(machine({ name: 'renamed', metadata: { uid: 'first' } }))).toBe(tokenId(first));
 });

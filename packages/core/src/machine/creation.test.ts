@@ -109,6 +109,16 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
     'call delete',
   ],
   [
+    'a Node without a provider id of the same second may have joined: the VM stays',
+    see(machine(), { calls: ok('create'), nodeOfCreated: node({ metadata: { creationTimestamp: at(0) } }) }),
+    'record',
+  ],
+  [
+    'a Node one second older than the machine is that of an earlier VM: the VM goes',
+    see(machine(), { calls: ok('create'), nodeOfCreated: node({ metadata: { creationTimestamp: at(-1 / 60) } }) }),
+    'call delete',
+  ],
+  [
     'S-C22 the Node is named after the machine',
     see(machine({ name: 'fakeNode-0' }), {
       calls: ok('create'),
