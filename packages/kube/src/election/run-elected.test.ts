@@ -326,6 +326,37 @@ describe('election', () => {
       await expect(a.confirm()).rejects.toThrow('the lease was lost');
     });
 
+    test('counts the age of a renewal from when it was sent, not from when it was answered', async () => {
+      const t = await setUp();
+      const a = t.candidate('a');
+      await t.clock.advance(3_000);
+      a.network.answersAfterMs = 7_500;
+      // The renewal leaves after 4 s; its answer arrives after 11.5 s.
+      await t.clock.advance(8_600);
+      a.network.answersAfterMs = 0;
+      t.clock.jump(3_000);
+      const before = Number(await version(t));
+      await a.confirm();
+      expect(Number(await version(t))).toBe(before + 1);
+      a.stop();
+      await a.end;
+    });
+
+    test.each([
+      { age: '9.9 s', jumpMs: 8_900, writes: 0 },
+      { age: '10.1 s', jumpMs: 9_100, writes: 1 },
+    ])('renews a lease of 15 s from its deadline of 10 s on: $age cost $writes writes', async ({ jumpMs, writes }) => {
+      const t = await setUp();
+      const a = t.candidate('a');
+      await t.clock.advance(5_000); // Renewed last after 4 s.
+      t.clock.jump(jumpMs);
+      const before = Number(await version(t));
+      await a.confirm();
+      expect(Number(await version(t))).toBe(before + writes);
+      a.stop();
+      await a.end;
+    });
+
     test('of one whose network is gone is shut after the renew deadline', async () => {
       const t = await setUp();
       const a = t.candidate('a');
