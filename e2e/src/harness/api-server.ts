@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { request as ask } from 'node:https';
 import { Readable } from 'node:stream';
 import { startControlPlane } from '@mcm/control-plane';
+import { startRealApiServer } from '@mcm/tools/real-api-server';
 import { parse } from 'yaml';
-import { startRealApiServer } from './real-api-server.ts';
 import { sharedCluster } from './shared-cluster.ts';
 
 /**

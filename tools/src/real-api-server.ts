@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock, sleep } from '@mcm/kube';
 
-/** A kube-apiserver with its etcd, and a kube-controller-manager where there is one, for one test. */
+/** A kube-apiserver with its etcd, and a kube-controller-manager where there is one, for one test or one run. */
 export interface RealApiServer {
   readonly url: string;
   /** Of an administrator. */
@@ -57,21 +57,33 @@ const isReady = (url: string, token: string): Promise<boolean> =>
     request.once('error', () => resolve(false));
   });
 
+/** What differs between the users of a real API server. */
+export interface RealApiServerOptions {
+  /** Whether `kube-controller-manager` runs too, if the folder has it; default: true. */
+  readonly controllers?: boolean;
+  /** Addresses of Services, as a CIDR; default: 10.0.0.0/24. */
+  readonly serviceCidr?: string;
+}
+
 /**
  * Starts the programs of a folder laid out as that of `KUBEBUILDER_ASSETS`: `etcd`, `kube-apiserver` and, if it is
  * there, `kube-controller-manager`. Rejects with the end of a program's log when it ends at once.
  */
-export async function startRealApiServer(assets: string): Promise<RealApiServer> {
+export async function startRealApiServer(assets: string, options: RealApiServerOptions = {}): Promise<RealApiServer> {
   const end = Date.now() + START_MS;
   for (let starts = 1; ; starts += 1)
     try {
-      return await startOnce(assets, end);
+      return await startOnce(assets, end, options);
     } catch (error) {
       if (starts === STARTS || !/address already in use/.test(String(error))) throw error;
     }
 }
 
-async function startOnce(assets: string, end: number): Promise<RealApiServer> {
+async function startOnce(
+  assets: string,
+  end: number,
+  { controllers = true, serviceCidr = '10.0.0.0/24' }: RealApiServerOptions,
+): Promise<RealApiServer> {
   const dir = mkdtempSync(join(tmpdir(), 'mcm real api server '));
   const file = (name: string, text: string): string => {
     writeFileSync(join(dir, name), text, { mode: 0o600 });
@@ -121,7 +133,7 @@ async function startOnce(assets: string, end: number): Promise<RealApiServer> {
     `--token-auth-file=${file('tokens.csv', `${token},admin,admin,"system:masters"\n`)}`,
     '--authorization-mode=Node,RBAC',
     '--enable-bootstrap-token-auth',
-    '--service-cluster-ip-range=10.0.0.0/24',
+    `--service-cluster-ip-range=${serviceCidr}`,
     '--allow-privileged=true',
     `--audit-policy-file=${file('audit-policy.yaml', AUDIT_POLICY)}`,
     `--audit-log-path=${auditLog}`,
@@ -147,7 +159,7 @@ users: [{name: admin, user: {token: ${token}}}]
 contexts: [{name: real, context: {cluster: real, user: admin}}]
 current-context: real
 `;
-  if (existsSync(join(assets, 'kube-controller-manager')))
+  if (controllers && existsSync(join(assets, 'kube-controller-manager')))
     start('kube-controller-manager', [
       `--kubeconfig=${file('kubeconfig', kubeconfig)}`,
       '--leader-elect=false',

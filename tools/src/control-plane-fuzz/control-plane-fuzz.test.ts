@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { startControlPlane } from '@mcm/control-plane';
+import { expect, test } from 'vitest';
+import { loadRunner, type Player } from './battery.ts';
+import { caseOf, requestsOf } from './cases.ts';
+import { essenceOf, firstDifference } from './judge.ts';
+import { ruleOf } from './rules.ts';
+import { playSeed } from './run.ts';
+import { type Ground, prepare, type Server, serverOf, startPlane } from './servers.ts';
+import { shrink, tryWith } from './shrink.ts';
+
+const runner = await loadRunner();
+
+/** A plane that answers some requests wrongly. */
+async function startFaulty(isWrong: (request: Request, text: string) => boolean): Promise<Server> {
+  const plane = await startControlPlane({ controllers: false, adminToken: 'fuzz', trustInProcess: false });
+  const transport = runner.handlerTransport(
+    async (request) => {
+      const text = await request.clone().text();
+      const answer = await plane.fetch(request);
+      if (!isWrong(request, text)) return answer;
+      return new Response('{"kind":"Status","status":"Failure","reason":"Wrong"}', {
+        status: 418,
+        headers: { 'content-type': 'application/json' },
+      });
+    },
+    { token: plane.adminToken },
+  );
+  return serverOf(runner, transport, () => plane.close());
+}
+
+async function withServers(
+  isWrong: (request: Request, text: string) => boolean,
+  check: (real: Server, plane: Server, ground: Ground) => Promise<void>,
+): Promise<void> {
+  const [real, plane] = await Promise.all([startPlane(runner), startFaulty(isWrong)]);
+  try {
+    await check(real, plane, await prepare(real, plane));
+  } finally {
+    await Promise.all([real.close(), plane.close()]);
+  }
+}
+
+const never = (): boolean => false;
+
+test('a server does not differ from itself, and a case is the same each time', async () => {
+  await withServers(never, async (real, plane, ground) => {
+    const run = { seed: 7, requests: 400, ...ground, real: real.player, plane: plane.player };
+    const { requests, compared, found } = await playSeed(run);
+    expect(found.map((difference) => difference.class)).toEqual([]);
+    expect(requests).toBeGreaterThanOrEqual(400);
+    expect(compared).toBe(requests);
+    const again = (seed: number, index: number) => caseOf(seed, index, ground.kinds, ground.schemas, ground.samples);
+    expect(again(7, 3)).toEqual(again(7, 3));
+    expect(again(7, 3).steps).not.toEqual(again(8, 3).steps);
+    expect(requestsOf(again(7, 3))).toBeGreaterThanOrEqual(20);
+  });
+});
+
+test('a planted difference is found and shrunk to the requests and fields that it needs', async () => {
+  const isWrong = ({ method, url }: Request, text: string): boolean =>
+    method === 'PATCH' && url.includes('/configmaps/') && text.includes('"data"');
+  await withServers(isWrong, async (real, plane, ground) => {
+    const kinds = ground.kinds.filter(({ kind }) => kind === 'ConfigMap');
+    const run = { seed: 1, requests: 120, ...ground, kinds, real: real.player, plane: plane.player };
+    const { found } = await playSeed(run);
+    const [first] = found;
+    if (first === undefined) throw new Error('no difference was found');
+    expect(first.class).toMatch(/^PATCH .*v1\/configmaps\/NAME: (status \d+ -> 418|reason)/);
+    const small = await shrink(first, tryWith(real.player, plane.player));
+    expect(small.class).toBe(first.class);
+    expect(small.case.steps.length).toBeLessThanOrEqual(2);
+    const { request, body } = small.case.steps.at(-1) ?? {};
+    expect(request).toMatch(/^PATCH /);
+    expect(JSON.stringify(body)).toContain('"data"');
+    // Recorded, it is a case of the battery: the right server passes it.
+    const [passed] = (await real.player.compare([small.case])).values();
+    expect(passed).toEqual([]);
+  });
+});
+
+test('codes, reasons, fields and objects count; messages and headers do not', () => {
+  const status = (code: number, reason: string, ...fields: string[]) => ({
+    status: code,
+    body: { kind: 'Status', status: 'Failure', reason, details: { causes: fields.map((field) => ({ field })) } },
+  });
+  const essence = (expected: object, actual: object, ...paths: string[]) =>
+    essenceOf({ step: 1, what: '', diffs: paths.map((path) => [path, 1, 2]), answer: actual }, expected);
+  expect(essence({ status: 201 }, { status: 200 })).toBe('status 201 -> 200');
+  expect(essence(status(422, 'Invalid'), status(422, 'Wrong'))).toBe('reason Invalid -> Wrong');
+  expect(essence(status(422, 'Invalid', 'a[0].b'), status(422, 'Invalid', 'c'))).toBe('fields -a[].b +c');
+  expect(essence(status(422, 'Invalid', 'a', 'b'), status(422, 'Invalid', 'b', 'a'), '.body.message')).toBeUndefined();
+  expect(essence({ status: 200, body: {} }, { status: 200, body: {} }, '.body.spec.a', '.warnings')).toBe(
+    'object .body.spec.a',
+  );
+  expect(essence({ status: 200, body: {} }, { status: 200, body: {} }, '.warnings')).toBeUndefined();
+});
+
+test('a rule explains a node port that a server has picked, and no other cell', () => {
+  const difference = (expected: string, actual: string) => {
+    const step = { request: 'GET /api/v1/services', answer: { status: 200, body: {} } };
+    const diffs = [['.body.rows[0].cells[4]', expected, actual] as const];
+    const failures = [{ step: 1, what: '', diffs, answer: { status: 200, body: {} } }];
+    const found = firstDifference({ name: 'seed 1, case 1', steps: [step] }, failures);
+    if (found === undefined) throw new Error('no difference was found');
+    return ruleOf(found)?.name;
+  };
+  expect(difference('80:31568/TCP', '80:30546/TCP')).toBe('node ports in Tables');
+  expect(difference('80:31568/TCP', '81:30546/TCP')).toBeUndefined();
+  expect(difference('80/TCP', '81/TCP')).toBeUndefined();
+});
+
+test('shrinking stops at the smallest case that the servers still differ in', async () => {
+  const answer = { status: 200, body: { kind: 'ConfigMap' } };
+  const player = (status: number): Player => ({
+    record: async (cases) => cases.map((each) => ({ ...each, steps: each.steps.map((step) => ({ ...step, answer })) })),
+    compare: async (cases) =>
+      new Map(
+        cases.map(({ name, steps }) => [
+          name,
+          steps.flatMap((step, index) =>
+            JSON.stringify(step.body ?? '').includes('needed')
+              ? [{ step: index + 1, what: '', diffs: [['.status', 200, status] as const], answer: { status } }]
+              : [],
+          ),
+        ]),
+      ),
+  });
+  const request = 'POST /api/v1/namespaces/x/configmaps';
+  const steps = [{ request, body: { a: 1 } }, { request }, { request, body: { a: [1, { needed: 2, b: 3 }], c: 4 } }];
+  const attempt = tryWith(player(200), player(500));
+  const found = await attempt({ name: 'seed 1, case 1', steps });
+  if (found === undefined) throw new Error('no difference was found');
+  const small = await shrink(found, attempt);
+  expect(small.case.steps.map(({ body }) => body)).toEqual([{ a: [{ needed: 2 }] }]);
+});
+
+test('without KUBEBUILDER_ASSETS the fuzzer names the variable and ends with status 2', async () => {
+  const main = fileURLToPath(new URL('main.ts', import.meta.url));
+  const { KUBEBUILDER_ASSETS: _, ...env } = process.env;
+  const run = (args: readonly string[]): Promise<{ code: unknown; stderr: string }> =>
+    new Promise((resolve) => {
+      execFile(process.execPath, ['--conditions=source', main, ...args], { env }, (error, _stdout, stderr) =>
+        resolve({ code: error?.code ?? 0, stderr }),
+      );
+    });
+  const [missing, wrong] = await Promise.all([run([]), run(['--seed', 'x'])]);
+  expect(missing.code).toBe(2);
+  expect(missing.stderr).toMatch(
+    /^fuzz:control-plane: set KUBEBUILDER_ASSETS to a folder with kube-apiserver and etcd/,
+  );
+  expect(wrong.stderr).toBe('fuzz:control-plane: --seed must be a whole number, not x\n');
+});

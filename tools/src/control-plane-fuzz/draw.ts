@@ -1,0 +1,32 @@
+import type { Random } from '@mcm/kube';
+
+/** Choices of one case, made of one seeded sequence. */
+export interface Draw {
+  /** A whole number from 0 up to, and without, `below`. */
+  int(below: number): number;
+  chance(probability: number): boolean;
+  pick<T>(list: readonly T[]): T;
+  /** Picks by weight. */
+  weigh<T>(list: readonly (readonly [weight: number, value: T])[]): T;
+}
+
+export function createDraw(random: Random): Draw {
+  const int = (below: number): number => Math.floor(random.next() * below);
+  const pick = <T>(list: readonly T[]): T => {
+    if (list.length === 0) throw new Error('an empty list has nothing to pick');
+    return list[int(list.length)] as T;
+  };
+  return {
+    int,
+    pick,
+    chance: (probability) => random.next() < probability,
+    weigh: (list) => {
+      let left = random.next() * list.reduce((sum, [weight]) => sum + weight, 0);
+      for (const [weight, value] of list) {
+        left -= weight;
+        if (left < 0) return value;
+      }
+      return pick(list)[1];
+    },
+  };
+}

@@ -1,0 +1,18 @@
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A number that no value of JavaScript holds, as a mark in a string. */
+export const raw = (token: string): string => `@raw:${token}@`;
+
+/** The body of a step: a value, or a text where the value holds raw numbers or a key twice. */
+export function bodyOf(value: Json): { readonly body: Json } | { readonly text: string } {
+  const text = JSON.stringify(value);
+  return /@raw:|@twice@/.test(text)
+    ? { text: text.replace(/"@raw:([^"@]*)@"/g, '$1').replaceAll('@twice@', '') }
+    : { body: value };
+}

@@ -1,0 +1,59 @@
+import type { Case, Fixture, Runner } from './battery.ts';
+import type { Difference } from './judge.ts';
+import type { Outcome } from './run.ts';
+
+/** Longer values of an answer are cut in a report. */
+const SHOWN = 500;
+
+const cut = (value: unknown): string => (JSON.stringify(value) ?? '(absent)').slice(0, SHOWN);
+
+const numberOf = ({ case: { name } }: Difference): string => /case (\d+)/.exec(name)?.[1] ?? '';
+
+/** The differences by class, the most frequent first. */
+export const classesOf = (found: readonly Difference[]): readonly (readonly [string, readonly Difference[]])[] =>
+  [...Map.groupBy(found, (difference) => difference.class)].toSorted(([, a], [, b]) => b.length - a.length);
+
+const diffLines = ({ failure }: Difference, indent: string): readonly string[] =>
+  failure.diffs
+    .slice(0, 8)
+    .flatMap(([path, expected, actual]) => [
+      `${indent}@${path}`,
+      `${indent}  - ${cut(expected)}`,
+      `${indent}  + ${cut(actual)}`,
+    ]);
+
+/** The request of a difference and where the answers differ. */
+export function detailLines(difference: Difference): readonly string[] {
+  const { body, text, headers } = difference.case.steps[difference.step] ?? {};
+  const sent = text ?? (body === undefined ? '' : JSON.stringify(body));
+  return [
+    `       ${difference.request} ${headers === undefined ? '' : JSON.stringify(headers)} ${sent.slice(0, SHOWN)}`,
+    ...diffLines(difference, '       '),
+  ];
+}
+
+/** One line a class, and one of the whole seed at the end. */
+export function reportLines(seed: number, outcome: Outcome, details: boolean): readonly string[] {
+  const classes = classesOf(outcome.found);
+  const { requests, compared, found, excused } = outcome;
+  return [
+    ...classes.flatMap(([name, all]) => [
+      `${String(all.length).padStart(5)}  ${name}   (case ${all.map(numberOf).slice(0, 4).join(', ')})`,
+      ...(details && all[0] !== undefined ? detailLines(all[0]) : []),
+    ]),
+    ...[...excused].map(([name, count]) => `${String(count).padStart(5)}  by the rule "${name}"`),
+    `seed ${seed}: ${requests} requests, ${compared} compared, ${found.length} differences of ${classes.length} classes`,
+  ];
+}
+
+/** A shrunk difference, as a case of the battery. */
+export const shrunkLines = (difference: Difference, runner: Runner): readonly string[] => [
+  '',
+  difference.class,
+  ...diffLines(difference, '  '),
+  runner.pretty(difference.case),
+];
+
+/** A file of the battery that holds the cases. */
+export const batteryFile = (runner: Runner, fixtures: readonly Fixture[], cases: readonly Case[]): string =>
+  `${runner.pretty({ category: 'fuzz', about: 'Cases that the fuzzer found.', server: 'kube-apiserver v1.36.3', fixtures, cases })}\n`;

@@ -1,0 +1,63 @@
+import type { Case, Player } from './battery.ts';
+import { caseOf, requestsOf } from './cases.ts';
+import { type Difference, firstDifference } from './judge.ts';
+import type { Kind, Samples } from './kinds.ts';
+import { ruleOf } from './rules.ts';
+import type { Schemas } from './schema.ts';
+
+/** Cases that are sent together. */
+const BATCH = 24;
+
+export interface Run {
+  readonly seed: number;
+  /** Requests to send at least; the last case is played to its end. */
+  readonly requests: number;
+  /** Play this case alone. */
+  readonly only?: number | undefined;
+  readonly kinds: readonly Kind[];
+  readonly schemas: Schemas;
+  readonly samples: Samples;
+  readonly real: Player;
+  readonly plane: Player;
+}
+
+export interface Outcome {
+  readonly requests: number;
+  /** Requests up to the first difference of their case: what comes after it has another past on each server. */
+  readonly compared: number;
+  readonly found: readonly Difference[];
+  /** How many differences each rule explains. */
+  readonly excused: ReadonlyMap<string, number>;
+}
+
+/** Plays the cases of one seed on both servers. */
+export async function playSeed(run: Run): Promise<Outcome> {
+  const { seed, kinds, schemas, samples, real, plane } = run;
+  const found: Difference[] = [];
+  const excused = new Map<string, number>();
+  let requests = 0;
+  let compared = 0;
+  let index = run.only ?? 0;
+  const goesOn = (): boolean => requests < run.requests && (run.only === undefined || index === run.only);
+  while (goesOn()) {
+    const cases: Case[] = [];
+    for (; cases.length < BATCH && goesOn(); index += 1) {
+      const next = caseOf(seed, index, kinds, schemas, samples);
+      cases.push(next);
+      requests += requestsOf(next);
+    }
+    const recorded = await real.record(cases);
+    const failures = await plane.compare(recorded);
+    for (const each of recorded) {
+      const difference = firstDifference(each, failures.get(each.name) ?? []);
+      compared += requestsOf(difference === undefined ? each : upTo(each, difference.step));
+      if (difference === undefined) continue;
+      const rule = ruleOf(difference);
+      if (rule === undefined) found.push(difference);
+      else excused.set(rule.name, (excused.get(rule.name) ?? 0) + 1);
+    }
+  }
+  return { requests, compared, found, excused };
+}
+
+const upTo = (whole: Case, step: number): Case => ({ ...whole, steps: whole.steps.slice(0, step + 1) });

@@ -1,0 +1,115 @@
+import { crds } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { machineConfigCrds } from '@mcm/machine-config';
+import { parse } from 'yaml';
+import { startRealApiServer } from '../real-api-server.ts';
+import { batteryFixtures, createPlayer, type Fixture, type Player, type Runner } from './battery.ts';
+import { type Kind, readResources, readSamples, type Samples, sharedKinds } from './kinds.ts';
+import { readSchemas, type Schemas } from './schema.ts';
+
+/** Cases that a server plays at once. */
+const JOBS = 4;
+/** A document that a server is still composing is asked for again this often. */
+const ATTEMPTS = 40;
+const AGAIN_MS = 250;
+
+const again = (): Promise<void> => new Promise((resolve) => void setTimeout(resolve, AGAIN_MS));
+
+/** The custom kinds of the battery and of this project. */
+export const fixtures: readonly Fixture[] = [
+  ...batteryFixtures(),
+  ...[...crds, ...machineConfigCrds].map((crd) => ({
+    path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+    body: crd,
+    ready: `/apis/${crd.spec.group}/${crd.spec.versions[0]?.name}/${crd.spec.names.plural}`,
+  })),
+];
+
+type Transport = (request: {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly credential: 'admin';
+}) => Promise<{ readonly status: number; readonly stream: AsyncIterable<Uint8Array> }>;
+
+/** A server under comparison. */
+export interface Server {
+  readonly player: Player;
+  /** Answers a GET with its JSON. */
+  get(path: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+export function serverOf(runner: Runner, transport: unknown, stop: () => Promise<void>): Server {
+  const player = createPlayer(runner, transport, fixtures, JOBS);
+  const ask = async (path: string): Promise<{ readonly status: number; readonly text: string }> => {
+    const headers = { accept: 'application/json' };
+    const { status, stream } = await (transport as Transport)({ method: 'GET', path, headers, credential: 'admin' });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    return { status, text: Buffer.concat(chunks).toString() };
+  };
+  return {
+    player,
+    get: async (path) => {
+      for (let attempt = 1; ; attempt += 1) {
+        const { status, text } = await ask(path);
+        if (status === 200 && text !== '') return JSON.parse(text);
+        if (attempt === ATTEMPTS) throw new Error(`GET ${path}: ${status} ${text}`);
+        await again();
+      }
+    },
+    close: async () => {
+      player.close();
+      await stop();
+    },
+  };
+}
+
+/** The embedded plane without its controllers. */
+export async function startPlane(runner: Runner): Promise<Server> {
+  const plane = await startControlPlane({ controllers: false, adminToken: 'fuzz', trustInProcess: false });
+  const transport = runner.handlerTransport((request) => plane.fetch(request), { token: plane.adminToken });
+  return serverOf(runner, transport, () => plane.close());
+}
+
+/** A real kube-apiserver of the folder `assets`, with the plane's range of addresses for Services. */
+export async function startReal(runner: Runner, assets: string): Promise<Server> {
+  const real = await startRealApiServer(assets, { controllers: false, serviceCidr: '10.96.0.0/16' });
+  const { users } = parse(real.kubeconfig) as {
+    readonly users: readonly { readonly user: { readonly token: string } }[];
+  };
+  const token = users[0]?.user.token ?? '';
+  // The server's certificate is its own and a moment old.
+  return serverOf(runner, runner.httpTransport({ server: real.url, insecure: true, token }), () => real.stop());
+}
+
+/** The schemas of all samples: those of custom kinds are published some time after the kind is served. */
+async function schemasOf({ samples }: Samples, real: Server): Promise<Schemas> {
+  for (let attempt = 1; ; attempt += 1) {
+    const schemas = await readSchemas((path) => real.get(path));
+    const missing = samples
+      .map(({ apiVersion, kind }) => ({ apiVersion: String(apiVersion), kind: String(kind) }))
+      .find(({ apiVersion, kind }) => Object.keys(schemas.of(apiVersion, kind)).length === 0);
+    if (missing === undefined) return schemas;
+    if (attempt === ATTEMPTS) throw new Error(`no schema of ${missing.apiVersion} ${missing.kind} is published`);
+    await again();
+  }
+}
+
+/** What cases are made of. */
+export interface Ground {
+  readonly kinds: readonly Kind[];
+  readonly schemas: Schemas;
+  readonly samples: Samples;
+}
+
+/** Installs the custom kinds on both servers and reads what the real one serves. */
+export async function prepare(real: Server, plane: Server): Promise<Ground> {
+  const recorded = await real.player.record([{ name: 'custom kinds', steps: [] }]);
+  await plane.player.compare(recorded);
+  const samples = readSamples();
+  const schemas = await schemasOf(samples, real);
+  const [ofReal, ofPlane] = await Promise.all([readResources(real.get), readResources(plane.get)]);
+  return { kinds: sharedKinds(samples, schemas, ofReal, ofPlane), schemas, samples };
+}
