@@ -12,6 +12,7 @@ import {
   guardsOf,
   isComplete,
   isEmptySelector,
+  isUndrained,
   limitsOf,
   overlapping as overlaps,
   PlanRefused,
@@ -209,9 +210,10 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const present = newest.filter((machine) => !isGoing(machine));
   const failed = present.filter(({ status: { currentStatus: { phase } = {} } = {} }) => phase === 'Failed').length;
   const coming = present.filter((machine) => machineWait(machine)).length - failed;
-  const going = sets.filter((set) => set !== current).flatMap(of);
+  // A deployment does not wait for machines whose drain cannot end.
+  const going = sets.filter((set) => set !== current).flatMap((set) => of(set).filter((one) => !isUndrained(one)));
   const leaving = going.filter(isGoing).length;
-  const replaced = newest.length - present.length;
+  const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
   const parts = [
     ...(coming > 0 ? [`${machinesOf(coming)} of the newest set to be Running`] : []),
     ...(failed > 0 ? [`${machinesOf(failed)} of the newest set, Failed, to be replaced or to recover`] : []),

@@ -35,6 +35,11 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
+/** How long a drain that never ends counts as one that may; undefined for a drain that ends. */
+export function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
+  return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
+}
+
 const isRefused = (machine: Machine): boolean =>
   machine.status?.lastOperation?.state === 'Failed' && isPastDrain(machine);
 
@@ -62,6 +67,10 @@ export function durationsOf(
     join,
     // A cloud that refuses to delete a VM does so until somebody sees to it.
     gone: (machine) => (isRefused(machine) ? Number.POSITIVE_INFINITY : drained(machine) + GUESSES.remove),
+    undrained: ({ metadata }) => {
+      const drain = drains.get(metadata.name);
+      return drain && undrainedMs(drain, now);
+    },
     update: (machine) => drained(machine) + (given.update ?? GUESSES.update),
   };
 }

@@ -76,6 +76,11 @@ export const Annotations = {
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
   /** Machine, or MachineClass for all of its machines, `Force`, `Quarantine` or `Hold`: what becomes of one that cannot be drained in time. */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
+  /**
+   * Machine, `Quarantine` or `Hold`: the time to drain is over, pods are left, and this policy keeps the VM. The machine
+   * controller writes it; the deployment no longer counts the machine. Ours.
+   */
+  Undrained: 'node.machine.sapcloud.io/undrained',
   /** Node, `true`: the cluster autoscaler leaves the node alone. */
   ScaleDownDisabled: 'cluster-autoscaler.kubernetes.io/scale-down-disabled',
   /** Node, `true`: the annotation above is ours and may be removed by us. */

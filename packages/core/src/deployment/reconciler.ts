@@ -239,7 +239,7 @@ export class DeploymentReconciler {
     }
     await this.#access.sets.delete(owned, signal);
     const { current, old } = splitSets(deployment, this.#access.setsOf(deployment));
-    const counted = this.#status.count({ current, old });
+    const counted = this.#status.count(deployment, { current, old });
     const now = this.#access.context.clock.now();
     const status = deploymentStatus(deployment, counted, limitsOf(deployment).unavailable, now);
     return this.#status.writeIfNew(key, deployment, status, { urgent: false }, signal);

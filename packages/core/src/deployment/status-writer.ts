@@ -6,6 +6,7 @@ import {
   type MachineSet,
 } from '@mcm/api';
 import { again, done, type Outcome, soonest } from '@mcm/kube';
+import { isReplicaOf } from '../disruption/safeguards.ts';
 import { type AnyCondition, type ConditionChange, findCondition, setDeploymentCondition } from '../set/conditions.ts';
 import { Pace } from '../set/pace.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
@@ -49,7 +50,7 @@ export class StatusWriter {
     const newest = (set: MachineSet) => did.written.get(set.metadata.uid) ?? set;
     const made = did.creation?.kind === 'created' ? did.creation.set : undefined;
     const current = made ?? (plan.sets.current && newest(plan.sets.current.set));
-    const sets = this.count({ current, old: plan.sets.old.map(({ set }) => newest(set)) });
+    const sets = this.count(deployment, { current, old: plan.sets.old.map(({ set }) => newest(set)) });
     const base = {
       ...deployment,
       status: { ...deployment.status, conditions: [...ownConditions(deployment, plan, did.creation, now)] },
@@ -83,8 +84,12 @@ export class StatusWriter {
     return done;
   }
 
-  count({ current, old }: { current: MachineSet | undefined; old: readonly MachineSet[] }): CountedSets {
-    const count = (set: MachineSet) => ({ set, counts: countMachines(set, this.#access.machinesOf(set)) });
+  count(
+    deployment: MachineDeployment,
+    { current, old }: { current: MachineSet | undefined; old: readonly MachineSet[] },
+  ): CountedSets {
+    const isReplica = isReplicaOf(deployment, this.#access.context.safeguards.settings);
+    const count = (set: MachineSet) => ({ set, counts: countMachines(set, this.#access.machinesOf(set), isReplica) });
     return { current: current && count(current), old: old.map(count) };
   }
 

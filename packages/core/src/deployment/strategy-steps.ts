@@ -96,7 +96,5 @@ export function rollbackStep(view: View, revision: number): Step {
 }
 
 /** Old sets beyond the history's limit. */
-export const historyOf = ({ counted, split, deployment }: View): readonly MachineSet[] => {
-  const machines = new Map(counted.old.map(({ set, counts }) => [set, counts.replicas]));
-  return surplusHistory(split.old, (set) => machines.get(set) ?? 0, deployment.spec.revisionHistoryLimit);
-};
+export const historyOf = ({ controlled, split, deployment }: View): readonly MachineSet[] =>
+  surplusHistory(split.old, controlled, deployment.spec.revisionHistoryLimit);

@@ -2,7 +2,7 @@ import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@
 import { controllerOf, type Node } from '@mcm/kube';
 import type { Guards } from '../disruption/guards.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
-import { countsTerminating, SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
+import { countsTerminating, isReplicaOf, SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
 import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import { isAvailable, isTerminating } from '../set/machines.ts';
 import { isSlotName } from '../set/slots.ts';
@@ -48,6 +48,10 @@ const DEFAULT_GUARDS: Guards = {
 
 /** The snapshot, counted and with the current set synced: what the steps decide on. */
 export interface View extends DeploymentSnapshot {
+  /** Replicas by the uid of their set: without machines whose drain cannot end, see `isReplicaOf`. */
+  readonly machines: DeploymentSnapshot['machines'];
+  /** How many machines the set controls, replicas or not. */
+  readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
   readonly counted: CountedSets;
   readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
@@ -65,15 +69,18 @@ export interface View extends DeploymentSnapshot {
 }
 
 /** Counts a snapshot and syncs its current set. */
-export function viewOf(snapshot: DeploymentSnapshot): View {
-  const { deployment, sets, machines, now, guards = DEFAULT_GUARDS } = snapshot;
+export function viewOf(seen: DeploymentSnapshot): View {
+  const { deployment, sets, now, guards = DEFAULT_GUARDS } = seen;
+  const isReplica = isReplicaOf(deployment, guards);
+  const machines = new Map([...seen.machines].map(([uid, mine]) => [uid, mine.filter(isReplica)]));
+  const snapshot = { ...seen, machines };
   const care = guards.rolloutAnnotations ? careOf(deployment) : NO_CARE;
   const split = splitSets(deployment, sets);
   const nextRevision = highestRevision(split.old) + 1;
   const current = split.current && syncedSet(deployment, split.current, nextRevision);
   const count = (set: MachineSet): CountedSet => ({
     set,
-    counts: countMachines(set, machines.get(set.metadata.uid) ?? []),
+    counts: countMachines(set, seen.machines.get(set.metadata.uid) ?? [], isReplica),
   });
   const counted = { current: current && count(current), old: split.old.map(count) };
   const limits = limitsOf(deployment);
@@ -106,6 +113,7 @@ export function viewOf(snapshot: DeploymentSnapshot): View {
     complete: isComplete(deployment, status),
     repairs,
     hasClass: guards.hasClass,
+    controlled: ({ metadata }) => seen.machines.get(metadata.uid)?.length ?? 0,
     care,
     gate: rolling(counted.old) ? gateOf(care, current?.spec.replicas ?? 0, staff, now) : undefined,
   };

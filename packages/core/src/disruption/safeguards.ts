@@ -1,6 +1,7 @@
 import { Annotations, type Machine, type MachineClass, type MachineDeployment } from '@mcm/api';
 import { type Informer, makeKey } from '@mcm/kube';
 import { MAX_UNHEALTHY_REPLACEMENTS } from '../machine/replacements.ts';
+import { isUndrained } from '../set/machines.ts';
 import { type CensusSources, SilenceCensus } from './census.ts';
 import { overridesBreaker } from './override.ts';
 import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './silence.ts';
@@ -55,6 +56,16 @@ export class Safeguards {
     for (const machine of machines) this.#census.onceChanged(machine, id, wake);
   }
 }
+
+/**
+ * Which machines are replicas of the deployment. One whose drain cannot end is none of them, or a rollout would wait for it
+ * without end; it is one where the user asked that all machines which still terminate count.
+ */
+export const isReplicaOf = (
+  deployment: MachineDeployment,
+  settings: Parameters<typeof countsTerminating>[1],
+): ((machine: Machine) => boolean) =>
+  countsTerminating(deployment, settings) ? () => true : (machine) => !isUndrained(machine);
 
 /** Whether machines that still terminate count towards the deployment's surge: its annotation, else the flag. */
 export function countsTerminating(

@@ -34,10 +34,13 @@ export function heldBlocker(
 ): Blocker {
   const left = going.slice(0, 3).map(nameOf).join(', ');
   const more = going.length > 3 ? ` and ${going.length - 3} more` : '';
+  const budgets = [...new Set(going.flatMap((pod) => pod.budgets.map(({ key }) => key)))];
   const what = policy === 'Quarantine' ? 'keeps the node cordoned until it has ended' : 'keeps waiting for it';
   return {
     text: `time to drain is over with pod ${left}${more} left; undrainable policy ${policy} ${what}${policyProblem ? `; ${policyProblem}` : ''}`,
     failed: true,
+    // Their change is what a quarantined node waits for; of a held one each pod tells of its own.
+    ...(budgets.length > 0 ? { budgets } : {}),
     pods: going.map(nameOf),
     cure: `end the pods by hand, or label the machine ${forcedBy}`,
     tell: blocked('the time to drain is over'),

@@ -13,6 +13,7 @@ import {
 import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets } from './budgets.ts';
 import type { Attempt, DrainObservation, DrainPod, PodRef } from './observation.ts';
 import { verdictOf } from './pod-filters.ts';
+import type { UndrainablePolicy } from './undrainable.ts';
 import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volume-waits.ts';
 import { mayMove, nextPlaceAt } from './volumes.ts';
 
@@ -31,6 +32,8 @@ export interface DrainPlan {
   /** On their way out, or waiting for their turn. */
   readonly leaving: readonly DrainPod[];
   readonly blockers: readonly Blocker[];
+  /** The time to drain is over, pods are left, and this policy keeps them; absent: the drain can still end by itself. */
+  readonly undrained?: UndrainablePolicy;
   /** Volumes that did not come off in time, and are waited for no longer. */
   readonly leftAttached: readonly Blocker[];
   /** Look again then, if no event has come. */
@@ -56,7 +59,8 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
   const overdue = now >= o.forceAt;
   if (o.unseen?.pods !== undefined && !o.forced) return planBlind(o, o.unseen.pods);
   if (o.forced || (overdue && !isHeld(o))) return planForced(o, going);
-  if (overdue && o.policy === 'Quarantine' && going.length > 0) return planQuarantine(o, going);
+  if (overdue && o.policy === 'Quarantine' && going.length > 0) return planQuarantine(o, going, now);
+  const undrained = overdue && going.length > 0 ? o.policy : undefined;
   const pods = going.map((pod) => withName(planPod(o, pod, now)));
   const turns = pods.some(({ turn }) => turn);
   const unseen = o.unseen?.volumes;
@@ -69,12 +73,13 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     remove: pods.filter(({ verb }) => verb === 'remove').map(({ pod }) => pod),
     leaving: pods.filter(({ verb }) => verb === 'wait').map(({ pod }) => pod),
     blockers: [
-      ...(overdue && going.length > 0 ? [heldBlocker(o, going)] : []),
+      ...(undrained ? [heldBlocker(o, going)] : []),
       ...pods.flatMap(({ blocker }) => (blocker ? [blocker] : [])),
       ...volumes.blockers,
       ...(unseen === undefined ? [] : [unseenBlocker(unseen, held, o.forcedBy)]),
     ],
     leftAttached: volumesLeft(o, now),
+    ...(undrained ? { undrained } : {}),
   };
   if (going.length === 0 && !volumes.waits && unseen === undefined) return { ...plan, drained: true };
   const instants = [...pods.flatMap(({ until }) => (until ? [until] : [])), ...(volumes.until ? [volumes.until] : [])];
@@ -107,12 +112,32 @@ const NOTHING: DrainPlan = {
 /** Neither time nor a silent node forces this drain. */
 const isHeld = ({ policy = 'Force' }: DrainObservation): boolean => policy !== 'Force';
 
-/** Nobody is asked to go any more; what is left on the cordoned node ends in its own time. */
-const planQuarantine = (o: DrainObservation, going: readonly DrainPod[]): DrainPlan => ({
-  ...NOTHING,
-  leaving: going,
-  blockers: [heldBlocker(o, going)],
-});
+/** What is left on the cordoned node ends in its own time. A pod is asked again when a change of its budgets lets it go. */
+function planQuarantine(o: DrainObservation, going: readonly DrainPod[], now: Date): DrainPlan {
+  const released = going.filter((pod) => isReleased(o, pod));
+  // Places for volumes are shared out among these only: the others are not asked to move.
+  const moving = { ...o, pods: going.filter((pod) => pod.dueAt || released.includes(pod)) };
+  const evict = released.filter((pod) => mayMove(moving, pod, now));
+  const nextAt = evict.length < released.length ? nextPlaceAt(moving, now) : undefined;
+  return {
+    ...NOTHING,
+    evict,
+    leaving: going.filter((pod) => !evict.includes(pod)),
+    blockers: [heldBlocker(o, going)],
+    undrained: 'Quarantine',
+    ...(nextAt ? { lookAgainAt: nextAt } : {}),
+  };
+}
+
+/**
+ * Whether the pod's budgets have changed since this process last asked it to go, and allow it now. A process that has not
+ * asked it yet asks a pod with budgets once: the change may have come while no process ran.
+ */
+function isReleased(o: DrainObservation, pod: DrainPod): boolean {
+  if (pod.dueAt || needsVolumes(o, pod) || budgetBlockerOf(pod)) return false;
+  if (pod.budgets.some(({ stale }) => stale)) return false;
+  return (o.memory.attempts.get(pod.uid)?.budgets ?? '') !== budgetVersions(pod);
+}
 
 /** Every pod is told to go without grace, once; nobody waits for them and no error holds the drain up. */
 function planForced(o: DrainObservation, going: readonly DrainPod[]): DrainPlan {

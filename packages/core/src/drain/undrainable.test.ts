@@ -1,8 +1,9 @@
 import { Annotations } from '@mcm/api';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { machine } from '../machine/testing.ts';
 import { planDrain } from './drain.ts';
-import { budget, later, look, pod } from './testing.ts';
+import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from './observation.ts';
+import { budget, later, look, pod, withVolume } from './testing.ts';
 import { undrainablePolicyOf } from './undrainable.ts';
 
 const annotated = (value: string) => machine({ metadata: { annotations: { [Annotations.UndrainablePolicy]: value } } });
@@ -51,6 +52,66 @@ test('Quarantine: once the time is over nobody is asked to go any more, and no t
   expect(plan.lookAgainAt).toBeUndefined();
   expect(plan.blockers[0]?.text).toContain('undrainable policy Quarantine keeps the node cordoned until it has ended');
   expect(planDrain({ ...o, pods: [] }, later(1, o.forceAt)).drained).toBe(true);
+});
+
+/** What a process remembers that asked the pod to go under `budget()`, which refused. */
+const refused = (...names: readonly string[]) => ({
+  ...NO_DRAIN_MEMORY,
+  attempts: new Map(
+    names.map((name) => [
+      `uid-${name}`,
+      { at: later(0), result: 'blocked' as const, message: '', count: 1, budgets: 'default/web@7' },
+    ]),
+  ),
+});
+
+describe('Quarantine after its time', () => {
+  const after = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}) => {
+    const o = look(pods, { policy: 'Quarantine', memory: refused('db-0'), ...change });
+    return planDrain(o, later(1, o.forceAt));
+  };
+  const evicted = (budgets: readonly DrainBudget[], change: Partial<DrainObservation> = {}) =>
+    after([pod('db-0', { budgets })], change).evict.map(({ name }) => name);
+
+  test('a pod is asked again when its budget has changed and allows it', () => {
+    expect(evicted([budget({ allowed: 1, resourceVersion: '8' })])).toEqual(['db-0']);
+    expect(evicted([])).toEqual(['db-0']);
+  });
+
+  test('a pod is asked once for each change, and never while a budget forbids it or waits for its judgement', () => {
+    expect(evicted([budget({ allowed: 1 })])).toEqual([]);
+    expect(evicted([budget({ resourceVersion: '8' })])).toEqual([]);
+    expect(evicted([budget({ allowed: 1, resourceVersion: '8', stale: true })])).toEqual([]);
+    expect(after([pod('db-0', { dueAt: later(0) })]).evict).toEqual([]);
+  });
+
+  test('a process that knows of no refusal asks a pod that its budget allows once', () => {
+    expect(evicted([budget({ allowed: 1 })], { memory: NO_DRAIN_MEMORY })).toEqual(['db-0']);
+    expect(evicted([], { memory: NO_DRAIN_MEMORY })).toEqual([]);
+  });
+
+  test('budgets wake it, and pods with volumes go one at a time', () => {
+    expect(after([blocked]).blockers.flatMap(({ budgets = [] }) => budgets)).toEqual(['default/web']);
+    const open = { budgets: [budget({ allowed: 2, resourceVersion: '8' })] };
+    const two = [
+      withVolume('db-0', open),
+      withVolume('db-1', open),
+      withVolume('db-9', { priority: 9, budgets: [budget()] }),
+    ];
+    const memory = refused('db-0', 'db-1', 'db-9');
+    expect(after(two, { memory }).evict.map(({ name }) => name)).toEqual(['db-0']);
+  });
+});
+
+test('what keeps the VM when the time is over is told to those who count machines', () => {
+  const told = (policy: 'Force' | 'Quarantine' | 'Hold', ms: number, pods = [blocked]) => {
+    const o = look(pods, { policy });
+    return planDrain(o, later(ms, o.forceAt)).undrained;
+  };
+  expect([told('Hold', 1), told('Quarantine', 1)]).toEqual(['Hold', 'Quarantine']);
+  expect([told('Force', 1), told('Hold', -1), told('Quarantine', -1), told('Hold', 1, [])]).toEqual(
+    Array(4).fill(undefined),
+  );
 });
 
 test.each(['Quarantine', 'Hold'] as const)('%s: force-deletion forces it at any moment', (policy) => {

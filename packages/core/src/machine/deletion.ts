@@ -187,6 +187,10 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
     const { forced: tolerant } = drain;
     return act('no new pods may come', { do: 'cordon', reason: terminationReason(o), tolerant, release: isEmpty(o) });
   }
+  if (drain.undrained && o.machine.metadata.annotations?.[Annotations.Undrained] !== drain.undrained) {
+    const annotations = { [Annotations.Undrained]: drain.undrained };
+    return act('the time to drain is over, and the policy keeps the VM', { do: 'annotate', annotations });
+  }
   if (drain.evict.length > 0 || drain.remove.length > 0) {
     const evict: Action[] = drain.evict.length > 0 ? [{ do: 'evict', pods: drain.evict }] : [];
     const remove: Action[] =

@@ -1,4 +1,4 @@
-import { Labels, type MachinePhase } from '@mcm/api';
+import { Annotations, Labels, type MachinePhase } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { machine, minutes } from '../set/test-objects.ts';
 import { countReplacements, replacementGroup, replacementLimit } from './replacements.ts';
@@ -30,6 +30,14 @@ describe('permits', () => {
     const long = { ...old, status: { ...old.status, currentStatus } };
     expect(isFree([long, ...fleet('Running')])).toBe(false);
     expect(isFree(fleet('Running', 'Running'))).toBe(true);
+  });
+  test('a machine whose drain cannot end holds no place', () => {
+    const going = (annotations: Record<string, string>) =>
+      fleet('Terminating').map((one) => ({
+        ...one,
+        metadata: { ...one.metadata, deletionTimestamp: minutes(-1), annotations },
+      }));
+    expect([isFree(going({})), isFree(going({ [Annotations.Undrained]: 'Hold' }))]).toEqual([false, true]);
   });
   test('groups are deployments; without one the owner', () => {
     const [one, two] = fleet('Running', 'Running');

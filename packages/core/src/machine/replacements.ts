@@ -1,5 +1,6 @@
 import { Labels, type Machine } from '@mcm/api';
 import { resolveIntOrPercent } from '../deployment/limits.ts';
+import { isUndrained } from '../set/machines.ts';
 import { after } from './timestamps.ts';
 
 /**
@@ -20,12 +21,15 @@ const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOf
 /**
  * Disruptions of a group under way, whatever their cause (repair, rollout, scale-in, in-place update, deletion by
  * hand): every machine that is neither Running nor Unknown, unless it is preserved. The original counts a Terminating
- * one twice, which makes no difference to its limit of 1. Source: machine_util.go, isMarkableForFailure.
+ * one twice, which makes no difference to its limit of 1. Source: machine_util.go, isMarkableForFailure. A machine whose
+ * drain cannot end does not count: it would keep every other unhealthy machine of the group from its replacement.
  * @param options.making Whether machines that are being made count.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {
   let count = 0;
-  for (const { status } of machines) {
+  for (const machine of machines) {
+    if (isUndrained(machine)) continue;
+    const { status } = machine;
     const phase = status?.currentStatus?.phase ?? '';
     if (phase === 'Running' || phase === 'Unknown') continue;
     if (BEING_MADE.has(phase) && !options.making) continue;

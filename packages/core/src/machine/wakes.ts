@@ -10,6 +10,7 @@ import {
   type VolumeAttachment,
 } from '@mcm/kube';
 import { isNodeOf } from '../node/instance.ts';
+import { isUndrained } from '../set/machines.ts';
 import type { Caches } from './caches.ts';
 import { conditionsDiffer, mirrored } from './conditions.ts';
 import type { MachineMemories } from './memory.ts';
@@ -37,7 +38,8 @@ export class Wakes {
     if (change.type !== 'deleted' && change.type !== 'updated') return [change.key];
     const before = change.type === 'updated' ? change.old : change.object;
     const after = change.type === 'updated' ? change.object.status?.currentStatus : undefined;
-    if (change.type === 'updated' && before.status?.currentStatus?.phase === after?.phase) return [change.key];
+    const stays = change.type === 'updated' && isUndrained(before) === isUndrained(change.object);
+    if (stays && before.status?.currentStatus?.phase === after?.phase) return [change.key];
     const waiting = this.#caches.machines.store.byIndex('unhealthyGroup', replacementGroup(change.object));
     return [change.key, ...waiting.map(keyOf)];
   };

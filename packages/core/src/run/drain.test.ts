@@ -1,4 +1,4 @@
-import { machines } from '@mcm/api';
+import { Annotations, machines } from '@mcm/api';
 import type { RequestLogEntry } from '@mcm/control-plane';
 import {
   events,
@@ -189,6 +189,32 @@ test('undrainable policy Hold: the deadline passes, the VM stays, the status say
   expect(await rig.description('m-0')).toContain('undrainable policy Hold keeps waiting for it');
   const body = { metadata: { labels: { 'force-deletion': 'True' } } };
   await rig.admin.resource(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
+test('undrainable policy Quarantine: no pod is asked again until its budget changes; the machine says that it is undrained', async () => {
+  const { rig, requests } = await started(0);
+  const annotations = { [Annotations.UndrainablePolicy]: 'Quarantine' };
+  await rig.createMachine('m-0', { drainTimeout: '30m' }, { annotations });
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  const undrained = async () => (await rig.machines())[0]?.metadata.annotations?.[Annotations.Undrained];
+  await rig.clock.advance(29 * 60_000);
+  expect(await undrained()).toBeUndefined();
+  await rig.clock.advance(2 * 60_000);
+  expect(await undrained()).toBe('Quarantine');
+  const asked = requests.length;
+  await rig.clock.advance(3 * 60 * 60_000);
+  expect(evictions(requests.slice(asked))).toEqual([]);
+  await allow(rig, 1);
+  await rig.until(
+    async () => (await rig.admin.resource(pods, NAMESPACE).get('web-1')).metadata.deletionTimestamp !== undefined,
+    1_000,
+  );
+  await endPods(rig);
   await rig.until(async () => (await rig.machines()).length === 0, 1_000);
   expect(rig.cloud.vms).toEqual([]);
 });

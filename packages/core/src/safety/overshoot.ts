@@ -32,6 +32,7 @@ import {
   setSetCondition,
   withoutCondition,
 } from '../set/conditions.ts';
+import { isUndrained } from '../set/machines.ts';
 import { setOf } from '../set/wakeups.ts';
 import {
   asksForThaw,
@@ -72,7 +73,8 @@ export class OvershootReconciler {
     const set = this.#context.sets.store.get(key);
     if (set === undefined || set.metadata.deletionTimestamp !== undefined) return done;
     const deployment = deploymentOf(set, this.#context);
-    const machines = this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid).length;
+    const all = this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
+    const machines = all.filter((machine) => !isUndrained(machine)).length;
     const limits = thresholds(set, deployment, this.#options);
     const verdict = judgeSet(set, deployment, machines, limits);
     if (verdict === 'leave') {
@@ -231,7 +233,7 @@ export function createOvershootController(
     ...controllerParts(context),
   });
   controller.watch(context.machines, (change) => {
-    if (change.type === 'updated') return [];
+    if (change.type === 'updated' && isUndrained(change.old) === isUndrained(change.object)) return [];
     const set = setOf(change.object as Machine, context);
     return set ? [keyOfSet(set)] : [];
   });

@@ -11,6 +11,7 @@ export {
 } from './caches.ts';
 export { chooseForDeletion, deletionOrder } from './deletion-order.ts';
 export { CreationsUnderWay } from './expectations.ts';
+export { isUndrained } from './machines.ts';
 export { mayDeleteFailed, planAutoPreservation } from './preservation.ts';
 export { createSetController, SetReconciler } from './reconciler.ts';
 export { BURST, planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts';

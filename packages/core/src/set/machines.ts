@@ -21,6 +21,13 @@ export const phaseOf = (machine: Machine): MachinePhase | undefined => {
 export const isTerminating = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp !== undefined || phaseOf(machine) === 'Terminating';
 
+/**
+ * Whether the machine is being deleted, its time to drain is over and its undrainable policy keeps its VM. It can stay so
+ * for any time, so a deployment does not wait for it.
+ */
+export const isUndrained = ({ metadata }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
+
 export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
 
 /**

@@ -4,7 +4,7 @@ import { hasArrived } from '../deployment/progress.ts';
 import { splitSets } from '../deployment/revisions.ts';
 import { deploymentOf } from '../deployment/wakeups.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
-import { countsTerminating } from '../disruption/safeguards.ts';
+import { countsTerminating, isReplicaOf } from '../disruption/safeguards.ts';
 import { BY_CONTROLLER, type ControllerContext } from './caches.ts';
 import { isTerminating } from './machines.ts';
 import type { NodeAnnotations } from './preservation.ts';
@@ -55,8 +55,10 @@ export class RepairGroups {
     const deployment = deploymentOf(set, this.#context);
     const siblings = deployment ? this.#siblings(deployment) : [set];
     const { current, old } = deployment ? splitSets(deployment, siblings) : { current: set, old: [] };
+    const isReplica = deployment && isReplicaOf(deployment, safeguards.settings);
     const account = (one: MachineSet) => {
-      const machines = this.#machinesOf(one);
+      const all = this.#machinesOf(one);
+      const machines = isReplica ? all.filter(isReplica) : all;
       const alive = machines.filter((machine) => !isTerminating(machine) && !disruptions.isLeaving(machine));
       const isOurs = ({ metadata }: Machine) => isSlotName(one.metadata, metadata.name);
       return { replicas: one.spec.replicas ?? 0, machines, lost: this.#memory.lost(one, alive), isOurs };

@@ -16,7 +16,7 @@ import { compareText, formatTime } from './text.ts';
 
 /** What the machines of one set add up to. */
 export interface MachineCounts {
-  /** All machines, deleting ones included. */
+  /** Machines that count, deleting ones included. */
   readonly replicas: number;
   readonly available: number;
   readonly ready: number;
@@ -41,9 +41,17 @@ function summary(machine: Machine): MachineSummary {
   };
 }
 
-/** Counts the machines of a set (docs/rules.md §7.8). `minReadySeconds` has no influence, as in the original. */
-export function countMachines(set: MachineSet, machines: readonly Machine[]): MachineCounts {
+/**
+ * Counts the machines of a set (docs/rules.md §7.8). `minReadySeconds` has no influence, as in the original.
+ * @param counts Whether a machine is one of the replicas; absent: each is.
+ */
+export function countMachines(
+  set: MachineSet,
+  machines: readonly Machine[],
+  counts: (machine: Machine) => boolean = () => true,
+): MachineCounts {
   const labels = Object.entries(set.spec.template.metadata?.labels ?? {});
+  let replicas = 0;
   let available = 0;
   let ready = 0;
   let fullyLabeled = 0;
@@ -51,6 +59,7 @@ export function countMachines(set: MachineSet, machines: readonly Machine[]): Ma
   let autoPreserved = 0;
   const failed: MachineSummary[] = [];
   for (const machine of machines) {
+    if (counts(machine)) replicas++;
     if (isAvailable(machine)) available++;
     if (isReady(machine)) ready++;
     if (labels.every(([key, value]) => machine.metadata.labels?.[key] === value)) fullyLabeled++;
@@ -59,7 +68,7 @@ export function countMachines(set: MachineSet, machines: readonly Machine[]): Ma
     else if (machine.status?.lastOperation?.state === 'Failed') failed.push(summary(machine));
   }
   failed.sort((a, b) => compareText(a.name ?? '', b.name ?? ''));
-  return { replicas: machines.length, available, ready, fullyLabeled, preservedFailed, autoPreserved, failed };
+  return { replicas, available, ready, fullyLabeled, preservedFailed, autoPreserved, failed };
 }
 
 /** What went wrong with a set's replicas in this pass. */

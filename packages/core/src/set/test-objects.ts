@@ -36,13 +36,27 @@ export interface MachineOptions {
   readonly preserve?: string;
   readonly labels?: Record<string, string>;
   readonly deleting?: boolean;
+  /** The undrainable policy keeps its VM. */
+  readonly undrained?: boolean;
   /** What was lost in whose place it was made. */
   readonly loss?: Loss;
   readonly owner?: MachineSet;
 }
 
 export function machine(name: string, options: MachineOptions = {}): Machine {
-  const { phase, age = 60, priority, marked, preservedUntil, preserve, labels, deleting, loss, owner } = options;
+  const {
+    phase,
+    age = 60,
+    priority,
+    marked,
+    preservedUntil,
+    preserve,
+    labels,
+    deleting,
+    undrained,
+    loss,
+    owner,
+  } = options;
   return {
     apiVersion: API_VERSION,
     kind: 'Machine',
@@ -53,6 +67,7 @@ export function machine(name: string, options: MachineOptions = {}): Machine {
         ...(priority === undefined ? {} : { [Annotations.Priority]: priority }),
         ...(marked === undefined ? {} : { [Annotations.MarkedForDeletionTime]: minutes(marked) }),
         ...(preserve === undefined ? {} : { [Annotations.Preserve]: preserve }),
+        ...(undrained ? { [Annotations.Undrained]: 'Hold' } : {}),
         ...(loss === undefined ? {} : { [Annotations.Replacement]: loss === 'served' ? 'true' : loss }),
       },
       ...(deleting ? { deletionTimestamp: minutes(0) } : {}),

@@ -21,6 +21,8 @@ export interface SimulatedDurations {
   readonly join: (machine: Machine) => number;
   /** From the request to delete a machine until it is gone: drain and deletion of the VM. */
   readonly gone: (machine: Machine) => number;
+  /** Until its undrainable policy keeps a machine that is never gone; undefined: no policy does. */
+  readonly undrained?: (machine: Machine) => number | undefined;
   /** From the selection of a node to the end of its update in place. */
   readonly update: (machine: Machine) => number;
 }
@@ -114,8 +116,14 @@ export class SimulatedWorld {
   }
 
   #bury(machine: Machine): void {
+    const { uid } = machine.metadata;
+    const undrainedMs = this.#durations.undrained?.(machine);
+    if (undrainedMs !== undefined) {
+      const annotations = { [Annotations.Undrained]: 'Hold' };
+      this.after(undrainedMs, () => this.patchMachine(machine, { metadata: { annotations } }));
+    }
     this.after(this.#durations.gone(machine), () => {
-      this.#machines.delete(machine.metadata.uid);
+      this.#machines.delete(uid);
       this.#nodes?.delete(machine.metadata.labels?.[Labels.Node] ?? '');
     });
   }
