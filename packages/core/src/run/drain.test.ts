@@ -264,6 +264,30 @@ test('incident 2: a drain is forced at its deadline, counted in time and not in 
   await rig.until(async () => (await rig.machines()).length === 0, 61_000);
 });
 
+test('incident 2: a drain whose every request is throttled ends at its deadline, however often the controller restarts', async () => {
+  const tooMany = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'TooManyRequests', code: 429 };
+  const wrap =
+    (transport: Transport): Transport =>
+    (request) =>
+      request.path.includes('/pods/') && request.method !== 'GET'
+        ? Promise.resolve(Response.json(tooMany, { status: 429, headers: { 'retry-after': '10' } }))
+        : transport(request);
+  const { rig } = await started(0, { wrap });
+  await rig.createMachine('m-0', { drainTimeout: '30m' });
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.createPod('web-1', 'm-0');
+  await rig.deleteMachine('m-0');
+  for (let restart = 0; restart < 4; restart++) {
+    await rig.clock.advance(7 * 60_000);
+    await rig.kill();
+    rig.start();
+  }
+  await rig.clock.advance(60_000);
+  expect(rig.cloud.vms).toHaveLength(1);
+  await rig.until(async () => (await rig.machines()).length === 0, 3 * 60_000);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
 test.each<[what: string, change: object, goesAfterMs: number]>([
   ['a shorter drain timeout', { drainTimeout: '15m' }, 15 * 60_000],
   ['a longer drain timeout', { drainTimeout: '45m' }, 45 * 60_000],

@@ -230,6 +230,8 @@ test('incident 5: a deletion waits for the creation under way, and leaves nothin
   await r.deleteMachine('m-1');
   await r.clock.advance(60_000);
   expect(r.cloud.calls.delete).toBe(0);
+  expect(await r.description('m-1')).toContain("Waiting: the driver's create is under way");
+  expect(r.log.lines.filter(({ level }) => level === 'warn' || level === 'error')).toEqual([]);
   release();
   await r.until(gone(r, 'm-1'));
   expect(r.cloud.made).toHaveLength(1);
