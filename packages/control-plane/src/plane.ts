@@ -13,6 +13,7 @@ import type { EvictionRules } from './controllers/index.ts';
 import { builtinAdmission, builtinKinds, systemObjects } from './kinds/index.ts';
 import type { ApiObject } from './object.ts';
 import { ensureObject, ensureSystemObjects } from './registry/bootstrap.ts';
+import { terminatingCrds } from './registry/crd-cleanup.ts';
 import { CrdLifecycle, withCrdStrategy } from './registry/crd-lifecycle.ts';
 import { EVENT_TTL_MS, expireEvents } from './registry/event-expiry.ts';
 import { KindRegistry } from './registry/kind-registry.ts';
@@ -128,6 +129,7 @@ async function serve(
   const random = options.random ?? Math.random;
   const kinds = new KindRegistry(builtinKinds.map(withCrdStrategy));
   const registry = new Registry({ store, kinds, clock, random });
+  registry.admission.add(terminatingCrds);
   registry.admission.add(namespaceLifecycle(registry));
   for (const plugin of builtinAdmission(registry)) registry.admission.add(plugin);
   await ensureSystemObjects(registry, systemCall);

@@ -10,7 +10,7 @@ import { type ControlPlane, startControlPlane } from '../plane.ts';
  */
 const FLOORS: Readonly<Record<string, number>> = {
   crud: 59,
-  crds: 28,
+  crds: 35,
   'custom-resources': 40,
   discovery: 53,
   http: 34,

@@ -3,6 +3,7 @@ import type { ApiObject } from '../object.ts';
 import { isRecord, own } from '../schema/json.ts';
 import { compileJsonPath } from '../table/jsonPath.ts';
 import { type Fields, record, records, text, texts } from './fields.ts';
+import { isTerminating } from './status.ts';
 
 function columnsOf(version: Fields): PrinterColumn[] {
   return records(own(version, 'additionalPrinterColumns')).map((column) => ({
@@ -89,39 +90,47 @@ function namesOf(crd: ApiObject): Fields {
   return text(accepted.plural) === '' || text(accepted.kind) === '' ? record(record(crd.spec).names) : accepted;
 }
 
-/** The kinds that a CRD serves, one per served version. */
-export function kindsOfCrd(crd: ApiObject): CustomKindDefinition[] {
+/** The kind of one version of a CRD. */
+function kindOfVersion(crd: ApiObject, version: Fields): CustomKindDefinition {
   const spec = record(crd.spec);
   const names = namesOf(crd);
   const kind = text(names.kind);
   const shortNames = texts(names.shortNames);
   const categories = texts(names.categories);
-  const kinds: CustomKindDefinition[] = [];
-  for (const version of records(spec.versions)) {
-    if (version.served !== true) continue;
-    const schema = record(version.schema).openAPIV3Schema;
-    const subresources = subresourcesOf(version);
-    const deprecationWarning = deprecation(spec, version, names);
-    kinds.push({
-      group: text(spec.group),
-      version: text(version.name),
-      kind,
-      listKind: text(names.listKind) || `${kind}List`,
-      plural: text(names.plural),
-      singular: text(names.singular) || kind.toLowerCase(),
-      ...(shortNames.length > 0 ? { shortNames } : {}),
-      ...(categories.length > 0 ? { categories } : {}),
-      namespaced: spec.scope === 'Namespaced',
-      ...(isRecord(schema) ? { schema: schema as JsonSchema } : {}),
-      custom: true,
-      hasGeneration: true,
-      ...(subresources === undefined ? {} : { subresources }),
-      columns: columnsOf(version),
-      selectableFields: selectableFields(version),
-      requiresResourceVersion: true,
-      storage: version.storage === true,
-      ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
-    });
-  }
-  return kinds;
+  const schema = record(version.schema).openAPIV3Schema;
+  const subresources = subresourcesOf(version);
+  const deprecationWarning = deprecation(spec, version, names);
+  return {
+    group: text(spec.group),
+    version: text(version.name),
+    kind,
+    listKind: text(names.listKind) || `${kind}List`,
+    plural: text(names.plural),
+    singular: text(names.singular) || kind.toLowerCase(),
+    ...(shortNames.length > 0 ? { shortNames } : {}),
+    ...(categories.length > 0 ? { categories } : {}),
+    namespaced: spec.scope === 'Namespaced',
+    ...(isRecord(schema) ? { schema: schema as JsonSchema } : {}),
+    custom: true,
+    ...(isTerminating(crd) ? { terminating: true } : {}),
+    hasGeneration: true,
+    ...(subresources === undefined ? {} : { subresources }),
+    columns: columnsOf(version),
+    selectableFields: selectableFields(version),
+    requiresResourceVersion: true,
+    storage: version.storage === true,
+    ...(deprecationWarning === undefined ? {} : { deprecationWarning }),
+  };
+}
+
+/** The kinds that a CRD serves, one per served version. */
+export const kindsOfCrd = (crd: ApiObject): CustomKindDefinition[] =>
+  records(record(crd.spec).versions)
+    .filter(({ served }) => served === true)
+    .map((version) => kindOfVersion(crd, version));
+
+/** The kind in which the objects of a CRD are stored, whether or not its version is served. */
+export function storedKindOfCrd(crd: ApiObject): CustomKindDefinition | undefined {
+  const version = records(record(crd.spec).versions).find(({ storage }) => storage === true);
+  return version === undefined ? undefined : kindOfVersion(crd, version);
 }

@@ -97,6 +97,41 @@ function put(conditions: CrdCondition[], next: CrdCondition): void {
   else conditions[at] = old.status === next.status ? { ...next, lastTransitionTime: old.lastTransitionTime } : next;
 }
 
+/** Kubernetes writes times to the second. */
+const timeOf = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
+
+const isTrue = (crd: ApiObject, wanted: string): boolean =>
+  records(record(crd.status).conditions).some(({ type, status }) => type === wanted && status === 'True');
+
+/** Whether the kinds of a CRD are served. */
+export const isEstablished = (crd: ApiObject): boolean => isTrue(crd, 'Established');
+
+/** Whether the objects of a CRD are being deleted. */
+export const isTerminating = (crd: ApiObject): boolean => isTrue(crd, 'Terminating');
+
+/** What the condition `Terminating` says while a CRD is deleted. */
+const TERMINATION = {
+  InstanceDeletionPending: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+  InstanceDeletionInProgress: 'CustomResource deletion is in progress',
+  InstanceDeletionCompleted: 'removed all instances',
+  NeverEstablished: 'resource was never established',
+} as const;
+
+/** The status of a CRD that is being deleted, with its condition `Terminating`. */
+export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATION, now: Date): CrdStatus {
+  const old = record(crd.status) as CrdStatus;
+  const conditions = records(old.conditions).map((condition) => ({ ...condition }) as unknown as CrdCondition);
+  const isOver = reason === 'InstanceDeletionCompleted' || reason === 'NeverEstablished';
+  put(conditions, {
+    type: 'Terminating',
+    status: isOver ? 'False' : 'True',
+    lastTransitionTime: timeOf(now),
+    reason,
+    message: TERMINATION[reason],
+  });
+  return { ...old, conditions };
+}
+
 /** The storage version joins the stored ones as soon as it is asked for. */
 function storedVersions(crd: ApiObject): string[] {
   const stored = texts(record(crd.status).storedVersions);
@@ -118,7 +153,7 @@ export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Dat
   const old = record(crd.status);
   const { accepted, reason, message } = judgeNames(crd, others);
   const conditions = records(old.conditions).map((condition) => ({ ...condition }) as unknown as CrdCondition);
-  const time = now.toISOString().replace(/\.\d+Z$/, 'Z');
+  const time = timeOf(now);
   const ok = reason === '';
   const established = conditions.some((condition) => condition.type === 'Established' && condition.status === 'True');
   put(conditions, {

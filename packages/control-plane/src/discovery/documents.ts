@@ -4,6 +4,8 @@ import type { KindRegistry, ServedGroup } from '../registry/kind-registry.ts';
 
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+/** Of custom kinds whose CRD is being deleted. Discovery says so; a request that changes an object is still served. */
+const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 const PART_VERBS = ['get', 'patch', 'update'];
 
 interface GroupVersionKind {
@@ -63,8 +65,10 @@ export function subresourcesOf(kind: KindDefinition): SubresourceFacts[] {
 }
 
 /** Verbs of the main resource, in the order in which the real server lists them. */
-export const verbsOf = (kind: KindDefinition): readonly string[] =>
-  kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
+export function verbsOf(kind: KindDefinition): readonly string[] {
+  if (kind.terminating === true) return TERMINATING_VERBS;
+  return kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
+}
 
 function storageGroupVersion(kind: KindDefinition): string {
   // A view of a core kind is stored as that.

@@ -116,8 +116,13 @@ export interface KindDefinition {
   readonly createOnUpdate?: boolean;
   /** Grace period in seconds that a delete gets when the caller names none; 0: deleted at once (pods have 30 or their own). */
   readonly gracePeriodSeconds?: (object: ApiObject) => number;
-  /** Finalizers that every delete adds: the object stays until a controller has cleaned up after it. */
-  readonly deletionFinalizers?: readonly string[];
+  /**
+   * What the first delete of one object does in place of the usual mark (a CRD: finalizer and condition). The object stays until a controller
+   * ends it. A delete of a collection does not call it. Mutates.
+   */
+  readonly markForDeletion?: (object: ApiObject, now: Date) => void;
+  /** Custom kinds: the CRD is being deleted, and no object may be created. */
+  readonly terminating?: boolean;
   /** Warning of a delete that leaves the propagationPolicy to the default. */
   readonly propagationWarning?: string;
   /** What a delete without an explicit propagationPolicy does with dependents. Default `Background`. */

@@ -1,22 +1,37 @@
-import { crdStatus, defaultCrd, initialCrdStatus, kindsOfCrd, validateCrd } from '../crd/index.ts';
+import {
+  crdStatus,
+  defaultCrd,
+  initialCrdStatus,
+  isEstablished,
+  kindsOfCrd,
+  terminatingStatus,
+  validateCrd,
+} from '../crd/index.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import type { StoredRecord, StoreEvent } from '../store/store.ts';
 import type { Words } from '../store/word-index.ts';
+import { CLEANUP, CrdCleanup } from './crd-cleanup.ts';
 import { putStatus } from './create.ts';
-import { jsonEquals } from './object-text.ts';
+import { formatTime, jsonEquals } from './object-text.ts';
 import type { Registry } from './registry.ts';
 
 const CRDS = 'apiextensions.k8s.io/customresourcedefinitions';
-/** Keeps a CRD until its objects are gone. */
-const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
+/** The first delete of a CRD: its objects are deleted next. */
+function markCrd(crd: ApiObject, now: Date): void {
+  const { metadata } = crd;
+  const finalizers = metadata.finalizers ?? [];
+  metadata.deletionTimestamp = formatTime(now);
+  metadata.finalizers = finalizers.includes(CLEANUP) ? finalizers : [...finalizers, CLEANUP];
+  crd.status = terminatingStatus(crd, 'InstanceDeletionPending', now);
+}
 
 /** The strategy of CustomResourceDefinitions, on top of their schema. */
 export function withCrdStrategy(kind: KindDefinition): KindDefinition {
   if (`${kind.group}/${kind.plural}` !== CRDS) return kind;
   return {
     ...kind,
-    deletionFinalizers: [CLEANUP],
+    markForDeletion: markCrd,
     setDefaults: defaultCrd,
     prepareForCreate: (crd) => {
       crd.status = initialCrdStatus(crd);
@@ -25,17 +40,6 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
     validateUpdate: (crd, old) => validateCrd(crd, old),
   };
 }
-
-interface Condition {
-  readonly type: string;
-  readonly status: string;
-}
-
-const conditionsOf = (crd: ApiObject): readonly Condition[] =>
-  ((crd.status as { conditions?: Condition[] | null } | undefined)?.conditions ?? []) as Condition[];
-
-const isEstablished = (crd: ApiObject): boolean =>
-  conditionsOf(crd).some(({ type, status }) => type === 'Established' && status === 'True');
 
 /** Names of records, which never change: to read them takes a look through all of a CRD's schemas. */
 const namesKept = new WeakMap<StoredRecord, readonly string[]>();
@@ -92,6 +96,7 @@ export class CrdLifecycle {
   /** The CRD whose status is being written. */
   #settling: string | undefined;
   #stop: (() => void) | undefined;
+  #cleanup: CrdCleanup | undefined;
 
   constructor(registry: Registry) {
     this.#registry = registry;
@@ -106,12 +111,14 @@ export class CrdLifecycle {
 
   stop(): void {
     this.#stop?.();
+    this.#cleanup?.stop();
   }
 
   #onEvent(event: StoreEvent): void {
     const { record, previous, type } = event;
     if (type === 'DELETED') {
       this.#served.delete(record.name);
+      this.#cleanup?.forget(record.name);
       this.#registry.kinds.setCustom(record.name, []);
     }
     // A name that one gives up may be what another waits for.
@@ -136,17 +143,17 @@ export class CrdLifecycle {
     this.#changed.clear();
     const crdKind = kinds.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
     if (crdKind === undefined) return;
+    this.#cleanup ??= new CrdCleanup(this.#registry, crdKind);
     for (const name of names) {
       const record = store.get(CRDS, '', name);
       if (record === undefined) continue;
       const crd = this.#registry.parse(crdKind, record);
-      const dying = crd.metadata.deletionTimestamp !== undefined;
       const others = () =>
         store
           .find(CRDS, BY_NAME, namesOf(record))
           .filter((one) => one !== record)
           .map((one) => this.#registry.parse(crdKind, one));
-      const status = dying ? crd.status : crdStatus(crd, others(), this.#registry.now());
+      const status = crdStatus(crd, others(), this.#registry.now());
       if (!jsonEquals(status, crd.status)) {
         this.#settling = name;
         try {
@@ -156,61 +163,18 @@ export class CrdLifecycle {
         }
       }
       crd.status = status;
-      if (dying) this.#cleanUp(crd);
-      else this.#serve(crd);
+      this.#serve(crd);
+      if (crd.metadata.deletionTimestamp !== undefined) this.#cleanup.begin(name);
     }
   }
 
   #serve(crd: ApiObject): void {
     const name = crd.metadata.name ?? '';
-    const spec = isEstablished(crd) ? crd.spec : undefined;
-    if (jsonEquals(this.#served.get(name), spec)) return;
-    this.#served.set(name, spec);
-    this.#registry.kinds.setCustom(
-      name,
-      spec === undefined ? [] : withStorageVersion(crd),
-      Number(crd.metadata.resourceVersion ?? 0),
-    );
-  }
-
-  /** Deletes the objects of a CRD that is going; it goes itself when the last of them has gone. */
-  #cleanUp(crd: ApiObject): void {
-    const { kinds, store } = this.#registry;
-    const { group, names, versions } = crd.spec as {
-      group: string;
-      names: { plural: string };
-      versions: { name: string }[];
-    };
-    const resource = `${group}/${names.plural}`;
-    const served = versions.map(({ name }) => kinds.find(group, name, names.plural)).find((one) => one !== undefined);
-    if (served !== undefined) {
-      for (const record of store.list(resource).records) {
-        const object = this.#registry.parse(served, record);
-        if ((object.metadata.finalizers ?? []).length === 0) this.#registry.remove(served, record);
-        else if (object.metadata.deletionTimestamp === undefined) {
-          object.metadata.deletionTimestamp = crd.metadata.deletionTimestamp ?? '';
-          object.metadata.deletionGracePeriodSeconds = 0;
-          this.#registry.put(served, object);
-        }
-      }
-      if (store.count(resource) > 0) {
-        const stop = store.subscribe(resource, () => {
-          if (store.count(resource) > 0) return;
-          stop();
-          this.#changed.add(crd.metadata.name ?? '');
-          this.settle();
-        });
-        return;
-      }
-    }
-    const crdKind = kinds.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
-    const finalizers = (crd.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLEANUP);
-    const record = store.get(CRDS, '', crd.metadata.name ?? '');
-    if (crdKind === undefined || record === undefined) return;
-    const current = this.#registry.parse(crdKind, record);
-    if (!(current.metadata.finalizers ?? []).includes(CLEANUP)) return;
-    current.metadata.finalizers = finalizers;
-    if (finalizers.length === 0) this.#registry.remove(crdKind, record);
-    else this.#registry.put(crdKind, current);
+    const isServed = isEstablished(crd);
+    const kinds = isServed ? withStorageVersion(crd) : [];
+    const served = isServed ? { spec: crd.spec, terminating: kinds[0]?.terminating } : undefined;
+    if (jsonEquals(this.#served.get(name), served)) return;
+    this.#served.set(name, served);
+    this.#registry.kinds.setCustom(name, kinds, Number(crd.metadata.resourceVersion ?? 0));
   }
 }

@@ -12,12 +12,12 @@ export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 
 /**
- * The options of a namespace's delete: it is always for the one that was read, and webhooks see that it is.
+ * The options of a delete that marks an object first (namespaces, CRDs): it is always for the one that was read, and webhooks see that it is.
  * @see kubernetes pkg/registry/core/namespace/storage
- * @throws StatusError 409 when the namespace is not the one, or not the version, that the delete is for
+ * @throws StatusError 409 when the object is not the one, or not the version, that the delete is for
  */
-export function optionsForNamespace(kind: KindDefinition, namespace: ApiObject, options: DeleteOptions): DeleteOptions {
-  const { name = '', uid = '', resourceVersion = '' } = namespace.metadata;
+export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: DeleteOptions): DeleteOptions {
+  const { name = '', uid = '', resourceVersion = '' } = object.metadata;
   const { uid: wantedUid = uid, resourceVersion: wantedVersion = resourceVersion } = options.preconditions ?? {};
   const refuse = (what: string, wanted: string, found: string): Error =>
     conflict(kind, name, `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`);

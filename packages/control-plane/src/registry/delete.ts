@@ -2,8 +2,9 @@ import { parseJson } from '../json.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import type { StoredRecord } from '../store/store.ts';
-import { isNamespace, markNamespace, optionsForNamespace } from './delete-namespace.ts';
+import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
 import { conflict, MODIFIED, notFound, preconditionFailed } from './errors.ts';
+import type { ServedKind } from './kind-registry.ts';
 import { formatTime, jsonEquals, renderObject } from './object-text.ts';
 import type { DeleteOptions } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
@@ -41,7 +42,8 @@ export async function deleteObject(
     const record = registry.store.get(served.resource, target.namespace, target.name);
     if (record === undefined) throw notFound(served.kind, target.name);
     const old = registry.parse(served, record);
-    const options = isNamespace(served.kind) ? optionsForNamespace(served.kind, old, given) : given;
+    const marksItself = isNamespace(served.kind) || (served.kind.markForDeletion !== undefined && how !== 'listed');
+    const options = marksItself ? pinnedOptions(served.kind, old, given) : given;
     // A namespace that is being emptied stays as it is, whatever a second delete asks for.
     if (hasSpecFinalizers(old) && isDying(old)) return { gone: false, text: served.textOf(record), object: old };
     checkPreconditions(served.kind, old, options);
@@ -49,10 +51,24 @@ export async function deleteObject(
       await admitDelete(registry, call, target, how === 'listed' ? '' : target.name, old, options);
     }
     if (registry.store.get(served.resource, target.namespace, target.name) === record) {
-      return finish(registry, target, record, old, options);
+      return finish(registry, target, record, old, options, how === 'listed');
     }
     if (attempt >= ATTEMPTS) throw conflict(served.kind, target.name, MODIFIED);
   }
+}
+
+/** A delete without options. */
+const PLAIN: DeleteOptions = {
+  dryRun: false,
+  gracePeriodSeconds: undefined,
+  propagationPolicy: undefined,
+  preconditions: undefined,
+};
+
+/** Deletes a stored object for the server itself: without admission, and with the usual wait for finalizers. */
+export function deleteRecord(registry: Registry, served: ServedKind, record: StoredRecord): void {
+  const target = { served, namespace: record.namespace, name: record.name, subresource: '' };
+  finish(registry, target, record, registry.parse(served, record), PLAIN, true);
 }
 
 const isDying = ({ metadata }: ApiObject): boolean => metadata.deletionTimestamp !== undefined;
@@ -103,20 +119,23 @@ function finish(
   record: StoredRecord,
   old: ApiObject,
   options: DeleteOptions,
+  isListed: boolean,
 ): Deleted {
   const { served } = target;
   const object = registry.parse(served, record);
-  if (isNamespace(served.kind) && !isDying(old)) {
-    markNamespace(object, options, registry.now());
+  const mark = isNamespace(served.kind)
+    ? () => markNamespace(object, options, registry.now())
+    : isListed
+      ? undefined
+      : served.kind.markForDeletion && (() => served.kind.markForDeletion?.(object, registry.now()));
+  if (mark !== undefined && !isDying(old)) {
+    mark();
     if (options.dryRun) return { gone: false, text: renderObject(object, undefined), object };
     return { gone: false, text: served.textOf(registry.put(served, object)), object };
   }
   const grace = applyGrace(registry, target, object, options);
   if (grace === 'pending') return { gone: false, text: served.textOf(record), object };
   const finalizers = finalizersFor(object, options, served.kind.defaultPropagation);
-  if (old.metadata.deletionTimestamp === undefined) {
-    for (const own of served.kind.deletionFinalizers ?? []) if (!finalizers.includes(own)) finalizers.push(own);
-  }
   object.metadata.finalizers = finalizers;
   const waits = finalizers.length > 0 || hasSpecFinalizers(object);
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
@@ -146,20 +165,22 @@ function applyGrace(
 ): 'pending' | 'given' | 'none' {
   if (kind.gracePeriodSeconds === undefined) return 'none';
   const { metadata } = object;
-  const asked = options.gracePeriodSeconds;
+  const given = options.gracePeriodSeconds;
+  const asked = given === undefined || given >= 0 ? given : 1;
   if (metadata.deletionTimestamp !== undefined) {
     const before = metadata.deletionGracePeriodSeconds;
     if (before === undefined) return 'none';
     if (asked === undefined || asked >= before) return 'pending';
     const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
-    const period = Math.max(asked, 0);
-    metadata.deletionTimestamp = formatTime(new Date(start + period * 1000));
-    metadata.deletionGracePeriodSeconds = period;
+    const now = registry.now().getTime();
+    const end = start + asked * 1000;
+    // A period that is over already becomes the shortest one: whoever ends the object still sees the change.
+    metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
+    metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
     return 'given';
   }
   const own = kind.gracePeriodSeconds(object);
-  let period = own === 0 ? 0 : (asked ?? own);
-  if (period < 0) period = 1;
+  const period = own === 0 ? 0 : (asked ?? own);
   metadata.deletionTimestamp = formatTime(new Date(registry.now().getTime() + period * 1000));
   metadata.deletionGracePeriodSeconds = period;
   if ((metadata.generation ?? 0) > 0) metadata.generation = (metadata.generation ?? 0) + 1;
@@ -191,7 +212,7 @@ function finalizersFor(
 function markAsDeleting(registry: Registry, object: ApiObject): void {
   const { metadata } = object;
   const now = registry.now();
-  if (metadata.deletionGracePeriodSeconds === undefined && (metadata.generation ?? 0) > 0) {
+  if (metadata.deletionTimestamp === undefined && (metadata.generation ?? 0) > 0) {
     metadata.generation = (metadata.generation ?? 0) + 1;
   }
   if (metadata.deletionTimestamp === undefined || Date.parse(metadata.deletionTimestamp) > now.getTime()) {
