@@ -40,7 +40,7 @@ const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('bas
 /** Calls a driver as the machine controller does, with what a recorded case says of class, Secret and Machine. */
 export function createCaller<Spec, Credentials>(options: CallerOptions<Spec, Credentials>) {
   const { driver, recorded, provider, clock, stop } = options;
-  const spec = recorded.providerSpecRaw === undefined ? recorded.providerSpec : JSON.parse(recorded.providerSpecRaw);
+  const spec = recorded.providerSpecRaw ? JSON.parse(recorded.providerSpecRaw) : recorded.providerSpec;
   const machineClass: MachineClass = {
     apiVersion: 'machine.sapcloud.io/v1alpha1',
     kind: 'MachineClass',

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { errorText } from '@mcm/kube';
 import { z } from 'zod';
 
 /** A request that the original sent. */
@@ -25,6 +26,8 @@ export const recordedRequest = z.looseObject({
     })
     .nullish(),
   answer: z.looseObject({ http: z.number().optional(), body: z.string().optional() }).optional(),
+  /** REST APIs: the status of the answer. */
+  answered: z.number().optional(),
 });
 export type RecordedRequest = z.infer<typeof recordedRequest>;
 
@@ -33,7 +36,9 @@ const result = z.looseObject({
   errorCode: z.string().nullable().default(null),
   errorText: z.string().nullish(),
   textIs: z.enum(['driver', 'sdk', 'decoder']).optional(),
-  cloudError: z.looseObject({ code: z.string().nullish(), message: z.string().nullish() }).nullish(),
+  cloudError: z
+    .looseObject({ http: z.number().nullish(), code: z.string().nullish(), message: z.string().nullish() })
+    .nullish(),
   panic: z.unknown().optional(),
 });
 export type RecordedResult = z.infer<typeof result>;
@@ -80,28 +85,42 @@ const methodCase = z.looseObject({
 });
 export type RecordedCase = z.infer<typeof methodCase>;
 
-export const recording = z.looseObject({
-  format: z.literal(1),
-  bodies: z.record(z.string(), z.string()).optional(),
-  cases: z.array(methodCase),
-});
-export type Recording = z.infer<typeof recording>;
+const file = z.looseObject({ format: z.literal(1), cases: z.array(z.unknown()) });
 
-/** The recordings of a cloud: `golden/drivers/<cloud>/*.json` below `dir`, or below it without `golden/`. */
-export async function readRecordings(dir: string, cloud: string): Promise<readonly Recording[]> {
+/** A case as it was read, or why it cannot be played. */
+export type ReadCase =
+  | { readonly name: string; readonly recorded: RecordedCase }
+  | { readonly name: string; readonly problem: string };
+
+/** The cases of a cloud: `golden/drivers/<cloud>/*.json` below `dir`, or below it without `golden/`. */
+export async function readCases(dir: string, cloud: string): Promise<readonly ReadCase[]> {
   const candidates = [join(dir, 'golden', 'drivers', cloud), join(dir, 'drivers', cloud), join(dir, cloud)];
   for (const folder of candidates) {
     if (!(await stat(folder).catch(() => undefined))?.isDirectory()) continue;
     const files = (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted();
-    return Promise.all(files.map(async (name) => read(join(folder, name))));
+    return (await Promise.all(files.map((name) => readFileCases(join(folder, name))))).flat();
   }
   throw new Error(`${dir} has no folder golden/drivers/${cloud}/: --from names the folder that holds it`);
 }
 
-async function read(path: string): Promise<Recording> {
-  const parsed = recording.safeParse(JSON.parse(await readFile(path, 'utf8')));
-  if (parsed.success) return parsed.data;
-  throw new Error(`${path} is no recording of format 1: ${z.prettifyError(parsed.error)}`);
+/** A file that is no recording is one case that cannot be played, and so is each case of it that is none. */
+async function readFileCases(path: string): Promise<readonly ReadCase[]> {
+  try {
+    const parsed = file.safeParse(JSON.parse(await readFile(path, 'utf8')));
+    if (parsed.success) return parsed.data.cases.map((each, i) => readCase(each, `${basename(path)} case ${i + 1}`));
+    return [{ name: path, problem: `no recording of format 1: ${z.prettifyError(parsed.error)}` }];
+  } catch (thrown) {
+    return [{ name: path, problem: `cannot be read: ${errorText(thrown)}` }];
+  }
+}
+
+const named = z.looseObject({ name: z.string() });
+
+function readCase(given: unknown, place: string): ReadCase {
+  const parsed = methodCase.safeParse(given);
+  if (parsed.success) return { name: parsed.data.name, recorded: parsed.data };
+  const name = named.safeParse(given).data?.name ?? place;
+  return { name, problem: `no case of format 1: ${z.prettifyError(parsed.error)}` };
 }
 
 /** The calls of a case, each with what it was told. */
@@ -121,11 +140,11 @@ export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   ];
 };
 
-/** A class holds a JSON object; other bytes never reach a driver: the API server refuses them. */
-export function isStorable(raw: string): boolean {
+/** Whether the text is JSON: the API server refuses a class with anything else, and no driver gets it. */
+export function isJson(raw: string): boolean {
   try {
-    const value: unknown = JSON.parse(raw);
-    return typeof value === 'object' && !Array.isArray(value);
+    JSON.parse(raw);
+    return true;
   } catch {
     return false;
   }

@@ -46,6 +46,19 @@ const fitsPath = (pattern: string, { host, path }: ScriptedRequest): boolean =>
 const fitsQuery = (wanted: Rule['query'], { query }: ScriptedRequest): boolean =>
   Object.entries(wanted ?? {}).every(([key, value]) => (query[key] ?? null) === value);
 
+/** What a recorded cloud answers first to such a request; undefined: no rule fits. */
+export function firstReply(
+  rules: unknown,
+  { method, path, query = {} }: { readonly method: string; readonly path: string; readonly query?: Rule['query'] },
+): z.infer<typeof reply> | undefined {
+  const known = Object.entries(query).flatMap(([key, value]) => (value === null ? [] : [[key, value]]));
+  const request = { host: '', method, path, query: Object.fromEntries(known), body: '', authorization: undefined };
+  return scriptedRules.parse(rules ?? []).find((rule) => fits(rule, request))?.replies[0];
+}
+
+const fits = (rule: Rule, request: ScriptedRequest): boolean =>
+  rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
+
 /** A cloud that answers by rules, in order, and keeps what it was asked. */
 export class ScriptedCloud {
   readonly seen: ScriptedRequest[] = [];
@@ -72,9 +85,7 @@ export class ScriptedCloud {
   };
 
   #replyTo(request: ScriptedRequest): z.infer<typeof reply> {
-    const fits = (rule: Rule): boolean =>
-      rule.method === request.method && fitsPath(rule.path, request) && fitsQuery(rule.query, request);
-    const rule = this.#rules.find(fits);
+    const rule = this.#rules.find((each) => fits(each, request));
     const none = { status: 404, ...(request.method === 'HEAD' ? {} : { body: this.#notFound }) };
     if (!rule) return none;
     const used = this.#used.get(rule) ?? 0;

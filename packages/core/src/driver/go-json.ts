@@ -37,6 +37,10 @@ export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
   return { value: fold(schema.def as Definition, value, '', unknown), unknown };
 }
 
+/** The value that Go reads: null is an empty object; what is absent stays absent, for the schema to refuse. */
+export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
+  value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
+
 function fold(
   wrapped: Definition,
   value: unknown,

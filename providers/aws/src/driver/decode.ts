@@ -1,4 +1,4 @@
-import { type DecodedInput, type DriverInput, foldGoJson, MachineError, pathText } from '@mcm/core/driver';
+import { type DecodedInput, type DriverInput, MachineError, pathText, readGoJson } from '@mcm/core/driver';
 import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
 import { validate } from './validate.ts';
 
@@ -12,7 +12,7 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
   const { provider = '', providerSpec } = machineClass;
   if (call !== 'initialize' && provider !== PROVIDER)
     throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
-  const spec = AwsProviderSpec.safeParse(foldGoJson(AwsProviderSpec, providerSpec).value ?? {});
+  const spec = AwsProviderSpec.safeParse(readGoJson(AwsProviderSpec, providerSpec));
   if (!spec.success) {
     const problems = spec.error.issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
     throw new MachineError('Internal', problems.join('; '));

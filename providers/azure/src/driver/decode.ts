@@ -1,4 +1,4 @@
-import { type DecodedInput, type DriverInput, FieldErrors, foldGoJson, MachineError, pathText } from '@mcm/core/driver';
+import { type DecodedInput, type DriverInput, FieldErrors, MachineError, pathText, readGoJson } from '@mcm/core/driver';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { tenantOf } from './session.ts';
 import { machineSetProblem, secretProblems, specProblems } from './validate.ts';
@@ -16,7 +16,7 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
     errors.invalid('provider', provider, words);
     throw invalid(`error validating provider ${errors.all.join(' ')}`);
   }
-  const parsed = AzureProviderSpec.safeParse(foldGoJson(AzureProviderSpec, providerSpec).value ?? {});
+  const parsed = AzureProviderSpec.safeParse(readGoJson(AzureProviderSpec, providerSpec));
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
     throw invalid(problems.join('; '));

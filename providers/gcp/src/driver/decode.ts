@@ -1,4 +1,4 @@
-import { type DecodedInput, type DriverInput, foldGoJson, MachineError, pathText } from '@mcm/core/driver';
+import { type DecodedInput, type DriverInput, MachineError, pathText, readGoJson } from '@mcm/core/driver';
 import { accountField, readAccount } from './account.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 import { secretProblems, specProblems } from './validate.ts';
@@ -29,7 +29,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
       place ? { place } : {},
     );
   };
-  const parsed = GcpProviderSpec.safeParse(foldGoJson(GcpProviderSpec, providerSpec).value ?? {});
+  const parsed = GcpProviderSpec.safeParse(readGoJson(GcpProviderSpec, providerSpec));
   const problems = parsed.success ? nulls(providerSpec) : typeProblems(parsed.error.issues);
   if (!parsed.success || problems.length > 0) return fail('decodeProviderSpec', 'Internal', problems.join('; '));
   const spec = parsed.data;

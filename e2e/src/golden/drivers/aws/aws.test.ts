@@ -1,47 +1,79 @@
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
-import { callsOf, readRecordings } from '../recording.ts';
-import { differenceOf } from './compare.ts';
-import { DIFFERENCES } from './differences.ts';
-import { awsDriver } from './index.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } from '../testing.ts';
+import { RULES } from './differences.ts';
+import { playCase } from './index.ts';
 
-/** It computes for seconds: on a loaded machine that is a minute. */
-const LONGEST_MS = 300_000;
+let all: Played;
+beforeAll(async () => {
+  all = await playAll('aws', playCase);
+}, LONGEST_MS);
 
-const COPY = fileURLToPath(new URL('../../../../testdata', import.meta.url));
-
-test(
-  'every recorded call is sent and answered as the original did, but for the listed differences',
-  async () => {
-    const failures: string[] = [];
-    let played = 0;
-    for await (const { name, failure } of awsDriver.run(COPY)) {
-      played++;
-      if (failure !== undefined) failures.push(`${name}: ${failure}`);
-    }
-    expect(failures).toEqual([]);
-    expect(played).toBe(563);
-  },
-  LONGEST_MS,
-);
-
-test('another request, code, text, answer or metric is seen', async () => {
-  const cases = (await readRecordings(COPY, 'aws')).flatMap((recording) => recording.cases);
-  const deleted = cases.find(({ name }) => name === 'delete/pid-no-slash');
-  const [call] = deleted ? callsOf(deleted) : [];
-  if (!deleted || !call) throw new Error('the recording is gone');
-  const error = { name: 'MachineError', code: 'InvalidArgument', message: call.result.errorText ?? '' } as const;
-  const right = { response: null, error: { ...error, retryAfterMs: undefined }, metrics: call.metrics ?? {} };
-  const told = right as Parameters<typeof differenceOf>[2];
-  expect(differenceOf(deleted, call, told, [])).toBeUndefined();
-  const request = { action: 'TerminateInstances', params: {}, scope: undefined };
-  expect(differenceOf(deleted, call, told, [request])).toMatch('request 1: wanted none, sent TerminateInstances');
-  expect(differenceOf(deleted, call, { ...told, error: undefined }, [])).toMatch('code: wanted InvalidArgument');
-  expect(differenceOf(deleted, call, { ...told, metrics: {} }, [])).toMatch(/^metric /);
+test('every recorded call is sent and answered as the original did, but for the listed differences', () => {
+  expect(all.failures).toEqual([]);
+  expect(all.played).toBe(563);
 });
 
-test.each(Object.keys(DIFFERENCES))('the difference "%s" has its row in the table', async (row) => {
-  const docs = await readFile(new URL('../../../../../docs/compatibility.md', import.meta.url), 'utf8');
-  expect(docs.split('\n').map((line) => line.split('|')[1]?.trim())).toContain(row);
+test('a change of any recording is seen, unless a rule covers it', () => {
+  expect(missed(all)).toEqual([]);
+});
+
+test('a rule covers what its row says, and nothing else', () => {
+  expect(coverage(all)).toEqual({
+    'IPv6 prefixes are those of the interface’s own entry': [
+      'another code',
+      'the code',
+      'the count of calls',
+      'the text',
+    ],
+    'a VM that ends as soon as it is launched is told as such': [
+      'another code',
+      'the code',
+      'the count of calls',
+      'the text',
+    ],
+    'a VM that has been terminated is no VM': ['one more request', 'the code', 'the count of calls', 'the response'],
+    'a call that its caller ends is Canceled': ['another code', 'one more request', 'the count of calls', 'the text'],
+    'a call that outlives its deadline is DeadlineExceeded': [
+      'another code',
+      'one more request',
+      'the code',
+      'the count of calls',
+    ],
+    'a lack of capacity is not asked about again within the call': [
+      'a metric',
+      'one more request',
+      'the code',
+      'the count of calls',
+      'the last request',
+      'the response',
+    ],
+    'a provider spec is read as the API server keeps it': [
+      'a metric',
+      'another code',
+      'one more request',
+      'the code',
+      'the count of calls',
+      'the first request',
+      'the last request',
+      'the response',
+      'the text',
+    ],
+    'a throttled call is Unavailable': ['the count of calls'],
+    'an answer that is none of EC2 is Internal': [
+      'another code',
+      'one more request',
+      'the code',
+      'the count of calls',
+      'the text',
+    ],
+    'more IPv6 prefixes than wanted are no fault': ['another code', 'the code', 'the count of calls', 'the text'],
+  });
+});
+
+test('every rule is needed by a recording and has its row in the table', async () => {
+  const documented = await documentedRows();
+  for (const { row } of RULES) {
+    expect(documented).toContain(row);
+    expect([...all.rows]).toContain(row);
+  }
 });

@@ -1,109 +1,262 @@
-import type { ScriptRule, SeenRequest } from '@mcm/cloud-emulators';
 import { isThrottle, Refusal } from '@mcm/provider-aws';
-import type { Told } from '../caller.ts';
-import type { RecordedCase, RecordedStep } from '../recording.ts';
-import { differenceOf, savesReads } from './compare.ts';
+import {
+  anyCountOf,
+  type Expected,
+  type ExpectedRequest,
+  failsWith,
+  type Rule,
+  type Situation,
+  succeeds,
+  withoutServices,
+} from '../expected.ts';
+import type { RecordedCase } from '../recording.ts';
+import {
+  type CallerEnd,
+  endedByCaller,
+  outlivesDeadline,
+  specIsKeptOtherwise,
+  throttledIsUnavailable,
+  upTo,
+} from '../rules.ts';
+import { lineOf } from './compare.ts';
+import { moreIsFine, ownEntry } from './prefixes.ts';
+import { instanceOf, instancesOf, request, scriptOf, searchByTags, specOf } from './situation.ts';
 
-export interface Compared {
-  readonly recorded: RecordedCase;
-  readonly step: RecordedStep;
-  readonly told: Told;
-  readonly seen: readonly SeenRequest[];
-}
-
-const scriptOf = ({ recorded }: Compared): readonly ScriptRule[] =>
-  (recorded.cloud as { script?: ScriptRule[] } | undefined)?.script ?? [];
-
-interface RecordedInterface {
-  readonly sourceDestCheck?: boolean | null;
-  readonly deviceIndex?: number | null;
-  readonly ipv6Prefixes?: readonly string[] | null;
-}
-interface WantedInterface {
-  readonly deviceIndex?: number;
-  readonly networkCardIndex?: number;
-  readonly ipv6PrefixCount?: number;
-}
-
-/** What was there before the call. */
-const instancesOf = ({ recorded }: Compared) =>
-  (
-    recorded.cloud as {
-      instances?: { state?: string; sourceDestCheck?: boolean; networkInterfaces?: RecordedInterface[] }[];
-    }
-  )?.instances ?? [];
-
-const wantedInterfaces = ({ recorded }: Compared): readonly WantedInterface[] =>
-  (recorded.providerSpec as { networkInterfaces?: WantedInterface[] } | undefined)?.networkInterfaces ?? [];
-
-/** The machine codes that a launch's capacity and quota errors get, asked of the original's own answers. */
+/** EC2's codes of a lack of capacity or quota. Source: the original's pkg/aws/errors. */
 const CAPACITY =
   /^(Insufficient(Address|Instance|Volume)?Capacity|(Instance|Vcpu|Volume|MaxIOPS|Route)LimitExceeded|Unsupported)$/;
 
-/** The first three are the VM's, its volumes' and its interfaces'. */
-const SPOT_TAGS = 'TagSpecification.4.ResourceType';
-const withoutSpotTags = (request: SeenRequest): SeenRequest => ({
-  ...request,
-  params: Object.fromEntries(Object.entries(request.params).filter(([key]) => !key.startsWith('TagSpecification.4.'))),
-});
+const isThrottling = ({ http, code }: NonNullable<Expected['result']['cloudError']>): boolean =>
+  isThrottle(new Refusal('', { code: code ?? '', message: '', status: http ?? 0 }));
 
-/** Ways in which a call is meant to differ, by what was asked and answered; each is a row of docs/compatibility.md. */
-export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolean>> = {
-  'a throttled call is Unavailable': (compared) =>
-    compared.told.error?.code === 'Unavailable' &&
-    scriptOf(compared).some(
-      ({ action, error }) =>
-        error && isThrottle(new Refusal(action, { code: error.code, message: '', status: error.http })),
-    ),
-  'a throttled call is tried more often, and counts once': (compared) =>
-    compared.told.error === undefined &&
-    compared.step.result.errorCode === null &&
-    scriptOf(compared).some(({ times = 0, error }) => error && times > 2),
-  'an answer that is none of EC2 is Internal': (compared) =>
-    compared.told.error?.code === 'Internal' && scriptOf(compared).some(({ raw }) => raw?.http === 200),
-  'a call that its caller ends is Canceled': (compared) =>
-    compared.told.error?.code === 'Canceled' &&
-    (compared.recorded.callerCancelled === true || scriptOf(compared).some((rule) => rule.cancelCaller === true)),
-  'a call that outlives its deadline is DeadlineExceeded': ({ told, recorded }) =>
-    told.error?.code === 'DeadlineExceeded' && recorded.callerDeadlineMs !== undefined,
-  'a lack of capacity is not asked about again within the call': (compared) =>
-    compared.told.error?.code === 'ResourceExhausted' &&
-    scriptOf(compared).some(({ error, times }) => times !== undefined && CAPACITY.test(error?.code ?? '')),
-  'a client token that was used for something else gives way to the next': ({ told, step }) =>
-    told.error?.code === step.result.errorCode && told.error?.message.includes('IdempotentParameterMismatch') === true,
-  'a second interface whose check is on is switched off': (compared) =>
-    compared.told.error === undefined &&
-    instancesOf(compared).some(
-      ({ sourceDestCheck, networkInterfaces = [] }) =>
-        sourceDestCheck === false && networkInterfaces.some((each) => each.sourceDestCheck === true),
-    ),
-  'more IPv6 prefixes than wanted are no fault': (compared) =>
-    compared.told.error === undefined &&
-    instancesOf(compared).some(({ networkInterfaces = [] }) =>
-      networkInterfaces.some(
-        ({ deviceIndex, ipv6Prefixes }) =>
-          (ipv6Prefixes?.length ?? 0) > (wantedInterfaces(compared)[deviceIndex ?? -1]?.ipv6PrefixCount ?? 1_000),
-      ),
-    ),
-  'IPv6 prefixes are those of the interface’s own entry': (compared) =>
-    compared.told.error === undefined &&
-    wantedInterfaces(compared).some(({ ipv6PrefixCount }) => ipv6PrefixCount !== undefined) &&
-    wantedInterfaces(compared).some(
-      ({ deviceIndex, networkCardIndex }, i) => (deviceIndex ?? i) !== i || networkCardIndex !== undefined,
-    ),
-  'a VM that has been terminated is no VM': (compared) =>
-    compared.told.error?.code === 'NotFound' && instancesOf(compared).some(({ state }) => state === 'terminated'),
-  'a spot request bears the tags of its VM': ({ recorded, step, told, seen }) =>
-    seen.some(({ params }) => params[SPOT_TAGS] === 'spot-instances-request') &&
-    differenceOf(recorded, step, told, seen.map(withoutSpotTags)) === undefined,
-  'what was read a moment ago is not read again': ({ step, told, seen }) => savesReads(step, told, seen),
-  'a provider spec is read as the API server keeps it': ({ recorded: { providerSpecRaw: raw } }) =>
-    raw !== undefined && withoutBlanks(raw) !== JSON.stringify(JSON.parse(raw)),
+const callerEnd = (recorded: RecordedCase): CallerEnd => {
+  if (recorded.callerCancelled === true) return 'before';
+  return scriptOf(recorded).some(({ cancelCaller }) => cancelCaller === true) ? 'during' : 'never';
 };
 
-/** Blanks between JSON's tokens left out. */
-const withoutBlanks = (json: string): string => json.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1');
+/** Attempts of the original, and ours. */
+const THEIRS = 3;
+const OURS = 10;
 
-/** In which of the ways meant the call differs, if in one. */
-export const deliberateDifference = (compared: Compared): string | undefined =>
-  Object.entries(DIFFERENCES).find(([, holds]) => holds(compared))?.[0];
+/** Throttled less often than our driver tries, and no less often than the original tries. */
+const isThrottledForATime = ({ recorded }: Situation): boolean =>
+  recorded.env?.AWS_MAX_ATTEMPTS === undefined &&
+  scriptOf(recorded).some(({ error, times = 0 }) => error && isThrottling(error) && times >= THEIRS && times < OURS);
+
+/** Where the original gives up, ours succeeds after the same requests. */
+const triesOften: Rule = {
+  row: 'a throttled call is tried more often, and counts once',
+  expect: (expected, situation) => {
+    if (!isThrottledForATime(situation)) return undefined;
+    const { errorCode, cloudError } = expected.result;
+    if (errorCode === null) return anyCountOf(expected, /requests_failed_total\{provider/);
+    if (!cloudError || !isThrottling(cloudError)) return undefined;
+    return { ...succeeds({ ...expected, metrics: undefined }, situation), extent: 'may go on' };
+  },
+};
+
+/** An answer of HTTP 200 that holds no answer of the action. */
+const isNoAnswer = (action: string, body: string): boolean => !body.includes(`<${action}Response`);
+
+const noAnswer: Rule = {
+  row: 'an answer that is none of EC2 is Internal',
+  expect: (expected, situation) => {
+    const odd = scriptOf(situation.recorded).find(
+      ({ action, raw }) => raw?.http === 200 && isNoAnswer(action, raw.body),
+    );
+    const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
+    if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
+    // A creation asks on until its VM shows, whatever it is answered.
+    if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances') return undefined;
+    const code = situation.step.method === 'InitializeMachine' ? 'Uninitialized' : 'Internal';
+    const textMatches = new RegExp(`${odd.action}: \\S+ answered something that is no whole ${odd.action}Response`);
+    const failed = failsWith(expected, situation, code, { textMatches });
+    return { ...failed, requests, metrics: servicesFailed(failed.metrics) };
+  },
+};
+
+/** Services that were counted as successes count as failures. */
+function servicesFailed(metrics: Expected['metrics']): Expected['metrics'] {
+  if (!metrics) return undefined;
+  const entries = Object.entries(metrics).flatMap(([name, value]): [string, number | string][] => {
+    if (/api_request_duration_seconds_count\{provider/.test(name)) return [];
+    return [[name.replace('_requests_total{provider', '_requests_failed_total{provider'), value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+const noSecondTry: Rule = {
+  row: 'a lack of capacity is not asked about again within the call',
+  expect: (expected, situation) => {
+    const lack = scriptOf(situation.recorded).find(
+      ({ action, error, times }) =>
+        action === 'RunInstances' && times !== undefined && CAPACITY.test(error?.code ?? ''),
+    );
+    // Go's SDK tries again after an answer of the class 5xx alone.
+    if (!lack?.error || lack.error.http < 500 || situation.step.method !== 'CreateMachine') return undefined;
+    const { http, code, message } = lack.error;
+    const refused = { textIs: 'sdk', cloudError: { http, code, message } } as const;
+    return {
+      ...failsWith(
+        { ...expected, metrics: withoutServices(expected.metrics) },
+        situation,
+        'ResourceExhausted',
+        refused,
+      ),
+      requests: upTo(expected.requests, ({ action }) => action === 'RunInstances'),
+    };
+  },
+};
+
+/** Further tokens that are tried. */
+const TOKENS = 5;
+
+const nextToken: Rule = {
+  row: 'a client token that was used for something else gives way to the next',
+  expect: (expected, situation) => {
+    const { cloudError } = expected.result;
+    const launch = expected.requests.findLast(({ action }) => action === 'RunInstances');
+    if (cloudError?.code !== 'IdempotentParameterMismatch' || !launch) return undefined;
+    const again = Array.from({ length: TOKENS }, () => [searchByTags(situation), launch]).flat();
+    return { ...expected, requests: [...expected.requests, ...again] };
+  },
+};
+
+const COUNTS = ['api_request_duration_seconds_count', 'requests_total'];
+
+/** The original looks at the VM's own check alone, which is that of its first interface. */
+const secondInterface: Rule = {
+  row: 'a second interface whose check is on is switched off',
+  expect: (expected, situation) => {
+    const instance = instanceOf(situation);
+    const interfaces = (instance?.networkInterfaces ?? []).filter((each) => !/^efa/.test(each.interfaceType ?? ''));
+    if (situation.step.method !== 'InitializeMachine' || specOf(situation.recorded).srcAndDstChecksEnabled !== false)
+      return undefined;
+    if (instance?.sourceDestCheck !== false || !interfaces.some(({ sourceDestCheck }) => sourceDestCheck === true))
+      return undefined;
+    const isAssigning = ({ action }: ExpectedRequest): boolean => action === 'AssignIpv6Addresses';
+    const look = request('DescribeInstances', { 'InstanceId.1': instance.instanceId ?? '' });
+    const switched = interfaces.map(({ networkInterfaceId }) =>
+      request('ModifyNetworkInterfaceAttribute', {
+        NetworkInterfaceId: networkInterfaceId ?? '',
+        'SourceDestCheck.Value': 'false',
+      }),
+    );
+    const { requests, metrics } = expected;
+    const others = requests.filter((each) => !isAssigning(each));
+    const more = COUNTS.map((count) => [
+      `mcm_cloud_api_${count}{provider="aws",service="instance_disable_source_dest_check"}`,
+      1,
+    ]);
+    return {
+      ...expected,
+      requests: [...others, look, ...switched, ...requests.filter(isAssigning)],
+      metrics: metrics && { ...metrics, ...Object.fromEntries(more) },
+    };
+  },
+};
+
+const ABSENT = 'AWS plugin is returning no VM instances backing this machine object';
+
+/** A VM that is asked for by its id is shown for an hour after its end. */
+const terminatedIsNone: Rule = {
+  row: 'a VM that has been terminated is no VM',
+  expect: (expected, situation) => {
+    const { method, providerID = '' } = situation.step;
+    const id = /[^/]*$/.exec(providerID)?.[0];
+    const vm = instancesOf(situation.recorded).find(({ instanceId }) => instanceId === id);
+    const at = expected.requests.findIndex(({ params }) => params['InstanceId.1'] === id);
+    if (vm?.state !== 'terminated' || at < 0) return undefined;
+    if (method !== 'GetMachineStatus' && method !== 'InitializeMachine') return undefined;
+    const isStatus = method === 'GetMachineStatus';
+    const failed = failsWith(expected, situation, isStatus ? 'NotFound' : 'Uninitialized', {
+      textIs: 'driver',
+      errorText: isStatus ? ABSENT : `machine codes error: code = [NotFound] message = [${ABSENT}]`,
+    });
+    return { ...failed, requests: expected.requests.slice(0, at + 1), metrics: machineNotFound(failed.metrics) };
+  },
+};
+
+/** The search of a machine's VM failed; the requests that it made did not. */
+function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
+  if (!metrics) return undefined;
+  const others = Object.entries(metrics).filter(([name]) => !name.includes('service="instance_get_by_machine"'));
+  const failure = 'mcm_cloud_api_requests_failed_total{provider="aws",service="instance_get_by_machine"}';
+  return { ...Object.fromEntries(others), [failure]: 1 };
+}
+
+/** A launch that was taken and came to nothing. */
+const endedAtOnce: Rule = {
+  row: 'a VM that ends as soon as it is launched is told as such',
+  expect: (expected, situation) => {
+    const told = scriptOf(situation.recorded).some(
+      ({ action, raw }) => action === 'DescribeInstances' && /<name>(terminated|shutting-down)</.test(raw?.body ?? ''),
+    );
+    if (!told || situation.step.method !== 'CreateMachine') return undefined;
+    const textMatches = /^VM "[^"]*" ended as soon as it was launched, it is (terminated|shutting-down): /;
+    return failsWith(expected, situation, 'Internal', { textMatches });
+  },
+};
+
+/** The first three tag specifications are the VM's, its volumes' and its interfaces'. */
+const FIRST = 'TagSpecification.1.';
+const SPOT = 'TagSpecification.4.';
+
+const isSpot = ({ action, params }: ExpectedRequest): boolean =>
+  action === 'RunInstances' && params['InstanceMarketOptions.MarketType'] === 'spot';
+
+const spotTags: Rule = {
+  row: 'a spot request bears the tags of its VM',
+  expect: (expected) => {
+    if (!expected.requests.some(isSpot)) return undefined;
+    const requests = expected.requests.map((each) => {
+      if (!isSpot(each)) return each;
+      const tags = Object.entries(each.params).filter(([key]) => key.startsWith(FIRST));
+      const copied = Object.fromEntries(tags.map(([key, value]) => [key.replace(FIRST, SPOT), value]));
+      return { ...each, params: { ...each.params, ...copied, [`${SPOT}ResourceType`]: 'spot-instances-request' } };
+    });
+    return { ...expected, requests };
+  },
+};
+
+/** Of calls that follow one another: an image that was read is known, and so is the VM that was just made. */
+const readBefore: Rule = {
+  row: 'what was read a moment ago is not read again',
+  expect: (expected, situation) => {
+    const before = (situation.recorded.steps ?? []).slice(0, situation.index);
+    const images = before.flatMap(({ requests }) => requests).filter(({ action }) => action === 'DescribeImages');
+    const read = new Set(images.map((each) => lineOf(each).text));
+    const made = before.findLastIndex(({ method, result }) => method === 'CreateMachine' && result.errorCode === null);
+    const isFirst =
+      situation.step.method === 'InitializeMachine' &&
+      made >= 0 &&
+      !before.slice(made).some(({ method }) => method === 'InitializeMachine');
+    const isKnown = (each: ExpectedRequest): boolean =>
+      read.has(lineOf(each).text) || (isFirst && each.action === 'DescribeInstances');
+    const requests = expected.requests.filter((each) => !isKnown(each));
+    if (requests.length === expected.requests.length) return undefined;
+    const metrics = Object.entries(expected.metrics ?? {}).filter(
+      ([name]) => !(isFirst && /service="instance_get_by_/.test(name)),
+    );
+    return { ...expected, requests, metrics: expected.metrics && Object.fromEntries(metrics) };
+  },
+};
+
+/** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
+export const RULES: readonly Rule[] = [
+  specIsKeptOtherwise('a provider spec is read as the API server keeps it', ['InvalidArgument', 'Internal']),
+  triesOften,
+  throttledIsUnavailable('a throttled call is Unavailable', isThrottling),
+  noAnswer,
+  endedByCaller('a call that its caller ends is Canceled', callerEnd),
+  outlivesDeadline('a call that outlives its deadline is DeadlineExceeded', ({ callerDeadlineMs }) => callerDeadlineMs),
+  noSecondTry,
+  nextToken,
+  secondInterface,
+  ownEntry,
+  moreIsFine,
+  terminatedIsNone,
+  endedAtOnce,
+  spotTags,
+  readBefore,
+];

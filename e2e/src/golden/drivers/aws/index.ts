@@ -4,9 +4,11 @@ import { createAwsDriver } from '@mcm/provider-aws';
 import { warmUp } from '../../../clouds/warm-up-aws.ts';
 import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
-import { callsOf, isStorable, type RecordedCase, readRecordings } from '../recording.ts';
+import { expectationOf } from '../expected.ts';
+import { callsOf, type RecordedCall, type RecordedCase } from '../recording.ts';
+import { judged, type PlayCase, runCases, type Watch } from '../run-set.ts';
 import { differenceOf } from './compare.ts';
-import { deliberateDifference } from './differences.ts';
+import { RULES } from './differences.ts';
 
 /** Where the recordings' endpoint was, as far as the driver knows. */
 const ENDPOINT = 'http://127.0.0.1:5000';
@@ -23,17 +25,15 @@ export const awsDriver: GoldenSet = {
   name: 'drivers/aws',
   async *run(dir: string): AsyncIterable<Outcome> {
     await inEnvironment(BASE, () => warmUp(BASE));
-    for (const { cases } of await readRecordings(dir, 'aws'))
-      for (const each of cases) yield { name: each.name, ...(await play(each)) };
+    yield* runCases(dir, 'aws', playCase);
   },
 };
 
-async function play(recorded: RecordedCase): Promise<{ failure?: string }> {
-  if (recorded.providerSpecRaw !== undefined && !isStorable(recorded.providerSpecRaw)) return {};
+/** Plays a case. @returns the first difference; undefined: there is none */
+export const playCase: PlayCase = (recorded, watch) => {
   const environment = { ...BASE, ...recorded.env };
-  const failure = await inEnvironment(environment, () => playIn(environment, recorded));
-  return failure === undefined ? {} : { failure };
-}
+  return inEnvironment(environment, () => playIn(environment, recorded, watch));
+};
 
 /** The SDK reads the process's variables: these of AWS's and no others are set while `work` runs. */
 async function inEnvironment<T>(variables: Readonly<Record<string, string>>, work: () => Promise<T>): Promise<T> {
@@ -48,7 +48,11 @@ async function inEnvironment<T>(variables: Readonly<Record<string, string>>, wor
   }
 }
 
-async function playIn(variables: Record<string, string>, recorded: RecordedCase): Promise<string | undefined> {
+async function playIn(
+  variables: Record<string, string>,
+  recorded: RecordedCase,
+  watch: Watch | undefined,
+): Promise<string | undefined> {
   const clock = new VirtualClock({ quietTurns: 8 });
   const caller = new AbortController();
   if (recorded.callerCancelled) caller.abort(new Error('cancelled'));
@@ -69,16 +73,14 @@ async function playIn(variables: Record<string, string>, recorded: RecordedCase)
     ...(recorded.visibilityBudgetMs === undefined ? {} : { visibilityBudgetMs: recorded.visibilityBudgetMs }),
   });
   const call = createCaller({ driver, recorded, provider: 'AWS', clock, stop: caller.signal });
-  for (const [i, step] of callsOf(recorded).entries()) {
+  for (const [index, step] of callsOf(recorded).entries()) {
     const from = cloud.seen.length;
     const told = await call(step);
     const seen = cloud.seen.slice(from);
-    const accepted = [step, ...(recorded.alsoAccepted ?? [])];
-    const differences = accepted.map((each) => differenceOf(recorded, each, told, seen));
-    const [difference] = differences;
-    if (difference === undefined || differences.includes(undefined)) continue;
-    if (deliberateDifference({ recorded, step, told, seen }) !== undefined) continue;
-    return `${recorded.steps ? `step ${i + 1} ` : ''}${step.method}: ${difference}`;
+    const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, provider: 'aws', index });
+    const judge = (each: RecordedCall) => differenceOf(recorded, expect(each).expected, told, seen);
+    const difference = judged({ recorded, step, expect, judge }, watch);
+    if (difference !== undefined) return difference;
   }
   return undefined;
 }

@@ -1,61 +1,92 @@
-import { stable } from '../aws/compare.ts';
 import type { Told } from '../caller.ts';
-import { metricsDiffer, responseDiffers } from '../gcp/compare.ts';
-import type { RecordedCall, RecordedRequest, RecordedResult } from '../recording.ts';
+import {
+  cloudWordsDiffer,
+  codeDiffers,
+  collapse,
+  type Line,
+  metricsDiffer,
+  requestsDiffer,
+  responseDiffers,
+  ruledTextDiffers,
+  stable,
+} from '../compare.ts';
+import type { Expected, ExpectedRequest } from '../expected.ts';
+import { escaped } from '../rules.ts';
 import type { ScriptedRequest } from '../scripted.ts';
 
-const collapse = (lines: readonly string[]): readonly string[] => lines.filter((line, i) => line !== lines[i - 1]);
-
-const recordedLine = ({ method, path, query, body }: RecordedRequest): string =>
-  `${method} ${path} ${stable(query)} ${stable(body ?? null)}`;
+const expectedLine = ({ method, path, query, body, form, optional }: ExpectedRequest): Line => ({
+  text: `${method} ${path} ${stable(query)} ${stable(form ?? body ?? null)}`,
+  optional,
+});
 
 const bodyOf = (body: string): unknown => {
   if (body === '') return null;
   return body.startsWith('{') ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body));
 };
 
-const seenLine = ({ method, path, query, body }: ScriptedRequest): string =>
-  `${method} ${path} ${stable(query)} ${stable(bodyOf(body))}`;
+const seenLine = ({ method, path, query, body }: ScriptedRequest): Line => ({
+  text: `${method} ${path} ${stable(query)} ${stable(bodyOf(body))}`,
+});
 
 /** From the first deletion that runs beside others on, order says nothing. */
-const inOrder = (lines: readonly string[], from: number): readonly string[] =>
-  from < 0 ? collapse(lines) : [...collapse(lines.slice(0, from)), ...new Set(lines.slice(from).toSorted())];
+const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
+  from < 0
+    ? collapse(lines)
+    : [
+        ...collapse(lines.slice(0, from)),
+        ...collapse(lines.slice(from).toSorted((a, b) => (a.text < b.text ? -1 : 1))),
+      ];
 
-/** The first thing in which our call differs from the recorded one; undefined when nothing does. */
-/** @param secret What must not stand in our texts. */
-export function differenceOf(
-  call: RecordedCall,
+/** Where the part without an order begins in ours; -1: there is none. */
+function unorderedFrom({ requests }: Expected, seen: readonly ScriptedRequest[]): number {
+  const first = requests.find((each) => each.unordered === true);
+  if (!first) return -1;
+  return seen.findIndex(({ method, path }) => method === first.method && /networkInterfaces|disks/.test(path));
+}
+
+/**
+ * The first thing in which our call differs from the expected one; undefined when nothing does.
+ * @param secret What must not stand in our texts.
+ */
+export const differenceOf = (
+  expected: Expected,
   told: Told,
   seen: readonly ScriptedRequest[],
   secret: Readonly<Record<string, string>> = {},
-): string | undefined {
-  const from = call.requests.findIndex((each) => each.unordered === true);
-  const wanted = inOrder(call.requests.map(recordedLine), from);
-  const fromOurs =
-    from < 0
-      ? -1
-      : seen.findIndex(
-          (each) => each.method === call.requests[from]?.method && /networkInterfaces|disks/.test(each.path),
-        );
-  const ours = inOrder(seen.map(seenLine), fromOurs);
-  for (let i = 0; i < Math.max(wanted.length, ours.length); i++)
-    if (wanted[i] !== ours[i]) return `request ${i + 1}: wanted ${wanted[i] ?? 'none'}, sent ${ours[i] ?? 'none'}`;
-  return codeDiffers(call.result, told, secret) ?? responseDiffers(call.result, told) ?? metricsDiffer(call, told);
+): string | undefined =>
+  requestsDiffer(
+    inOrder(
+      expected.requests.map(expectedLine),
+      expected.requests.findIndex((each) => each.unordered === true),
+    ),
+    inOrder(seen.map(seenLine), unorderedFrom(expected, seen)),
+    expected.extent,
+  ) ??
+  authorizationDiffers(expected, seen) ??
+  codeDiffers(expected.result, told) ??
+  textDiffers(expected, told, secret) ??
+  responseDiffers(expected.result, told) ??
+  metricsDiffer(expected.metrics ?? (expected.extent === 'whole' ? {} : undefined), told.metrics);
+
+/** Recorded only where the token's own requests are. */
+function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
+  const wanted = requests.at(-1)?.authorization;
+  const ours = seen.at(-1)?.authorization;
+  return wanted === undefined || wanted === ours ? undefined : `authorization: wanted ${wanted}, sent ${ours}`;
 }
 
-const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-
 const SHORTEST_SECRET = 6;
+const ANY = '[\\s\\S]+';
 
-function codeDiffers(
-  result: RecordedResult,
+function textDiffers(
+  { result }: Expected,
   { error }: Told,
   secret: Readonly<Record<string, string>>,
 ): string | undefined {
-  const { errorCode, errorText, textIs, cloudError } = result;
-  if ((error?.code ?? null) !== errorCode)
-    return `code: wanted ${errorCode ?? 'success'}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
-  if (!error || textIs === 'decoder') return undefined;
+  const { errorText, textIs, textMatches } = result;
+  if (!error) return undefined;
+  if (textMatches) return ruledTextDiffers(result, error.message);
+  if (textIs === undefined || textIs === 'decoder') return undefined;
   const hidden = Object.values(secret).filter((value) => value.length >= SHORTEST_SECRET);
   const hide = (text: string): string => hidden.reduce((rest, value) => rest.replaceAll(value, '***'), text);
   if (textIs === 'driver') {
@@ -66,9 +97,7 @@ function codeDiffers(
   const pattern = driverText
     .split(/<cloud error [^>]+>/)
     .map(escaped)
-    .join('[\\s\\S]+');
+    .join(ANY);
   if (!new RegExp(`^${pattern}$`).test(error.message)) return `text: wanted ${driverText}, got ${error.message}`;
-  for (const word of [cloudError?.code, cloudError?.message])
-    if (word && !error.message.includes(word)) return `text: wanted ${word} in it, got ${error.message}`;
-  return undefined;
+  return cloudWordsDiffer(result, error.message);
 }

@@ -1,56 +1,261 @@
-import type { Told } from '../caller.ts';
-import type { RecordedCase, RecordedStep } from '../recording.ts';
-import { type ScriptedRequest, scriptedRules } from '../scripted.ts';
+import { DRIVER_TIMEOUTS } from '@mcm/core';
+import { z } from 'zod';
+import { type Expected, type ExpectedRequest, failsWith, type Rule, type Situation } from '../expected.ts';
+import type { RecordedCase } from '../recording.ts';
+import {
+  endsOriginal,
+  escaped,
+  methodIsAbsent,
+  outlivesDeadline,
+  specIsKeptOtherwise,
+  throttledIsUnavailable,
+  upTo,
+} from '../rules.ts';
+import { firstReply, scriptedRules } from '../scripted.ts';
 
-export interface Compared {
-  readonly recorded: RecordedCase;
-  readonly told: Told;
-  readonly step: RecordedStep;
-  readonly seen: readonly ScriptedRequest[];
+interface RecordedSpec {
+  readonly resourceGroup?: string;
+  readonly tags?: Readonly<Record<string, string>>;
+}
+const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?? {}) as RecordedSpec;
+
+const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>): boolean => http === 429;
+
+/** The caller's deadline; without one the machine controller's, which the driver's own for NIC and VM reaches. */
+function deadlineOf(recorded: RecordedCase): number | undefined {
+  const seconds = recorded.contextDeadlineSeconds;
+  if (typeof seconds === 'number') return seconds * 1_000;
+  const text = recorded.result?.errorText ?? '';
+  if (!/create (VirtualMachine|NIC): .* context deadline exceeded$/.test(text)) return undefined;
+  return DRIVER_TIMEOUTS.create;
 }
 
-/** All that the recording's cloud had to answer. */
-const answersOf = ({ recorded }: Compared) =>
-  scriptedRules.parse(recorded.cloud ?? []).flatMap(({ method, path, replies }) =>
-    replies.map(({ status = 200, body, text = '' }) => ({
-      method,
-      path,
-      status,
-      text: text || JSON.stringify(body ?? ''),
-    })),
-  );
-
-/** Ways in which a call is meant to differ, by what was asked and answered; each is a row of docs/compatibility.md. */
-export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolean>> = {
-  'a request that Azure throttles is Unavailable': (compared) =>
-    compared.told.error?.code === 'Unavailable' && answersOf(compared).some(({ status }) => status === 429),
-  'a call that outlives its time is DeadlineExceeded': ({ told, step }) =>
-    told.error?.code === 'DeadlineExceeded' && /context deadline exceeded/.test(step.result.errorText ?? ''),
-  'what could not be deleted is told with its reason': ({ told, step }) =>
-    told.error?.code === step.result.errorCode && step.result.errorText?.includes('Err: <nil>') === true,
-  'an image is told by its URN': ({ told, step }) =>
-    told.error?.code === step.result.errorCode && step.result.errorText?.includes('<pointer>') === true,
-  'a resource provider is registered by its user': (compared) =>
-    compared.told.error?.code === 'Internal' &&
-    answersOf(compared).some(({ text }) => text.includes('MissingSubscriptionRegistration')),
-  'a driver without initialize makes no call of it': ({ recorded, told }) =>
-    recorded.method === 'InitializeMachine' && told.error?.code === 'Unimplemented',
-  'a NIC that would stay is made to go with its VM': ({ told, seen, step }) =>
-    told.error?.code === (step.result.errorCode ?? undefined) &&
-    seen.some(({ method, body }) => method === 'PATCH' && body.includes('networkInterfaces')),
-  'a data disk alone is no machine': ({ recorded, told }) =>
-    recorded.method === 'ListMachines' &&
-    told.error === undefined &&
-    JSON.stringify(recorded.cloud).includes('-data-disk'),
-  'a quote in a name does not end a query': ({ recorded, told }) =>
-    told.error === undefined && /'/.test(String((recorded.providerSpec as { resourceGroup?: unknown }).resourceGroup)),
-  'a token is asked for in one request': ({ recorded, told, step, seen }) =>
-    recorded.recordsToken === true &&
-    (told.error?.code ?? null) === step.result.errorCode &&
-    (told.error !== undefined || seen.at(-1)?.authorization === step.requests.at(-1)?.authorization),
-  'what ends the original does not end ours': ({ recorded }) => recorded.result?.panic !== undefined,
+/** The text that the original's own words, and ours in place of some, make up. */
+const textWith = (result: Expected['result'], change: (pattern: string) => string): RegExp => {
+  const words = String(result.driverText ?? result.errorText ?? '').split(/<cloud error [^>]+>/);
+  return new RegExp(`^${change(words.map(escaped).join('[\\s\\S]+'))}$`);
 };
 
-/** In which of the ways meant the call differs, if in one. */
-export const deliberateDifference = (compared: Compared): string | undefined =>
-  Object.entries(DIFFERENCES).find(([, holds]) => holds(compared))?.[0];
+/** One refusal for each part that stayed, with its address, status and code. */
+const PARTS = '(DELETE \\S+/(networkInterfaces|disks)/[^/ ]+: \\d+ .+?(; )?)+';
+
+const leftOvers: Rule = {
+  row: 'what could not be deleted is told with its reason',
+  expect: (expected) => {
+    if (!expected.result.errorText?.includes('Err: <nil>')) return undefined;
+    const textMatches = textWith(expected.result, (pattern) => pattern.replaceAll('<nil>', () => PARTS));
+    return { ...expected, result: { ...expected.result, textMatches } };
+  },
+};
+
+/** How Go prints an image: addresses in memory. */
+const POINTERS = /\\\{[^}]*<pointer>[^}]*\\\}/g;
+const RETRIEVED = /Failed to retrieve VM Image: \\\{[^}]*<pointer>[^}]*\\\}/g;
+/** Why Azure did not tell the image; the original leaves it out. */
+const CAUSE = ': GET \\S+: \\d+ [^\\]]+';
+const URN = '[^:\\s]+(:[^:\\s]+){3}';
+
+const imageUrn: Rule = {
+  row: 'an image is told by its URN',
+  expect: (expected) => {
+    if (!expected.result.errorText?.includes('<pointer>')) return undefined;
+    const textMatches = textWith(expected.result, (pattern) =>
+      pattern.replaceAll(RETRIEVED, (found) => `${found}${CAUSE}`).replaceAll(POINTERS, () => URN),
+    );
+    const isTold = !expected.result.errorText.includes('does not exist');
+    const cloudError = isTold ? expected.result.cloudError : null;
+    return { ...expected, result: { ...expected.result, textMatches, cloudError } };
+  },
+};
+
+const UNREGISTERED = 'MissingSubscriptionRegistration';
+
+/** What the recorded cloud answers first, as text. */
+const answerTo = ({ recorded }: Situation, request: ExpectedRequest): string => {
+  const { body, text } = firstReply(recorded.cloud, request) ?? {};
+  return text ?? JSON.stringify(body ?? '');
+};
+
+const registration: Rule = {
+  row: 'a resource provider is registered by its user',
+  expect: (expected, situation) => {
+    const isRefused = (each: ExpectedRequest): boolean => answerTo(situation, each).includes(UNREGISTERED);
+    if (!expected.requests.some(isRefused)) return undefined;
+    const failed = failsWith(expected, situation, 'Internal', { textMatches: new RegExp(`: \\d+ ${UNREGISTERED}: `) });
+    const requests = upTo(expected.requests, isRefused);
+    return { ...failed, requests, metrics: lastServiceFailed(failed.metrics) };
+  },
+};
+
+/** The creation of the VM failed, wherever it was counted. */
+function lastServiceFailed(metrics: Expected['metrics']): Expected['metrics'] {
+  const others = Object.entries(metrics ?? {}).filter(([name]) => !name.includes('service="virtual_machine_create"'));
+  const failure = 'mcm_cloud_api_requests_failed_total{provider="azure",service="virtual_machine_create"}';
+  return { ...Object.fromEntries(others), [failure]: 1 };
+}
+
+const vmAnswer = z.looseObject({
+  properties: z
+    .looseObject({
+      provisioningState: z.string().nullish(),
+      networkProfile: z
+        .looseObject({
+          networkInterfaces: z
+            .array(
+              z.looseObject({
+                id: z.string().optional(),
+                properties: z.looseObject({ deleteOption: z.string().nullish() }).nullish(),
+              }),
+            )
+            .nullish(),
+        })
+        .nullish(),
+      storageProfile: z
+        .looseObject({ dataDisks: z.array(z.looseObject({ toBeDetached: z.boolean().nullish() })).nullish() })
+        .nullish(),
+    })
+    .nullish(),
+});
+
+const isOfVm = ({ path }: ExpectedRequest): boolean => /\/virtualMachines\/[^/]+$/.test(path);
+const UPDATE = 'virtual_machine_update';
+
+/** The original compares the NIC's ARM id with its name, so that the NIC never counts as the machine's. */
+const ownNic: Rule = {
+  row: 'a NIC that would stay is made to go with its VM',
+  expect: (expected, situation) => {
+    const { requests, metrics } = expected;
+    const read = requests.find((each) => each.method === 'GET' && isOfVm(each));
+    const deletion = requests.findIndex((each) => each.method === 'DELETE' && isOfVm(each));
+    if (situation.step.method !== 'DeleteMachine' || !read || deletion < 0) return undefined;
+    const { properties } = vmAnswer.safeParse(firstReply(situation.recorded.cloud, read)?.body).data ?? {};
+    const isFixed =
+      /^failed$/i.test(properties?.provisioningState ?? '') ||
+      (properties?.storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
+    const name = `${(situation.recorded.machine?.name ?? '').toLowerCase()}-nic`;
+    const own = (properties?.networkProfile?.networkInterfaces ?? []).filter(
+      ({ id = '', properties: nic }) => id.endsWith(`/${name}`) && nic?.deleteOption !== 'Delete',
+    );
+    if (isFixed || own.length === 0) return undefined;
+    const networkProfile = { networkInterfaces: own.map(({ id }) => ({ id, properties: { deleteOption: 'Delete' } })) };
+    const at = requests.findIndex((each) => each.method === 'PATCH' && isOfVm(each));
+    const change = (body: unknown) => ({
+      properties: { storageProfile: {}, ...(body as { properties?: object } | undefined)?.properties, networkProfile },
+    });
+    const { body: _, ...bare } = requests[deletion] ?? read;
+    const patch = at < 0 ? { ...bare, method: 'PATCH', body: change(undefined) } : undefined;
+    const counted = patch
+      ? {
+          [`mcm_cloud_api_api_request_duration_seconds_count{provider="azure",service="${UPDATE}"}`]: 1,
+          [`mcm_cloud_api_requests_total{provider="azure",service="${UPDATE}"}`]: 1,
+        }
+      : {};
+    return {
+      ...expected,
+      requests: requests.flatMap((each, i) => {
+        if (i === at) return [{ ...each, body: change(each.body) }];
+        return i === deletion && patch ? [patch, each] : [each];
+      }),
+      metrics: metrics && { ...metrics, ...counted },
+    };
+  },
+};
+
+const text = z.string().nullish().catch(undefined);
+const rows = z.looseObject({ data: z.array(z.looseObject({ type: text, name: text }).catch({})).nullish() });
+
+/** The machines that VMs, NICs and OS disks of the answers name. */
+function namedMachines({ recorded }: Situation): readonly string[] {
+  const answers = scriptedRules.parse(recorded.cloud ?? []).flatMap(({ replies }) => replies.map(({ body }) => body));
+  return answers.flatMap((body) =>
+    (rows.safeParse(body).data?.data ?? []).flatMap(({ type, name }) => {
+      if (!name) return [];
+      if (type === 'microsoft.compute/virtualmachines') return [name];
+      if (type === 'microsoft.network/networkinterfaces') return [name.slice(0, -'-nic'.length)];
+      return type === 'microsoft.compute/disks' && name.endsWith('-os-disk') ? [name.slice(0, -'-os-disk'.length)] : [];
+    }),
+  );
+}
+
+const dataDiskAlone: Rule = {
+  row: 'a data disk alone is no machine',
+  expect: (expected, situation) => {
+    const list = expected.result.response?.machineList as Readonly<Record<string, string>> | null | undefined;
+    if (situation.step.method !== 'ListMachines' || !list) return undefined;
+    const names = new Set(namedMachines(situation));
+    const kept = Object.entries(list).filter(([, name]) => names.has(name));
+    if (kept.length === Object.keys(list).length) return undefined;
+    const response = { ...expected.result.response, machineList: Object.fromEntries(kept) };
+    return { ...expected, result: { ...expected.result, response } };
+  },
+};
+
+/** Texts of the query's language that the provider spec brings. */
+const quotable = (recorded: RecordedCase): readonly string[] => {
+  const { resourceGroup = '', tags = {} } = specOf(recorded);
+  return [resourceGroup, ...Object.keys(tags)].filter((text) => /['\\]/.test(text));
+};
+
+const quotes: Rule = {
+  row: 'a quote in a name does not end a query',
+  expect: (expected, { recorded }) => {
+    const texts = quotable(recorded);
+    const isQuery = ({ path }: ExpectedRequest): boolean => path.includes('Microsoft.ResourceGraph');
+    if (texts.length === 0 || !expected.requests.some(isQuery)) return undefined;
+    const withEscapes = (query: string): string =>
+      texts.reduce(
+        (rest, text) => rest.replaceAll(`'${text}'`, () => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`),
+        query,
+      );
+    const requests = expected.requests.map((each) => {
+      const { body } = each;
+      const { query } = (body ?? {}) as { readonly query?: unknown };
+      return isQuery(each) && typeof query === 'string'
+        ? { ...each, body: { ...Object(body), query: withEscapes(query) } }
+        : each;
+    });
+    return { ...expected, requests };
+  },
+};
+
+/** What the library of the original asks for besides an access token. */
+const OTHER_SCOPES = ' openid offline_access profile';
+
+/** The question for a token, for no claims and for no other token. */
+function plainToken(request: ExpectedRequest): ExpectedRequest {
+  const { form } = request;
+  if (!request.path.endsWith('/oauth2/v2.0/token') || !form) return request;
+  const { claims: _, scope, ...others } = form;
+  return { ...request, form: { ...others, scope: String(scope).replace(OTHER_SCOPES, '') } };
+}
+
+const token: Rule = {
+  row: 'a token is asked for in one request',
+  expect: (expected, { recorded }) => {
+    if (recorded.recordsToken !== true) return undefined;
+    const isSearch = ({ method, path }: ExpectedRequest): boolean =>
+      method === 'GET' && /\/discovery\/instance$|\/\.well-known\/openid-configuration$/.test(path);
+    const requests = expected.requests.filter((each) => !isSearch(each)).map(plainToken);
+    const isOther = requests.some((each, i) => each !== expected.requests[i]);
+    const missing = /^(.*)open \S+: no such file or directory$/.exec(expected.result.errorText ?? '');
+    const textMatches = missing && new RegExp(`^${escaped(missing[1] ?? '')}open \\S+: it cannot be read$`);
+    if (!isOther && !textMatches) return undefined;
+    return { ...expected, requests, result: { ...expected.result, ...(textMatches ? { textMatches } : {}) } };
+  },
+};
+
+/** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
+export const RULES: readonly Rule[] = [
+  methodIsAbsent('a driver without initialize makes no call of it', 'InitializeMachine'),
+  endsOriginal('what ends the original does not end ours', ['InvalidArgument', 'Internal', 'NotFound']),
+  specIsKeptOtherwise('a provider spec is read as the API server keeps it', ['InvalidArgument', 'Internal']),
+  throttledIsUnavailable('a request that Azure throttles is Unavailable', isThrottling),
+  outlivesDeadline('a call that outlives its time is DeadlineExceeded', deadlineOf),
+  leftOvers,
+  imageUrn,
+  registration,
+  ownNic,
+  dataDiskAlone,
+  quotes,
+  token,
+];

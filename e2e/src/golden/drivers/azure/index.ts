@@ -2,10 +2,12 @@ import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createAzureDriver } from '@mcm/provider-azure';
 import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
-import { callsOf, isStorable, type RecordedCase, readRecordings } from '../recording.ts';
+import { expectationOf } from '../expected.ts';
+import { callsOf, type RecordedCall } from '../recording.ts';
+import { judged, type PlayCase, runCases } from '../run-set.ts';
 import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
-import { deliberateDifference } from './differences.ts';
+import { RULES } from './differences.ts';
 
 /** A throw-away key as the recordings write it. */
 const KEY = '<generated: ssh-rsa, 4096 bits, no comment, no newline>';
@@ -15,16 +17,12 @@ const FILES: Readonly<Record<string, string>> = { 'golden-token-file': 'fake-fed
 export const azureDriver: GoldenSet = {
   name: 'drivers/azure',
   async *run(dir: string): AsyncIterable<Outcome> {
-    for (const { cases } of await readRecordings(dir, 'azure'))
-      for (const each of cases) {
-        const failure = await play(each);
-        yield { name: each.name, ...(failure === undefined ? {} : { failure }) };
-      }
+    yield* runCases(dir, 'azure', playCase);
   },
 };
 
-async function play(recorded: RecordedCase): Promise<string | undefined> {
-  if (recorded.providerSpecRaw !== undefined && !isStorable(recorded.providerSpecRaw)) return undefined;
+/** Plays a case. @returns the first difference; undefined: there is none */
+export const playCase: PlayCase = async (recorded, watch) => {
   const clock = new VirtualClock({ quietTurns: 4 });
   const cloud = new ScriptedCloud(recorded.cloud, { error: { code: 'ResourceNotFound', message: 'not found' } });
   const scopes = new Set<string>();
@@ -52,19 +50,22 @@ async function play(recorded: RecordedCase): Promise<string | undefined> {
     clock,
     stop: new AbortController().signal,
   });
-  for (const step of callsOf(recorded)) {
+  for (const [index, step] of callsOf(recorded).entries()) {
+    const from = cloud.seen.length;
     const told = await call(step);
-    const host = cloud.seen.find((each) => each.host !== recorded.host);
+    const seen = cloud.seen.slice(from);
+    const host = seen.find((each) => each.host !== recorded.host);
     const wrongHost = recorded.host && host ? `asked ${host.host}, wanted ${String(recorded.host)}` : undefined;
     const scope = recorded.tokenScope;
     const wrongScope =
       scope && scopes.size > 0 && !scopes.has(String(scope))
         ? `scope ${[...scopes]}, wanted ${String(scope)}`
         : undefined;
-    const difference = differenceOf(step, told, cloud.seen, recorded.secret ?? {}) ?? wrongHost ?? wrongScope;
-    if (difference === undefined || deliberateDifference({ recorded, step, told, seen: cloud.seen }) !== undefined)
-      continue;
-    return `${step.method} (${recorded.title}): ${difference}`;
+    const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, index, provider: 'azure' });
+    const judge = (each: RecordedCall) =>
+      differenceOf(expect(each).expected, told, seen, recorded.secret ?? {}) ?? wrongHost ?? wrongScope;
+    const difference = judged({ recorded, step, expect, judge }, watch);
+    if (difference !== undefined) return difference;
   }
   return undefined;
-}
+};

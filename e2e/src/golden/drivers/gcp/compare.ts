@@ -1,9 +1,17 @@
-import { stable } from '../aws/compare.ts';
 import { type Told, UID } from '../caller.ts';
-import type { RecordedCall, RecordedRequest, RecordedResult } from '../recording.ts';
+import {
+  cloudWordsDiffer,
+  codeDiffers,
+  collapse,
+  type Line,
+  metricsDiffer,
+  requestsDiffer,
+  responseDiffers,
+  ruledTextDiffers,
+  stable,
+} from '../compare.ts';
+import type { Expected, ExpectedRequest } from '../expected.ts';
 import type { ScriptedRequest } from '../scripted.ts';
-
-const collapse = (lines: readonly string[]): readonly string[] => lines.filter((line, i) => line !== lines[i - 1]);
 
 /** Of the Go client's protocol, and our idempotency. */
 const NOT_COMPARED = ['alt', 'prettyPrint', 'requestId'];
@@ -19,8 +27,10 @@ const line = (
   return `${method} ${host}${path} ${stable(Object.fromEntries(asked))} ${stable(body ?? null)}`;
 };
 
-const recordedLine = ({ method, host, path, query, body, form }: RecordedRequest): string =>
-  line(method, host ?? '', path, query, form ?? body);
+const expectedLine = ({ method, host, path, query, body, form, optional }: ExpectedRequest): Line => ({
+  text: line(method, host ?? '', path, query, form ?? body),
+  optional,
+});
 
 /** A signed assertion as its header and claims, instants as seconds from the start. */
 function formOf(body: string, start: number): Record<string, unknown> {
@@ -35,63 +45,46 @@ function formOf(body: string, start: number): Record<string, unknown> {
 }
 
 /** @param tokens Whether hosts, token exchanges and authorization are part of the recording. @param start In seconds. */
-const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): string => {
+const seenLine = (request: ScriptedRequest, tokens: boolean, start: number): Line => {
   const { method, host, path, query, body } = request;
   const isForm = body !== '' && !body.startsWith('{');
   const told = body === '' ? undefined : isForm ? formOf(body, start) : JSON.parse(body);
-  return line(method, tokens ? host : '', path, query, told);
+  return { text: line(method, tokens ? host : '', path, query, told) };
 };
 
-/** The first thing in which our call differs from the recorded one; undefined when nothing does. */
-export function differenceOf(
-  call: RecordedCall,
+/** The first thing in which our call differs from the expected one; undefined when nothing does. */
+export const differenceOf = (
+  expected: Expected,
   told: Told,
   seen: readonly ScriptedRequest[],
   tokens: boolean,
   start: number,
-): string | undefined {
-  const wanted = collapse(call.requests.map(recordedLine));
-  const ours = collapse(seen.map((request) => seenLine(request, tokens, start)));
-  for (let i = 0; i < Math.max(wanted.length, ours.length); i++)
-    if (wanted[i] !== ours[i]) return `request ${i + 1}: wanted ${wanted[i] ?? 'none'}, sent ${ours[i] ?? 'none'}`;
-  if (tokens) {
-    const [a, b] = [call.requests.at(-1)?.authorization, seen.at(-1)?.authorization];
-    if (a !== b) return `authorization: wanted ${a}, sent ${b}`;
-  }
-  return codeDiffers(call.result, told) ?? responseDiffers(call.result, told) ?? metricsDiffer(call, told);
+): string | undefined =>
+  requestsDiffer(
+    collapse(expected.requests.map(expectedLine)),
+    collapse(seen.map((request) => seenLine(request, tokens, start))),
+    expected.extent,
+  ) ??
+  (tokens ? authorizationDiffers(expected, seen) : undefined) ??
+  codeDiffers(expected.result, told) ??
+  textDiffers(expected, told) ??
+  responseDiffers(expected.result, told) ??
+  metricsDiffer(expected.metrics ?? (expected.extent === 'whole' ? {} : undefined), told.metrics);
+
+function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
+  const [a, b] = [requests.at(-1)?.authorization, seen.at(-1)?.authorization];
+  return a === b ? undefined : `authorization: wanted ${a}, sent ${b}`;
 }
 
-function codeDiffers(
-  { errorCode, errorText, textIs, cloudError }: RecordedResult,
-  { error }: Told,
-): string | undefined {
-  if ((error?.code ?? null) !== errorCode)
-    return `code: wanted ${errorCode ?? 'success'}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
-  if (!error || errorText === null || errorText === undefined) return undefined;
+function textDiffers({ result }: Expected, { error }: Told): string | undefined {
+  const { errorText, textIs, textMatches } = result;
+  if (!error) return undefined;
   // The Machine of the recordings had no UID.
   const said = error.message.replaceAll(UID, '');
+  if (textMatches) return ruledTextDiffers(result, said);
+  if (errorText === null || errorText === undefined) return undefined;
   if (textIs === 'driver') return said === errorText ? undefined : `text: wanted ${errorText}, got ${said}`;
   const step = /^.*? failed( on \w+)?:/.exec(errorText)?.[0] ?? '';
   if (!said.startsWith(step)) return `text: wanted ${step} first, got ${said}`;
-  if (textIs !== 'sdk') return undefined;
-  for (const word of [cloudError?.code, cloudError?.message])
-    if (word && !said.includes(word)) return `text: wanted ${word} in it, got ${said}`;
-  return undefined;
-}
-
-export function responseDiffers({ response, errorCode }: RecordedResult, told: Told): string | undefined {
-  if (errorCode !== null) return undefined;
-  const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, told.response?.[key]]));
-  // A list or map that is null in Go is empty here.
-  const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
-  const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
-  return stable(wanted) === stable(ours) ? undefined : `response: wanted ${stable(wanted)}, got ${stable(ours)}`;
-}
-
-export function metricsDiffer({ metrics = {} }: RecordedCall, told: Told): string | undefined {
-  for (const name of new Set([...Object.keys(metrics), ...Object.keys(told.metrics)])) {
-    const [want, got] = [metrics[name] ?? 0, told.metrics[name] ?? 0];
-    if (!(want === '>=1' ? got >= 1 : Number(want) === got)) return `metric ${name}: wanted ${want}, got ${got}`;
-  }
-  return undefined;
+  return textIs === 'sdk' ? cloudWordsDiffer(result, said) : undefined;
 }

@@ -1,61 +1,203 @@
-import type { Told } from '../caller.ts';
+import {
+  type Expected,
+  type ExpectedRequest,
+  failsWith,
+  type Rule,
+  type Situation,
+  succeeds,
+  withoutServices,
+} from '../expected.ts';
 import type { RecordedCase } from '../recording.ts';
-import { scriptedRules } from '../scripted.ts';
+import { endsOriginal, escaped, methodIsAbsent, specIsKeptOtherwise, throttledIsUnavailable, upTo } from '../rules.ts';
+import { firstReply } from '../scripted.ts';
 
-export interface Compared {
-  readonly recorded: RecordedCase;
-  readonly told: Told;
+const CLUSTER = 'kubernetes-io-cluster-';
+const ROLE = 'kubernetes-io-role-';
+
+interface RecordedSpec {
+  readonly zone?: string;
+  readonly tags?: readonly string[];
+}
+const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?? {}) as RecordedSpec;
+
+/** How every text of a call begins. */
+function callText({ recorded: { machine }, step: { method } }: Situation): string {
+  if (method === 'ListMachines') return 'List machines failed';
+  const what = { CreateMachine: 'Create machine', DeleteMachine: 'Delete machine' }[method] ?? 'Machine status';
+  return `${what} "${machine?.name ?? ''}" failed`;
 }
 
-/** All that the recording's cloud had to answer, as text. */
-const answersOf = ({ recorded }: Compared) =>
-  scriptedRules.parse(recorded.cloud ?? []).flatMap(({ method, replies }) =>
-    replies.map(({ status = 200, body, text = '' }) => ({
-      method,
-      status,
-      text: text || JSON.stringify(body ?? ''),
-    })),
-  );
+const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>, text: string): boolean =>
+  http === 429 || (http === 403 && /rate_?limit_?exceeded/i.test(text));
 
-/** Ways in which a call is meant to differ, by what was asked and answered; each is a row of docs/compatibility.md. */
-export const DIFFERENCES: Readonly<Record<string, (compared: Compared) => boolean>> = {
-  'a throttled request is Unavailable': (compared) =>
-    compared.told.error?.code === 'Unavailable' &&
-    answersOf(compared).some(
-      ({ status, text }) => status === 429 || (status === 403 && /rate_?limit_?exceeded/i.test(text)),
-    ),
-  'quota refused at the insertion is ResourceExhausted': (compared) =>
-    compared.told.error?.code === 'ResourceExhausted' &&
-    answersOf(compared).some(({ status, text }) => status === 403 && text.includes('"quotaExceeded"')),
-  'a class whose VMs nobody would find again makes none': ({ recorded, told }) =>
-    recorded.method === 'CreateMachine' && told.error?.message.includes('nobody would find the VMs again') === true,
-  'a VM whose operation was done at once is looked for': (compared) =>
-    compared.recorded.method === 'CreateMachine' &&
-    (compared.told.error?.code ?? null) === (compared.recorded.result?.errorCode ?? null) &&
-    answersOf(compared).some(({ method, text }) => method === 'POST' && text.includes('"status":"DONE"')),
-  'a name that is taken is looked at': (compared) =>
-    compared.told.error?.code === 'Internal' &&
-    answersOf(compared).some(({ method, status }) => method === 'POST' && status === 409),
-  'what ends the original is an error': ({ recorded, told }) =>
-    recorded.result?.panic !== undefined && told.error?.code === 'Internal',
-  'a token host that is not of Google is refused': ({ recorded, told }) =>
-    told.error?.message.includes('token_uri') === true && recorded.recordsToken === true,
-  'a number beyond 53 bits is refused': ({ recorded, told }) =>
-    told.error?.code === 'Internal' && /:\s*\d{16,}/.test(JSON.stringify(recorded.providerSpec ?? {})),
-  'a method that a driver lacks is known by its absence': ({ recorded, told }) =>
-    recorded.method === 'InitializeMachine' && told.error?.code === 'Unimplemented',
-  'an instance without a name is not listed': (compared) =>
-    compared.recorded.method === 'ListMachines' &&
-    compared.told.error === undefined &&
-    answersOf(compared).some(({ text }) =>
-      (JSON.parse(text).items ?? []).some((each: { readonly name?: string }) => !each.name),
-    ),
-  'volumes are asked for one at a time': ({ recorded: { method, pvSpecs } }) =>
-    method === 'GetVolumeIDs' && pvSpecs?.length === 0,
-  'a provider spec is read as the API server keeps it': ({ recorded: { providerSpecRaw: raw } }) =>
-    raw !== undefined && raw.replaceAll(/("(?:\\.|[^"\\])*")|\s+/g, '$1') !== JSON.stringify(JSON.parse(raw)),
+const isInsertion = ({ method, path }: ExpectedRequest): boolean => method === 'POST' && path.endsWith('/instances');
+
+/** The instance of the machine, as it is asked for. */
+const look = (insertion: ExpectedRequest, { recorded }: Situation): ExpectedRequest => {
+  const { body: _, ...rest } = insertion;
+  return { ...rest, method: 'GET', path: `${insertion.path}/${recorded.machine?.name ?? ''}`, query: {} };
 };
 
-/** In which of the ways meant the call differs, if in one. */
-export const deliberateDifference = (compared: Compared): string | undefined =>
-  Object.entries(DIFFERENCES).find(([, holds]) => holds(compared))?.[0];
+const quota: Rule = {
+  row: 'quota refused at the insertion is ResourceExhausted',
+  expect: (expected, situation) => {
+    const { errorCode, cloudError } = expected.result;
+    const isQuota = cloudError?.http === 403 && cloudError.code === 'quotaExceeded';
+    if (situation.step.method !== 'CreateMachine' || errorCode !== 'Internal' || !isQuota) return undefined;
+    return failsWith(expected, situation, 'ResourceExhausted');
+  },
+};
+
+/** A class is refused before anything else of it is looked at, once its provider spec makes sense. */
+const untagged: Rule = {
+  row: 'a class whose VMs nobody would find again makes none',
+  expect: (expected, situation) => {
+    const { tags = [] } = specOf(situation.recorded);
+    const isCluster = (tag: string): boolean => tag.includes(CLUSTER);
+    const missing = [
+      ...(tags.some(isCluster) ? [] : [CLUSTER]),
+      ...(tags.some((tag) => tag.includes(ROLE) && !isCluster(tag)) ? [] : [ROLE]),
+    ];
+    const isWrongAnyway =
+      situation.step.result.panic !== undefined ||
+      / on (decodeProviderSpec|validateProviderSpec):|requested for Provider/.test(expected.result.errorText ?? '');
+    if (situation.step.method !== 'CreateMachine' || missing.length === 0 || isWrongAnyway) return undefined;
+    const problems = missing.map(
+      (mark) => `spec.tags: Required value: one tag must contain ${mark}, without it nobody would find the VMs again`,
+    );
+    const inner = `error while validating ProviderSpec [${problems.join(' ')}]`;
+    const errorText = `${callText(situation)} on validateProviderSpec: machine codes error: code = [Internal] message = [${inner}]`;
+    const failed = failsWith(expected, situation, 'Internal', { textIs: 'driver', errorText });
+    return { ...failed, requests: [], metrics: withoutServices(failed.metrics) };
+  },
+};
+
+/** Insertions that are tried before an operation that is done at once is taken for a new one. */
+const REPLAYS = 5;
+
+const doneAtOnce: Rule = {
+  row: 'a VM whose operation was done at once is looked for',
+  expect: (expected, situation) => {
+    const insertion = expected.requests.find(isInsertion);
+    if (situation.step.method !== 'CreateMachine' || !insertion) return undefined;
+    const { body } = firstReply(situation.recorded.cloud, insertion) ?? {};
+    if ((body as { readonly status?: unknown } | undefined)?.status !== 'DONE') return undefined;
+    const seen = look(insertion, situation);
+    const isThere = (firstReply(situation.recorded.cloud, seen)?.status ?? 404) < 300;
+    const again = Array.from({ length: REPLAYS }, () => [seen, insertion]).flat();
+    const requests = expected.requests.flatMap((each) =>
+      each === insertion ? [insertion, ...(isThere ? [seen] : again)] : [each],
+    );
+    return { ...expected, requests };
+  },
+};
+
+const takenName: Rule = {
+  row: 'a name that is taken is looked at',
+  expect: (expected, situation) => {
+    const insertion = expected.requests.find(isInsertion);
+    if (situation.step.method !== 'CreateMachine' || !insertion) return undefined;
+    const { status = 200 } = firstReply(situation.recorded.cloud, insertion) ?? {};
+    if (status !== 409 || expected.result.errorCode === null) return undefined;
+    const seen = look(insertion, situation);
+    const requests = [...upTo(expected.requests, isInsertion), seen];
+    const found = firstReply(situation.recorded.cloud, seen);
+    const tags = (found?.body as { readonly tags?: { readonly items?: readonly string[] } } | undefined)?.tags?.items;
+    if (!tags || !sameMarks(tags, specOf(situation.recorded).tags ?? [])) return { ...expected, requests };
+    return { ...succeeds(expected, situation), requests, metrics: undefined };
+  },
+};
+
+function sameMarks(a: readonly string[], b: readonly string[]): boolean {
+  const marks = (tags: readonly string[]): string =>
+    [
+      tags.findLast((tag) => tag.includes(CLUSTER)),
+      tags.findLast((tag) => tag.includes(ROLE) && !tag.includes(CLUSTER)),
+    ].join(' ');
+  return marks(a) === marks(b);
+}
+
+/** Services that a call counts before it looks at the credentials. */
+const SERVICES: Readonly<Record<string, string>> = {
+  CreateMachine: 'instance_create',
+  DeleteMachine: 'instance_delete',
+  ListMachines: 'instance_list',
+};
+
+/** A service account whose key names a token host that is none of Google's. */
+function foreignTokenHost({ secret }: RecordedCase): string | undefined {
+  const text = secret?.serviceAccountJSON ?? secret?.['serviceaccount.json'] ?? secret?.credentialsConfig ?? '';
+  try {
+    const account = JSON.parse(text) as { readonly type?: unknown; readonly token_uri?: unknown };
+    if (account.type !== 'service_account' || typeof account.token_uri !== 'string') return undefined;
+    const { protocol, hostname } = new URL(account.token_uri);
+    return protocol === 'https:' && `.${hostname}`.endsWith('.googleapis.com') ? undefined : account.token_uri;
+  } catch {
+    return undefined; // the original says what is wrong with it
+  }
+}
+
+const tokenHost: Rule = {
+  row: 'a token host that is not of Google is refused',
+  expect: (expected, situation) => {
+    const host = foreignTokenHost(situation.recorded);
+    const isRefusedBefore = / on \w+: machine codes error/.test(expected.result.errorText ?? '');
+    if (host === undefined || host === '' || isRefusedBefore || situation.step.method === 'InitializeMachine')
+      return undefined;
+    const textMatches = new RegExp(`^${escaped(callText(situation))}: token_uri of "`);
+    const failed = failsWith(expected, situation, 'Internal', { textMatches });
+    const service = SERVICES[situation.step.method];
+    const counted = service ? { [`mcm_cloud_api_requests_failed_total{provider="gcp",service="${service}"}`]: 1 } : {};
+    return { ...failed, requests: [], metrics: { ...withoutServices(failed.metrics), ...counted } };
+  },
+};
+
+const isBeyond53Bits = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? Number.isInteger(value) && !Number.isSafeInteger(value)
+    : typeof value === 'object' && value !== null && Object.values(value).some(isBeyond53Bits);
+
+const bigNumber: Rule = {
+  row: 'a number beyond 53 bits is refused',
+  expect: (expected, situation) => {
+    const isRefused = / on decodeProviderSpec:|requested for Provider/.test(expected.result.errorText ?? '');
+    if (!isBeyond53Bits(situation.recorded.providerSpec) || isRefused) return undefined;
+    const inner = 'machine codes error: code = [Internal] message = [providerSpec.';
+    const textMatches = new RegExp(`^${escaped(`${callText(situation)} on decodeProviderSpec: ${inner}`)}`);
+    const failed = failsWith(expected, situation, 'Internal', { textMatches });
+    return { ...failed, requests: [], metrics: withoutServices(failed.metrics) };
+  },
+};
+
+const namelessInstance: Rule = {
+  row: 'an instance without a name is not listed',
+  expect: (expected) => {
+    const list = expected.result.response?.machineList as Readonly<Record<string, string>> | null | undefined;
+    const named = Object.entries(list ?? {}).filter(([, name]) => name !== '');
+    if (!list || named.length === Object.keys(list).length) return undefined;
+    const response = { ...expected.result.response, machineList: Object.fromEntries(named) };
+    return { ...expected, result: { ...expected.result, response } };
+  },
+};
+
+const noVolume: Rule = {
+  row: 'volumes are asked for one at a time',
+  expect: (expected, { recorded, step }) =>
+    step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
+};
+
+/** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
+export const RULES: readonly Rule[] = [
+  methodIsAbsent('a method that a driver lacks is known by its absence', 'InitializeMachine'),
+  endsOriginal('what ends the original is an error', ['Internal']),
+  specIsKeptOtherwise('a provider spec is read as the API server keeps it', ['Internal']),
+  throttledIsUnavailable('a throttled request is Unavailable', isThrottling),
+  quota,
+  doneAtOnce,
+  takenName,
+  tokenHost,
+  bigNumber,
+  untagged,
+  namelessInstance,
+  noVolume,
+];

@@ -3,10 +3,12 @@ import { seededRandom, VirtualClock } from '@mcm/kube';
 import { createGcpDriver } from '@mcm/provider-gcp';
 import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
-import { callsOf, isStorable, type RecordedCase, readRecordings } from '../recording.ts';
+import { expectationOf } from '../expected.ts';
+import { callsOf, type RecordedCall, type RecordedCase } from '../recording.ts';
+import { judged, type PlayCase, runCases } from '../run-set.ts';
 import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
-import { deliberateDifference } from './differences.ts';
+import { RULES } from './differences.ts';
 
 /** The workload's token in the recordings. */
 const SUBJECT_TOKEN = 'fake-subject-token\n';
@@ -16,19 +18,21 @@ const KEY_PLACE = '{{rsa-private-key}}';
 export const gcpDriver: GoldenSet = {
   name: 'drivers/gcp',
   async *run(dir: string): AsyncIterable<Outcome> {
-    const { privateKey } = generateKeyPairSync('rsa', {
-      modulusLength: 2048,
-      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-      publicKeyEncoding: { type: 'spki', format: 'pem' },
-    });
-    const key = JSON.stringify(privateKey).slice(1, -1);
-    for (const { cases } of await readRecordings(dir, 'gcp'))
-      for (const each of cases) {
-        const failure = await play(withKey(each, key));
-        yield { name: each.name, ...(failure === undefined ? {} : { failure }) };
-      }
+    yield* runCases(dir, 'gcp', playCase);
   },
 };
+
+let knownKey: string | undefined;
+
+/** A private key as it stands within JSON; one for all cases. */
+function madeUpKey(): string {
+  const format = {
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  } as const;
+  knownKey ??= JSON.stringify(generateKeyPairSync('rsa', { modulusLength: 2048, ...format }).privateKey).slice(1, -1);
+  return knownKey;
+}
 
 const withKey = (recorded: RecordedCase, key: string): RecordedCase => {
   const entries = Object.entries(recorded.secret ?? {}).map(([name, value]) => [
@@ -38,8 +42,9 @@ const withKey = (recorded: RecordedCase, key: string): RecordedCase => {
   return recorded.secret ? { ...recorded, secret: Object.fromEntries(entries) } : recorded;
 };
 
-async function play(recorded: RecordedCase): Promise<string | undefined> {
-  if (recorded.providerSpecRaw !== undefined && !isStorable(recorded.providerSpecRaw)) return undefined;
+/** Plays a case. @returns the first difference; undefined: there is none */
+export const playCase: PlayCase = async (given, watch) => {
+  const recorded = withKey(given, madeUpKey());
   const clock = new VirtualClock({ quietTurns: 4 });
   const start = clock.now().getTime() / 1_000;
   const cloud = new ScriptedCloud(recorded.cloud);
@@ -53,12 +58,14 @@ async function play(recorded: RecordedCase): Promise<string | undefined> {
   });
   const stop = new AbortController();
   const call = createCaller({ driver, recorded, provider: 'GCP', clock, stop: stop.signal });
-  for (const step of callsOf(recorded)) {
+  for (const [index, step] of callsOf(recorded).entries()) {
     const from = cloud.seen.length;
     const told = await call(step);
-    const difference = differenceOf(step, told, cloud.seen.slice(from), tokens, start);
-    if (difference === undefined || deliberateDifference({ recorded, told }) !== undefined) continue;
-    return `${step.method} (${recorded.title}): ${difference}`;
+    const seen = cloud.seen.slice(from);
+    const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, index, provider: 'gcp' });
+    const judge = (each: RecordedCall) => differenceOf(expect(each).expected, told, seen, tokens, start);
+    const difference = judged({ recorded, step, expect, judge }, watch);
+    if (difference !== undefined) return difference;
   }
   return undefined;
-}
+};

@@ -1,0 +1,89 @@
+import { type Expected, failsWith, type Rule, type Situation, succeeds } from '../expected.ts';
+import { instanceOf, type RecordedInterface, request, specOf } from './situation.ts';
+
+/** IPv6 prefixes of interfaces. The original takes an interface's device index for its position in the provider spec. */
+
+interface Gap {
+  readonly id: string;
+  readonly index: number;
+  readonly wanted: number;
+  readonly missing: number;
+}
+
+/** How the work that is left is read from provider spec and VM. */
+interface Reading {
+  /** An interface has the entry with its device index and network card. */
+  readonly ownEntry: boolean;
+  /** More prefixes than wanted are no gap. */
+  readonly moreIsFine: boolean;
+}
+
+const ORIGINAL: Reading = { ownEntry: false, moreIsFine: false };
+const OWN_ENTRY: Reading = { ownEntry: true, moreIsFine: false };
+const OURS: Reading = { ownEntry: true, moreIsFine: true };
+
+function positionOf(situation: Situation, nic: RecordedInterface, { ownEntry }: Reading): number {
+  const { deviceIndex, networkCardIndex } = nic;
+  if (nic.noAttachment || typeof deviceIndex !== 'number') return -1;
+  if (!ownEntry) return deviceIndex;
+  return (specOf(situation.recorded).networkInterfaces ?? []).findIndex(
+    (entry, i) => (entry.deviceIndex ?? i) === deviceIndex && (entry.networkCardIndex ?? 0) === (networkCardIndex ?? 0),
+  );
+}
+
+function gapsOf(situation: Situation, reading: Reading): readonly Gap[] {
+  const { networkInterfaces: entries = [] } = specOf(situation.recorded);
+  return (instanceOf(situation)?.networkInterfaces ?? []).flatMap((nic) => {
+    const index = positionOf(situation, nic, reading);
+    const wanted = entries[index]?.ipv6PrefixCount;
+    const missing = (wanted ?? 0) - (nic.ipv6Prefixes?.length ?? 0);
+    if (wanted === undefined || missing === 0 || (missing < 0 && reading.moreIsFine)) return [];
+    return [{ id: nic.networkInterfaceId ?? '', index, wanted, missing }];
+  });
+}
+
+/** The expectation with the gaps of one reading in place of those of another. */
+function reread(row: string, from: Reading, to: Reading): Rule {
+  return {
+    row,
+    expect: (expected, situation) => {
+      const [before, after] = [gapsOf(situation, from), gapsOf(situation, to)];
+      if (JSON.stringify(before) === JSON.stringify(after)) return undefined;
+      if (situation.step.method === 'InitializeMachine') return assigned(expected, before, after);
+      return situation.step.method === 'GetMachineStatus' ? found(expected, situation, before, after) : undefined;
+    },
+  };
+}
+
+const ASSIGN = 'AssignIpv6Addresses';
+
+function assigned(expected: Expected, before: readonly Gap[], after: readonly Gap[]): Expected | undefined {
+  const made = expected.requests.filter(({ action }) => action === ASSIGN);
+  if (made.length !== before.length) return undefined;
+  const others = expected.requests.filter(({ action }) => action !== ASSIGN);
+  const wanted = after.map(({ id, missing }) =>
+    request(ASSIGN, { Ipv6PrefixCount: String(missing), NetworkInterfaceId: id }),
+  );
+  return { ...expected, requests: [...others, ...wanted] };
+}
+
+function found(
+  expected: Expected,
+  situation: Situation,
+  before: readonly Gap[],
+  after: readonly Gap[],
+): Expected | undefined {
+  const { errorCode, errorText } = expected.result;
+  const isOfPrefixes = errorText?.includes('ipv6 prefixes') === true;
+  if ((errorCode !== null && !isOfPrefixes) || isOfPrefixes !== before.length > 0) return undefined;
+  const [gap] = after;
+  if (!gap) return succeeds(expected, situation, situation.step.result.response);
+  const vm = `VM "${instanceOf(situation)?.instanceId ?? ''}" associated with machine "${situation.recorded.machine?.name ?? ''}"`;
+  return failsWith(expected, situation, 'Uninitialized', {
+    textIs: 'driver',
+    errorText: `${vm} has no ipv6 prefixes assigned on network interface "${gap.id}" despite providerSpec.NetworkInterfaces[${gap.index}].Ipv6PrefixCount=${gap.wanted}`,
+  });
+}
+
+export const ownEntry = reread('IPv6 prefixes are those of the interface’s own entry', ORIGINAL, OWN_ENTRY);
+export const moreIsFine = reread('more IPv6 prefixes than wanted are no fault', OWN_ENTRY, OURS);

@@ -1,0 +1,70 @@
+import type { ScriptRule } from '@mcm/cloud-emulators';
+import type { ExpectedRequest, Situation } from '../expected.ts';
+import type { RecordedCase } from '../recording.ts';
+
+/** An interface of a recorded instance. */
+export interface RecordedInterface {
+  readonly networkInterfaceId?: string | null;
+  readonly interfaceType?: string | null;
+  readonly sourceDestCheck?: boolean | null;
+  readonly deviceIndex?: number | null;
+  readonly networkCardIndex?: number | null;
+  readonly noAttachment?: boolean;
+  readonly ipv6Prefixes?: readonly string[] | null;
+}
+
+/** An instance that was there before the call. */
+export interface RecordedInstance {
+  readonly instanceId?: string | null;
+  readonly state?: string | null;
+  readonly sourceDestCheck?: boolean | null;
+  readonly networkInterfaces?: readonly RecordedInterface[] | null;
+}
+
+interface RecordedCloud {
+  readonly script?: readonly ScriptRule[];
+  readonly instances?: readonly RecordedInstance[];
+}
+
+const cloudOf = ({ cloud }: RecordedCase): RecordedCloud => (cloud ?? {}) as RecordedCloud;
+export const scriptOf = (recorded: RecordedCase): readonly ScriptRule[] => cloudOf(recorded).script ?? [];
+export const instancesOf = (recorded: RecordedCase): readonly RecordedInstance[] => cloudOf(recorded).instances ?? [];
+
+/** The parts of a recorded provider spec that rules look at. */
+export interface RecordedSpec {
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly srcAndDstChecksEnabled?: boolean;
+  readonly networkInterfaces?: readonly {
+    readonly deviceIndex?: number;
+    readonly networkCardIndex?: number;
+    readonly ipv6PrefixCount?: number;
+  }[];
+}
+export const specOf = ({ providerSpec }: RecordedCase): RecordedSpec => (providerSpec ?? {}) as RecordedSpec;
+
+/** The only VM of the machine, as far as the recording tells it. */
+export const instanceOf = ({ recorded }: Situation): RecordedInstance | undefined => {
+  const all = instancesOf(recorded);
+  return all.length === 1 ? all[0] : undefined;
+};
+
+/** The search for a machine's VMs by name, cluster and role. */
+export function searchByTags({ recorded }: Situation): ExpectedRequest {
+  const keys = Object.keys(specOf(recorded).tags ?? {}).toSorted();
+  const marks = ['kubernetes.io/cluster/', 'kubernetes.io/role/'].map((mark) => keys.find((key) => key.includes(mark)));
+  const filters: readonly (readonly [string, readonly string[]])[] = [
+    ['tag:Name', [recorded.machine?.name ?? '']],
+    ...marks.map((key): [string, string[]] => ['tag-key', key === undefined ? [] : [key]]),
+    ['instance-state-name', ['pending', 'running', 'stopping', 'stopped']],
+  ];
+  const params = filters.flatMap(([name, values], i) => [
+    [`Filter.${i + 1}.Name`, name],
+    ...values.map((value, j) => [`Filter.${i + 1}.Value.${j + 1}`, value]),
+  ]);
+  return request('DescribeInstances', Object.fromEntries(params));
+}
+
+/** A request that our driver makes. */
+export const request = (action: string, params: Readonly<Record<string, string>>): ExpectedRequest => ({
+  ...{ action, params, method: '', path: '', query: {} },
+});

@@ -1,0 +1,79 @@
+import type { Told } from './caller.ts';
+import type { Expected, ExpectedResult } from './expected.ts';
+
+/** One line for each request, with what decides whether two are the same. */
+export interface Line {
+  readonly text: string;
+  readonly optional?: boolean | undefined;
+}
+
+/** Repeated requests count once: how often a request is repeated is each driver's own. */
+export const collapse = (lines: readonly Line[]): readonly Line[] =>
+  lines.filter(({ text }, i) => text !== lines[i - 1]?.text);
+
+/** The first request that differs; undefined: none does. */
+export function requestsDiffer(
+  wanted: readonly Line[],
+  ours: readonly Line[],
+  extent: Expected['extent'],
+): string | undefined {
+  let at = 0;
+  for (const { text, optional } of wanted) {
+    if (ours[at]?.text === text) at++;
+    else if (!optional) {
+      if (at === ours.length && extent === 'may end earlier') return undefined;
+      return `request ${at + 1}: wanted ${text}, sent ${ours[at]?.text ?? 'none'}`;
+    }
+  }
+  if (at < ours.length && extent !== 'may go on') return `request ${at + 1}: wanted none, sent ${ours[at]?.text}`;
+  return undefined;
+}
+
+export function codeDiffers({ errorCode, codes = [errorCode] }: ExpectedResult, { error }: Told): string | undefined {
+  if (codes.includes(error?.code ?? null)) return undefined;
+  return `code: wanted ${codes.map((code) => code ?? 'success').join(' or ')}, got ${error ? `${error.code} (${error.message})` : 'success'}`;
+}
+
+/** A text that a rule expects, with the cloud's words in it. */
+export function ruledTextDiffers(result: ExpectedResult, said: string): string | undefined {
+  const { textMatches } = result;
+  if (textMatches && !textMatches.test(said)) return `text: wanted ${textMatches}, got ${said}`;
+  return cloudWordsDiffer(result, said);
+}
+
+/** Both words of the cloud must be in the text. */
+export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): string | undefined {
+  for (const word of [cloudError?.code, cloudError?.message])
+    if (word && !said.includes(word)) return `text: wanted ${word} in it, got ${said}`;
+  return undefined;
+}
+
+/** Beside an error the original answers what is known of the VM; ours tells it from `initialize`. */
+export function responseDiffers(
+  { response, errorCode, unknownResponse }: ExpectedResult,
+  told: Told,
+): string | undefined {
+  if (errorCode !== null || unknownResponse || told.error) return undefined;
+  const ours = Object.fromEntries(Object.keys(response ?? {}).map((key) => [key, told.response?.[key]]));
+  // A list or map that is null in Go is empty here.
+  const empty = (key: string): unknown => (Array.isArray(ours[key]) ? [] : {});
+  const wanted = Object.fromEntries(Object.entries(response ?? {}).map(([key, value]) => [key, value ?? empty(key)]));
+  return stable(wanted) === stable(ours) ? undefined : `response: wanted ${stable(wanted)}, got ${stable(ours)}`;
+}
+
+export function metricsDiffer(wanted: Expected['metrics'], ours: Told['metrics']): string | undefined {
+  if (!wanted) return undefined;
+  for (const name of new Set([...Object.keys(wanted), ...Object.keys(ours)])) {
+    const [want, got] = [wanted[name] ?? 0, ours[name] ?? 0];
+    const same = want === '*' || (want === '>=1' ? got >= 1 : Number(want) === got);
+    if (!same) return `metric ${name}: wanted ${want}, got ${got}`;
+  }
+  return undefined;
+}
+
+export const stable = (value: unknown): string =>
+  JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : each,
+  );

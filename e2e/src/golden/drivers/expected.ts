@@ -1,0 +1,141 @@
+import { MachineCodes } from '@mcm/core';
+import type { RecordedCall, RecordedCase, RecordedRequest, RecordedResult, RecordedStep } from './recording.ts';
+
+/** A request that is expected. `optional`: it may be missing. */
+export type ExpectedRequest = RecordedRequest & { readonly optional?: boolean };
+
+/** How a call is expected to end. */
+export type ExpectedResult = RecordedResult & {
+  /** The whole text of the error, in place of `errorText`. */
+  readonly textMatches?: RegExp;
+  /** No recording says what the answer is. */
+  readonly unknownResponse?: boolean;
+  /** Codes that will do, null for success, in place of `errorCode`. */
+  readonly codes?: readonly (string | null)[];
+};
+
+/** What our driver must do where a recording says what the original's did. */
+export interface Expected {
+  readonly requests: readonly ExpectedRequest[];
+  /** Whether these are all requests, or the call may end before them, or may make more after them. */
+  readonly extent: 'whole' | 'may end earlier' | 'may go on';
+  readonly result: ExpectedResult;
+  /** Changes of metrics by series: a number, `>=1`, or `*` for any. Absent: not recorded. */
+  readonly metrics: RecordedCall['metrics'];
+}
+
+/** What a rule may look at: the inputs and the cloud's answers, never what our driver did. */
+export interface Situation {
+  readonly recorded: RecordedCase;
+  readonly step: RecordedStep;
+  /** Which of the case's calls it is, from 0. */
+  readonly index: number;
+  readonly provider: string;
+}
+
+/** One difference from the original: what is expected in place of what was recorded. */
+export interface Rule {
+  /** The row of docs/compatibility.md. */
+  readonly row: string;
+  /** @returns undefined where the rule does not apply */
+  readonly expect: (expected: Expected, situation: Situation) => Expected | undefined;
+}
+
+/** What is expected of a call, with the rows of the rules that apply. */
+export interface Expectation {
+  readonly expected: Expected;
+  readonly rows: readonly string[];
+}
+
+/** Applies every rule that applies, one after the other, to what was recorded. */
+export function expectationOf(call: RecordedCall, rules: readonly Rule[], situation: Situation): Expectation {
+  const start: Expectation = {
+    expected: { requests: call.requests, extent: 'whole', result: call.result, metrics: call.metrics },
+    rows: [],
+  };
+  return rules.reduce(({ expected, rows }, { row, expect }) => {
+    const next = expect(expected, situation);
+    return next ? { expected: next, rows: [...rows, row] } : { expected, rows };
+  }, start);
+}
+
+/** Names of the methods as metrics have them. */
+const OPERATIONS: Readonly<Record<string, string>> = {
+  CreateMachine: 'create_machine',
+  InitializeMachine: 'initialize_machine',
+  GetMachineStatus: 'get_machine_status',
+  DeleteMachine: 'delete_machine',
+  ListMachines: 'list_machine',
+  GetVolumeIDs: 'get_volume_ids',
+};
+
+/** How the driver's own metrics count a call that ends with the code, or with success. */
+function driverMetrics({ step, provider }: Situation, code: string | null): Readonly<Record<string, number>> {
+  const operation = OPERATIONS[step.method] ?? '';
+  const number = Object.entries(MachineCodes).find(([name]) => name === code)?.[1];
+  return code === null
+    ? { [`mcm_cloud_api_driver_request_duration_seconds_count{operation="${operation}",provider="${provider}"}`]: 1 }
+    : {
+        [`mcm_cloud_api_driver_requests_failed_total{error_code="${number}",operation="${operation}",provider="${provider}"}`]: 1,
+      };
+}
+
+const isOfDriver = (name: string): boolean => name.startsWith('mcm_cloud_api_driver_');
+
+/** The metrics without those of the cloud's services. */
+export const withoutServices = (metrics: Expected['metrics']): Expected['metrics'] =>
+  metrics && Object.fromEntries(Object.entries(metrics).filter(([name]) => isOfDriver(name)));
+
+/** The metrics with the call counted as one that ends with the code. */
+function counted(metrics: Expected['metrics'], situation: Situation, code: string | null): Expected['metrics'] {
+  if (!metrics) return undefined;
+  const others = Object.entries(metrics).filter(([name]) => !isOfDriver(name));
+  const isCounted = others.length < Object.keys(metrics).length;
+  return { ...Object.fromEntries(others), ...(isCounted ? driverMetrics(situation, code) : {}) };
+}
+
+/** The call fails with this code; its text and all else stay as they were, unless given. */
+export const failsWith = (
+  expected: Expected,
+  situation: Situation,
+  code: string,
+  change: Partial<ExpectedResult> = {},
+): Expected => ({
+  ...expected,
+  result: {
+    ...expected.result,
+    response: null,
+    errorCode: code,
+    // A rule that says the whole text says the cloud's words in it.
+    ...(change.textMatches ? { cloudError: null } : {}),
+    ...change,
+  },
+  metrics: counted(expected.metrics, situation, code),
+});
+
+/** The call succeeds with this response; absent: no recording says with which. */
+export const succeeds = (
+  expected: Expected,
+  situation: Situation,
+  response?: RecordedResult['response'],
+): Expected => ({
+  ...expected,
+  result: {
+    response: response ?? null,
+    errorCode: null,
+    ...(response ? {} : { unknownResponse: true }),
+  },
+  metrics: counted(expected.metrics, situation, null),
+});
+
+/** The metrics with these series replaced. */
+export const withMetrics = (expected: Expected, change: Readonly<Record<string, number | string>>): Expected => ({
+  ...expected,
+  metrics: expected.metrics && { ...expected.metrics, ...change },
+});
+
+/** Counts of the cloud's services are not compared: `which` chooses the series by name. */
+export const anyCountOf = (expected: Expected, which: RegExp): Expected => {
+  const services = Object.keys(expected.metrics ?? {}).filter((name) => which.test(name));
+  return withMetrics(expected, Object.fromEntries(services.map((name) => [name, '*'])));
+};

@@ -1,0 +1,95 @@
+import { stable } from './compare.ts';
+import type { Expected } from './expected.ts';
+import type { RecordedCall, RecordedRequest } from './recording.ts';
+import type { PlayedCall } from './run-set.ts';
+
+/** Recordings with one thing changed: each must be seen, unless a rule says that this thing is ours to decide. */
+
+type Change = (call: RecordedCall) => RecordedCall | undefined;
+
+const spoilt = (request: RecordedRequest): RecordedRequest =>
+  request.action === ''
+    ? { ...request, path: `${request.path}-mutant` }
+    : { ...request, action: `${request.action}Mutant` };
+
+const at = (call: RecordedCall, index: number): RecordedCall | undefined =>
+  call.requests.length === 0
+    ? undefined
+    : { ...call, requests: call.requests.with(index, spoilt(call.requests.at(index) as RecordedRequest)) };
+
+/** Each thing that is compared, with a change of it; undefined where a recording does not say it. */
+const CHANGES: Readonly<Record<string, Change>> = {
+  'the first request': (call) => at(call, 0),
+  'the last request': (call) => at(call, -1),
+  'one more request': (call) => {
+    const last = call.requests.at(-1);
+    return last && { ...call, requests: [...call.requests, spoilt(last)] };
+  },
+  'the code': (call) => {
+    const { result } = call;
+    if (result.panic !== undefined) return undefined;
+    return { ...call, result: { ...result, errorCode: result.errorCode === null ? 'Aborted' : null } };
+  },
+  'another code': (call) => {
+    const { result } = call;
+    if (result.errorCode === null) return undefined;
+    return { ...call, result: { ...result, errorCode: 'Aborted' } };
+  },
+  'the text': (call) => {
+    const { result } = call;
+    if (result.textIs !== 'driver') return undefined;
+    return { ...call, result: { ...result, errorText: `${result.errorText} mutant` } };
+  },
+  'the words of the cloud': (call) => {
+    const { result } = call;
+    const { cloudError } = result;
+    if (result.textIs !== 'sdk' || !cloudError?.message) return undefined;
+    return { ...call, result: { ...result, cloudError: { ...cloudError, message: `${cloudError.message} mutant` } } };
+  },
+  'the response': (call) => {
+    const { result } = call;
+    if (result.errorCode !== null || result.response === null) return undefined;
+    return { ...call, result: { ...result, response: { ...result.response, nodeName: 'mutant' } } };
+  },
+  'a metric': (call) => {
+    const { metrics, requests } = call;
+    if (!metrics || requests.length === 0) return undefined;
+    return { ...call, metrics: { ...metrics, 'mcm_cloud_api_requests_total{service="mutant"}': 1 } };
+  },
+  'the count of calls': (call) => {
+    const { metrics } = call;
+    const own = Object.keys(metrics ?? {}).find((name) => name.startsWith('mcm_cloud_api_driver_'));
+    return metrics && own ? { ...call, metrics: { ...metrics, [own]: 7 } } : undefined;
+  },
+};
+
+/** What came of one change. */
+export interface Judged {
+  readonly change: string;
+  /** `covered`: the rules of the call expect the same as without the change. */
+  readonly outcome: 'seen' | 'covered' | 'missed';
+  readonly rows: readonly string[];
+}
+
+/** What of an expectation is compared at all, in one text. */
+function essence({ requests, extent, result, metrics }: Expected): string {
+  const { textMatches, codes, cloudError, errorCode, response, unknownResponse, errorText, driverText } = result;
+  const text = textMatches ? String(textMatches) : [errorText, driverText];
+  // A call that may end earlier is compared as far as it goes.
+  const compared = extent === 'may end earlier' ? requests.slice(0, 1) : requests;
+  const answer = unknownResponse ? undefined : response;
+  return stable({ compared, text, cloudError, code: codes ?? errorCode, answer, metrics });
+}
+
+/** Holds the call that was played against each change of its recording. */
+export function judgeMutants({ step, expect, judge }: PlayedCall): readonly Judged[] {
+  const before = expect(step);
+  return Object.entries(CHANGES).flatMap(([change, apply]): Judged[] => {
+    const mutant = apply(step);
+    if (!mutant) return [];
+    const { rows } = before;
+    if (judge(mutant) !== undefined) return [{ change, outcome: 'seen', rows }];
+    const isSame = essence(expect(mutant).expected) === essence(before.expected);
+    return [{ change, outcome: isSame ? 'covered' : 'missed', rows }];
+  });
+}

@@ -1,0 +1,72 @@
+import { errorText } from '@mcm/kube';
+import type { Outcome } from '../set.ts';
+import type { Expectation } from './expected.ts';
+import {
+  callsOf,
+  isJson,
+  type ReadCase,
+  type RecordedCall,
+  type RecordedCase,
+  type RecordedStep,
+  readCases,
+} from './recording.ts';
+
+/** A call of ours that was played, to be held against what was recorded, or against something else. */
+export interface PlayedCall {
+  readonly recorded: RecordedCase;
+  readonly step: RecordedStep;
+  /** What is expected where this is recorded. */
+  readonly expect: (call: RecordedCall) => Expectation;
+  /** What differs from what is expected where this is recorded; undefined: nothing does. */
+  readonly judge: (call: RecordedCall) => string | undefined;
+}
+
+/** Told of each call that was played. */
+export type Watch = (played: PlayedCall) => void;
+
+/** Plays a case. @returns what differs; undefined: nothing does */
+export type PlayCase = (recorded: RecordedCase, watch?: Watch) => Promise<string | undefined>;
+
+/** Holds a call against what was recorded, and against what is accepted as well. @returns the difference */
+export function judged(played: PlayedCall, watch: Watch | undefined): string | undefined {
+  watch?.(played);
+  const { recorded, step, judge } = played;
+  const difference = judge(step);
+  const isAccepted = (recorded.alsoAccepted ?? []).some((other) => judge(other) === undefined);
+  if (difference === undefined || isAccepted) return undefined;
+  const at = recorded.steps ? `step ${recorded.steps.indexOf(step) + 1} ` : '';
+  return `${at}${step.method} (${recorded.title}): ${difference}`;
+}
+
+/** Plays all cases of a cloud. A case that cannot be played is one that fails; the others are played. */
+export async function* runCases(dir: string, cloud: string, play: PlayCase): AsyncIterable<Outcome> {
+  for (const read of await readCases(dir, cloud)) {
+    const failure = await playOne(read, play);
+    yield { name: read.name, ...(failure === undefined ? {} : { failure }) };
+  }
+}
+
+async function playOne(read: ReadCase, play: PlayCase): Promise<string | undefined> {
+  if ('problem' in read) return read.problem;
+  try {
+    const { recorded } = read;
+    return isPlayable(recorded) ? await play(withSpec(recorded)) : refusalMissing(recorded);
+  } catch (thrown) {
+    return `cannot be played: ${errorText(thrown)}`;
+  }
+}
+
+/** A provider spec that is absent, or JSON. */
+const isPlayable = ({ providerSpecRaw: raw }: RecordedCase): boolean => raw === undefined || raw === '' || isJson(raw);
+
+/** The values of a raw provider spec stand beside its text, so that rules may look at them. */
+const withSpec = (recorded: RecordedCase): RecordedCase => {
+  const { providerSpecRaw: raw } = recorded;
+  return raw ? { ...recorded, providerSpec: JSON.parse(raw) as unknown } : recorded;
+};
+
+/** The API server refuses such a class. The original, which was given it all the same, must have refused it too. */
+const refusalMissing = (recorded: RecordedCase): string | undefined =>
+  callsOf(recorded).every(({ result }) => result.errorCode !== null || result.panic !== undefined)
+    ? undefined
+    : 'the original took a provider spec that is no JSON, which no API server keeps';

@@ -1,0 +1,65 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { type Judged, judgeMutants } from './mutants.ts';
+import { readCases } from './recording.ts';
+import { type PlayCase, runCases } from './run-set.ts';
+
+/** It computes for seconds: on a loaded machine that is a minute. */
+export const LONGEST_MS = 300_000;
+
+/** The copy of the recordings in this repository. */
+export const COPY = fileURLToPath(new URL('../../../testdata', import.meta.url));
+
+/** Everything that comes of playing a cloud's recordings. */
+export interface Played {
+  readonly played: number;
+  readonly failures: readonly string[];
+  /** Rules that some call needed. */
+  readonly rows: ReadonlySet<string>;
+  readonly judged: readonly (Judged & { readonly name: string })[];
+}
+
+/** Plays all recordings of a cloud, and each call against the changes of its recording. */
+export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
+  const failures: string[] = [];
+  const rows = new Set<string>();
+  const judged: (Judged & { name: string })[] = [];
+  const watched: PlayCase = (recorded) =>
+    play(recorded, (played) => {
+      for (const row of played.expect(played.step).rows) rows.add(row);
+      if (recorded.alsoAccepted) return;
+      for (const each of judgeMutants(played)) judged.push({ ...each, name: recorded.name });
+    });
+  let played = 0;
+  for await (const { name, failure } of runCases(COPY, cloud, watched)) {
+    played++;
+    if (failure !== undefined) failures.push(`${name}: ${failure}`);
+  }
+  return { played, failures, rows, judged };
+}
+
+/** Changes that nothing saw although no rule covers them. */
+export const missed = ({ judged }: Played): readonly string[] =>
+  judged.filter(({ outcome }) => outcome === 'missed').map(({ name, change, rows }) => `${name}: ${change} [${rows}]`);
+
+/** What each rule covers, over all its calls. */
+export function coverage({ judged }: Played): Readonly<Record<string, readonly string[]>> {
+  const covered = judged.filter(({ outcome }) => outcome === 'covered');
+  const keys = [...new Set(covered.map(({ rows }) => rows.join(' + ')))].toSorted();
+  const of = (key: string): readonly string[] =>
+    [...new Set(covered.filter(({ rows }) => rows.join(' + ') === key).map(({ change }) => change))].toSorted();
+  return Object.fromEntries(keys.map((key) => [key, of(key)]));
+}
+
+/** Rows of docs/compatibility.md. */
+export async function documentedRows(): Promise<readonly (string | undefined)[]> {
+  const docs = await readFile(new URL('../../../../docs/compatibility.md', import.meta.url), 'utf8');
+  return docs.split('\n').map((line) => line.split('|')[1]?.trim());
+}
+
+/** One recorded case, by its name. */
+export async function caseOf(cloud: string, name: string) {
+  const found = (await readCases(COPY, cloud)).find((each) => each.name === name);
+  if (!found || !('recorded' in found)) throw new Error(`there is no case ${name}`);
+  return found.recorded;
+}
