@@ -8,10 +8,19 @@ function merge(target: unknown, patch: Record<string, unknown>): JsonObject {
   if (isRecord(target)) for (const key of Object.keys(target)) put(result, key, target[key]);
   for (const key of Object.keys(patch)) {
     const value = patch[key];
+    const before = own(result, key);
     if (value === null) delete result[key];
-    else put(result, key, isRecord(value) ? merge(own(result, key), value) : (cloneJson(value) as Json));
+    else if (isRecord(value)) put(result, key, merge(before, value));
+    // A list that replaces an object is the one value that is taken as it is.
+    else put(result, key, isRecord(before) ? (cloneJson(value) as Json) : withoutNulls(value));
   }
   return result;
+}
+
+/** A value of the patch that meets nothing to merge with: fields that are null are left out, also inside lists. */
+function withoutNulls(value: unknown): Json {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  return isRecord(value) ? merge(undefined, value) : (value as Json);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { keepEmpties } from '../kinds/empties.ts';
 import type { ApiObject, ObjectMeta } from '../object.ts';
-import { trackUpdate } from '../patch/index.ts';
+import { isTyped, trackUpdate } from '../patch/index.ts';
+import { nodeOf } from '../schema/node.ts';
 import type { StatusCause } from '../status.ts';
 import { alreadyExists, badRequest, internal, invalid, shownKind } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
@@ -23,13 +24,11 @@ function generateName(prefix: string, random: () => number): string {
   return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }
 
-/** The namespace of the body must be that of the path; it is filled in when absent. */
+/** The namespace of the body must be that of the path. It is filled in where it is absent, and dropped where the kind has none. */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
   if (!target.served.kind.namespaced) {
-    if (metadata.namespace !== undefined && metadata.namespace !== '') {
-      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
-    }
+    delete metadata.namespace;
     return;
   }
   if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = target.namespace;
@@ -57,6 +56,10 @@ export function track(
     const { status: _status, ...rest } = object;
     return keepEmpties(rest, object);
   };
+  if (ignoresStatus && !isTypedStatus(served, updated.status)) {
+    updated.metadata.managedFields = [];
+    return;
+  }
   updated.metadata.managedFields = trackUpdate({
     ...(live === undefined ? {} : { live: seen(live) }),
     updated: seen(updated),
@@ -67,6 +70,10 @@ export function track(
     kind,
   });
 }
+
+/** Whether the status that a main write brings has the types of its schema: without them nobody owns anything, though it is not written. */
+const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
+  status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
 /** Stores a status that the server changes for a request about another object: its own client owns what is new in it. */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
@@ -111,6 +118,10 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject):
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 
+/** Whether a new object says which version it is. What is no number says nothing to the store. */
+const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
+  /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
+
 /**
  * Creates an object from a decoded and defaulted body. `managed`: its managedFields stand already (server-side apply).
  * @throws StatusError 400, 403, 409, 422 or 500
@@ -127,10 +138,6 @@ export async function createObject(
   const { kind } = served;
   const { metadata } = object;
   matchNamespace(object, target);
-  if (metadata.resourceVersion !== undefined && metadata.resourceVersion !== '' && metadata.resourceVersion !== '0') {
-    throw internal('resourceVersion should not be set on objects to be created');
-  }
-  delete metadata.resourceVersion;
   const repeated = dedupOwners(object);
   if (repeated !== undefined) call.warn(repeated);
   object.metadata = tidyMeta(metadata);
@@ -149,9 +156,6 @@ export async function createObject(
   });
   const admitted = (await registry.admission.admit(attributes)) ?? object;
   matchNamespace(admitted, target);
-  if ((admitted.metadata.resourceVersion ?? '') !== '') {
-    throw internal('resourceVersion should not be set on objects to be created');
-  }
   const { subresource } = target;
   const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
   prepareMeta(registry, served, admitted);
@@ -167,6 +171,10 @@ export async function createObject(
     for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);
     if (kind.custom) for (const warning of finalizerWarnings(admitted.metadata, undefined)) call.warn(warning);
     await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
+    // The store asks for the version before it looks for the name. A dry run does not reach it.
+    if (!options.dryRun && namesVersion(admitted.metadata)) {
+      throw internal('resourceVersion should not be set on objects to be created');
+    }
     const name = admitted.metadata.name ?? '';
     const existing = registry.store.get(served.resource, admitted.metadata.namespace ?? '', name);
     if (existing === undefined) break;
@@ -175,5 +183,6 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   if (options.dryRun) return { text: renderObject(admitted, undefined), created: true };
+  delete admitted.metadata.resourceVersion;
   return { text: served.textOf(registry.put(served, admitted)), created: true };
 }

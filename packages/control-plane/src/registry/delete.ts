@@ -141,10 +141,10 @@ function finish(
   if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
   const marked = grace === 'given' || waits;
   const gone = !waits && (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0;
-  if (options.dryRun) return { gone, text: renderObject(object, undefined), object };
+  if (options.dryRun) return { gone, text: gone ? served.textOf(record) : renderObject(object, undefined), object };
   let current = record;
   if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
-  if (gone) registry.remove(served, current);
+  if (gone) current = registry.remove(served, current);
   return { gone, text: served.textOf(current), object };
 }
 

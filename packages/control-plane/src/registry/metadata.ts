@@ -31,6 +31,9 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   return causes;
 }
 
+/** Whether an apiVersion names a version: `v1` and `group/v1` do, `group/` and `a/b/c` do not. */
+const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
+
 const ownerShown = (owner: OwnerReference): OwnerReference => owner;
 
 function ownerCauses(owners: readonly OwnerReference[] | undefined): StatusCause[] {
@@ -38,8 +41,8 @@ function ownerCauses(owners: readonly OwnerReference[] | undefined): StatusCause
   const path = 'metadata.ownerReferences';
   let controller: OwnerReference | undefined;
   for (const owner of owners ?? []) {
-    if ((owner.apiVersion ?? '') === '') {
-      causes.push(invalidValue(`${path}.apiVersion`, '', 'version must not be empty'));
+    if (!hasVersion(owner.apiVersion ?? '')) {
+      causes.push(invalidValue(`${path}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'));
     }
     if ((owner.kind ?? '') === '') causes.push(invalidValue(`${path}.kind`, '', 'must not be empty'));
     if ((owner.name ?? '') === '') causes.push(invalidValue(`${path}.name`, '', 'must not be empty'));

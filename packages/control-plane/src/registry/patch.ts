@@ -11,7 +11,7 @@ import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { jsonEquals } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
-import { checkType, checkTypeMeta, sameVersion, unconvertible } from './type-meta.ts';
+import { checkType, checkTypeMeta, sameVersion, typeMetaProblem, unconvertible } from './type-meta.ts';
 import { type Transformation, updateObject } from './update.ts';
 import { parseYamlText } from './yaml-body.ts';
 
@@ -49,6 +49,8 @@ export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind):
   const patch = parsePatch(bytes, type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ');
   if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
+  // Nothing of a strategic merge patch is no change.
+  if (patch === null) return (target) => target;
   if (!isPlain(patch)) {
     const type_ = Array.isArray(patch) ? 'array' : typeof patch;
     throw badRequest(
@@ -108,6 +110,8 @@ function decodePatched(
   }
   const whole = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
   const shown = (): string => strategic?.() ?? patchedText(live, whole);
+  const wrongType = typeMetaProblem(object);
+  if (wrongType !== undefined) throw invalidPatch(shown(), wrongType);
   const unknown = typed(strategic !== undefined, shown, () => {
     checkPatched(object, served);
     if (!sameVersion(object, served)) refuseVersion(object, live, served, kinds);

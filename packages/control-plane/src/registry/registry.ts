@@ -96,10 +96,10 @@ export class Registry {
     return converted;
   }
 
-  /** Removes what a record holds; watches get it under the deletion's own revision. */
-  remove(served: ServedKind, record: StoredRecord): void {
+  /** Removes what a record holds. Watches and the answer get it under the revision of the deletion. */
+  remove(served: ServedKind, record: StoredRecord): StoredRecord {
     const { namespace, name, labels, fields } = record;
-    this.store.delete(served.resource, {
+    return this.store.delete(served.resource, {
       namespace,
       name,
       labels,

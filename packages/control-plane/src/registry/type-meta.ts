@@ -16,16 +16,18 @@ export function unconvertible(apiVersion: string, name: string, { kind }: Served
   return `converting (${apiVersion.split('/').at(-1)}.${name}) to (${target}): unknown conversion`;
 }
 
+/** Why apiVersion and kind cannot be read; undefined when they can. */
+export function typeMetaProblem(body: Record<string, unknown>): string | undefined {
+  const field = ['apiVersion', 'kind'].find((each) => typeof (body[each] ?? '') !== 'string');
+  if (field === undefined) return undefined;
+  const why = `json: cannot unmarshal ${jsonTypeOf(body[field])} into Go struct field .${field} of type string`;
+  return `couldn't get version/kind; json parse error: ${why}`;
+}
+
 /** apiVersion and kind are read before anything else is. @throws StatusError 400 */
 export function checkTypeMeta(body: Record<string, unknown>): void {
-  for (const field of ['apiVersion', 'kind']) {
-    const value = body[field] ?? '';
-    if (typeof value !== 'string') {
-      throw badRequest(
-        `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field .${field} of type string`,
-      );
-    }
-  }
+  const problem = typeMetaProblem(body);
+  if (problem !== undefined) throw badRequest(problem);
 }
 
 /** apiVersion and kind must be those of the URL. Fills them in where a built-in kind may leave them out. */

@@ -36,8 +36,8 @@ const RETURNS_DELETED = new Set([
   'storage.k8s.io/storageclasses',
   'storage.k8s.io/csidrivers',
   'storage.k8s.io/csinodes',
-  'storage.k8s.io/csistoragecapacities',
   'storage.k8s.io/volumeattachments',
+  'storage.k8s.io/volumeattributesclasses',
 ]);
 
 /** Everything about one request that the operations pass along. */

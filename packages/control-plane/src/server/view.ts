@@ -2,6 +2,7 @@ import { parseJson, stringifyJson } from '../json.ts';
 import { roundTrip } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import { encodeWatchEvent } from '../protobuf/index.ts';
+import { internal } from '../registry/errors.ts';
 import type { ServedKind } from '../registry/kind-registry.ts';
 import { type ListResult, listMeta, listText } from '../registry/list.ts';
 import { frame, type WatchFormat } from '../registry/watch.ts';
@@ -77,6 +78,8 @@ export function viewObject(text: string, options: ViewOptions): string {
     return stringifyJson(table(options, [object], resourceVersion === undefined ? {} : { resourceVersion }));
   }
   if (format.as === 'PartialObjectMetadataList') {
+    // An unstructured object has the accessors of a list, and fails as one later.
+    if (served.kind.custom) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${goType(served, false)})`,
     );
@@ -101,7 +104,8 @@ export function viewList(result: ListResult, options: ViewOptions): string {
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${format.version}`,
     metadata: meta,
-    items: objects.map((object) => partial(served, object, format.version)),
+    // Without items Go's list is nil.
+    items: objects.length === 0 ? null : objects.map((object) => partial(served, object, format.version)),
   });
 }
 

@@ -42,6 +42,10 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
   return { resourceVersion: only.metadata.resourceVersion };
 };
 
+/** The printer of built-in kinds without columns makes no list of nothing. */
+const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
+  objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;
+
 /** Objects as a `meta.k8s.io/v1` Table, which is what kubectl prints. */
 export function toTable(
   kind: KindDefinition,
@@ -54,13 +58,15 @@ export function toTable(
     apiVersion: `meta.k8s.io/${options.version ?? 'v1'}`,
     metadata: options.listMeta ?? metadataOf(objects),
     columnDefinitions: options.noHeaders ? null : columns.map((column) => column.definition),
-    rows: objects.map((object) => {
-      const conditions = kind.rowConditions?.(object) ?? [];
-      return {
-        cells: columns.map((column) => column.cell(object, options.now)),
-        ...(conditions.length === 0 ? {} : { conditions }),
-        object: rowObject(kind, object, options),
-      };
-    }),
+    rows: withoutRows(kind, objects)
+      ? null
+      : objects.map((object) => {
+          const conditions = kind.rowConditions?.(object) ?? [];
+          return {
+            cells: columns.map((column) => column.cell(object, options.now)),
+            ...(conditions.length === 0 ? {} : { conditions }),
+            object: rowObject(kind, object, options),
+          };
+        }),
   };
 }

@@ -23,6 +23,7 @@ export const nodeTaintAdmission: AdmissionPlugin = {
 const PROTECTION: Readonly<Record<string, string>> = {
   '/persistentvolumes': 'kubernetes.io/pv-protection',
   '/persistentvolumeclaims': 'kubernetes.io/pvc-protection',
+  'storage.k8s.io/volumeattributesclasses': 'kubernetes.io/vac-protection',
 };
 
 /** StorageObjectInUseProtection: volumes and claims do not go while something uses them. */

@@ -5,6 +5,7 @@ import { compareObjects, type Scope } from './compare.ts';
 import { entryTime, isReset, isSameManager, type Ownership, readEntries, writeEntries } from './entries.ts';
 import { difference, EMPTY_SET, isEmptySet, union } from './fieldSet.ts';
 import { emptyObject } from './skeleton.ts';
+import { isTyped } from './typed.ts';
 
 /** What the bookkeeping of a create, update or patch needs to know. */
 export interface UpdateInput {
@@ -106,6 +107,8 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
   const changes = compareObjects(live ?? emptyObject(kind), updated, node, scopeOf(kind, input.subresource));
   if (changes.changed === undefined && changes.removed === undefined) return entries as ManagedFieldsEntry[];
+  // The real server, too, forgets the owners of an object that it cannot read by its schema.
+  if (!isTyped(updated, node, true)) return [];
   const owners = recordUpdate(readEntries(entries), changes, {
     manager: input.manager,
     operation: 'Update',

@@ -47,6 +47,25 @@ function checkOrder(items: readonly unknown[], order: readonly unknown[], mergeK
   }
 }
 
+/** The name of the type of an object, as Go's refusals show it. */
+const structOf = ({ schema: { $id } }: SchemaNode): string =>
+  typeof $id === 'string' ? ($id.split('.').at(-1) ?? '') : '';
+
+/** An order is looked up in the type of the object, so it must be that of a list there. @throws StatusError 500 */
+function checkListField(node: SchemaNode | undefined, field: string): void {
+  if (node === undefined) return;
+  const child = node.properties.get(field);
+  if (child !== undefined) {
+    if (child.types[0] === 'array') return;
+    const type = child.properties.size > 0 ? 'struct' : child.types[0] === 'object' ? 'map' : (child.types[0] ?? '');
+    throw patchError(`expected slice or array type, but got: ${type}`);
+  }
+  if (node.properties.size > 0)
+    throw patchError(`unable to find api field in struct ${structOf(node)} for the json field "${field}"`);
+  if (node.additional !== undefined)
+    throw patchError('merging an object in json but data type is not struct, instead is: map');
+}
+
 /** Merges the lists that `$setElementOrder` speaks of; answers the fields that are done with. */
 function orderLists(result: Fields, patch: Fields, node: SchemaNode | undefined): Set<string> {
   const done = new Set<string>();
@@ -57,6 +76,7 @@ function orderLists(result: Fields, patch: Fields, node: SchemaNode | undefined)
     if (!Array.isArray(order)) throw formatError('invalid patch format of setElementOrder list');
     const child = childOf(node, field);
     const rule = listRule(child);
+    checkListField(node, field);
     const deleted = own(patch, `${DELETE_FROM_PRIMITIVE_LIST}${field}`);
     const before = own(result, field);
     const original = Array.isArray(before) ? before : [];
