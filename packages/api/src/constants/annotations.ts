@@ -55,7 +55,7 @@ export const Annotations = {
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
   /** Node (presence counts, written as `1`): the node belongs to no Machine and is left alone. */
   NotManagedByMCM: 'node.machine.sapcloud.io/not-managed-by-mcm',
-  /** MachineDeployment, `m1~t1,m2~t2` with RFC 3339 times: machines to delete at the next scale-down. */
+  /** MachineDeployment, `m1~t1,m2` with RFC 3339 times: machines to delete at the next scale-down; no time means now. */
   TriggerDeletion: 'node.machine.sapcloud.io/trigger-deletion-by-mcm',
   /**
    * MachineDeployment, JSON `{"requestID", "machines", "from", "to"}`: scale-in of named machines, in the same write as
@@ -64,7 +64,10 @@ export const Annotations = {
   ScaleIn: 'node.machine.sapcloud.io/scale-in',
   /** MachineDeployment, JSON list of `{"requestID", "outcome", "message"}`, newest first: what became of scale-ins. */
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
-  /** MachineDeployment and MachineSet, RFC 3339: marked machines with a time up to this one are deleted. */
+  /**
+   * MachineDeployment, RFC 3339: when the scaler last changed the replicas. MachineSet: its replicas have fallen for the
+   * machines that were named up to this time, and they are deleted.
+   */
   LastReplicaChangeByScaler: 'machine.sapcloud.io/last-deployment-replica-change-by-scaler-time',
   /** Machine, RFC 3339: when the cluster autoscaler decided to remove this machine. */
   MarkedForDeletionTime: 'machine.sapcloud.io/marked-for-deletion-time',

@@ -24,6 +24,17 @@ export const copiedAnnotations = (deployment: MachineDeployment): Record<string,
     Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key)),
   );
 
+/**
+ * What a new set gets of them. Machines that are updated where they are keep their marks in the new set: while names are
+ * open it is born without the time that would delete those machines before the count has fallen.
+ */
+function bornWith(deployment: MachineDeployment): Record<string, string> {
+  const { [Annotations.LastReplicaChangeByScaler]: time, ...annotations } = copiedAnnotations(deployment);
+  const named = deployment.metadata.annotations?.[Annotations.TriggerDeletion]?.trim();
+  const waits = named && deployment.spec.strategy?.type === 'InPlaceUpdate';
+  return time === undefined || waits ? annotations : { ...annotations, [Annotations.LastReplicaChangeByScaler]: time };
+}
+
 /** The annotations that say what a set was last scaled for. */
 export const scaleAnnotations = (replicas: number, limits: Limits): Record<string, string> => ({
   [Annotations.DesiredReplicas]: String(replicas),
@@ -47,7 +58,7 @@ export function newSet(
       ...(namespace === undefined ? {} : { namespace }),
       labels,
       annotations: {
-        ...copiedAnnotations(deployment),
+        ...bornWith(deployment),
         [Annotations.Revision]: String(options.revision),
         ...scaleAnnotations(deployment.spec.replicas ?? 0, options.limits),
       },
@@ -100,9 +111,17 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
  * revision does.
  *
  * @param revision One more than the highest revision among the old sets.
+ * @param scalerTime Time of the scaler's last change, RFC 3339; undefined: the set's own stays.
  */
-export function syncedSet(deployment: MachineDeployment, set: MachineSet, revision: number): MachineSet {
-  const annotations = withRevision({ ...set.metadata.annotations, ...copiedAnnotations(deployment) }, set, revision);
+export function syncedSet(
+  deployment: MachineDeployment,
+  set: MachineSet,
+  revision: number,
+  scalerTime?: string,
+): MachineSet {
+  const { [Annotations.LastReplicaChangeByScaler]: _, ...copied } = copiedAnnotations(deployment);
+  const time = scalerTime === undefined ? {} : { [Annotations.LastReplicaChangeByScaler]: scalerTime };
+  const annotations = withRevision({ ...set.metadata.annotations, ...copied, ...time }, set, revision);
   const template = syncedTemplate(deployment, set);
   const { minReadySeconds, autoPreserveFailedMachineMax } = deployment.spec;
   const spec: MachineSet['spec'] = {

@@ -120,7 +120,9 @@ export class DeploymentReconciler {
     const sets = await this.#claims.claim(deployment, alone, signal);
     if (await this.#claims.labelAdopted(deployment, sets, signal)) return again(0);
     const settled = await this.#requests.settleScaleIn(deployment, sets, signal);
-    const scaled = await this.#requests.applyTriggers(settled, sets, signal);
+    const triggered = await this.#requests.applyTriggers(settled, sets, signal);
+    if (triggered === undefined) return again(0);
+    const { deployment: scaled, undone } = triggered;
     const { nodes, clock, deployments, disruptions } = this.#access.context;
     const unsettled = sets.filter((set) => disruptions.isShrinking(set));
     for (const set of unsettled) await this.#access.sets.settle(set, signal);
@@ -136,6 +138,7 @@ export class DeploymentReconciler {
       disruptions,
       overlaps: overlapsIn(this.#overlaps, scaled, deployments),
       refusedRollback: this.#execution.refusedRollback(key, scaled),
+      undone,
       now,
     };
     const plan = await this.#plan(snapshot, signal);

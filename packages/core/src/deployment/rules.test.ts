@@ -261,6 +261,18 @@ describe('2 sets', () => {
     });
   });
 
+  test.each([
+    ['RollingUpdate', 'a', minutes(0)],
+    ['InPlaceUpdate', '', minutes(0)],
+    ['InPlaceUpdate', 'a', undefined],
+  ] as const)('9.3 %s, named: %j: machines come to a new set with their marks', (type, named, time) => {
+    const annotations = { [Annotations.LastReplicaChangeByScaler]: minutes(0), [Annotations.TriggerDeletion]: named };
+    const pool = { ...deployment(1, { annotations }) };
+    const inPlace = { ...pool, spec: { ...pool.spec, strategy: { type } } };
+    const made = newSet(inPlace, { replicas: 1, revision: 1, limits: limitsOf(pool) });
+    expect(made.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]).toBe(time);
+  });
+
   test('2.7 a set that is born without replicas is no scaling', () => {
     const events = (replicas: number) =>
       planRollout(snapshot(deployment(replicas), [])).events.map(({ type, reason }) => `${type}/${reason}`);

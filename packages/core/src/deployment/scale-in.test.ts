@@ -1,4 +1,4 @@
-import { Annotations, type Machine } from '@mcm/api';
+import { Annotations } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
 import { parseScaleIn, scaleInResults } from './scale-in.ts';
@@ -129,19 +129,32 @@ describe('the scaler’s annotations (docs/rules.md §9)', () => {
     expect((await world.deployment()).metadata.annotations?.[Annotations.TriggerDeletion]).toBeUndefined();
   });
 
-  test('9.3 down and up again before anybody looked: the named one goes and is replaced', async () => {
+  test('9.3 a name alone deletes nothing: the machine goes when the count falls', async () => {
+    await using world = await start(3);
+    const [a = '', b = '', c = ''] = await names(world);
+    await world.change(scaler(world.clock.now(), [b], 3));
+    await world.pass(120);
+    expect(await names(world)).toEqual([a, b, c]);
+    const said = (await world.events()).filter((event) => event.reason === 'ScaleInPending');
+    expect(said.map((event) => event.message)).toEqual([expect.stringContaining('has not fallen since it was named')]);
+    await world.change({ spec: { replicas: 2 } });
+    await world.pass(30);
+    expect(await names(world)).toEqual([a, c]);
+  });
+
+  test.each(['', ' '])('an empty list %j does nothing, also to a machine that is marked', async (list) => {
     await using world = await start(3);
     const before = await names(world);
-    const [, b = ''] = before;
-    await world.change(scaler(world.clock.now(), [b], 3));
-    await world.until(
-      () => world.complete() && !world.context.machines.store.list().some((m: Machine) => m.metadata.name === b),
-      120,
-    );
-    const after = await names(world);
-    expect(after).not.toContain(b);
-    expect(after.filter((name) => before.includes(name))).toHaveLength(2);
-    expect(after).toHaveLength(3);
+    const marks = { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: '2026-01-01T12:00:00Z' };
+    await world.patchMachine(before[1] ?? '', { metadata: { annotations: marks } });
+    await world.pass(30);
+    const written = world.totalWrites();
+    await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: list } } });
+    await world.pass(120);
+    expect([await names(world), world.totalWrites()]).toEqual([before, written]);
+    const { annotations } = (await world.deployment()).metadata;
+    expect(annotations?.[Annotations.TriggerDeletion]).toBe(list);
+    expect(annotations).not.toHaveProperty([Annotations.LastReplicaChangeByScaler]);
   });
 
   test('incident 7: priority 1 at equal count: nothing is deleted, it is said once, and the next scale-down takes it', async () => {

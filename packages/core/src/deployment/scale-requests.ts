@@ -1,7 +1,19 @@
 import { Annotations, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { coveredUntil, fallOf } from '../set/scaler.ts';
+import { parseTime } from '../set/text.ts';
 import type { DeploymentAccess } from './access.ts';
+import { splitSets } from './revisions.ts';
 import { planScaleIn, ScaleInReasons } from './scale-in.ts';
-import { planTriggers, unmetTriggers } from './trigger-deletion.ts';
+import { isUndone, scalerTimes } from './scaler-time.ts';
+import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletion.ts';
+
+/** What a deployment's list of names has led to. */
+interface Triggered {
+  /** As it is now. */
+  readonly deployment: MachineDeployment;
+  /** The count fell for the named machines and rose again before this look. */
+  readonly undone: boolean;
+}
 
 /** Settles what an autoscaler or a user asks for by naming machines. */
 export class ScaleRequests {
@@ -42,33 +54,72 @@ export class ScaleRequests {
     }
   }
 
-  /** Marks the machines that the cluster autoscaler named and prunes its list (docs/rules.md §9.2). */
+  /**
+   * Marks the machines that the cluster autoscaler named and prunes its list (docs/rules.md §9.2). The list is written
+   * first: a name has its time before its machine is marked with it.
+   *
+   * @returns Undefined: the current set was written, and all is to be read again.
+   */
   async applyTriggers(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],
     signal: AbortSignal,
-  ): Promise<MachineDeployment> {
-    if (deployment.metadata.annotations?.[Annotations.TriggerDeletion] === undefined) return deployment;
-    const machines = sets
-      .flatMap((set) => this.#access.machinesOf(set))
-      .map((machine) => [machine.metadata.name, machine] as const);
+  ): Promise<Triggered | undefined> {
+    if (!deployment.metadata.annotations?.[Annotations.TriggerDeletion]?.trim()) return { deployment, undone: false };
+    const { machines: cache, clock } = this.#access.context;
+    const { current } = splitSets(deployment, sets);
+    const undone = current !== undefined && isUndone(deployment, this.#access.machinesOf(current));
+    const owned = sets.flatMap((set) => this.#access.machinesOf(set).map((machine) => ({ set, machine })));
+    const setOf = new Map(owned.map(({ set, machine }) => [machine.metadata.name, set]));
     const plan = planTriggers(
       deployment,
-      new Map(machines),
-      this.#access.context.clock.now(),
-      (name) => this.#access.context.machines.store.get(`${deployment.metadata.namespace ?? ''}/${name}`) !== undefined,
+      new Map(owned.map(({ machine }) => [machine.metadata.name, machine])),
+      clock.now(),
+      (name) => cache.store.get(`${deployment.metadata.namespace ?? ''}/${name}`) !== undefined,
+      ({ metadata }) => {
+        const set = setOf.get(metadata.name);
+        return set === undefined || undone || fallOf(set, deployment) > 0 ? undefined : coveredUntil(set);
+      },
     );
+    const written = await this.#writeList(deployment, plan, signal);
+    if (current !== undefined && undone && (await this.#coverUndone(written, current, signal))) return undefined;
     await this.#access.machines.patchAll(
       plan.marks.map(({ machine, annotations }) => ({ machine, body: { metadata: { annotations } } })),
       signal,
     );
-    if (Object.keys(plan.annotations).length === 0) return deployment;
-    const written = await this.#access.patch(deployment, { annotations: plan.annotations }, signal);
-    if (plan.refused.length > 0) {
-      const message = `metadata.annotations[${Annotations.TriggerDeletion}]: dropped ${plan.refused.join(', ')}`;
+    return { deployment: written, undone };
+  }
+
+  async #writeList(
+    deployment: MachineDeployment,
+    { annotations, refused }: TriggerPlan,
+    signal: AbortSignal,
+  ): Promise<MachineDeployment> {
+    if (Object.keys(annotations).length === 0) return deployment;
+    const written = await this.#access.patch(deployment, { annotations }, signal);
+    if (refused.length > 0) {
+      const message = `metadata.annotations[${Annotations.TriggerDeletion}]: dropped ${refused.join(', ')}`;
       this.#access.context.recorder.event(written, 'Warning', ScaleInReasons.Refused, message);
     }
     return written;
+  }
+
+  /**
+   * The count fell for the named machines and rose again unseen: no write of the set will show the fall, so the set
+   * learns of it by the time alone. Before the machines are marked, because an unmarked name is what tells of the fall.
+   *
+   * @returns Whether the set was written.
+   */
+  async #coverUndone(deployment: MachineDeployment, set: MachineSet, signal: AbortSignal): Promise<boolean> {
+    if (fallOf(set, deployment) > 0) return false;
+    const now = this.#access.context.clock.now();
+    const machines = this.#access.machinesOf(set);
+    const { withFall } = scalerTimes({ deployment, set, machines, undone: true, now });
+    if (withFall === undefined || coveredUntil(set) === parseTime(withFall)) return false;
+    const { uid, resourceVersion } = set.metadata;
+    const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
+    await this.#access.sets.patch(set, { metadata: { uid, resourceVersion, annotations } }, signal);
+    return true;
   }
 
   /** The deployment has gone. */

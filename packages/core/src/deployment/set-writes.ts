@@ -1,4 +1,5 @@
 import { Annotations, Labels, type MachineSet, TRUE_LOWER } from '@mcm/api';
+import { fallOf } from '../set/scaler.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { scaleAnnotations } from './new-set.ts';
 import type { Step } from './step.ts';
@@ -48,6 +49,10 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const { name } = set.metadata;
   const size = step.resize?.get(name);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
+  // The time goes up with the fall of the count, in one write: the set deletes what is named for this fall, and no more.
+  const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
+  const time =
+    falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};
   const mark = step.mark?.get(name);
   const { [Annotations.PreferNoSchedule]: taint, ...annotations } = set.metadata.annotations ?? {};
   const marked = mark === undefined ? taint : (mark ?? undefined);
@@ -59,6 +64,7 @@ function folded(view: View, step: Step, set: MachineSet): MachineSet {
       annotations: {
         ...annotations,
         ...(marked === undefined ? {} : { [Annotations.PreferNoSchedule]: marked }),
+        ...time,
         ...(scaled ? scaleAnnotations(deployment.spec.replicas ?? 0, limits) : {}),
       },
     },

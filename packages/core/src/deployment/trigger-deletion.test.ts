@@ -24,7 +24,7 @@ describe('9.2 step A: the list in its present form', () => {
     expect(plan(undefined, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
   });
 
-  test('an entry without a time gets the scaler’s, one with a time keeps it, one with two is dropped', () => {
+  test('an entry without a time gets the present one, one with a time keeps it, one with two is dropped', () => {
     expect(normaliseTriggers(`a,b~${T0},c~${T0}~x, ,d`, T1)).toEqual([
       { name: 'a', time: T1 },
       { name: 'b', time: T0 },
@@ -34,6 +34,36 @@ describe('9.2 step A: the list in its present form', () => {
 
   test('the new form is written together with the scaler’s time that it lacked', () => {
     expect(plan('a', undefined, running('a')).annotations).toEqual({ [LIST]: `a~${minutes(0)}`, [SCALER]: minutes(0) });
+  });
+
+  test.each([
+    ['and the time of the last change rises with it', T0, minutes(0)],
+    ['or the second after the last change, if that is not over', minutes(0), '2026-01-01T12:00:01Z'],
+    ['or the second after a last change in the future', minutes(5), '2026-01-01T12:05:01Z'],
+    ['also where the time of the last change is no time', 'yesterday', minutes(0)],
+  ])('an entry without a time gets the present one, %s', (_title, scaler, time) => {
+    const { annotations, marks } = plan(
+      `a,b~${T0}`,
+      scaler,
+      running('a'),
+      running('b', { priority: '1', marked: -10 }),
+    );
+    expect(annotations).toEqual({ [LIST]: `a~${time},b~${T0}`, [SCALER]: time });
+    expect(marks.map((mark) => mark.annotations[Annotations.MarkedForDeletionTime])).toEqual([time]);
+  });
+
+  test('a name that is dropped moves no time', () => {
+    expect(plan('gone', T0, running('a')).annotations).toEqual({ [LIST]: null });
+  });
+
+  test('a name that is given twice counts once', () => {
+    expect(plan(`a~${T0},a`, T0, running('a', { priority: '1', marked: -10 }))).toEqual({
+      ...{ annotations: { [LIST]: `a~${T0}` }, marks: [], refused: [] },
+    });
+  });
+
+  test.each(['', ' '])('an empty list %j: nothing', (list) => {
+    expect(plan(list, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
   });
 
   test('(ODD-8 mended) the scaler’s time is written also where the list is in its present form', () => {
@@ -77,6 +107,17 @@ describe('9.2 step B: mark and prune', () => {
     expect(marks.map((mark) => mark.annotations)).toEqual([{ [Annotations.Priority]: '1' }]);
   });
 
+  test.each<[title: string, options: Parameters<typeof machine>[1], mark: string | undefined]>([
+    ['a machine without a mark', {}, minutes(0)],
+    ['an old mark without its priority', { marked: -20 }, minutes(0)],
+    ['a mark that is later', { marked: -1 }, undefined],
+    ['a machine that is marked', { marked: -20, priority: '1' }, undefined],
+  ])('a time that an earlier fall of the count covers is not taken: %s', (_title, options, mark) => {
+    const given = deployment(2, { annotations: { [LIST]: `a~${T0}`, [SCALER]: T1 } });
+    const { marks } = planTriggers(given, byName(running('a', options)), NOW, undefined, () => Date.parse(T1));
+    expect(marks.map((one) => one.annotations[Annotations.MarkedForDeletionTime])[0]).toBe(mark);
+  });
+
   test('what is rubbish or foreign is said, what is merely gone is not', () => {
     expect(plan(`a~soon,b~${T0}~x,foreign,gone`, T0, running('a')).refused).toEqual([
       `b~${T0}~x (must be name~time)`,
@@ -92,8 +133,8 @@ describe('a mark that is not acted upon is said', () => {
 
   test.each<[title: string, replicas: number, scaler: string | undefined, marked: number | undefined, why: RegExp]>([
     ['priority 1 without a time, at equal count', 2, undefined, undefined, /has no .*marked-for-deletion-time/],
-    ['marked, and the scaler never scaled', 2, undefined, -5, /scaler-time of ms is absent/],
-    ['marked after the scaler’s last change', 2, T0, -5, /is earlier than its mark/],
+    ['marked, and the count never fell', 2, undefined, -5, /has not fallen since it was named/],
+    ['marked after the last fall of the count', 2, T0, -5, /has not fallen since it was named/],
     ['fewer than wanted', 3, undefined, undefined, /the set has the 3 machines that it wants/],
   ])('%s', (_title, replicas, scaler, marked, why) => {
     const named = running('a', { priority: '1', ...(marked === undefined ? {} : { marked }) });

@@ -6,11 +6,13 @@ import {
   TRIGGERED_DELETION_PRIORITY,
 } from '@mcm/api';
 import { isBeingHandedOver, isFailed, isTerminating, markTimeOf, priorityOf } from '../set/machines.ts';
+import { coveredUntil, readTriggers, type Trigger } from '../set/scaler.ts';
 import { formatTime, parseTime } from '../set/text.ts';
 
+const SECOND_MS = 1_000;
+
 /** A machine that the cluster autoscaler named, and when it decided. */
-export interface Trigger {
-  readonly name: string;
+export interface TimedTrigger extends Trigger {
   readonly time: string;
 }
 
@@ -24,67 +26,92 @@ export interface TriggerPlan {
   readonly refused: readonly string[];
 }
 
-/**
- * Brings the list to its present form (docs/rules.md §9.2, step A): an entry without a time gets `fallbackTime`, one with more
- * than one `~` is dropped.
- */
-export function normaliseTriggers(text: string, fallbackTime: string): Trigger[] {
-  const triggers: Trigger[] = [];
-  for (const entry of text.split(',')) {
-    const [name = '', time = fallbackTime, ...more] = entry.trim().split('~');
-    if (name !== '' && more.length === 0) triggers.push({ name, time });
-  }
-  return triggers;
-}
+/** Brings the list to its present form (docs/rules.md §9.2, step A): an entry without a time gets `present`. */
+export const normaliseTriggers = (text: string, present: string): TimedTrigger[] =>
+  readTriggers(text).map(({ name, time = present }) => ({ name, time }));
 
-const printTriggers = (triggers: readonly Trigger[]): string =>
+const printTriggers = (triggers: readonly TimedTrigger[]): string =>
   triggers.map(({ name, time }) => `${name}~${time}`).join(',');
 
-/** Priority 1, and the time of the decision unless there is one already. Empty: the machine is marked. */
-function marksOf(machine: Machine, time: string): Readonly<Record<string, string>> {
+/** The later one of `now` and the first second after `time`. */
+const after = (time: number | undefined, now: Date): string =>
+  formatTime(time === undefined ? now : new Date(Math.max(now.getTime(), time + SECOND_MS)));
+
+/** What decides which time a machine is marked with. */
+interface MarkTimes {
+  /** Of its entry in the list. */
+  readonly entry: string;
+  /** A fall of the count that is over covers names up to this time; undefined: the name's own fall is here or coming. */
+  readonly covered: number | undefined;
+  readonly now: Date;
+}
+
+/**
+ * Priority 1, and the time of the decision unless the machine has one already. Empty: the machine is marked. A time that
+ * an earlier fall of the count covers is not taken: the set would delete the machine before the count has fallen for it.
+ */
+function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
   const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
     machine.metadata.annotations ?? {};
+  const isPrioritised = priority === String(TRIGGERED_DELETION_PRIORITY);
+  if (isPrioritised && marked) return {};
+  const isOpen = (time: string): boolean => covered === undefined || (parseTime(time) ?? covered + 1) > covered;
+  const time = isOpen(entry) ? entry : after(covered, now);
   return {
-    ...(priority === String(TRIGGERED_DELETION_PRIORITY)
-      ? {}
-      : { [Annotations.Priority]: String(TRIGGERED_DELETION_PRIORITY) }),
-    ...(marked ? {} : { [Annotations.MarkedForDeletionTime]: time }),
+    ...(isPrioritised ? {} : { [Annotations.Priority]: String(TRIGGERED_DELETION_PRIORITY) }),
+    ...(marked && isOpen(marked) ? {} : { [Annotations.MarkedForDeletionTime]: time }),
   };
 }
 
 /**
- * Decides what the autoscaler's list means now (docs/rules.md §9.2): which entries stay, which machines are to be marked. The
- * time of the scaler's last change is written to the deployment together with a list that lacked times; the original
- * may keep it in memory only and then writes the set anew every second (ODD-8).
+ * Decides what the autoscaler's list means now (docs/rules.md §9.2): which entries stay, which machines are to be marked. An
+ * entry without a time gets the present one, and the time of the scaler's last change rises with it: the former time
+ * belongs to an earlier fall of the count. The original may keep that time in memory only and then writes the set anew
+ * every second (ODD-8).
  *
  * @param machines The deployment's own machines by name: names of any other machine are dropped (ODD-14).
  * @param isElsewhere Whether a name is that of a machine that is not this deployment's.
+ * @param coveredFor Time up to which an earlier fall of the count covers names, for the machine's set, in milliseconds
+ *   since 1970; undefined: the count falls for this name.
  */
 export function planTriggers(
   deployment: MachineDeployment,
   machines: ReadonlyMap<string, Machine>,
   now: Date,
   isElsewhere: (name: string) => boolean = () => false,
+  coveredFor: (machine: Machine) => number | undefined = () => undefined,
 ): TriggerPlan {
   const annotations = deployment.metadata.annotations ?? {};
-  const text = annotations[Annotations.TriggerDeletion];
-  if (text === undefined) return { annotations: {}, marks: [], refused: [] };
-  const scalerTime = annotations[Annotations.LastReplicaChangeByScaler] ?? formatTime(now);
-  const triggers = normaliseTriggers(text, scalerTime);
-  const kept = triggers.flatMap((trigger) => {
+  const text = annotations[Annotations.TriggerDeletion] ?? '';
+  if (text.trim() === '') return { annotations: {}, marks: [], refused: [] };
+  const last = parseTime(annotations[Annotations.LastReplicaChangeByScaler]);
+  const present = after(last, now);
+  const triggers = normaliseTriggers(text, present);
+  const entries = readTriggers(text);
+  const seen = new Set<string>();
+  const kept = triggers.flatMap((trigger, index) => {
     const machine = machines.get(trigger.name);
-    const goes = machine !== undefined && !isTerminating(machine) && !isFailed(machine);
-    return goes && parseTime(trigger.time) !== undefined ? [{ ...trigger, machine }] : [];
+    const isRepeated = seen.has(trigger.name);
+    seen.add(trigger.name);
+    const goes = machine !== undefined && !isRepeated && !isTerminating(machine) && !isFailed(machine);
+    return goes && parseTime(trigger.time) !== undefined
+      ? [{ ...trigger, machine, isTimed: entries[index]?.time !== undefined }]
+      : [];
   });
   const list = printTriggers(kept);
-  const hasTime = annotations[Annotations.LastReplicaChangeByScaler] !== undefined;
+  const rises =
+    annotations[Annotations.LastReplicaChangeByScaler] === undefined ||
+    kept.some(({ isTimed }) => last === undefined || !isTimed);
   const marks = kept
-    .map(({ machine, time }) => ({ machine, annotations: marksOf(machine, time) }))
+    .map(({ machine, time }) => ({
+      machine,
+      annotations: marksOf(machine, { entry: time, covered: coveredFor(machine), now }),
+    }))
     .filter((mark) => Object.keys(mark.annotations).length > 0);
   return {
     annotations: {
       ...(list === text ? {} : { [Annotations.TriggerDeletion]: list === '' ? null : list }),
-      ...(hasTime ? {} : { [Annotations.LastReplicaChangeByScaler]: scalerTime }),
+      ...(rises ? { [Annotations.LastReplicaChangeByScaler]: present } : {}),
     },
     marks,
     refused: [
@@ -131,14 +158,14 @@ export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): Un
   if (named.length === 0) return [];
   const wanted = set.spec.replicas ?? 0;
   if (machines.filter((machine) => !isTerminating(machine)).length > wanted) return [];
-  const until = parseTime(set.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
+  const until = coveredUntil(set);
   return named.flatMap((machine) => {
     const mark = markTimeOf(machine);
     if (mark !== undefined && until !== undefined && mark <= until) return [];
     const lacking =
       mark === undefined
         ? `it has no ${Annotations.MarkedForDeletionTime}`
-        : `${Annotations.LastReplicaChangeByScaler} of ${set.metadata.name} is ${until === undefined ? 'absent' : 'earlier than its mark'}`;
+        : 'spec.replicas of its MachineDeployment has not fallen since it was named';
     return [{ machine, why: `${lacking}, and the set has the ${wanted} machines that it wants` }];
   });
 }

@@ -12,6 +12,7 @@ import { syncedSet } from './new-set.ts';
 import { hasArrived, isComplete } from './progress.ts';
 import { highestRevision, type Sets, splitSets } from './revisions.ts';
 import { careOf, type Gate, gateOf, NO_CARE, type RolloutCare } from './rollout-gate.ts';
+import { type ScalerTimes, scalerTimes } from './scaler-time.ts';
 import { type SetSize, sizeOf } from './size.ts';
 import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
 
@@ -37,6 +38,8 @@ export interface DeploymentSnapshot {
   readonly disruptions?: DisruptionsUnderWay;
   /** What is to be said of a rollback that was refused and cleared. */
   readonly refusedRollback?: string | undefined;
+  /** The autoscaler lowered the replicas and raised them again before this look; absent: it did not. */
+  readonly undone?: boolean;
   readonly now: Date;
 }
 
@@ -53,6 +56,8 @@ export interface View extends DeploymentSnapshot {
   /** How many machines the set controls, replicas or not. */
   readonly controlled: (set: MachineSet) => number;
   readonly split: Sets;
+  /** Time of the scaler's last change, for a write that makes the current set smaller; undefined: the set's own stays. */
+  readonly scalerTime: string | undefined;
   readonly counted: CountedSets;
   readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
   readonly limits: Limits;
@@ -77,7 +82,8 @@ export function viewOf(seen: DeploymentSnapshot): View {
   const care = guards.rolloutAnnotations ? careOf(deployment) : NO_CARE;
   const split = splitSets(deployment, sets);
   const nextRevision = highestRevision(split.old) + 1;
-  const current = split.current && syncedSet(deployment, split.current, nextRevision);
+  const scaler = split.current && timesOf(snapshot, split.current);
+  const current = split.current && syncedSet(deployment, split.current, nextRevision, scaler?.always);
   const count = (set: MachineSet): CountedSet => ({
     set,
     counts: countMachines(set, seen.machines.get(set.metadata.uid) ?? [], isReplica),
@@ -105,6 +111,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
   return {
     ...snapshot,
     split: { current, old: split.old },
+    scalerTime: scaler?.withFall,
     counted,
     sizes: { current: counted.current && size(counted.current), old: counted.old.map(size) },
     limits,
@@ -117,6 +124,10 @@ export function viewOf(seen: DeploymentSnapshot): View {
     care,
     gate: rolling(counted.old) ? gateOf(care, current?.spec.replicas ?? 0, staff, now) : undefined,
   };
+}
+
+function timesOf({ deployment, machines, now, undone = false }: DeploymentSnapshot, set: MachineSet): ScalerTimes {
+  return scalerTimes({ deployment, set, machines: machines.get(set.metadata.uid) ?? [], undone, now });
 }
 
 function repairsOf(

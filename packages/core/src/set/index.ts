@@ -15,5 +15,6 @@ export { isUndrained } from './machines.ts';
 export { mayDeleteFailed, planAutoPreservation } from './preservation.ts';
 export { createSetController, SetReconciler } from './reconciler.ts';
 export { BURST, planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts';
+export type { ScalerRequest } from './scaler.ts';
 export { compileSelector, isEmptySelector, type LabelMap, type Matcher } from './selector.ts';
 export { nextMachineNames } from './slots.ts';

@@ -24,6 +24,7 @@ import { MachineWriter, mayHaveHappened, type WriteResult } from './machine-writ
 import { isFailed, phaseOf } from './machines.ts';
 import { RepairGroups } from './repair-group.ts';
 import { planReplicas, survivors } from './replicas.ts';
+import { scalerRequest } from './scaler.ts';
 import { compileSelector } from './selector.ts';
 import { nextMachineNames } from './slots.ts';
 import { Staff } from './staff.ts';
@@ -145,7 +146,8 @@ export class SetReconciler {
     const deleting = pending.settle(machines);
     const replace = lost.look(set, survivors({ machines, deleting }));
     const now = clock.now();
-    const alone = deploymentOf(set, this.#context) === undefined;
+    const deployment = deploymentOf(set, this.#context);
+    const alone = deployment === undefined;
     const unwell = machines.some((machine) => isFailed(machine) || (alone && phaseOf(machine) === 'Unknown'));
     const repairs = unwell ? this.#groups.repairsOf(set, now) : undefined;
     const held = alone ? (repairs?.held ?? []) : [];
@@ -160,6 +162,7 @@ export class SetReconciler {
       ...(repairs ? { replaceable: new Set(repairs.go) } : {}),
       ...(room === undefined ? {} : { room }),
       lacksClass,
+      ...(deployment ? { scaler: scalerRequest(set, deployment) } : {}),
       now,
     });
     const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });

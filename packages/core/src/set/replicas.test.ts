@@ -25,6 +25,27 @@ const marked = (replicas: number, priority: string, mark: number, until: number 
   return snapshot(replicas, machines, { set: { ...base, spec: { ...base.spec, replicas } } });
 };
 
+/** A set of two machines whose count last fell a minute from now; one of them, of low priority, is not named. */
+const listed = (
+  replicas: number,
+  entries: Readonly<Record<string, number | undefined>>,
+  mark: { marked?: number },
+  falling = false,
+): SetSnapshot => {
+  const base = scaler(1);
+  const named = new Map(
+    Object.entries(entries).map(([name, at]) => [name, at === undefined ? at : Date.parse(minutes(at))]),
+  );
+  const machines = [
+    machine('a', { phase: 'Running', ...mark, ...(mark.marked === undefined ? {} : { priority: '1' }) }),
+    machine('b', { phase: 'Running', priority: '0' }),
+  ];
+  return snapshot(replicas, machines, {
+    set: { ...base, spec: { ...base.spec, replicas } },
+    scaler: { named, falling },
+  });
+};
+
 describe('replicas', () => {
   test.each<[title: string, given: SetSnapshot, create: number, doomed: number]>([
     ['M-01 a missing machine is made', snapshot(3, machinesOf(2, 'Running')), 1, 0],
@@ -133,6 +154,21 @@ describe('replicas', () => {
     const plan = planReplicas(given);
     expect([plan.create, plan.doomed.length]).toEqual([create, doomed]);
     expect(plan.doomed.some((m) => m.metadata.labels?.[Labels.UpdateResult])).toBe(false);
+  });
+
+  test.each<[title: string, given: SetSnapshot, doomed: readonly string[]]>([
+    ['pays for the surplus before it is marked', listed(1, { a: 0 }, {}), ['a']],
+    ['pays for the surplus, also without a time', listed(1, { a: undefined }, {}), ['a']],
+    ['deletes nothing at equal count', listed(2, { a: 0 }, {}), []],
+    ['goes at equal count, if a fall covers its mark', listed(2, { a: 0 }, { marked: 0 }), ['a']],
+    ['stays if its entry is later than the fall', listed(2, { a: 2 }, { marked: 0 }), []],
+    ['stays if it has no time yet', listed(2, { a: undefined }, { marked: 0 }), []],
+    ['stays while the count is about to fall', listed(2, { a: 0 }, { marked: 0 }, true), []],
+    ['stays if it was taken off the list', listed(2, {}, { marked: 0 }), []],
+    ['pays for the surplus together with another', listed(0, { a: 0 }, {}), ['a', 'b']],
+  ])('a machine on the list %s', (_title, given, doomed) => {
+    const plan = planReplicas(given);
+    expect([plan.create, plan.doomed.map(({ metadata }) => metadata.name)]).toEqual([0, doomed]);
   });
 
   test('BUG-3 a deletion that the cache does not show yet is not asked of a second machine', () => {

@@ -1,9 +1,9 @@
-import { Annotations, isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
+import { isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
 import { chooseForDeletion } from './deletion-order.ts';
 import type { DeletionState } from './expectations.ts';
-import { isBeingHandedOver, isFailed, isTerminating, markTimeOf, priorityOf } from './machines.ts';
+import { isBeingHandedOver, isFailed, isTerminating } from './machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from './preservation.ts';
-import { parseTime } from './text.ts';
+import { coveredByScaler, type ScalerRequest } from './scaler.ts';
 
 /** At most this many creations, and as many deletions, in one pass over a set. Source: pkg/controller/machineset.go, BurstReplicas. */
 export const BURST = 100;
@@ -22,6 +22,8 @@ export interface SetSnapshot {
   readonly room?: number;
   /** The class of its machines is not there. */
   readonly lacksClass?: boolean;
+  /** What the autoscaler wants of the set; absent: the set has no deployment. */
+  readonly scaler?: ScalerRequest;
   readonly now: Date;
 }
 
@@ -42,14 +44,13 @@ const nothing = (because: string): ReplicaPlan => ({ create: 0, doomed: [], beca
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
-/**
- * Machines that the cluster autoscaler named: priority exactly 1 and marked no later than its last change of the
- * replicas. They go whatever the count is; a replacement is made afterwards by the ordinary rule.
- */
-function markedByScaler(set: MachineSet, removable: readonly Machine[]): Machine[] {
-  const until = parseTime(set.metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
-  if (until === undefined) return [];
-  return removable.filter((machine) => priorityOf(machine) === 1 && (markTimeOf(machine) ?? Infinity) <= until);
+/** Named machines that go now: all that a fall of the count covers, and of the others as many as are too many. */
+function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
+  const covered = coveredByScaler(set, removable, scaler);
+  if (scaler === undefined || scaler.named.size === 0) return covered;
+  const others = removable.filter((machine) => scaler.named.has(machine.metadata.name) && !covered.includes(machine));
+  const surplus = removable.length - covered.length - (set.spec.replicas ?? 0);
+  return [...covered, ...chooseForDeletion(others, surplus, now)];
 }
 
 /**
@@ -76,18 +77,18 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     if (create <= 0) return nothing(`${missing} missing, but machines that still terminate count towards the surge`);
     return { create, doomed: [], because: `${missing} of ${wanted} missing` };
   }
-  // What was named pays for the surplus first: otherwise a machine of lower priority went beside it.
-  const marked = markedByScaler(set, removable);
-  const rest = marked.length === 0 ? removable : removable.filter((machine) => !marked.includes(machine));
+  // Machines that are named pay for the surplus first, whatever the priority of others: an unnamed one stays.
+  const named = namedFirst(snapshot, removable);
+  const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now);
   const mayGo = (machine: Machine) =>
     !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
   const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));
-  const doomed = [...new Set([...marked, ...surplus, ...failed])].slice(0, BURST);
+  const doomed = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
   if (doomed.length === 0) return nothing('as many as wanted');
   return {
     create: 0,
     doomed,
-    because: `${marked.length} named, ${surplus.length} surplus, ${failed.length} failed of ${alive.length}`,
+    because: `${named.length} named, ${surplus.length} surplus, ${failed.length} failed of ${alive.length}`,
   };
 }

@@ -14,6 +14,7 @@ import { isFailed, isTerminating, type Loss, lossOf } from '../set/machines.ts';
 import { newMachine } from '../set/new-machine.ts';
 import { roomBeside } from '../set/repair-group.ts';
 import { planReplicas } from '../set/replicas.ts';
+import { scalerRequest } from '../set/scaler.ts';
 import { nextMachineNames } from '../set/slots.ts';
 import { withOwnNodes } from './rivals.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
@@ -257,6 +258,7 @@ class Run {
         replaceable,
         ...(room ? { room: this.#roomOf(set) } : {}),
         lacksClass: !classes.has(set.spec.template.spec.class.name ?? ''),
+        scaler: scalerRequest(set, world.deployment),
         now: world.now,
       });
       if (create > 0) this.#make(set, create, because);

@@ -1,0 +1,347 @@
+import { Annotations, machineSets } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { ignoreNotFound, sleep } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { Autoscaler, SCALER_FORMS, type ScalerForm } from './testing/autoscaler.ts';
+import { ScaleLedger } from './testing/scale-ledger.ts';
+import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
+
+const SETTLES_S = 30;
+
+const names = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.name).sort();
+
+async function fleet(replicas: number, options: WorldOptions = {}) {
+  const world = await World.start(startControlPlane, options);
+  await world.deploy(replicas);
+  await world.until(() => world.complete(), 120);
+  await world.pass(5);
+  return { world, ledger: new ScaleLedger(world.truth), first: await names(world) };
+}
+
+const scalerOf = (world: World, form: ScalerForm): Autoscaler =>
+  new Autoscaler(
+    { client: world.keeper, namespace: NAMESPACE, deployment: 'pool', now: () => world.clock.now() },
+    form,
+  );
+
+/** How long a request to the server takes each way, in milliseconds. */
+const WIRES = [0, 150];
+
+/** A wire that takes its time; watches do not. */
+const slow =
+  (ms: number): NonNullable<WorldOptions['fault']> =>
+  async (request, answer, clock) => {
+    if (ms === 0 || request.url.includes('watch=true')) return answer();
+    await sleep(clock, ms);
+    const response = await answer();
+    await sleep(clock, ms);
+    return response;
+  };
+
+describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
+  describe.each(WIRES)('requests take %d ms each way', (ms) => {
+    test.each([
+      ['one at a time', 1, SETTLES_S],
+      ['two at a time', 2, SETTLES_S],
+      ['one at a time, without a pause', 1, 0],
+      ['two at a time, half a second apart', 2, 0.5],
+    ])('from 5 to 1, %s: exactly the named ones go, and none is made', async (_title, step, pause) => {
+      const { world, ledger, first } = await fleet(5, { fault: slow(ms) });
+      await using _ = world;
+      const scaler = scalerOf(world, form);
+      // The newest are named: left to itself the set would give up the oldest.
+      const named = first.slice(1).reverse();
+      for (let at = 0; at < named.length; at += step) {
+        await scaler.scaleDown(named.slice(at, at + step));
+        await world.pass(pause);
+      }
+      await world.pass(SETTLES_S);
+      expect([ledger.deleted.toSorted(), ledger.created]).toEqual([named.toSorted(), []]);
+      expect(await names(world)).toEqual(first.slice(0, 1));
+    });
+
+    // A priority without a time says nothing about a count that has risen again: the next scale-down takes the machine.
+    const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
+    test.each(pauses)('in and out in turn, %d s apart: as many are made as were asked for', async (pause) => {
+      const { world, ledger, first } = await fleet(5, { fault: slow(ms) });
+      await using _ = world;
+      const scaler = scalerOf(world, form);
+      const named: string[] = [];
+      for (const by of [1, 2, 1]) {
+        const victims = first.filter((name) => !named.includes(name)).slice(-by);
+        named.push(...victims);
+        await scaler.scaleDown(victims);
+        await world.pass(pause);
+        await scaler.scaleUp(1);
+        await world.pass(pause);
+      }
+      await world.until(() => world.complete(), 120);
+      expect([ledger.deleted.toSorted(), ledger.created.length]).toEqual([named.toSorted(), 3]);
+    });
+  });
+});
+
+describe('down and up again before anybody looked (9.3)', () => {
+  test.each(['names', 'times'] as const)('%s: the named one goes and is replaced', async (form) => {
+    const { world, ledger, first } = await fleet(3);
+    await using _ = world;
+    const [, b = ''] = first;
+    const restarted = world.restart();
+    await scalerOf(world, form).scaleDown([b]);
+    await scalerOf(world, form).scaleUp(1);
+    await restarted;
+    await world.pass(SETTLES_S);
+    expect([ledger.deleted, ledger.created.length, world.complete()]).toEqual([[b], 1, true]);
+  });
+});
+
+describe('names that wait for their fall', () => {
+  test.each(WIRES)('two names of one time, and the count falls by one and by one, %d ms each way', async (ms) => {
+    const { world, ledger, first } = await fleet(5, { fault: slow(ms) });
+    await using _ = world;
+    const named = first.slice(3);
+    await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: named.join(',') } } });
+    await world.pass(SETTLES_S);
+    for (const replicas of [4, 3]) {
+      await world.change({ spec: { replicas } });
+      await world.pass(SETTLES_S);
+      expect([ledger.deleted.length, ledger.created]).toEqual([5 - replicas, []]);
+    }
+    expect(ledger.deleted.toSorted()).toEqual(named);
+  });
+
+  test('names ahead of time, growth, then the fall: the growth is all that is made', async () => {
+    const { world, ledger, first } = await fleet(3);
+    await using _ = world;
+    const named = first.slice(2);
+    await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: named.join(',') } } });
+    await world.pass(SETTLES_S);
+    for (const replicas of [4, 5, 4]) {
+      await world.change({ spec: { replicas } });
+      await world.pass(SETTLES_S);
+    }
+    expect([ledger.deleted, ledger.created.length]).toEqual([named, 2]);
+  });
+
+  test('as the original leaves it: named with the time of the former fall, the replicas lower, the set not yet', async () => {
+    const { world, ledger, first } = await fleet(5, { fault: slow(150) });
+    await using _ = world;
+    const [victim = ''] = first.slice(-1);
+    const time = '2026-01-01T12:00:01Z';
+    const scaler = { [Annotations.LastReplicaChangeByScaler]: time };
+    const restarted = world.restart();
+    const [name = ''] = (await world.sets()).map(({ metadata }) => metadata.name);
+    await world.keeper
+      .resource(machineSets, NAMESPACE)
+      .patch(name, { type: 'merge', body: { metadata: { annotations: scaler } } });
+    await world.patchMachine(victim, {
+      metadata: { annotations: { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: time } },
+    });
+    await world.change({
+      metadata: { annotations: { ...scaler, [Annotations.TriggerDeletion]: `${victim}~${time}` } },
+      spec: { replicas: 4 },
+    });
+    await restarted;
+    await world.pass(SETTLES_S);
+    expect([ledger.deleted, ledger.created]).toEqual([[victim], []]);
+  });
+});
+
+/** A wire to the server that breaks at a write of the manager, before or after the write was done. */
+class Wire {
+  broken = false;
+  /** Writes until it breaks. */
+  left = Number.POSITIVE_INFINITY;
+  done = true;
+
+  readonly fault = async (request: Request, answer: () => Promise<Response>): Promise<Response> => {
+    const never = () => new Promise<Response>(() => undefined);
+    if (this.broken) return never();
+    const { pathname } = new URL(request.url);
+    if (request.method === 'GET' || !/\/machine(s|sets|deployments)(\/|$)/.test(pathname)) return answer();
+    this.left -= 1;
+    if (this.left > 0) return answer();
+    this.broken = true;
+    if (this.done) await answer();
+    return never();
+  };
+}
+
+/** A manager that dies at its n-th write from now on, once; another one is started then. */
+class Mortal {
+  readonly #world: World;
+  readonly #wire: Wire;
+  died = false;
+
+  constructor(world: World, wire: Wire, death: { readonly write: number; readonly done: boolean }) {
+    this.#world = world;
+    this.#wire = wire;
+    Object.assign(wire, { left: death.write, done: death.done });
+    world.beforeRestart = () => {
+      if (wire.broken) Object.assign(wire, { broken: false, left: Number.POSITIVE_INFINITY });
+    };
+  }
+
+  /** Lets half a minute pass. */
+  async settle(): Promise<void> {
+    for (let step = 0; step < SETTLES_S * 4; step += 1) {
+      await this.#world.pass(0.25);
+      if (!this.#wire.broken) continue;
+      this.died = true;
+      await this.#world.restart();
+    }
+  }
+}
+
+/** Plays acts with a manager that dies at its n-th write from then on. */
+async function dyingAt(
+  death: { readonly write: number; readonly done: boolean },
+  replicas: number,
+  acts: (world: World, first: readonly string[], mortal: Mortal) => Promise<void>,
+) {
+  const wire = new Wire();
+  const { world, ledger, first } = await fleet(replicas, { fault: wire.fault });
+  await using _ = world;
+  const mortal = new Mortal(world, wire, death);
+  await acts(world, first, mortal);
+  await mortal.settle();
+  await mortal.settle();
+  return { first, ledger, left: await names(world), died: mortal.died };
+}
+
+/** More writes than any of these histories has. */
+const MANY_WRITES = 60;
+
+describe('the manager dies at any of its writes', () => {
+  describe.each(SCALER_FORMS)('%s', (form) => {
+    test.each([true, false])('two scale-ins in a row, the write was done: %s', async (done) => {
+      let write = 1;
+      for (let died = true; died; write += 1) {
+        const seen = await dyingAt({ write, done }, 4, async (world, all, mortal) => {
+          await scalerOf(world, form).scaleDown(all.slice(3));
+          await mortal.settle();
+          await scalerOf(world, form).scaleDown(all.slice(2, 3));
+        });
+        const { first, ledger, left } = seen;
+        died = seen.died;
+        expect({ write, deleted: ledger.deleted.toSorted(), created: ledger.created, left }).toEqual({
+          ...{ write, deleted: first.slice(2), created: [], left: first.slice(0, 2) },
+        });
+        expect(write).toBeLessThan(MANY_WRITES);
+      }
+      expect(write).toBeGreaterThan(6);
+    });
+  });
+
+  test.each([true, false])('after down and up unseen, the write was done: %s', async (done) => {
+    let write = 1;
+    for (let died = true; died; write += 1) {
+      const seen = await dyingAt({ write, done }, 3, async (world, all) => {
+        const scaler = scalerOf(world, 'names');
+        const restarted = world.restart();
+        await scaler.scaleDown(all.slice(2));
+        await scaler.scaleUp(1);
+        await restarted;
+      });
+      const { first, ledger } = seen;
+      died = seen.died;
+      expect({ write, deleted: ledger.deleted, created: ledger.created.length }).toEqual({
+        ...{ write, deleted: first.slice(2), created: 1 },
+      });
+      expect(write).toBeLessThan(MANY_WRITES);
+    }
+    expect(write).toBeGreaterThan(4);
+  });
+});
+
+/** The writes of one scale-in, by whomever. */
+type Write = 'mark' | 'replicas' | 'set' | 'priority';
+
+const permutations = <T>(items: readonly T[]): T[][] =>
+  items.length === 0
+    ? [[]]
+    : items.flatMap((item, index) => permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
+
+const ORDERS: readonly (readonly Write[])[] = permutations<Write>(['mark', 'replicas', 'set', 'priority']);
+
+/** How the mark is written. */
+const MARKS = {
+  'a name': () => ({}),
+  'a name and a time': (time: string) => ({ [Annotations.TriggerDeletion]: time }),
+  'a name, a time and the time of the last change': (time: string) => ({
+    [Annotations.TriggerDeletion]: time,
+    [Annotations.LastReplicaChangeByScaler]: time,
+  }),
+} as const;
+
+async function write(world: World, what: Write, victim: string, mark: keyof typeof MARKS): Promise<void> {
+  const time = `${world.clock.now().toISOString().slice(0, 19)}Z`;
+  switch (what) {
+    case 'mark': {
+      const { [Annotations.TriggerDeletion]: at, ...more }: Record<string, string> = MARKS[mark](time);
+      const list = at === undefined ? victim : `${victim}~${at}`;
+      return world.change({ metadata: { annotations: { ...more, [Annotations.TriggerDeletion]: list } } });
+    }
+    case 'replicas':
+      return world.change({ spec: { replicas: 4 } });
+    case 'priority':
+      // It may be gone by now.
+      await ignoreNotFound(world.patchMachine(victim, { metadata: { annotations: { [Annotations.Priority]: '1' } } }));
+      return;
+    case 'set': {
+      const [name = ''] = (await world.sets()).map(({ metadata }) => metadata.name);
+      await world.keeper
+        .resource(machineSets, NAMESPACE)
+        .patch(name, { type: 'merge', body: { spec: { replicas: 4 } } });
+    }
+  }
+}
+
+const before = (order: readonly Write[], one: Write, other: Write): boolean =>
+  order.indexOf(one) < order.indexOf(other);
+
+/** Whether a name is there when the replicas fall. */
+const isNamed = (order: readonly Write[]): boolean =>
+  before(order, 'mark', 'replicas') || before(order, 'priority', 'replicas');
+
+describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the writes of a scale-in: %s', (mark) => {
+  test.each(ORDERS.map((order) => [order.join(', '), order] as const))(
+    '%s: all of them while no manager runs',
+    async (_title, order) => {
+      const { world, ledger, first } = await fleet(5);
+      await using _ = world;
+      const [victim = ''] = first.slice(-1);
+      const restarted = world.restart();
+      for (const what of order) await write(world, what, victim, mark);
+      await restarted;
+      await world.pass(SETTLES_S);
+      expect([ledger.deleted, ledger.created]).toEqual([[victim], []]);
+    },
+  );
+
+  // The set's replicas are the manager's own write when one runs.
+  const live = permutations<Write>(['mark', 'replicas', 'priority']);
+  test.each(live.map((order) => [order.join(', '), order] as const))(
+    '%s, with a manager that looks after each, and dies after any of them',
+    async (_title, order) => {
+      for (let deadAfter = 0; deadAfter <= order.length; deadAfter += 1) {
+        for (const pause of [SETTLES_S, 0]) {
+          const { world, ledger, first } = await fleet(5);
+          await using _ = world;
+          const [victim = ''] = first.slice(-1);
+          for (const [index, what] of order.entries()) {
+            await write(world, what, victim, mark);
+            if (index + 1 === deadAfter) await world.restart();
+            await world.pass(pause);
+            if (before(order, what, 'replicas')) expect(ledger.deleted).toEqual([]);
+          }
+          await world.pass(SETTLES_S);
+          const seen = { deadAfter, pause, deleted: ledger.deleted.length, created: ledger.created };
+          // Nobody can know of a name that comes later than the fall. It stays: the fall has had its machine.
+          expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
+          if (isNamed(order)) expect(ledger.deleted).toEqual([victim]);
+        }
+      }
+    },
+  );
+});
