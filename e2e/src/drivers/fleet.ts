@@ -7,8 +7,10 @@ import {
   createMemoryLogger,
   createRecorder,
   type Draft,
+  events,
   type KubeClient,
   type KubeObject,
+  type Node,
   nodes,
   type ResourceDefinition,
   secrets,
@@ -29,25 +31,28 @@ export const CRDS: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
+/** What a fleet needs of a cloud. */
+export type FleetCloud = Pick<Emulator, 'transport' | 'resources' | 'counts'>;
+
 /** A provider with the cloud that it runs on. */
-export interface FleetProvider<Spec, Credentials> {
-  readonly cloud: (options: { readonly clock: VirtualClock; readonly power: Power }) => Emulator;
+export interface FleetProvider<Spec, Credentials, Cloud extends FleetCloud = Emulator> {
+  readonly cloud: (options: { readonly clock: VirtualClock; readonly power: Power }) => Cloud;
   readonly driver: (context: DriverContext) => DriverDefinition<Spec, Credentials>;
   readonly machineClass: Pick<Draft<MachineClass>, 'provider' | 'providerSpec'>;
   readonly secret: Readonly<Record<string, string>>;
 }
 
 /** The real machine controller of a provider with the real driver, on an emulated cloud, in this process and on a virtual clock. Nodes join as VMs get power. */
-export class Fleet {
+export class Fleet<Cloud extends FleetCloud = Emulator> {
   readonly clock: VirtualClock;
-  readonly cloud: Emulator;
+  readonly cloud: Cloud;
   readonly log = createMemoryLogger();
   readonly #client: KubeClient;
   readonly #plane: ControlPlane;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
 
-  private constructor(plane: ControlPlane, clock: VirtualClock, parts: Parts) {
+  private constructor(plane: ControlPlane, clock: VirtualClock, parts: Parts<Cloud>) {
     this.clock = clock;
     this.#plane = plane;
     this.#client = parts.client;
@@ -69,7 +74,9 @@ export class Fleet {
     this.#running = controller.run(this.#stop.signal);
   }
 
-  static async start<Spec, Credentials>(provider: FleetProvider<Spec, Credentials>): Promise<Fleet> {
+  static async start<Spec, Credentials, Cloud extends FleetCloud>(
+    provider: FleetProvider<Spec, Credentials, Cloud>,
+  ): Promise<Fleet<Cloud>> {
     // The SDKs turn the event loop many times within one call.
     const clock = new VirtualClock({ quietTurns: 8 });
     const plane = await startControlPlane({ clock, controllers: false });
@@ -111,6 +118,24 @@ export class Fleet {
     return Object.fromEntries([...groups].map(([phase, { length }]) => [phase, length]));
   }
 
+  /** A user changes what a machine says of its VM. */
+  async editProviderId(name: string, edit: (id: string) => string): Promise<void> {
+    const resource = this.#client.resource<Machine>(machines, NAMESPACE);
+    const { spec } = await resource.get(name);
+    const body = { spec: { providerID: edit(spec.providerID ?? '') } };
+    await resource.patch(name, { type: 'merge', body });
+  }
+
+  async nodes(): Promise<readonly Node[]> {
+    return (await this.#client.resource(nodes).list()).items;
+  }
+
+  /** The messages of all events with a reason. */
+  async told(reason: string): Promise<readonly string[]> {
+    const { items } = await this.#client.resource(events).list();
+    return items.filter((event) => event.reason === reason).map(({ message = '' }) => message);
+  }
+
   /** Resolves with the virtual milliseconds that passed until so many run. */
   untilRunning(count: number, maxMs = DAY_MS): Promise<number> {
     return this.clock.runUntil(async () => ((await this.phases()).Running ?? 0) === count, { maxMs });
@@ -137,9 +162,9 @@ export class Fleet {
   }
 }
 
-interface Parts {
+interface Parts<Cloud> {
   readonly client: KubeClient;
-  readonly cloud: Emulator;
+  readonly cloud: Cloud;
   readonly driver: DriverDefinition<unknown, unknown>;
 }
 
@@ -163,7 +188,7 @@ export function nodesOf(client: KubeClient): Power {
 
 async function furnish(
   client: KubeClient,
-  { machineClass, secret }: Pick<FleetProvider<unknown, unknown>, 'machineClass' | 'secret'>,
+  { machineClass, secret }: Pick<FleetProvider<unknown, unknown, FleetCloud>, 'machineClass' | 'secret'>,
 ): Promise<void> {
   const data = Object.fromEntries(
     Object.entries({ userData: '#cloud-config', ...secret }).map(([key, value]) => [

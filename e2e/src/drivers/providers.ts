@@ -1,9 +1,17 @@
 import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from '@mcm/cloud-emulators';
+import { handlerTransport, seededRandom, silentLogger } from '@mcm/kube';
 import { type AwsCredentials, type AwsProviderSpec, createAwsDriver } from '@mcm/provider-aws';
 import { type AzureCredentials, type AzureProviderSpec, createAzureDriver } from '@mcm/provider-azure';
 import { createGcpDriver, type GcpCredentials, type GcpProviderSpec } from '@mcm/provider-gcp';
+import {
+  createCloud,
+  createLocalDriver,
+  formatProviderId,
+  type LocalCredentials,
+  type LocalProviderSpec,
+} from '@mcm/provider-local';
 import { AWS_VARIABLES } from './aws-environment.ts';
-import type { FleetProvider } from './fleet.ts';
+import type { FleetCloud, FleetProvider } from './fleet.ts';
 
 /** @param change of the provider spec; `ipv6PrefixCount: 1` and no source check make the most calls of a machine's life */
 export const aws = (change: object = {}): FleetProvider<AwsProviderSpec, AwsCredentials> => ({
@@ -72,4 +80,37 @@ export const gcp = (): FleetProvider<GcpProviderSpec, GcpCredentials> => ({
     },
   },
   secret: { serviceAccountJSON: JSON.stringify({ type: 'service_account', project_id: 'p', private_key: 'none' }) },
+});
+
+/** The local cloud writes the ids of its Nodes itself: there is no cloud controller that could write them differently. */
+export const local = (): FleetProvider<LocalProviderSpec, LocalCredentials, FleetCloud> => ({
+  cloud: ({ clock, power }) => {
+    const running = new Map<string, string>();
+    const cloud = createCloud({
+      ...{ clock, random: seededRandom(5), log: silentLogger },
+      host: {
+        boot: (instance, _type, { resumed }) => {
+          running.set(instance.id, instance.name);
+          const { name: hostname } = instance;
+          power.on({ ...instance, hostname, providerId: formatProviderId(instance) }, resumed);
+        },
+        halt: async (id) => {
+          running.delete(id);
+          power.off(id);
+        },
+        forget: () => undefined,
+      },
+    });
+    return {
+      transport: handlerTransport(cloud.fetch),
+      resources: () => [...running].map(([id, name]) => ({ kind: 'instance', id, name, state: 'running' })),
+      counts: new Map(),
+    };
+  },
+  driver: ({ clock, connect }) => createLocalDriver({ clock, connect, defaults: { endpoint: 'http://cloud' } }),
+  machineClass: {
+    provider: 'local',
+    providerSpec: { image: 'linux', zone: 'local-a', tags: { 'kubernetes.io/cluster/ours': '1' } },
+  },
+  secret: {},
 });

@@ -7,8 +7,8 @@ import type { Attempt, DrainPod, PodRef } from './observation.ts';
 import { beginMove } from './volumes.ts';
 
 interface DrainScope {
-  readonly o: MachineObservation;
-  readonly memory: MachineMemory;
+  readonly o: Pick<MachineObservation, 'drain'>;
+  readonly memory: Pick<MachineMemory, 'drain'>;
   readonly now: Date;
   readonly signal: AbortSignal;
 }

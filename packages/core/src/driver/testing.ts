@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isInstance } from '../node/instance.ts';
 import { type DriverDefinition, defineDriver } from './define-driver.ts';
 import type { CreatedInstance, Instance, MachineRequest, VolumeSource } from './driver.ts';
 import { type MachineCode, MachineError } from './errors.ts';
@@ -19,6 +20,9 @@ export interface FakeVm {
   readonly owner?: string;
   initialized: boolean;
 }
+
+/** The id of a VM as the cloud controller of the fake cloud writes it into the Node: the zone stands for the driver's text. */
+export const controllerIdOf = (providerId: string): string => providerId.replace('fake:///zone/', 'fake://zone-1a/');
 
 /** The calls that a fake driver answers. */
 export type FakeMethod = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
@@ -147,7 +151,7 @@ export class FakeCloud {
   }
 
   #find(uid: string, providerId: string | undefined): FakeVm | undefined {
-    const byId = providerId ? this.#vms.get(providerId) : undefined;
+    const byId = this.vms.find((vm) => isInstance(vm.providerId, providerId));
     return byId ?? this.vms.find((vm) => vm.uid === uid);
   }
 

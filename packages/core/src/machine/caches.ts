@@ -26,12 +26,13 @@ import { SilenceCensus } from '../disruption/census.ts';
 import { AttachLimits } from '../drain/attach-limits.ts';
 import { budgetTerm } from '../drain/budget-index.ts';
 import { secretKeysOf } from '../driver/credentials.ts';
+import { instanceKey } from '../node/instance.ts';
 import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
 import { replacementGroup } from './replacements.ts';
 
 /** Live copies of what is in the target cluster. */
 export interface TargetCaches {
-  /** Indexes: `machine` (name in the node's label). */
+  /** Indexes: `machine` (name in the node's label), `instance` (see {@link instanceKey}). */
   readonly nodes: Informer<Node>;
   /** Indexes: `node`. */
   readonly pods: Informer<Pod>;
@@ -47,7 +48,7 @@ export interface TargetCaches {
 
 /** Live copies of everything that the machine controller reads. */
 export interface Caches {
-  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only). */
+  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), `instance` (see {@link instanceKey}). */
   readonly machines: Informer<Machine>;
   /** Indexes: `secret` (key of a Secret that it refers to). */
   readonly classes: Informer<MachineClass>;
@@ -85,6 +86,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
       classUsers: ({ spec }) => (spec.class.kind === 'MachineClass' ? present(spec.class.name) : []),
       group: (machine) => [replacementGroup(machine)],
       unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
+      instance: ({ spec }) => (spec.providerID ? [instanceKey(spec.providerID)] : []),
     },
   });
   return {
@@ -107,7 +109,10 @@ export const targetCaches = (
     ...runtime,
     ...(only.nodes ? { fieldSelector: only.nodes } : {}),
     project: projectNode,
-    indexes: { machine: (node) => present(node.metadata.labels?.[Labels.MachineName]) },
+    indexes: {
+      machine: (node) => present(node.metadata.labels?.[Labels.MachineName]),
+      instance: ({ spec }) => (spec.providerID ? [instanceKey(spec.providerID)] : []),
+    },
   }),
   pods: createInformer(client, pods, {
     ...runtime,

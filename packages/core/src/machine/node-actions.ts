@@ -25,6 +25,12 @@ export interface NodeActionsOptions {
   readonly log: Logger;
 }
 
+/** What a cordon reads of a {@link Scope}. */
+export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
+  readonly o: Pick<Scope['o'], 'node'>;
+  readonly memory: Pick<Scope['memory'], 'drain'>;
+}
+
 /** What is done to the Nodes of machines, and to the volumes attached to them. */
 export class NodeActions {
   readonly #options: NodeActionsOptions;
@@ -63,7 +69,7 @@ export class NodeActions {
   }
 
   /** No new pods, and everybody can see why. Two writes: spec and status are apart. */
-  async cordon(scope: Scope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
+  async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
     const { name } = node.metadata;

@@ -4,7 +4,7 @@ import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/observation.ts'
 import { observeDrain } from '../drain/observe.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../drain/undrainable.ts';
 import type { DriverInvoker } from '../driver/invoker-api.ts';
-import { isNodeOf, pointsTo } from '../node/instance.ts';
+import { isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
 import type { Caches } from './caches.ts';
 import type { DriverCalls } from './calls.ts';
 import type { CapacityGate } from './capacity.ts';
@@ -184,7 +184,7 @@ function squatterOf(
   if (!name || !squatter || squatter.metadata.uid === memory.releasedNode || isNodeOf(machine, squatter)) return {};
   const owned = caches.machines.store
     .byIndex('node', name)
-    .some((other) => other.spec.providerID && isNodeOf(other, squatter));
+    .some((other) => isInstance(other.spec.providerID, squatter.spec.providerID));
   return owned ? {} : { squatter, ...(memory.releasedNode === undefined ? {} : { squatterCameBack: true }) };
 }
 
@@ -210,12 +210,10 @@ function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): b
   return bestClaim(claims, node).metadata.uid === machine.metadata.uid;
 }
 
-/** Of several machines that name one Node: the one it points back to, else the one whose VM it is, else the oldest. */
+/** Of several machines that name one Node: the one whose VM it is, else the one it points back to, else the oldest. */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
-  const byId = node.spec.providerID
-    ? ranked.find((machine) => machine.spec.providerID && isNodeOf(machine, node))
-    : undefined;
+  const byId = ranked.find((machine) => isInstance(machine.spec.providerID, node.spec.providerID));
   const best = byId ?? ranked.find((machine) => pointsTo(node, machine)) ?? ranked[0];
   if (!best) throw new Error('a claim is asked for among none');
   return best;

@@ -1,4 +1,5 @@
 import type { Node } from '@mcm/kube';
+import { isInstance } from '../node/instance.ts';
 import type { MachineObservation, SettledCall } from './observation.ts';
 import { act, type Plan, wait } from './plan.ts';
 import { CREATE_RETRY, retryAfter } from './retry.ts';
@@ -46,7 +47,7 @@ function planReported({ calls, machine, driver }: MachineObservation, squatter: 
   if (calls.running) return undefined;
   const { last } = calls;
   const told = last && last.at.getTime() >= since ? vmOf(last) : undefined;
-  if (told !== undefined) return told === machine.spec.providerID ? leftOver : undefined;
+  if (told !== undefined) return isInstance(told, machine.spec.providerID) ? leftOver : undefined;
   if (!driver.status) return undefined;
   if (last?.kind !== 'status' || last.outcome.ok) return act('which VM is its own?', { do: 'call', call: 'status' });
   const { error } = last.outcome;

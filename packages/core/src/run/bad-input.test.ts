@@ -239,7 +239,7 @@ test('bad input: a provider ID edited by hand: told what to put back, the VM is 
   await patchMachine({ providerID: 'fake:///zone/other' }, rig);
   await rig.until(async () => (await rig.phase('bad')) === 'Unknown', 60_000);
   expect(await rig.description('bad')).toMatch(
-    /Node bad has spec\.providerID "fake:\/\/\/zone\/vm-\d", the machine "fake:\/\/\/zone\/other": put the machine's spec\.providerID back/,
+    /Node bad has spec\.providerID "fake:\/\/zone-1a\/vm-\d", the machine "fake:\/\/\/zone\/other": put the machine's spec\.providerID back/,
   );
   // Events live for an hour.
   await rig.clock.advance(HOUR / 2);

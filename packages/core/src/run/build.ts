@@ -206,6 +206,7 @@ export function buildMachineController<Spec, Credentials>(
     owner: options.owner,
     frozen: reachability.frozen,
     wake: (key) => orphanController.enqueue(key),
+    stop: stop.signal,
   });
   const orphanController: Controller = controller('machinesafetyorphanvms', orphans.reconcile);
   const safetyController = controller('machinesafetyapiserver', reachability.reconcile);

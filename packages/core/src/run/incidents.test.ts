@@ -17,6 +17,7 @@ import {
 } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
 import { MachineError } from '../driver/errors.ts';
+import { controllerIdOf } from '../driver/testing.ts';
 import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
@@ -188,7 +189,7 @@ test('incident 17: a VM that gets the name of a Node just deleted does not join 
   await rig.until(async () => (await rig.nodes()).length === 0);
   await rig.createMachine('next');
   await joins('next');
-  expect((await rig.nodes())[0]?.spec.providerID).toBe(vmOf('next').providerId);
+  expect((await rig.nodes())[0]?.spec.providerID).toBe(controllerIdOf(vmOf('next').providerId));
 });
 
 test('incident 17: a VM whose kubelet finds the Ready Node of a VM that nobody knew of joins by a Node of its own', async () => {
@@ -251,7 +252,7 @@ test('a machine whose provider id was edited before it joined keeps its Node: th
   await rig.admin.resource(machines, NAMESPACE).patch('m', { type: 'merge', body });
   await rig.join(own);
   await rig.clock.advance(15 * 60_000);
-  expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([own.providerId]);
+  expect((await rig.nodes()).map(({ spec }) => spec.providerID)).toEqual([controllerIdOf(own.providerId)]);
 });
 
 /** A way to the server on which the Nodes of the past are not told: the list is empty, the watch is silent. */

@@ -1,5 +1,6 @@
 import { Annotations, Finalizers, Labels, type Machine, parseTime } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { mayBeInstance } from '../node/instance.ts';
 import type { NodeChange } from '../node/patch.ts';
 import type { Listing } from './listings.ts';
 
@@ -36,15 +37,12 @@ export function classOfNode({ metadata }: Node, namespace: string): string | und
 export const isReady = ({ status }: Node): boolean =>
   status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
 
-const lastSegment = (id: string): string => id.slice(id.lastIndexOf('/') + 1).toLowerCase();
-
 /** Whether a machine names the Node, is named by it, or has the VM that it has. Any of them will do. */
 export function claims(machine: Machine, node: Node): boolean {
   const { metadata, spec } = machine;
   if (metadata.labels?.[Labels.Node] === node.metadata.name) return true;
   if (node.metadata.labels?.[Labels.MachineName] === metadata.name) return true;
-  if (!spec.providerID || !node.spec.providerID) return false;
-  return lastSegment(spec.providerID) === lastSegment(node.spec.providerID);
+  return mayBeInstance(spec.providerID, node.spec.providerID);
 }
 
 /** What is known about a Node that no machine seems to claim. */
@@ -88,9 +86,7 @@ export function keepsOrphanNode(node: Node, now: Date, evidence: NodeEvidence): 
   if (!listings.has(key)) return { because: `its MachineClass ${key} is gone, so the cloud cannot be asked` };
   for (const [other, listing] of listings) {
     if (!listing || listing.startedAt <= firstSeen) return passing(`MachineClass ${other} has not been listed since`);
-    const listed = listing.vms.some(
-      (vm) => vm.machineName === name || lastSegment(vm.providerId) === lastSegment(providerID),
-    );
+    const listed = listing.vms.some((vm) => vm.machineName === name || mayBeInstance(vm.providerId, providerID));
     if (listed) return { because: `its instance is still listed by MachineClass ${other}` };
   }
   return undefined;

@@ -1,13 +1,21 @@
 import { type Machine, type MachineClass, parseTime } from '@mcm/api';
 import type { ListedInstance } from '../driver/driver.ts';
+import { isInstance } from '../node/instance.ts';
 
 /**
- * Whether a VM belongs to no machine. One that is still being created or being deleted looks after its own VM.
+ * Whether a VM belongs to no machine. A machine that is still being created or being deleted looks after its own VM.
  * Source: machine_safety.go, checkMachineClass.
+ * @param machine The machine that has the name of the VM.
+ * @param recorders Machines that may have the VM on record, whatever their names: somebody may have renamed the VM.
  */
-export function isOrphan(vm: ListedInstance, machine: Machine | undefined): boolean {
+export function isOrphan(
+  vm: ListedInstance,
+  machine: Machine | undefined,
+  recorders: readonly Machine[] = [],
+): boolean {
+  if (recorders.some(({ spec }) => isInstance(spec.providerID, vm.providerId))) return false;
   if (!machine) return true;
-  if (machine.spec.providerID === vm.providerId || machine.metadata.deletionTimestamp) return false;
+  if (isInstance(machine.spec.providerID, vm.providerId) || machine.metadata.deletionTimestamp) return false;
   const phase = machine.status?.currentStatus?.phase;
   return phase !== undefined && phase !== 'CrashLoopBackOff';
 }

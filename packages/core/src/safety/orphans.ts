@@ -8,6 +8,7 @@ import {
   errorText,
   type Key,
   type KubeClient,
+  keyOf,
   type Logger,
   makeKey,
   type Outcome,
@@ -18,13 +19,16 @@ import type { KeptVms } from '../evidence/kept-vms.ts';
 import type { Caches } from '../machine/caches.ts';
 import { Lane } from '../machine/lane.ts';
 import type { MachineDefaults } from '../machine/settings.ts';
+import { InstanceSet, instanceKey } from '../node/instance.ts';
 import { ClockJump } from './clock-jump.ts';
 import { HourlyCap } from './hourly-cap.ts';
 import { type Listing, Listings } from './listings.ts';
 import { liveMachines } from './live-machines.ts';
 import { NodeCollector } from './node-collector.ts';
-import { isReady } from './orphan-nodes.ts';
+import { NodesOfVms } from './nodes-of-vms.ts';
+import { OrphanDrains } from './orphan-drains.ts';
 import { confirmOrphans, isForeign, isOrphan, standIn } from './orphan-vms.ts';
+import type { Use } from './served.ts';
 
 /** How VMs without a machine are searched for and what is done with them; times in milliseconds. */
 export interface OrphanOptions {
@@ -60,6 +64,10 @@ const DELETIONS_AT_ONCE = 10;
 
 const NODES_KEY: Key = 'nodes';
 
+/** Verdicts on orphan VMs, as events tell them. */
+const DELETED = 'it is deleted';
+const DRAINED = 'it is drained, then deleted';
+
 export interface OrphanReconcileOptions {
   readonly caches: Caches;
   readonly invoker: DriverInvoker;
@@ -81,6 +89,8 @@ export interface OrphanReconcileOptions {
   readonly frozen: () => boolean;
   /** Has a key looked at. */
   readonly wake: (key: Key) => void;
+  /** Aborted when the process ends. */
+  readonly stop: AbortSignal;
 }
 
 const saysAmbiguous = (machine: Machine): boolean =>
@@ -120,6 +130,7 @@ export class OrphanCollector {
   readonly #o: OrphanReconcileOptions;
   readonly #listings: Listings;
   readonly #nodes: NodeCollector;
+  readonly #drains: OrphanDrains;
   readonly #classes = new Map<Key, ClassState>();
   readonly #cap: HourlyCap;
   readonly #jump: ClockJump;
@@ -134,6 +145,7 @@ export class OrphanCollector {
     this.#jump = new ClockJump(options.clock);
     this.#listings = new Listings({ ...options, ended: options.wake });
     this.#nodes = new NodeCollector(options, this.#listings);
+    this.#drains = new OrphanDrains(options);
   }
 
   /** What stood for no machine in the last pass, confirmed or not. */
@@ -234,7 +246,11 @@ export class OrphanCollector {
     const { caches, clock, options, log, namespace } = this.#o;
     const now = clock.now();
     const masterless = this.#withoutForeign(machineClass, state, listing).filter((vm) =>
-      isOrphan(vm, caches.machines.store.get(makeKey(namespace, vm.machineName))),
+      isOrphan(
+        vm,
+        caches.machines.store.get(makeKey(namespace, vm.machineName)),
+        caches.machines.store.byIndex('instance', instanceKey(vm.providerId)),
+      ),
     );
     const suspects = await this.#withoutKept(machineClass, masterless, listing, now);
     const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId)).length;
@@ -246,10 +262,10 @@ export class OrphanCollector {
       log.info('VMs without a machine were found; they are looked at again before they are deleted', fields);
     }
     const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
-    if (confirmed.length > 0) await this.#collect(machineClass, state, confirmed);
+    const draining = await this.#collect(machineClass, state, listing, confirmed);
     state.judged = listing;
     const untilNext = nextAt ? nextAt.getTime() - clock.now().getTime() : options.periodMs;
-    return again(Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
+    return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
   }
 
   /** VMs that another control cluster made are left to it; once for each of them an event says so. */
@@ -277,45 +293,73 @@ export class OrphanCollector {
     if (suspects.length === 0 && !keptVms.enabled && !goes) return suspects;
     const records = await keptVms.list(machineClass.metadata.name);
     const current = records.filter(({ until }) => now < until && !goes);
-    const listed = new Set(vms.map(({ providerId }) => providerId));
+    const listed = new InstanceSet(vms.map(({ providerId }) => providerId));
     for (const record of records) {
       if (!current.includes(record) && !listed.has(record.providerID)) await keptVms.remove(record);
     }
-    const kept = new Set(current.map(({ providerID }) => providerID));
+    const kept = new InstanceSet(current.map(({ providerID }) => providerID));
     return suspects.filter(({ providerId }) => !kept.has(providerId));
   }
 
-  /** Deletes what a live list of machines, made after the cloud's, confirms. A cache may lag: a VM cannot be brought back. */
-  async #collect(machineClass: MachineClass, state: ClassState, vms: readonly ListedInstance[]): Promise<void> {
-    const { control, namespace, options } = this.#o;
-    const live = await liveMachines(control, namespace);
+  /**
+   * Deletes what a live list of machines, made after the cloud's, confirms. A cache may lag: a VM cannot be brought back.
+   * Answers whether Nodes of VMs are being drained.
+   */
+  async #collect(
+    machineClass: MachineClass,
+    state: ClassState,
+    listing: Listing,
+    vms: readonly ListedInstance[],
+  ): Promise<boolean> {
+    const key = keyOf(machineClass);
+    this.#drains.keepOnly(key, new Set(vms.map(({ providerId }) => providerId)));
     const told = new Map<string, string>();
-    for (const vm of vms) {
-      if (!isOrphan(vm, live.get(vm.machineName)) || this.#deleting.has(vm.providerId)) continue;
-      const node = live.has(vm.machineName) ? this.#nodeServing(vm) : undefined;
-      const verdict = node
-        ? `it is kept, for Node ${node} runs on it and is Ready; put the machine's spec.providerID back if it was edited`
-        : options.policy === 'report'
-          ? 'it is kept, as --orphan-policy=report says'
-          : this.#cap.admits(vm.providerId)
-            ? 'it is deleted'
-            : 'it has to wait, for enough were deleted within the hour';
-      told.set(vm.providerId, verdict);
-      if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, live.has(vm.machineName), verdict);
-      if (verdict === 'it is deleted') this.#delete(machineClass, vm);
+    if (vms.length > 0) {
+      const { control, namespace } = this.#o;
+      const live = await liveMachines(control, namespace);
+      const recorders = Map.groupBy(live.values(), ({ spec }) => instanceKey(spec.providerID ?? ''));
+      const nodes = new NodesOfVms(this.#o);
+      for (const vm of vms) {
+        const machine = live.get(vm.machineName);
+        const orphan = isOrphan(vm, machine, recorders.get(instanceKey(vm.providerId)));
+        if (!orphan || this.#deleting.has(vm.providerId)) continue;
+        const use = await nodes.useOf({ vm, machine, listed: listing.vms });
+        const verdict = this.#verdict(vm, use);
+        told.set(vm.providerId, verdict);
+        if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
+        if (verdict === DELETED) this.#delete(machineClass, vm);
+        if (verdict.startsWith(DRAINED) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
+      }
     }
     state.told = told;
+    return [...told.values()].some((verdict) => verdict.startsWith(DRAINED));
+  }
+
+  /** What becomes of a VM that a live list of machines confirmed as an orphan. */
+  #verdict({ providerId }: ListedInstance, use: Use): string {
+    if (use.use === 'claimed')
+      return `it is kept, for Node ${use.node.metadata.name} runs on it and is Ready; put the machine's spec.providerID back if it was edited`;
+    if (this.#o.options.policy === 'report') return 'it is kept, as --orphan-policy=report says';
+    if (!this.#cap.admits(providerId)) return 'it has to wait, for enough were deleted within the hour';
+    return use.use === 'none' ? DELETED : `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready`;
+  }
+
+  /** One step of the drain of a VM's Node; answers whether the VM may go. */
+  async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
+    if (use.use !== 'unclaimed') return false;
+    const { log, stop } = this.#o;
+    try {
+      return await this.#drains.step(vm, use.node, machineClass, stop);
+    } catch (error) {
+      const fields = { providerId: vm.providerId, node: use.node.metadata.name, error: errorText(error) };
+      log.warn('The Node of an orphan VM could not be drained; the next pass tries again', fields);
+      return false;
+    }
   }
 
   /** Whether an event said this of the VM, be it on another class of the same cluster, which lists the same VMs. */
   #toldOf({ providerId }: ListedInstance, verdict: string): boolean {
     return [...this.#classes.values()].some(({ told }) => told.get(providerId) === verdict);
-  }
-
-  /** The Ready Node of the machine of this name that is this VM: then it is the machine's id that is wrong. */
-  #nodeServing({ machineName, providerId }: ListedInstance): string | undefined {
-    const nodes = this.#o.caches.target?.nodes.store.byIndex('machine', machineName) ?? [];
-    return nodes.find((node) => isReady(node) && node.spec.providerID === providerId)?.metadata.name;
   }
 
   #tell(machineClass: MachineClass, vm: ListedInstance, exists: boolean, verdict: string): void {

@@ -17,7 +17,7 @@ import {
   type Transport,
   type VirtualClock,
 } from '@mcm/kube';
-import { FakeCloud, type FakeCloudOptions, type FakeVm } from '../../driver/testing.ts';
+import { controllerIdOf, FakeCloud, type FakeCloudOptions, type FakeVm } from '../../driver/testing.ts';
 import { watchBoundWrites } from '../../testing/bound-writes.ts';
 import { buildMachineController, type MachineController } from '../build.ts';
 import type { MachineControllerOptions } from '../options.ts';
@@ -101,7 +101,7 @@ export class Rig {
   /** The VM's kubelet registers its Node, and reports it Ready. */
   async join({ nodeName, providerId }: Pick<FakeVm, 'nodeName' | 'providerId'>): Promise<void> {
     const client = this.admin.resource(nodes);
-    await client.create({ metadata: { name: nodeName }, spec: { providerID: providerId } });
+    await client.create({ metadata: { name: nodeName }, spec: { providerID: controllerIdOf(providerId) } });
     await this.conditions(nodeName, READY);
   }
 

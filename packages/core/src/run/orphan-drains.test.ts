@@ -1,0 +1,207 @@
+import { Labels, type Machine, machines } from '@mcm/api';
+import { events, nodes, podDisruptionBudgets, pods, type Transport } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { controllerIdOf } from '../driver/testing.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
+import { NAMESPACE, type Rig } from './testing/rig.ts';
+import { type StartOptions, startRig } from './testing/start.ts';
+
+/** VMs without a machine on which a Ready Node runs, over the server and the cloud in memory. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const started = (options: StartOptions = {}): Promise<Rig> => startRig({ eventTtlMs: 0, ...options });
+
+const told = async (rig: Rig): Promise<string[]> =>
+  (await rig.admin.resource(events).list()).items
+    .filter(({ reason }) => reason === 'OrphanVM')
+    .map(({ message = '' }) => message);
+
+/** A machine that runs a pod. Its object is gone while its VM and its Ready Node go on. */
+async function abandoned(options: StartOptions = {}): Promise<Rig> {
+  const rig = await started(options);
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  await rig.createPod('web', 'm-0', { app: 'web' });
+  await rig.kill();
+  const client = rig.admin.resource<Machine>(machines, NAMESPACE);
+  await client.patch('m-0', { type: 'merge', body: { metadata: { finalizers: null } } });
+  await client.delete('m-0');
+  return rig;
+}
+
+const pod = (rig: Rig) => rig.admin.resource(pods, NAMESPACE).get('web');
+const isLeaving = async (rig: Rig): Promise<boolean> => (await pod(rig)).metadata.deletionTimestamp !== undefined;
+const endPod = (rig: Rig) => rig.admin.resource(pods, NAMESPACE).delete('web', { gracePeriodSeconds: 0 });
+
+test('a VM whose machine was forced away while its Node is Ready is drained before it is deleted', async () => {
+  const rig = await abandoned();
+  rig.start();
+  await rig.until(() => isLeaving(rig), 2 * HOUR);
+  const node = await rig.admin.resource(nodes).get('m-0');
+  expect(node.spec.unschedulable).toBe(true);
+  expect(node.status?.conditions).toContainEqual(expect.objectContaining({ type: 'Terminating', status: 'True' }));
+  await rig.clock.advance(5 * MINUTE);
+  expect(rig.cloud.vms).toHaveLength(1);
+  await endPod(rig);
+  await rig.until(async () => rig.cloud.vms.length === 0, 5 * MINUTE);
+  await rig.clock.advance(2_000);
+  expect(await told(rig)).toEqual([
+    expect.stringMatching(/ belongs to no machine: .*; it is drained, then deleted: Node m-0 runs on it and is Ready$/),
+  ]);
+});
+
+test('a budget holds the drain of an orphan VM up until the drain timeout, and a restart does not begin it again', async () => {
+  const rig = await abandoned();
+  await rig.admin.resource(podDisruptionBudgets, NAMESPACE).create({
+    metadata: { name: 'web', namespace: NAMESPACE },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  });
+  const status = {
+    disruptionsAllowed: 0,
+    currentHealthy: 1,
+    desiredHealthy: 1,
+    expectedPods: 1,
+    observedGeneration: 1,
+  };
+  await rig.admin
+    .resource(podDisruptionBudgets, NAMESPACE)
+    .patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
+  rig.start();
+  await rig.until(async () => (await rig.admin.resource(nodes).get('m-0')).spec.unschedulable === true, HOUR);
+  await rig.clock.advance(HOUR);
+  await rig.kill();
+  rig.start();
+  await rig.clock.advance(50 * MINUTE);
+  expect([await isLeaving(rig), rig.cloud.vms.length]).toEqual([false, 1]);
+  await rig.until(async () => rig.cloud.vms.length === 0, 30 * MINUTE);
+  expect(await rig.podNames()).toEqual([]);
+});
+
+test('a second VM of a machine is drained before it is deleted when a Node has joined from it', async () => {
+  const rig = await started({ cloud: { nodeName: (machine) => `ip-${machine}.internal` } });
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  const [own] = rig.cloud.vms;
+  const second = rig.cloud.plant('m-0', rig.clock.now().toISOString());
+  await rig.join({ ...second, nodeName: 'ip-second.internal' });
+  await rig.createPod('web', 'ip-second.internal');
+  await rig.until(() => isLeaving(rig), 2 * HOUR);
+  await rig.clock.advance(5 * MINUTE);
+  expect(rig.cloud.vms).toHaveLength(2);
+  await endPod(rig);
+  await rig.until(async () => rig.cloud.vms.length === 1, 5 * MINUTE);
+  expect(rig.cloud.vms).toEqual([own]);
+  expect((await rig.admin.resource(nodes).get('ip-m-0.internal')).spec.unschedulable).toBeUndefined();
+  expect(await rig.phase('m-0')).toBe('Running');
+});
+
+test('a VM that somebody renamed is no orphan while a machine has it on record', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createMachine('m-0', { creationTimeout: '10h' });
+  await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
+  const [own] = rig.cloud.vms;
+  rig.cloud.plant('renamed', own?.createdAt, own?.providerId);
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['renamed']);
+  expect(await told(rig)).toEqual([]);
+});
+
+test('--orphan-policy=report neither drains nor deletes', async () => {
+  const rig = await abandoned({ controller: { orphans: { ...ORPHAN_DEFAULTS, policy: 'report' } } });
+  rig.start();
+  await rig.clock.advance(3 * HOUR);
+  expect([await isLeaving(rig), rig.cloud.vms.length]).toEqual([false, 1]);
+  expect((await rig.admin.resource(nodes).get('m-0')).spec.unschedulable).toBeUndefined();
+});
+
+/** A way to the server on which watches of a kind are silent, and its first list is empty if so asked. */
+function silencing(path: string, options: { readonly emptyFirst: boolean }) {
+  let silent = false;
+  let lists = 0;
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      if (!silent || !request.path.startsWith(path)) return transport(request);
+      const { signal } = request;
+      if (request.path.includes('watch='))
+        return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      if (!options.emptyFirst || lists++ > 0) return transport(request);
+      return new Response('{"kind":"NodeList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}');
+    };
+  return {
+    wrap,
+    begin: () => {
+      silent = true;
+    },
+  };
+}
+
+test('a Ready Node that the cache has not heard of keeps its VM: the server is asked before the deletion', async () => {
+  const { wrap, begin } = silencing('/api/v1/nodes?', { emptyFirst: true });
+  const rig = await abandoned({ wrap });
+  begin();
+  rig.start();
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.vms).toHaveLength(1);
+  expect(await told(rig)).toEqual([expect.stringMatching(/it is drained, then deleted: Node m-0 runs on it/)]);
+});
+
+test('a machine of another name that has the VM on record keeps it, although the cache has not heard of it', async () => {
+  const { wrap, begin } = silencing('/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines?', {
+    emptyFirst: false,
+  });
+  const rig = await started({ wrap, joinAfterMs: undefined });
+  await rig.kill();
+  const vm = rig.cloud.plant('renamed', rig.clock.now().toISOString());
+  begin();
+  rig.start();
+  await rig.clock.advance(MINUTE);
+  await rig.createMachine('m-0', { providerID: vm.providerId });
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.vms).toEqual([vm]);
+});
+
+test('a VM is kept as long as the server does not list the Nodes', async () => {
+  let away = false;
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) =>
+      away && request.path.startsWith('/api/v1/nodes?') && !request.path.includes('watch=')
+        ? new Response('', { status: 503 })
+        : transport(request);
+  const rig = await started({ wrap });
+  rig.cloud.plant('nobody', rig.clock.now().toISOString());
+  away = true;
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.vms).toHaveLength(1);
+  away = false;
+  await rig.until(async () => rig.cloud.vms.length === 0, HOUR);
+});
+
+test('a Node that has no provider id keeps the VM of its machine whose id was edited', async () => {
+  const rig = await started({ joinAfterMs: undefined });
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
+  await rig.admin
+    .resource(nodes)
+    .create({ metadata: { name: 'm-0', labels: { [Labels.MachineName]: 'm-0' } }, spec: {} });
+  await rig.conditions('m-0', [{ type: 'Ready', status: 'True' }]);
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  const body = { spec: { providerID: 'fake:///zone/edited' } };
+  await rig.admin.resource<Machine>(machines, NAMESPACE).patch('m-0', { type: 'merge', body });
+  await rig.clock.advance(2 * HOUR);
+  expect(rig.cloud.vms).toHaveLength(1);
+  expect(await told(rig)).toEqual([expect.stringMatching(/it is kept, for Node m-0 runs on it and is Ready/)]);
+});
+
+test('the Nodes of the fake cloud bear ids of a cloud controller, not of the driver', async () => {
+  const rig = await started();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
+  const [vm] = rig.cloud.vms;
+  const [node] = await rig.nodes();
+  expect(node?.spec.providerID).toBe(controllerIdOf(vm?.providerId ?? ''));
+  expect(node?.spec.providerID).not.toBe(vm?.providerId);
+});
