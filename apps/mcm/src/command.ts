@@ -5,6 +5,7 @@ import { kubectlCompletions } from './completion/kubectl.ts';
 import { UserError } from './errors.ts';
 import { Ended } from './exit-codes.ts';
 import { ascii, isAscii } from './output/ascii.ts';
+import { printable } from './output/printable.ts';
 import { createProgram } from './program.ts';
 
 // As in `processHost` of @mcm/kube: a process that is done must not wait for its own compiler.
@@ -59,7 +60,10 @@ try {
   if (first === '__complete') for (const line of kubectlCompletions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof Ended)) process.stderr.write(`mcm: ${await describe(error)}\n`);
+  if (!(error instanceof Ended)) {
+    const lines = (await describe(error)).split('\n').map(printable);
+    process.stderr.write(`mcm: ${lines.join('\n')}\n`);
+  }
   process.exitCode = error instanceof Ended ? error.code : 1;
 }
 // Keep-alive sockets and watches must not hold the process once its work is done; what a slow reader of a pipe has yet to take does.

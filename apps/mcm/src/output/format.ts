@@ -1,7 +1,21 @@
 import { createRequire } from 'node:module';
+import type { CreateNodeOptions, DocumentOptions, ToStringOptions } from 'yaml';
+import { escapedInQuotes, needsQuotes, printable } from './printable.ts';
 
 /** Loaded by whoever is asked for YAML. */
 const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
+
+/** A YAML document that is safe to print on a terminal. */
+function yamlOf(model: unknown, options: ToStringOptions & CreateNodeOptions & DocumentOptions = {}): string {
+  const { Document, visit } = yaml();
+  const document = new Document(model, options);
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === 'string' && needsQuotes(node.value)) node.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return escapedInQuotes(document.toString(options));
+}
 
 /** How a command prints what it found. */
 export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
@@ -9,23 +23,23 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /**
  * The lines to print: for a person, or the model itself for a program.
- * @param text Lines for a person; `wide` asks for more columns.
+ * @param text Lines for a person, printed as {@link printable} makes them; `wide` asks for more columns.
  */
 export function formatted<T>(
   format: OutputFormat,
   model: T,
   text: (model: T, wide: boolean) => readonly string[],
 ): string[] {
-  if (format === 'json') return [JSON.stringify(model, undefined, 2)];
-  if (format === 'yaml') return [yaml().stringify(model).trimEnd()];
-  return [...text(model, format === 'wide')];
+  if (format === 'json') return [escapedInQuotes(JSON.stringify(model, undefined, 2))];
+  if (format === 'yaml') return [yamlOf(model).trimEnd()];
+  return text(model, format === 'wide').map(printable);
 }
 
 /** One of many that follow each other: JSON is one object a line, YAML one document each. */
 export function eachFormatted(format: OutputFormat, model: object, text: string): string[] {
-  if (format === 'json') return [JSON.stringify(model)];
-  if (format === 'yaml') return ['---', yaml().stringify(model).trimEnd()];
-  return [text];
+  if (format === 'json') return [escapedInQuotes(JSON.stringify(model))];
+  if (format === 'yaml') return ['---', yamlOf(model).trimEnd()];
+  return [printable(text)];
 }
 
 /** Objects to apply: a `List` as JSON, else a stream of YAML documents, which is also what a person reads. */
@@ -37,4 +51,4 @@ export function listFormatted(format: OutputFormat, objects: readonly object[], 
 
 /** Several objects as one YAML stream. */
 export const yamlStream = (objects: readonly object[]): string =>
-  objects.map((object) => yaml().stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');
+  objects.map((object) => yamlOf(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');

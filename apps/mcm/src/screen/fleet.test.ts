@@ -1,4 +1,5 @@
 import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
+import type { EventObject } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { isSettled, viewFleet } from './fleet.ts';
 
@@ -97,4 +98,21 @@ test.each([
   };
   const { machines } = viewFleet([], [], [one as unknown as Machine], []);
   expect(machines.map((each) => each.doing)).toEqual([doing]);
+});
+
+test('what a cloud, an event or a condition says is shown and not obeyed', () => {
+  const evil = '\u001b]0;title\u0007\nworkers 3/3 available\u202e';
+  const safe = '^[]0;title\\u{7}\\nworkers 3/3 available\\u{202e}';
+  const status = { conditions: [{ type: 'Progressing', status: 'False', reason: 'x', message: evil }] };
+  const one = {
+    ...machine('a', 'Pending'),
+    status: { currentStatus: { phase: evil }, lastOperation: { description: evil } },
+  };
+  const event = { metadata: meta('e'), involvedObject: { kind: 'Machine', name: evil }, reason: evil, message: evil };
+  const fleet = viewFleet([deployment(status)], [], [one as unknown as Machine], [event as unknown as EventObject]);
+  expect(fleet).toMatchObject({
+    deployments: [{ trouble: safe }],
+    machines: [{ phase: safe, doing: safe }],
+    events: [{ object: `Machine/${safe}`, reason: safe, message: safe }],
+  });
 });

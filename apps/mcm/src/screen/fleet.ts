@@ -2,6 +2,7 @@ import { Annotations, type Machine, type MachineDeployment, type MachineSet } fr
 import type { EventObject } from '@mcm/kube';
 import { brief } from '../explain/brief.ts';
 import { troubleOf } from '../explain/conditions.ts';
+import { printable } from '../output/printable.ts';
 
 /** One deployment as the screen shows it. */
 export interface DeploymentView {
@@ -35,7 +36,7 @@ export interface EventView {
   readonly count: number;
 }
 
-/** Everything about the fleet that a screen or a line of text needs, in a stable order. */
+/** Everything about the fleet that a screen or a line of text needs, in a stable order; every text is safe to print. */
 export interface FleetView {
   readonly deployments: readonly DeploymentView[];
   readonly machines: readonly MachineView[];
@@ -94,19 +95,21 @@ function viewDeployment(deployment: MachineDeployment, sets: readonly MachineSet
     available: status?.availableReplicas ?? 0,
     old: owned.filter((set) => revisionOf(set) < newest).reduce((sum, set) => sum + (set.status?.replicas ?? 0), 0),
     paused: deployment.spec.paused ?? false,
-    trouble: troubleOf(deployment),
+    trouble: shown(troubleOf(deployment)),
   };
 }
+
+const shown = (text: string | undefined): string | undefined => (text === undefined ? undefined : printable(text));
 
 const revisionOf = (set: MachineSet): number => Number(set.metadata.annotations?.[Annotations.Revision] ?? 0);
 
 function viewMachine(machine: Machine): MachineView {
-  const phase = phaseName(machine.status?.currentStatus?.phase ?? '');
+  const phase = phaseName(printable(machine.status?.currentStatus?.phase ?? ''));
   return {
     name: machine.metadata.name,
     phase,
-    node: machine.metadata.labels?.node ?? '',
-    doing: phase === 'Running' ? '' : inShort(machine.status?.lastOperation?.description ?? ''),
+    node: printable(machine.metadata.labels?.node ?? ''),
+    doing: phase === 'Running' ? '' : printable(inShort(machine.status?.lastOperation?.description ?? '')),
     createdAt: machine.metadata.creationTimestamp,
   };
 }
@@ -118,8 +121,8 @@ const inShort = (description: string): string =>
 const viewEvent = (event: EventObject): EventView => ({
   at: event.lastTimestamp ?? event.metadata.creationTimestamp,
   type: event.type ?? 'Normal',
-  reason: event.reason ?? '',
-  object: `${event.involvedObject.kind ?? ''}/${event.involvedObject.name ?? ''}`,
-  message: event.message ?? '',
+  reason: printable(event.reason ?? ''),
+  object: printable(`${event.involvedObject.kind ?? ''}/${event.involvedObject.name ?? ''}`),
+  message: printable(event.message ?? ''),
   count: event.count ?? 1,
 });
