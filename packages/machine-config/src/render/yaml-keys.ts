@@ -1,3 +1,4 @@
+// The original has the letters and digits of Unicode 15. Later ones could only stand in keys that Ignition does not have.
 const LETTER = /^\p{L}$/u;
 const DIGIT = /^\p{Nd}$/u;
 
@@ -27,20 +28,24 @@ function compareAt(
   const letters = [LETTER.test(one), LETTER.test(other)] as const;
   if (letters[0] && letters[1]) return codeOf(one) - codeOf(other);
   if (letters[0] || letters[1]) return letters[1] ? -1 : 1;
-  const started = (one === '0' || other === '0') && hasNonZeroBefore(left, index) ? '1' : '';
+  const started = (one === '0' || other === '0') && hasNonZeroBefore(left, index) ? 1n : 0n;
   const [ours, theirs] = [digitsFrom(left, index), digitsFrom(right, index)];
-  const difference = BigInt(`0${started}${ours}`) - BigInt(`0${started}${theirs}`);
-  if (difference !== 0n) return difference < 0n ? -1 : 1;
+  const [mine, yours] = [numberOf(ours, started), numberOf(theirs, started)];
+  if (mine !== yours) return mine < yours ? -1 : 1;
   return ours.length - theirs.length || codeOf(one) - codeOf(other);
 }
 
 const codeOf = (character: string): number => character.codePointAt(0) ?? 0;
 
-function digitsFrom(text: readonly string[], start: number): string {
+function digitsFrom(text: readonly string[], start: number): readonly string[] {
   let end = start;
   while (end < text.length && DIGIT.test(text[end] ?? '')) end += 1;
-  return text.slice(start, end).join('').replace(/\D/g, '0');
+  return text.slice(start, end);
 }
+
+/** The original computes in 64 bits, and counts every digit of Unicode from the ASCII zero. */
+const numberOf = (digits: readonly string[], started: bigint): bigint =>
+  digits.reduce((value, digit) => BigInt.asIntN(64, value * 10n + BigInt(codeOf(digit) - 0x30)), started);
 
 function hasNonZeroBefore(text: readonly string[], index: number): boolean {
   for (let at = index - 1; at >= 0 && DIGIT.test(text[at] ?? ''); at -= 1) if (text[at] !== '0') return true;

@@ -1,49 +1,38 @@
+import { isWord, resolves } from './yaml-resolve.ts';
+
 /** Lines are broken at blanks beyond this column. */
 const WIDTH = 80;
+/** A key of more bytes is written after a `?`. */
+const SIMPLE_KEY_BYTES = 128;
 
-// Source of all rules here: go-yaml v2, resolve.go, encode.go and emitterc.go. They are kept to the byte, since the name
+// Source of all rules here: go-yaml v2, encode.go and emitterc.go. They are kept to the byte, since the name
 // of a rendered config is a hash of the text: with another text every node of a taken-over cluster would be updated.
-
-const WORDS: ReadonlySet<string> = new Set(
-  ['', '~', '<<', 'y', 'Y', 'n', 'N', '.nan', '.NaN', '.NAN'].concat(
-    ['yes', 'no', 'true', 'false', 'on', 'off', 'null'].flatMap((word) => [
-      word,
-      word.toUpperCase(),
-      `${word[0]?.toUpperCase()}${word.slice(1)}`,
-    ]),
-    ['', '+', '-'].flatMap((sign) => ['.inf', '.Inf', '.INF'].map((word) => sign + word)),
-  ),
-);
-
-const INTEGER = /^[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|[1-9][0-9]*|0)$/;
-const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
-const BASE_60 = /^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$/;
-const DATE = /^\d{4}-\d{1,2}-\d{1,2}([Tt ]\d{1,2}:\d{1,2}:\d{1,2}(\.\d+)?(Z|[-+]\d\d:\d\d)?)?$/;
-
-/** Whether a text would be read back as something else than a text. */
-function resolves(text: string): boolean {
-  if (text === '<<') return false; // a merge key is not quoted by the original
-  if (WORDS.has(text)) return true;
-  if (!/^[-+.0-9]/.test(text)) return false;
-  const plain = text.replaceAll('_', '');
-  return (text[0] !== '.' && INTEGER.test(plain)) || FLOAT.test(plain) || BASE_60.test(text) || DATE.test(text);
-}
 
 /** The usual case: no blank, no sign that could mean something. */
 const SIMPLE = /^[A-Za-z/$();\\^_][!-~]*$/;
 
-/** Prints a key: on one line. */
-export const printKey = (key: string): string => print(key, 0, 0, true);
+const isSimple = (text: string): boolean => SIMPLE.test(text) && !text.endsWith(':') && !isWord(text);
 
 /**
- * Prints a text as the value of a key or an entry of a list.
+ * Prints a key that fits on its line.
+ * @returns undefined for a key that is too long or has several lines: it stands after a `?`, printed as a value
+ */
+export function printKey(key: string): string | undefined {
+  if (isSimple(key) && key.length <= SIMPLE_KEY_BYTES) return key;
+  if (BREAK.test(key) || Buffer.byteLength(key) > SIMPLE_KEY_BYTES) return undefined;
+  return print(key, 0, 0, true);
+}
+
+/**
+ * Prints a text as the value of a key or an entry of a list. A block of lines that ends with a break ends its
+ * line itself.
  * @param indent columns before further lines
  * @param column column at which the text begins
  */
 export const printText = (text: string, indent: number, column: number): string => print(text, indent, column, false);
 
 function print(text: string, indent: number, column: number, key: boolean): string {
-  if (SIMPLE.test(text) && !text.endsWith(':') && !WORDS.has(text)) return text;
+  if (isSimple(text)) return text;
   const traits = analyze(text);
   if (text.includes('\n')) {
     return !key && traits.literal ? literal(text, indent) : doubleQuoted(text, indent, column, key);
@@ -59,24 +48,26 @@ interface Traits {
   readonly literal: boolean;
 }
 
+/** Characters that the original calls unprintable: only escapes hold them. */
 const SPECIAL = /[^\n\u0020-\u007e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
+const BREAK = /[\r\n\u0085\u2028\u2029]/;
+/** The breaks that are printable, and so may stand in a text as they are. */
+const LINE_END = /[\n\u2028\u2029]/;
 
 /** Which styles a text allows. */
 function analyze(text: string): Traits {
   const special = SPECIAL.test(text);
-  const breaks = /[\r\n\u0085\u2028\u2029]/.test(text);
-  const blankEdges = /^[ \n]|[ \n]$/.test(text);
   const indicators =
     /^(---|\.\.\.)/.test(text) ||
     /^[#,[\]{}&*!|>'"%@`]/.test(text) ||
     /^[-?:]([ \t]|$)/.test(text) ||
     /.:([ \t]|$)/s.test(text) ||
-    /[ \t\n]#/.test(text);
-  const spaceBeforeBreak = /[ ][\r\n\u0085\u2028\u2029]/.test(text);
-  const breakBeforeSpace = /[\r\n\u0085\u2028\u2029][ ]/.test(text);
+    /[ \t]#/.test(text);
+  const spaceBeforeBreak = / [\r\n\u0085\u2028\u2029]/.test(text);
+  const breakBeforeSpace = /[\r\n\u0085\u2028\u2029] /.test(text);
   const bad = special || spaceBeforeBreak;
   return {
-    plain: !bad && !breaks && !blankEdges && !indicators,
+    plain: !bad && !BREAK.test(text) && !/^ | $/.test(text) && !indicators,
     single: !bad && !breakBeforeSpace,
     literal: !bad && !text.endsWith(' '),
   };
@@ -84,14 +75,29 @@ function analyze(text: string): Traits {
 
 const newLine = (indent: number): string => `\n${' '.repeat(indent)}`;
 
-/** Plain and single-quoted texts: broken at single blanks. */
+/**
+ * Plain and single-quoted texts: broken at single blanks. U+2028 and U+2029 begin a line by themselves, which the
+ * original then indents; the quote at the end is no part of that line.
+ */
 function folded(text: string, indent: number, start: number, key: boolean, quoted: boolean): string {
   let column = start;
   let result = '';
   let spaces = false;
+  let broken = false;
   for (let index = 0; index < text.length; index += 1) {
     const character = text[index] ?? '';
+    if (LINE_END.test(character)) {
+      result += character;
+      column = 0;
+      broken = true;
+      continue;
+    }
     if (character !== ' ') {
+      if (broken) {
+        result += ' '.repeat(indent);
+        column = indent;
+        broken = false;
+      }
       result += quoted && character === "'" ? "''" : character;
       column += quoted && character === "'" ? 2 : 1;
       spaces = false;
@@ -115,38 +121,30 @@ const ESCAPES: Readonly<Record<string, string>> = {
   ...{ '\u001b': 'e', '"': '"', '\\': '\\', '\u0085': 'N', '\u00a0': '_', '\u2028': 'L', '\u2029': 'P' },
 };
 
-function escapeOf(character: string): string | undefined {
-  if (
-    character !== '"' &&
-    character !== '\\' &&
-    character !== '\n' &&
-    !/[\u2028\u2029]/.test(character) &&
-    !SPECIAL.test(character)
-  ) {
-    return undefined;
-  }
+const mustBeEscaped = (character: string): boolean =>
+  character === '"' || character === '\\' || LINE_END.test(character) || SPECIAL.test(character);
+
+function escaped(character: string): string {
   const short = ESCAPES[character];
   if (short !== undefined) return `\\${short}`;
   const code = character.codePointAt(0) ?? 0;
-  const [letter, width] = code <= 0xff ? ['x', 2] : code <= 0xffff ? ['u', 4] : ['U', 8];
-  return `\\${letter}${code
-    .toString(16)
-    .toUpperCase()
-    .padStart(width as number, '0')}`;
+  const [letter, width] =
+    code <= 0xff ? (['x', 2] as const) : code <= 0xffff ? (['u', 4] as const) : (['U', 8] as const);
+  return `\\${letter}${code.toString(16).toUpperCase().padStart(width, '0')}`;
 }
 
 function doubleQuoted(text: string, indent: number, start: number, key: boolean): string {
   const characters = [...text];
-  // The original looks at the text's first bytes wherever it stands: a leading byte order mark has all escaped.
+  // The original asks whether the text begins with a byte-order mark, wherever it stands, and then escapes everything.
   const marked = text.startsWith('\ufeff');
   let column = start + 1;
   let result = '';
   let spaces = false;
   for (const [index, character] of characters.entries()) {
-    const escaped = escapeOf(character) ?? (marked ? codeEscape(character) : undefined);
-    if (escaped !== undefined) {
-      result += escaped;
-      column += escaped.length;
+    if (marked || mustBeEscaped(character)) {
+      const sequence = escaped(character);
+      result += sequence;
+      column += sequence.length;
       spaces = false;
     } else if (character !== ' ') {
       result += character;
@@ -167,16 +165,12 @@ function doubleQuoted(text: string, indent: number, start: number, key: boolean)
   return `"${result}"`;
 }
 
-const codeEscape = (character: string): string => {
-  const code = character.codePointAt(0) ?? 0;
-  return `\\x${code.toString(16).toUpperCase().padStart(2, '0')}`;
-};
-
+/** A block of lines. Every break ends a line, and a line gets its indent with its first character. */
 function literal(text: string, indent: number): string {
-  const hint = /^[ \n]/.test(text) ? '2' : '';
-  const chomp = !text.endsWith('\n') ? '-' : text.endsWith('\n\n') || text === '\n' ? '+' : '';
-  const lines = text.split('\n');
-  if (lines.at(-1) === '') lines.pop();
+  const hint = /^[ \n\u2028\u2029]/.test(text) ? '2' : '';
+  const [last = '', before = ''] = [text.at(-1), text.at(-2)];
+  const chomp = !LINE_END.test(last) ? '-' : text.length === 1 || LINE_END.test(before) ? '+' : '';
   const pad = ' '.repeat(indent);
-  return `|${hint}${chomp}\n${lines.map((line) => (line === '' ? '' : pad + line)).join('\n')}`;
+  const lines = text.replace(/[^\n\u2028\u2029]+/g, (line) => pad + line);
+  return `|${hint}${chomp}\n${lines}`;
 }

@@ -30,7 +30,7 @@ export type YamlSink = (piece: string) => void;
 export function printTo(sink: YamlSink, value: unknown): string {
   if (isFilledObject(value)) return printObject(sink, value, 0, '', false);
   if (isFilledList(value)) return printList(sink, value, 0, '', false);
-  return `${printScalar(value, 0, 0)}\n`;
+  return line(printScalar(value, 2, 0));
 }
 
 /**
@@ -52,11 +52,12 @@ const pad = (width: number): string => {
 /** Keys and their texts, for the few hundred names that occur again and again. */
 const keyTexts = new Map<string, string>();
 
-function keyText(key: string): string {
+/** A key that fits on its line; undefined for one that stands after a `?`. */
+function keyText(key: string): string | undefined {
   const known = keyTexts.get(key);
   if (known !== undefined) return known;
-  const printed = printKey(clean(key));
-  if (keyTexts.size < 1000) keyTexts.set(key, printed);
+  const printed = printKey(cleanKey(key));
+  if (printed !== undefined && keyTexts.size < 1000) keyTexts.set(key, printed);
   return printed;
 }
 
@@ -98,14 +99,41 @@ function printObject(
   for (const key of sortedKeys(Object.keys(fields))) {
     const value = fields[key];
     const name = keyText(key);
-    text += `${lead}${name}:`;
+    text += lead;
     lead = pad(indent);
+    if (name === undefined) {
+      text = printAfterLongKey(
+        sink,
+        value,
+        indent,
+        `${text}${line(`? ${printText(cleanKey(key), indent + 2, indent + 2)}`)}`,
+      );
+      continue;
+    }
+    text += `${name}:`;
     if (isFilledObject(value)) text = printObject(sink, value, indent + 2, `${text}\n`, false);
     else if (isFilledList(value)) text = printList(sink, value, indent, `${text}\n`, false);
-    else text += ` ${printScalar(value, indent + 2, indent + name.length + 2)}\n`;
+    else text += line(` ${printScalar(value, indent + 2, indent + width(name) + 2)}`);
   }
   return text;
 }
+
+/** The value of a key that has a line of its own begins beside the colon, and so do objects and lists. */
+function printAfterLongKey(sink: YamlSink, value: unknown, indent: number, before: string): string {
+  const text = `${before}${pad(indent)}: `;
+  if (isFilledObject(value)) return printObject(sink, value, indent + 2, text, true);
+  if (isFilledList(value)) return printList(sink, value, indent + 2, text, true);
+  return text + line(printScalar(value, indent + 2, indent + 2));
+}
+
+/** Ends a line. A block of lines may have ended it already, also with U+2028 or U+2029. */
+function line(text: string): string {
+  const last = text.charCodeAt(text.length - 1);
+  return last === 0x0a || last === 0x2028 || last === 0x2029 ? text : `${text}\n`;
+}
+
+/** Columns count characters. */
+const width = (text: string): number => (/[\ud800-\udfff]/.test(text) ? [...text].length : text.length);
 
 function printList(
   sink: YamlSink,
@@ -121,7 +149,7 @@ function printList(
     lead = `${pad(indent)}- `;
     if (isFilledObject(entry)) text = printObject(sink, entry, indent + 2, text, true);
     else if (isFilledList(entry)) text = printList(sink, entry, indent + 2, text, true);
-    else text += `${printScalar(entry, indent + 2, indent + 2)}\n`;
+    else text += line(printScalar(entry, indent + 2, indent + 2));
     if (text.length < PIECE) continue;
     sink(text);
     text = '';
@@ -137,30 +165,40 @@ function printScalar(value: unknown, indent: number, column: number): string {
   return Array.isArray(value) ? '[]' : '{}';
 }
 
-/** The text goes through a YAML reader on its way: it refuses control characters and folds the next-line character. */
+const UNREADABLE = 'error converting JSON to YAML: yaml: ';
+
+/**
+ * The original writes JSON first and reads it as YAML: the reader refuses control characters, and takes U+0085 for the
+ * end of a line. Halves of surrogate pairs are U+FFFD since the API server read them.
+ */
 function clean(text: string): string {
-  if (!/[\u007f-\u009f\ufffe\uffff]/.test(text)) return text;
-  if (FORBIDDEN.test(text))
-    throw new YamlError('error converting JSON to YAML: yaml: control characters are not allowed');
-  return text.replace(/[ \t]*\u0085[ \t]*/g, ' ');
+  if (!/[\u007f-\u009f\ud800-\udfff\ufffe\uffff]/.test(text)) return text;
+  const whole = text.toWellFormed();
+  if (FORBIDDEN.test(whole)) throw new YamlError(`${UNREADABLE}control characters are not allowed`);
+  if (!whole.includes('\u0085')) return whole;
+  if (/\u0085(---|\.\.\.)[ \u0085]/.test(whole))
+    throw new YamlError(`${UNREADABLE}found unexpected document indicator`);
+  return whole.replace(/ *\u0085[ \u0085]*/g, (breaks) => '\n'.repeat(breaks.replaceAll(' ', '').length - 1) || ' ');
 }
 
-/** Integers of 64 bits as they are, others as Go prints a float64. */
+/** A reader of YAML finds the colon of a key on the key's own line, and within this many characters of JSON. */
+const KEY_CHARACTERS = 1024;
+
+function cleanKey(key: string): string {
+  if (key.length < 128 && !key.includes('\u0085')) return clean(key);
+  const json = JSON.stringify(key).replace(/[<>&\u2028\u2029]/g, '\\u0000');
+  if (key.includes('\u0085') || [...json].length > KEY_CHARACTERS) {
+    throw new YamlError(`${UNREADABLE}did not find expected ',' or '}'`);
+  }
+  return clean(key);
+}
+
+/** Integers of 64 bits as they are, all else as Go prints a float64: with an exponent below -4 and from 6 on. */
 function printNumber(value: number): string {
   if (Number.isSafeInteger(value)) return String(value);
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return BigInt(value).toString();
+  if (Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 64) return BigInt(value).toString();
   const [digits = '', exponent = '0'] = value.toExponential().split('e');
   const power = Number(exponent);
-  if (power >= -4 && power < 21) return String(value).includes('e') ? value.toFixed(20) : goFixed(value, power);
-  return scientific(digits, power);
-}
-
-const scientific = (digits: string, power: number): string =>
-  `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
-
-/** Go turns to exponents from a million million million on for integers, from a million on for fractions. */
-function goFixed(value: number, power: number): string {
-  if (!Number.isInteger(value)) return power < 21 ? String(value) : value.toExponential();
-  const [digits = ''] = value.toExponential().split('e');
-  return scientific(digits, power);
+  if (power >= -4 && power < 6) return String(value);
+  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`;
 }
