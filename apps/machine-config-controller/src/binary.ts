@@ -47,7 +47,7 @@ const flags = {
     }),
     'render-while-paused': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.renderWhilePaused,
-      help: 'render paused pools too, so that they show what they would get',
+      help: 'render paused pools too, so that they show what they will get; certificates reach their nodes anyway',
     }),
     'keep-renders': integerFlag({
       min: -1,

@@ -86,7 +86,7 @@ export const DEFAULT_CONFIG_SETTINGS: ConfigSettings = {
   tlsProfile: 'Intermediate',
   watchApiServerConfig: false,
   stampVersion: true,
-  renderWhilePaused: true,
+  renderWhilePaused: false,
   keepRenders: 10,
   haltDegraded: 0,
   machinePools: false,

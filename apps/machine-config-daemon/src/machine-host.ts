@@ -2,7 +2,14 @@ import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { promisify } from 'node:util';
-import type { ConfigDiff, DaemonHost, NodeDisk, PostAction } from '@mcm/machine-config';
+import {
+  type ConfigDiff,
+  type DaemonHost,
+  DEFAULT_POLICY,
+  type NodeDisk,
+  type PostAction,
+  servicesOf,
+} from '@mcm/machine-config';
 import { pathInRoot } from './in-root.ts';
 import { readCommandLine, writeCommandLine } from './kernel-command-line.ts';
 
@@ -68,8 +75,27 @@ export function machineHost({
 
 async function act(program: RunProgram, action: PostAction): Promise<void> {
   if (action.type === 'DaemonReload') return program(['systemctl', 'daemon-reload']);
-  if (action.type === 'Reload') return program(['systemctl', 'reload', action.reload.serviceName]);
-  if (action.type === 'Restart') return program(['systemctl', 'restart', action.restart.serviceName]);
+  if (action.type === 'Reload') return onService(program, 'reload', action.reload.serviceName);
+  if (action.type === 'Restart') return onService(program, 'restart', action.restart.serviceName);
+}
+
+/** Services of the built-in policy: a machine with another container runtime, or another system, has not all of them. */
+const OPTIONAL_SERVICES: ReadonlySet<string> = new Set(servicesOf(DEFAULT_POLICY));
+
+async function onService(program: RunProgram, verb: 'reload' | 'restart', service: string): Promise<void> {
+  if (OPTIONAL_SERVICES.has(service) && !(await isInstalled(program, service))) return;
+  await program(['systemctl', verb, service]);
+}
+
+/** `systemctl cat` exits with a code for a unit without a file. Any other failure is a failure of the machine. */
+async function isInstalled(program: RunProgram, service: string): Promise<boolean> {
+  try {
+    await program(['systemctl', 'cat', service]);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && typeof error.code === 'number') return false;
+    throw error;
+  }
 }
 
 /** Images, kernels and packages are the image's of the machine: a pool that replaces machines brings them. */

@@ -310,3 +310,31 @@ test('a policy is read from a file, and what is wrong with it is named', async (
 test('a CRD of MachineConfigs that is missing or of another version is warned of', () => {
   expect(machineConfigDaemon.crds?.map(({ spec }) => spec.names.kind)).toEqual(['MachineConfig']);
 });
+
+test('a service of the built-in policy that the machine does not have is left out; one of a user must be there', async () => {
+  const programs: string[] = [];
+  const host = machineHost({
+    ...{ root: '/', disk: new RootDisk('/nowhere'), bootIdFile: 'boot', readFile: async () => '', reboot: [] },
+    run: async (argv) => {
+      programs.push(argv.join(' '));
+      const failure = new Error(`Unit ${argv.at(-1)} not found`);
+      if (argv.at(-1) !== 'kubelet.service') throw Object.assign(failure, { code: 1 });
+    },
+  });
+  const restart = (serviceName: string) => host.act({ type: 'Restart', restart: { serviceName } });
+  await restart('crio.service');
+  await restart('kubelet.service');
+  await expect(restart('mine.service')).rejects.toThrow('mine.service not found');
+  expect(programs).toEqual([
+    'systemctl cat crio.service',
+    'systemctl cat kubelet.service',
+    'systemctl restart kubelet.service',
+    'systemctl restart mine.service',
+  ]);
+  const broken = machineHost({
+    ...{ root: '/', disk: new RootDisk('/nowhere'), bootIdFile: 'boot', readFile: async () => '', reboot: [] },
+    run: async () => Promise.reject(Object.assign(new Error('systemctl: not found'), { code: 'ENOENT' })),
+  });
+  const act = broken.act({ type: 'Restart', restart: { serviceName: 'crio.service' } });
+  await expect(act).rejects.toThrow('systemctl: not found');
+});

@@ -1,6 +1,7 @@
 /** Machine configs: kinds, Ignition, rendering, pools, kubelet configs, templates, and their controllers. */
 
 export { type ConfigCaches, type ConfigContext, createConfigCaches, NODE_LABEL_INDEX } from './caches.ts';
+export * from './certificates/index.ts';
 export {
   type ApiServerConfig,
   apiServerConfigs,

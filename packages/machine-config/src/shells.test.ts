@@ -15,10 +15,11 @@ import {
   storedConfigs,
   WORKER_ROLE,
   type World,
+  type WorldOptions,
 } from './testing.ts';
 
-async function inWorld(work: (world: World) => Promise<void>): Promise<void> {
-  const world = await startWorld();
+async function inWorld(work: (world: World) => Promise<void>, options: WorldOptions = {}): Promise<void> {
+  const world = await startWorld(options);
   try {
     await fillWorld(world.client);
     await world.clock.advance(20_000);
@@ -185,30 +186,38 @@ test('K33 a KubeletConfig for no pool says so, and is taken up when the pool com
     expect(await storedConfigs(client)).toContain('99-worker-generated-kubelet');
   }));
 
-test('R31 a paused pool is rendered, its target changes and no node is told; when the pause ends, one is', () =>
-  inWorld(async ({ client, clock }) => {
-    await playDaemons(client);
-    const pools = client.resource(machineConfigPools);
-    const told = async () => {
-      const target = (await pools.get('worker')).spec?.configuration?.name ?? '';
-      const { items } = await client.resource(nodes).list();
-      const has = items.filter(({ metadata }) => metadata.annotations?.[NodeAnnotations.DesiredConfig] === target);
-      return { target, count: has.length };
-    };
-    const before = await told();
-    expect(before.count).toBe(1);
-    await pools.patch('worker', { type: 'merge', body: { spec: { paused: true } } });
-    const spec = { config: configOf('new') };
-    await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
-    await clock.advance(30_000);
-    const paused = await told();
-    expect(paused.target).not.toBe(before.target);
-    expect(await storedConfigs(client)).toContain(paused.target);
-    expect(paused.count).toBe(0);
-    await pools.patch('worker', { type: 'merge', body: { spec: { paused: false } } });
-    await clock.advance(10_000);
-    expect((await told()).count).toBe(1);
-  }));
+test.each([true, false])(
+  'R31 renderWhilePaused %s: only then a paused pool has a new target; no node is told until the pause ends',
+  (renderWhilePaused) =>
+    inWorld(
+      async ({ client, clock }) => {
+        await playDaemons(client);
+        const pools = client.resource(machineConfigPools);
+        const told = async () => {
+          const target = (await pools.get('worker')).spec?.configuration?.name ?? '';
+          const { items } = await client.resource(nodes).list();
+          const has = items.filter(({ metadata }) => metadata.annotations?.[NodeAnnotations.DesiredConfig] === target);
+          return { target, count: has.length };
+        };
+        const before = await told();
+        expect(before.count).toBe(1);
+        await pools.patch('worker', { type: 'merge', body: { spec: { paused: true } } });
+        const spec = { config: configOf('new') };
+        await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec });
+        await clock.advance(30_000);
+        const paused = await told();
+        expect(paused.target !== before.target).toBe(renderWhilePaused);
+        expect(await storedConfigs(client)).toContain(paused.target);
+        expect(paused.count).toBe(renderWhilePaused ? 0 : 1);
+        await playDaemons(client);
+        await pools.patch('worker', { type: 'merge', body: { spec: { paused: false } } });
+        await clock.advance(10_000);
+        const after = await told();
+        expect([after.target !== before.target, after.count]).toEqual([true, 1]);
+      },
+      { render: { renderWhilePaused } },
+    ),
+);
 
 test("a user's 999-generated-kubelet-mine and 99-custom-kubelet stay; what another build left over goes", () =>
   inWorld(async ({ client, clock }) => {

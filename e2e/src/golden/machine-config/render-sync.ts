@@ -77,6 +77,7 @@ class World {
     const plan = planRender({
       ...{ pool, controllerConfig, configs: [...this.#configs.values()] },
       machineConfig: (name) => this.#configs.get(name),
+      renderWhilePaused: true,
       kubeletConfigs: this.#input.kubeletConfigs ?? [],
       containerRuntimeConfigs: this.#input.containerRuntimeConfigs ?? [],
       identity: { version: controllerVersion, hash: controllerHash },

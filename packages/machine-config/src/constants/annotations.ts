@@ -56,6 +56,10 @@ export const NodeAnnotations = {
   CustomPoolLabelsApplied: 'machineconfiguration.openshift.io/customPoolLabelsApplied',
   /** Copied from the ControllerConfig, for the daemon. */
   ControlPlaneTopology: 'machineconfiguration.openshift.io/controlPlaneTopology',
+  /** Ours, written by the UpdateController: the certificates wanted, as MachineConfig and hash. They need no rollout. */
+  DesiredCertificates: 'machineconfiguration.openshift.io/desired-certificates',
+  /** Ours, written by the daemon: the certificates in effect. */
+  CurrentCertificates: 'machineconfiguration.openshift.io/current-certificates',
   /** Human readable, such as `Rebooting`. */
   PostConfigAction: 'machineconfiguration.openshift.io/post-config-action',
 } as const;

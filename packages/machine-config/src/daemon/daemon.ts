@@ -9,12 +9,15 @@ import {
   nodes,
   type Random,
 } from '@mcm/kube';
+import { certificatesConfigOf } from '../certificates/bundle.ts';
+import { NodeAnnotations } from '../constants/annotations.ts';
 import type { DaemonEvent } from '../constants/event-meanings.ts';
 import { FORCE_FILE_PATH } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { isSettled } from '../pool/predicates.ts';
 import { machineConfigs } from '../resources.ts';
 import { applyJournal, finishJournal, undoJournal } from './apply.ts';
+import { bringCertificates } from './certificates.ts';
 import { type DaemonStep, type DaemonView, decide, type Verdict } from './decide.ts';
 import { diffConfigs } from './diff.ts';
 import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from './disruption.ts';
@@ -176,6 +179,8 @@ export class NodeDaemon {
         return this.#judge(step.target, signal);
       case 'apply':
         return this.#tried(step.target, () => this.#apply(node, step.target));
+      case 'certificates':
+        return this.#certificates(node, step.version, signal);
       case 'force':
         return this.#tried(this.#stored?.metadata.name ?? '', () => this.#force());
       default:
@@ -271,6 +276,21 @@ export class NodeDaemon {
       if (isNotFound(error)) return undefined;
       throw error;
     }
+  }
+
+  async #certificates(node: Node, version: string, signal: AbortSignal): Promise<void> {
+    const { host, policy = DEFAULT_POLICY } = this.#options;
+    const name = certificatesConfigOf(version);
+    const config = await this.#read(name, signal);
+    const stored = this.#stored;
+    if (!config || !stored) return this.#fail(version, missing(name).reason);
+    let isThere = false;
+    await this.#tried(version, async () => {
+      await bringCertificates(host, { version, config, stored, policy });
+      isThere = true;
+    });
+    this.#checkDue = true;
+    if (isThere) await this.#write(node, { [NodeAnnotations.CurrentCertificates]: version }, signal);
   }
 
   async #judge(target: string, signal: AbortSignal): Promise<void> {

@@ -53,6 +53,8 @@ export type DaemonStep =
   /** Read the target and judge the update. */
   | { readonly kind: 'judge'; readonly target: string }
   | { readonly kind: 'apply'; readonly target: string }
+  /** Bring the certificates that the node is told. */
+  | { readonly kind: 'certificates'; readonly version: string }
   | { readonly kind: 'resume' | 'undo' | 'finish' | 'reboot' | 'force' };
 
 /** The drain controller has so long; then the daemon says that it failed and asks again. Source: drain.go. */
@@ -68,7 +70,7 @@ const DRIFT_LOOK_MS = 60_000;
 const FIRST_LOOK_MS = 30_000;
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
-const { ControlPlaneTopology, PostConfigAction } = NodeAnnotations;
+const { ControlPlaneTopology, PostConfigAction, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
 const IDLE: DaemonStep = { kind: 'idle' };
 
 /** Decides the one next step. Pure; after each step it is asked anew. */
@@ -83,6 +85,11 @@ export function decide(view: DaemonView): DaemonStep {
   }
   // A node that was made anew, or that never heard of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
+  const version = annotations[DesiredCertificates] ?? '';
+  // They come before anything else that the node may wait for: a drift, a refusal, a drain.
+  if (version !== '' && version !== annotations[CurrentCertificates]) {
+    return unlessFailed(view, version, () => ({ kind: 'certificates', version }));
+  }
   if (view.forced) return unlessFailed(view, stored, () => ({ kind: 'force' }));
   if (view.drift !== undefined) return report(view, DaemonStates.Degraded, view.drift, DRIFT_LOOK_MS);
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { CERTIFICATE_PATHS, TRUST_BUNDLE_PATH } from '../certificates/paths.ts';
 import { decodeContents } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { type ConfigDiff, ignitionOrEmpty } from './diff.ts';
@@ -56,7 +57,8 @@ const restart = (serviceName: string): PostAction => ({ type: 'Restart', restart
 /** What holds without a word of the user. Source: NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
-    { path: '/var/lib/kubelet/config.json', actions: NONE },
+    // What rotates is never disruptive. The trust bundle has an entry of its own.
+    ...CERTIFICATE_PATHS.filter((path) => path !== TRUST_BUNDLE_PATH).map((path) => ({ path, actions: NONE })),
     { path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub', actions: RELOAD_CRIO },
     { path: '/etc/containers/policy.json', actions: RELOAD_CRIO },
     { path: '/etc/containers/registries.d', actions: RELOAD_CRIO },
@@ -64,7 +66,7 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
     { path: DaemonPaths.Registries, actions: [{ type: 'Special' }] },
     { path: '/etc/nmstate/openshift', actions: NONE },
     {
-      path: '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt',
+      path: TRUST_BUNDLE_PATH,
       actions: [restart('coreos-update-ca-trust.service'), restart(CRIO)],
     },
     { path: '/etc/kubernetes/credential-providers', actions: [restart('kubelet.service')] },
@@ -76,6 +78,15 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
   units: [],
   sshkey: NONE,
 };
+
+/** The services that a policy reloads or restarts. */
+export function servicesOf({ files, units, sshkey }: DisruptionPolicy): readonly string[] {
+  const all = [...[...files, ...units].flatMap((entry) => entry.actions), ...sshkey];
+  return all.flatMap((action) => {
+    if (action.type === 'Reload') return [action.reload.serviceName];
+    return action.type === 'Restart' ? [action.restart.serviceName] : [];
+  });
+}
 
 /** The defaults with a user's entries in place of those of the same path or name. */
 export function withUserPolicy(user: z.infer<typeof disruptionPolicySchema>): DisruptionPolicy {

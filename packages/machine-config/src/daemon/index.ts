@@ -24,6 +24,7 @@ export {
   needsDrain,
   type PostAction,
   postActions,
+  servicesOf,
   withUserPolicy,
 } from './disruption.ts';
 export { findDrift } from './drift.ts';

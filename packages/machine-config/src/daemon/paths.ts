@@ -2,6 +2,8 @@
 export const DaemonPaths = {
   /** JSON of the MachineConfig that the disk has in full; believed before the node's annotation. */
   CurrentConfig: '/etc/machine-config-daemon/currentconfig',
+  /** Ours: the certificates that the disk has, which win over those of a config. */
+  Certificates: '/etc/machine-config-daemon/currentcertificates',
   /** Ours: an update under way, with all that going on or back takes. Gone when there is none. */
   Journal: '/etc/machine-config-daemon/update.json',
   /** Annotations of the first boot, put there by the config server. Read once. */

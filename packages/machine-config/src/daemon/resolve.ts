@@ -1,11 +1,15 @@
 import type { MachineConfig } from '../kinds/machine-config.ts';
+import { storedCertificates, wantedCertificates } from './certificates.ts';
 import { ignitionOrEmpty } from './diff.ts';
 import { type Entry, type NodeDisk, readText } from './disk.ts';
 import { Originals } from './originals.ts';
 import { DaemonPaths } from './paths.ts';
 import { wantedDisk } from './wanted.ts';
 
-/** Like {@link wantedDisk}, with what takes a look at the disk filled in: units of the system, originals of appended files. */
+/**
+ * Like {@link wantedDisk}, with what takes a look at the disk filled in: units of the system, originals of appended files,
+ * and certificates. A config may be older than the certificates: it never brings back those of its time.
+ */
 export async function resolveWanted(
   disk: NodeDisk,
   config: MachineConfig | undefined,
@@ -17,12 +21,14 @@ export async function resolveWanted(
     if (text !== undefined) vendor.set(name, text);
   }
   const { entries, appended, absent } = wantedDisk(config, (name) => vendor.get(name));
-  if (appended.size === 0) return { entries, absent };
+  const certificates = config && wantedCertificates(await storedCertificates(disk));
+  if (appended.size === 0 && !certificates?.size) return { entries, absent };
   const originals = new Originals(disk);
   const all = new Map(entries);
   for (const [path, { base, append, ...rest }] of appended) {
     const content = Buffer.concat([base ?? (await originals.content(path)), append]);
     all.set(path, { ...rest, content });
   }
+  for (const [path, entry] of certificates ?? []) all.set(path, entry);
   return { entries: all, absent };
 }

@@ -78,7 +78,9 @@ export const machineConfigPoolSpecSchema = crd(
     updateStrategy: optional(
       z.enum(UPDATE_STRATEGIES).meta({ description: '`InPlace`, the default, `Replace` or `InPlaceElseReplace`.' }),
     ),
-    paused: optional(flag('Whether no further node is told of the target. Rendering goes on.')),
+    paused: optional(
+      flag('Whether the pool is neither rendered nor rolled out. Its nodes still get rotated certificates.'),
+    ),
     maxUnavailable: optional(maxUnavailable),
     configuration: optional(poolConfigurationSchema),
     osImageStream: optional(

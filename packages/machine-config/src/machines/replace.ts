@@ -1,5 +1,6 @@
 import type { MachineDeployment } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { differOnlyByCertificates } from '../certificates/bundle.ts';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
@@ -25,13 +26,17 @@ export interface StrategyVerdict {
 export function judgeStrategy(
   pool: MachineConfigPool,
   nodes: readonly Node[],
-  machineConfig: (name: string) => MachineConfig | undefined,
+  machineConfig: FindConfig,
 ): StrategyVerdict {
   const { updateStrategy = 'InPlace' } = pool.spec ?? {};
   const type = PoolConditions.RequiresReplacement;
   const known = conditionOf(pool.status?.conditions, type);
   const ended = known && { condition: { type, status: 'False' as const } };
   if (updateStrategy === 'Replace') {
+    // Certificates come to running machines: a rotation replaces none.
+    if (!pool.spec?.paused && onlyCertificatesWait(nodes, targetOf(pool), machineConfig)) {
+      return { replaces: false, ...ended };
+    }
     const message = `machines with another config than ${targetOf(pool)} are replaced, as updateStrategy says`;
     const due = nodes.some((node) => !isAt(node, targetOf(pool)));
     return { replaces: true, ...(due ? { condition: { type, status: 'True', reason: 'Replace', message } } : ended) };
@@ -49,6 +54,22 @@ export function judgeStrategy(
   return { replaces: false, ...ended };
 }
 
+/** Whether there are nodes with another config than the target, and all of them lack nothing but certificates. */
+function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
+  const waiting = nodes.filter((node) => !isAt(node, target));
+  const names = new Set(waiting.map((node) => annotationOf(node, NodeAnnotations.CurrentConfig)));
+  return waiting.length > 0 && [...names].every((name) => isSameButCertificates(name, target, machineConfig));
+}
+
+/** Finds a rendered MachineConfig. */
+type FindConfig = (name: string) => MachineConfig | undefined;
+
+function isSameButCertificates(name: string, target: string, machineConfig: FindConfig): boolean {
+  if (name === target) return true;
+  const [old, wanted] = [machineConfig(name), machineConfig(target)];
+  return old !== undefined && wanted !== undefined && differOnlyByCertificates(old, wanted);
+}
+
 /** A change of a MachineDeployment: of its template, which makes MCM roll it out, or of its pause. */
 export interface DeploymentWrite {
   readonly namespace: string;
@@ -61,7 +82,11 @@ export interface DeploymentWrite {
  * What the deployments of a pool whose machines are replaced need: the target in their template, and the pool's pause.
  * Sets without a deployment roll nothing out: their machines get the target when somebody deletes them.
  */
-export function deploymentWrites(pool: MachineConfigPool, { refs, nodes }: PoolMembers): readonly DeploymentWrite[] {
+export function deploymentWrites(
+  pool: MachineConfigPool,
+  { refs, nodes }: PoolMembers,
+  machineConfig: FindConfig,
+): readonly DeploymentWrite[] {
   const target = targetOf(pool);
   const { TemplateConfig, TemplateSince } = ConfigAnnotations;
   const required = conditionOf(pool.status?.conditions, PoolConditions.RequiresReplacement);
@@ -74,7 +99,8 @@ export function deploymentWrites(pool: MachineConfigPool, { refs, nodes }: PoolM
     const others = nodes.some((node) => !isAt(node, target));
     // Machines that were made before any target, and have it, need no successors. Those that were brought elsewhere in
     // place since they were made for this target do: the time at which that was found is another one then.
-    const other = has === target ? others && since !== undefined && since !== done : has !== undefined || others;
+    const same = has !== undefined && isSameButCertificates(has, target, machineConfig);
+    const other = same ? others && since !== undefined && since !== done : has !== undefined || others;
     const due = !paused && other && !keepsMachines(deployment);
     const annotations = { [TemplateConfig]: target, ...(since !== undefined && { [TemplateSince]: since }) };
     const pause = pauseOf(pool.metadata.name, paused, deployment);

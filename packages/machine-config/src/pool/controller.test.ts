@@ -5,7 +5,15 @@ import { expect, test } from 'vitest';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
-import { configOf, fillWorld, startWorld, WORKER_ROLE, type World, type WorldOptions } from '../testing.ts';
+import {
+  configOf,
+  fillWorld,
+  playDaemons,
+  startWorld,
+  WORKER_ROLE,
+  type World,
+  type WorldOptions,
+} from '../testing.ts';
 import { conditionOf } from './conditions.ts';
 
 /** What wakes the UpdateController, and what its writes must not do. */
@@ -167,6 +175,44 @@ test('10.4 a new machine whose node has no config yet is on its way to its first
     });
   }));
 
+test('10.4 a rotation of certificates replaces no machine: its node is told the target in place', () =>
+  inWorld({ machines: true, render: { keepRenders: 0 } }, async ({ client, clock }) => {
+    await machinePool(client, { updateStrategy: 'Replace' });
+    const write = (text: string, kernelArguments: readonly string[] = []) =>
+      client.resource(machineConfigs).patch('50-user', {
+        type: 'merge',
+        body: { spec: { config: configOf(text, '/etc/kubernetes/kubelet-ca.crt'), kernelArguments } },
+      });
+    await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec: {} });
+    await write('ca-1');
+    await clock.advance(30_000);
+    const templateNow = async () => (await deploymentNow(client)).spec.template.metadata?.annotations;
+    const first = await templateNow();
+    await playDaemons(client);
+    const has = async () => {
+      const target = (await poolNow(client)).spec?.configuration?.name ?? '';
+      const annotations = { [CurrentConfig]: target, [DesiredConfig]: target, [State]: 'Done' };
+      await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations } } });
+      await clock.advance(30_000);
+      return target;
+    };
+    const old = await has();
+    // The second render makes the first one one that nobody names: it stays, since machines were made for it.
+    for (const text of ['ca-2', 'ca-3']) {
+      await write(text);
+      await clock.advance(30_000);
+      const target = (await poolNow(client)).spec?.configuration?.name;
+      expect(target).not.toBe(old);
+      expect((await nodeNow(client, 'n0')).metadata.annotations?.[DesiredConfig]).toBe(target);
+      await playDaemons(client);
+      await clock.advance(60_000);
+      expect(await templateNow()).toEqual(first);
+    }
+    await write('ca-3', ['quiet']);
+    await clock.advance(30_000);
+    expect(await templateNow()).not.toEqual(first);
+  }));
+
 test('10.4 machines that were made for a target and brought elsewhere in place are replaced for it once more, and only once', () =>
   inWorld({ machines: true }, async ({ client, clock }) => {
     await machinePool(client, { updateStrategy: 'Replace' });
@@ -191,7 +237,7 @@ test('10.4 machines that were made for a target and brought elsewhere in place a
   }));
 
 test('10.5 a MachineSet that is frozen, and one that is not any more, wake the pool over its MachineDeployment', () =>
-  inWorld({ machines: true }, async ({ client, clock }) => {
+  inWorld({ machines: true, render: { renderWhilePaused: true } }, async ({ client, clock }) => {
     await machinePool(client, { paused: true });
     await clock.advance(30_000);
     const freeze = (value: string | null) =>

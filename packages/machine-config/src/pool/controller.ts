@@ -12,8 +12,10 @@ import {
   type Outcome,
 } from '@mcm/kube';
 import { type ConfigContext, nowText } from '../caches.ts';
+import { certificatesName } from '../certificates/bundle.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 import {
   claimsOf,
@@ -77,10 +79,19 @@ export function createUpdateController(context: ConfigContext, options: UpdateCo
     return later(poolsToWake(change, pools, fleet && claimsOf(fleet, pools)));
   });
   if (options.machines && fleet) watchMachines(controller, options.machines, fleet, caches, later);
+  controller.watch(caches.machineConfigs, ({ object }) => later(poolsOfCertificates(object)));
   controller.watch(caches.controllerConfigs, () =>
     later(caches.pools.store.list().map(({ metadata }) => metadata.name)),
   );
   return controller;
+}
+
+/** The pool whose certificates a MachineConfig holds. */
+function poolsOfCertificates(config: MachineConfig): readonly string[] {
+  const owner = controllerOf(config);
+  return owner?.kind === 'MachineConfigPool' && config.metadata.name === certificatesName(owner.name)
+    ? [owner.name]
+    : [];
 }
 
 /** What a pool over machines acts upon of them: who they are, how they are, whether they go. */
@@ -210,7 +221,7 @@ function handOver(
   if (pool.metadata.deletionTimestamp !== undefined) return 'not';
   if (targetOf(pool) === '' || members.frozen.length > 0 || members.refused.length > 0) return 'later';
   const { replaces } = judgeStrategy(pool, members.nodes, (name) => caches.machineConfigs.store.get(name));
-  return replaces ? deploymentWrites(pool, members) : 'not';
+  return replaces ? deploymentWrites(pool, members, (name) => caches.machineConfigs.store.get(name)) : 'not';
 }
 
 /** @returns why a role does not let it be done; the status is written all the same */

@@ -1,5 +1,6 @@
 import { isEmptySelector } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
+import { certificatesName, certificatesVersion } from '../certificates/bundle.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
 import type { ConfigEvent } from '../constants/event-meanings.ts';
@@ -118,6 +119,7 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
 function onlyNew(snapshot: PoolSnapshot): PoolPlan {
   const writes = new NodeWrites(snapshot.nodes);
   tellNew(snapshot, writes);
+  tellCertificates(snapshot, writes);
   return { ...NOTHING, nodes: writes.list() };
 }
 
@@ -132,6 +134,7 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
   const { pool, pools, nodes, machineConfig, filters = [], reserved = 0, haltAt = 0, now } = snapshot;
   const writes = new NodeWrites(nodes);
   tellNew(snapshot, writes);
+  tellCertificates(snapshot, writes);
   for (const node of nodes) {
     copyTopology(snapshot, node, writes);
     const taints = wantedTaints(node, pool);
@@ -177,6 +180,18 @@ function tellNew({ pool, nodes, tellsNew, now }: PoolSnapshot, writes: NodeWrite
     if (annotationOf(node, CurrentConfig) !== '' || annotationOf(node, DesiredConfig) !== '') continue;
     if (isSettled(node, Date.parse(now))) continue;
     writes.of(node).annotations[DesiredConfig] = first;
+  }
+}
+
+/** Certificates disrupt nothing: every node takes them at once, whatever holds its rollout. */
+function tellCertificates({ pool, nodes, machineConfig }: PoolSnapshot, writes: NodeWrites): void {
+  const config = machineConfig(certificatesName(pool.metadata.name));
+  if (!config) return;
+  const { CurrentConfig, DesiredCertificates } = NodeAnnotations;
+  const version = certificatesVersion(config);
+  for (const node of nodes) {
+    if (annotationOf(node, CurrentConfig) === '' || annotationOf(node, DesiredCertificates) === version) continue;
+    writes.of(node).annotations[DesiredCertificates] = version;
   }
 }
 

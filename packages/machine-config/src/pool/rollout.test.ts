@@ -98,7 +98,7 @@ test('the breaker halts a rollout whose updated nodes degrade, and undoing the c
   }));
 
 test('renders that neither pool nor node names are deleted but for the newest', () =>
-  inWorld({ render: { keepRenders: 2 } }, async (world) => {
+  inWorld({ render: { keepRenders: 2, renderWhilePaused: true } }, async (world) => {
     const { client, clock } = world;
     await fillWorld(client, { count: 1 });
     const spec = { config: configOf('0') };

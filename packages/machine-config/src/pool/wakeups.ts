@@ -13,6 +13,7 @@ const WATCHED = [
   NodeAnnotations.Reason,
   NodeAnnotations.CurrentImage,
   NodeAnnotations.DesiredImage,
+  NodeAnnotations.DesiredCertificates,
 ];
 
 const sameRecord = (a: Record<string, string> = {}, b: Record<string, string> = {}): boolean => {

@@ -11,12 +11,13 @@ import { selects } from '../selectors.ts';
 import { planRender, type RenderPlan } from './plan.ts';
 import { oldRenders } from './prune.ts';
 import type { StorageOverride } from './reconcile.ts';
-import { poolsToRender, poolsToRenderWith } from './wakeups.ts';
+import { isResumed, poolsToRender, poolsToRenderWith } from './wakeups.ts';
 
 /** Options of the RenderController. */
 export interface RenderControllerOptions {
   /** How long changes are gathered before a pool is rendered. */
   readonly delayMs?: number;
+  /** Whether a paused pool is rendered all the same, as the original does. Default false. */
   readonly renderWhilePaused?: boolean;
   readonly storageOverrides?: () => readonly StorageOverride[];
   /** How many renders that nobody names any more are kept for each pool; negative: all. Default 10. */
@@ -41,7 +42,10 @@ export function createRenderController(context: ConfigContext, options: RenderCo
     for (const name of names) controller.enqueue(name, delayMs);
     return [];
   };
-  controller.watch(caches.pools, (change) => later(poolsToRenderWith(change, all())));
+  controller.watch(caches.pools, (change) =>
+    // Rendered at once, so that no node is told the target of the time before the pause.
+    isResumed(change) ? [change.key] : later(poolsToRenderWith(change, all())),
+  );
   controller.watch(caches.machineConfigs, (change) => later(poolsToRender(change, all())));
   controller.watch(caches.controllerConfigs, () => later(all().map(({ metadata }) => metadata.name)));
   for (const informer of [caches.kubeletConfigs, caches.containerRuntimeConfigs] as const) {
@@ -83,7 +87,11 @@ async function render(context: ConfigContext, options: RenderControllerOptions, 
 /** First the rendered MachineConfig, then the pool that points at it: a crash in between leaves nothing dangling. */
 async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: RenderPlan): Promise<MachineConfigPool> {
   const { client, caches, clock } = context;
-  const { create, update, configuration, condition, degraded } = plan;
+  const { certificates, create, update, configuration, condition, degraded } = plan;
+  if (certificates) {
+    const { write, machineConfig } = certificates;
+    caches.machineConfigs.recordWrite(await client.resource(machineConfigs)[write](machineConfig));
+  }
   if (create) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).create(create));
   if (update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(update));
   let newest = pool;

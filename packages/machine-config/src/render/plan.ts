@@ -1,4 +1,5 @@
 import { formatSelector } from '@mcm/api';
+import { certificatesOfPool } from '../certificates/bundle.ts';
 import { ConfigEvents, PoolConditions, TemplateConditions } from '../constants/conditions.ts';
 import { LARGE_RENDERED_SHARE, MAX_RENDERED_BYTES } from '../constants/names.ts';
 import { API_VERSION } from '../group.ts';
@@ -33,12 +34,14 @@ export interface RenderSnapshot {
   readonly containerRuntimeConfigs: readonly ContainerRuntimeConfig[];
   readonly identity: ControllerIdentity;
   readonly storageOverrides?: readonly StorageOverride[];
-  /** Whether a paused pool is rendered all the same. Default true. */
+  /** Whether a paused pool is rendered all the same, as the original does. Default false. */
   readonly renderWhilePaused?: boolean;
 }
 
 /** What to do for a pool, in this order. */
 export interface RenderPlan {
+  /** The certificates of the pool, to be created or updated. They do not wait for the rest. */
+  readonly certificates?: { readonly write: 'create' | 'update'; readonly machineConfig: MachineConfig };
   /** To be created, since there is none of its name. */
   readonly create?: MachineConfig;
   /** To be restored, since somebody changed it. */
@@ -56,12 +59,37 @@ export interface RenderPlan {
 
 /** Decides what a pool's rendering needs now. Pure. */
 export function planRender(snapshot: RenderSnapshot): RenderPlan {
-  const { pool, controllerConfig, kubeletConfigs, containerRuntimeConfigs, renderWhilePaused = true } = snapshot;
+  const { pool, renderWhilePaused = false } = snapshot;
   if (pool.metadata.deletionTimestamp !== undefined) return { events: [] };
-  if (pool.spec?.paused && !renderWhilePaused) return { events: [] };
-  if (selectsAll(pool)) return { events: [SELECTING_ALL], ...selectingAll(pool, 'machineConfigSelector') };
+  if (selectsAll(pool)) {
+    if (pool.spec?.paused && !renderWhilePaused) return { events: [] };
+    return { events: [SELECTING_ALL], ...selectingAll(pool, 'machineConfigSelector') };
+  }
   const unclear = selectorProblem(pool);
   if (unclear !== undefined) return { events: [], error: unclear };
+  const certificates = planCertificates(snapshot);
+  // Certificates rotate also where a rollout has to wait.
+  if (pool.spec?.paused && !renderWhilePaused) return { ...certificates, events: [] };
+  return { ...certificates, ...planTarget(snapshot) };
+}
+
+/** The certificates of the pool as its MachineConfigs have them. What is gone from all of them is no change. */
+function planCertificates({
+  pool,
+  configs,
+  controllerConfig,
+  machineConfig,
+}: RenderSnapshot): Pick<RenderPlan, 'certificates'> {
+  const wanted = certificatesOfPool(pool, selectMachineConfigs(pool, configs), controllerConfig);
+  if (!wanted) return {};
+  const stored = machineConfig(wanted.metadata.name);
+  if (!stored) return { certificates: { write: 'create', machineConfig: wanted } };
+  const { modified, machineConfig: applied } = applyMachineConfig(stored, wanted);
+  return modified ? { certificates: { write: 'update', machineConfig: applied } } : {};
+}
+
+function planTarget(snapshot: RenderSnapshot): RenderPlan {
+  const { pool, controllerConfig, kubeletConfigs, containerRuntimeConfigs } = snapshot;
   const closed = controllerConfigGate(controllerConfig);
   if (closed !== undefined || !controllerConfig) {
     return { events: [], error: closed ?? '', ...failingTemplates(pool, controllerConfig) };

@@ -1,4 +1,5 @@
 import { controllerOf } from '@mcm/kube';
+import { differOnlyByCertificates } from '../certificates/bundle.ts';
 import { KEPT_RENDERS } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
@@ -29,11 +30,19 @@ export function oldRenders({
   isOnNode,
   keep = KEPT_RENDERS,
 }: PruneSnapshot): readonly string[] {
+  const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
+  // Machines may have been made for a config with older certificates. Without it they would look outdated.
+  const isOfMachines = (one: MachineConfig): boolean =>
+    (pool.spec?.updateStrategy ?? 'InPlace') !== 'InPlace' &&
+    target !== undefined &&
+    differOnlyByCertificates(one, target);
   const named = new Set(pools.flatMap(({ spec, status }) => [spec?.configuration?.name, status?.configuration?.name]));
-  const idle = machineConfigs.filter(({ metadata, ...rest }) => {
-    const owner = controllerOf({ metadata, ...rest });
+  const idle = machineConfigs.filter((one) => {
+    const { metadata } = one;
+    const owner = controllerOf(one);
     const own = owner?.kind === 'MachineConfigPool' && owner.uid === pool.metadata.uid;
-    return own && metadata.name.startsWith(PREFIX) && !named.has(metadata.name) && !isOnNode(metadata.name);
+    if (!own || !metadata.name.startsWith(PREFIX) || named.has(metadata.name) || isOnNode(metadata.name)) return false;
+    return !isOfMachines(one);
   });
   const oldestFirst = idle.toSorted(
     (a, b) =>

@@ -153,7 +153,8 @@ function nameOf(pool: MachineConfigPool, spec: Merged['spec']): string {
 }
 
 /** Rendered MachineConfigs go with their pool. */
-const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
+/** The pool as the owner of what is made for it. */
+export const ownerOf = ({ metadata }: MachineConfigPool): OwnerReference => ({
   apiVersion: API_VERSION,
   kind: 'MachineConfigPool',
   name: metadata.name,

@@ -34,6 +34,10 @@ export function poolsToRender(change: Change<MachineConfig>, pools: readonly Mac
 export const followsWorkers = (pool: MachineConfigPool): boolean =>
   isCustomPool(pool) && pool.metadata.name !== ARBITER_POOL;
 
+/** Whether the pause of a pool ends with a change. */
+export const isResumed = (change: Change<MachineConfigPool>): boolean =>
+  change.type === 'updated' && change.old.spec?.paused === true && change.object.spec?.paused !== true;
+
 /**
  * The pools to look at after a change of a pool: itself, and with another OS image of the workers all custom pools,
  * which have theirs from them.

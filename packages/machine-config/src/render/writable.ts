@@ -39,9 +39,16 @@ function checkUnitNames({ systemd }: IgnitionConfig): void {
   }
 }
 
-const { CurrentConfig, Journal, NodeAnnotations, NodeAnnotationsRead, Originals, NoOriginals } = DaemonPaths;
+const { Certificates, CurrentConfig, Journal, NodeAnnotations, NodeAnnotationsRead, Originals, NoOriginals } =
+  DaemonPaths;
 /** A config that held one of them would change what the daemon knows about it, for ever. */
-const KEPT_FILES: ReadonlySet<string> = new Set([CurrentConfig, Journal, NodeAnnotations, NodeAnnotationsRead]);
+const KEPT_FILES: ReadonlySet<string> = new Set([
+  Certificates,
+  CurrentConfig,
+  Journal,
+  NodeAnnotations,
+  NodeAnnotationsRead,
+]);
 const KEPT_DIRECTORIES = [Originals, NoOriginals];
 
 const isKept = (path: string): boolean =>

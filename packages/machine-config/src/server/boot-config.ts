@@ -1,6 +1,8 @@
+import { certificateFiles, certificatesNote, registryCertificates } from '../certificates/bundle.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
+import { DaemonPaths } from '../daemon/paths.ts';
 import { emptyIgnition, type IgnitionConfig, mergeIgnition, textFile } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
@@ -38,6 +40,8 @@ const comesByMachines = ({ spec, status }: MachineConfigPool): boolean =>
 export interface BootInput {
   readonly machineConfig: MachineConfig;
   readonly controllerConfig: ControllerConfig | undefined;
+  /** The pool's certificates, which may be newer than those of the MachineConfig. */
+  readonly certificates?: MachineConfig;
   /** The bootstrap token that was shown: the kubelet joins with the same. Absent: no kubeconfig is written. */
   readonly bootstrapToken?: string;
 }
@@ -46,7 +50,12 @@ export interface BootInput {
  * The Ignition config of a first boot: the rendered one, and what daemon and kubelet need to begin.
  * @throws ParseError, IgnitionError for a MachineConfig that holds none
  */
-export function bootIgnition({ machineConfig, controllerConfig, bootstrapToken }: BootInput): IgnitionConfig {
+export function bootIgnition({
+  machineConfig,
+  controllerConfig,
+  certificates,
+  bootstrapToken,
+}: BootInput): IgnitionConfig {
   const { name } = machineConfig.metadata;
   const annotations = {
     [NodeAnnotations.CurrentConfig]: name,
@@ -59,13 +68,22 @@ export function bootIgnition({ machineConfig, controllerConfig, bootstrapToken }
   const { apiVersion, kind } = machineConfig;
   const files = [
     textFile(NODE_ANNOTATIONS_PATH, JSON.stringify(annotations)),
-    ...(kubeconfig === undefined ? [] : [{ ...textFile(BOOTSTRAP_KUBECONFIG_PATH, kubeconfig), mode: 0o600 }]),
+    ...(kubeconfig === undefined ? [] : [secretFile(BOOTSTRAP_KUBECONFIG_PATH, kubeconfig)]),
     textFile(CONTENT_PATH, JSON.stringify({ apiVersion, kind, metadata: { name }, spec: { ...rest, config } })),
-    ...registryBundles(controllerConfig),
+    ...(certificates ? [secretFile(DaemonPaths.Certificates, JSON.stringify(certificatesNote(certificates)))] : []),
+    ...(certificates ? [] : registryCertificates(controllerConfig)),
     textFile(ENCAPSULATED_PATH, JSON.stringify({ apiVersion, kind, metadata: { name }, spec: rest })),
   ].map(({ contents, ...file }) => ({ ...file, contents: { source: contents?.source ?? '' } }));
-  return mergeIgnition(ignitionOf(machineConfig) ?? emptyIgnition(), { ...emptyIgnition(), storage: { files } });
+  const rotated = (certificates ? certificateFiles(certificates) : []).map((file) => ({
+    ...file,
+    contents: { ...file.contents, compression: file.contents?.compression ?? '' },
+  }));
+  const base = ignitionOf(machineConfig) ?? emptyIgnition();
+  return mergeIgnition(base, { ...emptyIgnition(), storage: { files: [...rotated, ...files] } });
 }
+
+/** A file of text for root alone. */
+const secretFile = (path: string, text: string) => ({ ...textFile(path, text), mode: 0o600 });
 
 /** JSON is YAML, and needs no quoting of its own. */
 function kubeconfigOf(config: ControllerConfig | undefined, token: string): string | undefined {
@@ -79,15 +97,5 @@ function kubeconfigOf(config: ControllerConfig | undefined, token: string): stri
     users: [{ name: 'kubelet', user: { token } }],
     contexts: [{ name: 'kubelet', context: { cluster: 'local', user: 'kubelet' } }],
     'current-context': 'kubelet',
-  });
-}
-
-/** A registry's CA stands in a directory of its name; `..` in the name of a bundle is the colon before the port. */
-function registryBundles(config: ControllerConfig | undefined) {
-  const { imageRegistryBundleUserData = [], imageRegistryBundleData = [] } = config?.spec ?? {};
-  return [...imageRegistryBundleData, ...imageRegistryBundleUserData].flatMap(({ file, data }) => {
-    const host = file.replace('..', ':');
-    if (!/^[\w.:-]+$/.test(host) || host.startsWith('.')) return [];
-    return [textFile(`/etc/docker/certs.d/${host}/ca.crt`, Buffer.from(data ?? '', 'base64').toString('utf8'))];
   });
 }

@@ -7,6 +7,7 @@ import {
   type PlainAnswer,
   type PlainRequest,
 } from '@mcm/kube';
+import { certificatesName } from '../certificates/bundle.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { toIgnitionVersion } from '../ignition/index.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
@@ -104,12 +105,18 @@ class Endpoint {
     if (!pool) return text(404, `there is no pool ${name}\n`);
     const config = bootConfigName(pool);
     if (config === undefined) return text(500, `pool ${name} is not rendered yet; ask again\n`);
-    const [machineConfig, controllerConfig] = await Promise.all([
+    const [machineConfig, certificates, controllerConfig] = await Promise.all([
       control.resource(machineConfigs).get(config),
+      ignoreNotFound(control.resource(machineConfigs).get(certificatesName(name))),
       ignoreNotFound(control.resource(controllerConfigs).get(CONTROLLER_CONFIG_NAME)),
     ]);
     const bootstrap = bootstrapIdOf(user) === undefined ? {} : { bootstrapToken: token };
-    const ignition = bootIgnition({ machineConfig, controllerConfig, ...bootstrap });
+    const ignition = bootIgnition({
+      machineConfig,
+      controllerConfig,
+      ...(certificates && { certificates }),
+      ...bootstrap,
+    });
     log.info('A machine gets its configuration', { pool: name, config, version, user: user.username, remoteAddress });
     const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
     return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };

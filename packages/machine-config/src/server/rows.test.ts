@@ -1,5 +1,12 @@
+import { gzipSync } from 'node:zlib';
 import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { certificatesVersion } from '../certificates/bundle.ts';
+import { readText } from '../daemon/disk.ts';
+import { findDrift } from '../daemon/drift.ts';
+import { MemoryDisk } from '../daemon/memory-disk.ts';
+import { DaemonPaths } from '../daemon/paths.ts';
+import { wantedDisk } from '../daemon/wanted.ts';
 import { decodeContents, type IgnitionConfig, toIgnitionVersion } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
@@ -98,6 +105,32 @@ test('to the rendered config are added: annotations of the node, kubeconfig, CAs
   for (const version of ['2.2.0', '3.1.0', '3.5.0']) {
     expect(toIgnitionVersion(config, version)).toMatchObject({ ignition: { version } });
   }
+});
+
+test('a first boot gets the certificates of the pool in place of older ones, and the note of its daemon', async () => {
+  const path = '/etc/kubernetes/kubelet-ca.crt';
+  const withCa = (text: string, compression?: string) => ({
+    metadata: { name: 'certificates-worker' },
+    spec: {
+      config: {
+        ignition: { version: '3.5.0' },
+        storage: { files: [{ path, contents: { source: text, ...(compression && { compression }) } }] },
+      },
+    },
+  });
+  const packed = `data:;base64,${gzipSync('old').toString('base64')}`;
+  const machineConfig = { ...withCa(packed, 'gzip'), metadata: { name: 'rendered' } } as unknown as MachineConfig;
+  const certificates = withCa('data:,new') as unknown as MachineConfig;
+  const config = bootIgnition({ machineConfig, controllerConfig: undefined, certificates });
+  const disk = new MemoryDisk();
+  const wanted = wantedDisk({ metadata: { name: 'boot' }, spec: { config } } as unknown as MachineConfig);
+  for (const [where, entry] of wanted.entries) await disk.put(where, entry);
+  expect(await readText(disk, path)).toBe('new');
+  expect(await disk.read(DaemonPaths.Certificates)).toMatchObject({ mode: 0o600 });
+  expect(await findDrift(disk, machineConfig)).toBeUndefined();
+  expect(JSON.parse((await readText(disk, DaemonPaths.Certificates)) ?? '')).toMatchObject({
+    version: certificatesVersion(certificates),
+  });
 });
 
 test('without a bootstrap token, or an API server’s address, there is no kubeconfig', () => {

@@ -1,0 +1,210 @@
+import { nodes, secrets } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { readText } from '../daemon/disk.ts';
+import { findDrift } from '../daemon/drift.ts';
+import { PlayedFleet } from '../daemon/fleet.testing.ts';
+import { DaemonPaths } from '../daemon/paths.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { configOf, fillWorld, startWorld, TREE, WORKER_ROLE, type World, type WorldOptions } from '../testing.ts';
+import { KUBELET_CA_PATH, PULL_SECRET_PATH, TRUST_BUNDLE_PATH } from './paths.ts';
+
+const { CurrentConfig, DesiredConfig, State, DesiredDrain, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
+const REGISTRY_CA = '/etc/docker/certs.d/registry:5000/ca.crt';
+
+const file = (path: string, inline: string) => `mode: 0600\npath: ${path}\ncontents:\n  inline: "${inline}"\n`;
+const ROTATING_TREE = new Map([
+  ...TREE,
+  ['common/_base/files/ca.yaml', file(KUBELET_CA_PATH, '{{ kubeAPIServerServingCAData | base64_decode }}')],
+  ['common/_base/files/bundle.yaml', file(TRUST_BUNDLE_PATH, '{{ additionalTrustBundle | base64_decode }}')],
+  [
+    'common/_base/files/pull.yaml',
+    `mode: 0600\npath: ${PULL_SECRET_PATH}\ncontents:\n  inline: |\n    {{ pullSecret }}\n`,
+  ],
+]);
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const spec = (version: string) => ({
+  kubeAPIServerServingCAData: base64(`ca-${version}`),
+  additionalTrustBundle: base64(`bundle-${version}`),
+  imageRegistryBundleUserData: [{ file: 'registry..5000', data: base64(`registry-${version}`) }],
+});
+const secretData = (version: string) => ({ '.dockerconfigjson': base64(JSON.stringify({ auths: { [version]: {} } })) });
+
+/** A pool of three nodes with daemons that has everything of version 1. */
+async function inFleet(
+  work: (world: World, fleet: PlayedFleet) => Promise<void>,
+  { pool = {}, ...options }: WorldOptions & { readonly pool?: object } = {},
+): Promise<void> {
+  const world = await startWorld({ tree: ROTATING_TREE, ...options });
+  const { client, clock } = world;
+  const fleet = new PlayedFleet(client, clock);
+  try {
+    await client.resource(secrets, 'default').create({
+      metadata: { name: 'pull', namespace: 'default' },
+      ...{ type: 'kubernetes.io/dockerconfigjson', data: secretData('one') },
+    });
+    await fillWorld(client, { count: 0, maxUnavailable: 3, spec: pool });
+    const body = { spec: { pullSecret: { namespace: 'default', name: 'pull' }, ...spec('1') } };
+    await client.resource(controllerConfigs).patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body });
+    const labels = { 'node-role.kubernetes.io/worker': '' };
+    for (const name of ['n0', 'n1', 'n2'])
+      await client.resource(nodes).create({ metadata: { name, labels }, spec: {} });
+    await clock.advance(120_000);
+    await work(world, fleet);
+  } finally {
+    fleet.stop();
+    await world.end();
+  }
+}
+
+async function rotate({ client }: World, version: string): Promise<void> {
+  await client
+    .resource(controllerConfigs)
+    .patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body: { spec: spec(version) } });
+  await client.resource(secrets, 'default').patch('pull', { type: 'merge', body: { data: secretData(version) } });
+}
+
+const pause = ({ client }: World, paused: boolean) =>
+  client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec: { paused } } });
+
+const target = async ({ client }: World) =>
+  (await client.resource(machineConfigPools).get('worker')).spec?.configuration?.name;
+
+const nodeOf = async ({ client }: World, name: string) => {
+  const { metadata, spec: { unschedulable = false } = {} } = await client.resource(nodes).get(name);
+  return { annotations: metadata.annotations ?? {}, unschedulable };
+};
+
+/** What a disk has of everything that rotates. */
+async function certificatesOn(fleet: PlayedFleet, name: string): Promise<readonly (string | undefined)[]> {
+  const { disk } = fleet.host(name);
+  const texts = [KUBELET_CA_PATH, TRUST_BUNDLE_PATH, PULL_SECRET_PATH, REGISTRY_CA].map((path) => readText(disk, path));
+  return (await Promise.all(texts)).map((text) => text?.trim());
+}
+
+const rotated = (version: string) => [
+  ...[`ca-${version}`, `bundle-${version}`, `{"auths":{"${version}":{}}}`, `registry-${version}`],
+];
+
+test('nodes of a paused pool get rotated certificates, CA bundles and pull secrets, without a drain and a reboot', () =>
+  inFleet(async (world, fleet) => {
+    const { client, clock } = world;
+    await pause(world, true);
+    const before = { target: await target(world), node: await nodeOf(world, 'n0'), boots: fleet.host('n0').boots };
+    await client
+      .resource(machineConfigs)
+      .create({ metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { config: configOf('user') } });
+    await rotate(world, '2');
+    await clock.advance(30_000);
+    for (const name of ['n0', 'n1', 'n2']) {
+      expect(await certificatesOn(fleet, name)).toEqual(rotated('2'));
+      const { annotations, unschedulable } = await nodeOf(world, name);
+      expect(annotations).toMatchObject({ [CurrentConfig]: before.target, [State]: 'Done' });
+      expect(annotations[CurrentCertificates]).toBe(annotations[DesiredCertificates]);
+      expect([annotations[DesiredDrain], unschedulable]).toEqual([before.node.annotations[DesiredDrain], false]);
+    }
+    const { boots, actions, disk } = fleet.host('n0');
+    expect(boots).toBe(before.boots);
+    expect(actions.filter((action) => !['Restart', 'Reload'].includes(action))).toEqual([]);
+    expect(await readText(disk, '/etc/a')).toBeUndefined();
+    expect(await target(world)).toBe(before.target);
+  }));
+
+test('nodes of a pool that is not paused are neither drained nor rebooted by a rotation', () =>
+  inFleet(async (world, fleet) => {
+    const before = { target: await target(world), node: await nodeOf(world, 'n1'), boots: fleet.host('n1').boots };
+    await rotate(world, '2');
+    await world.clock.advance(120_000);
+    const { annotations } = await nodeOf(world, 'n1');
+    expect(await target(world)).not.toBe(before.target);
+    expect(annotations).toMatchObject({ [CurrentConfig]: await target(world), [State]: 'Done' });
+    expect(annotations[DesiredDrain]).toBe(before.node.annotations[DesiredDrain]);
+    expect(fleet.host('n1').boots).toBe(before.boots);
+    expect(await certificatesOn(fleet, 'n1')).toEqual(rotated('2'));
+  }));
+
+test('certificates reach a node whose rollout fails, and going back to an older config keeps them', () =>
+  inFleet(async (world, fleet) => {
+    const { client, clock } = world;
+    const old = await target(world);
+    fleet.fails = (config) => config !== old;
+    const bad = { metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { config: configOf('user') } };
+    await client.resource(machineConfigs).create(bad);
+    await clock.advance(60_000);
+    expect((await nodeOf(world, 'n0')).annotations[State]).toBe('Degraded');
+    await pause(world, true);
+    await rotate(world, '2');
+    await clock.advance(120_000);
+    expect(await certificatesOn(fleet, 'n0')).toEqual(rotated('2'));
+    await client
+      .resource(nodes)
+      .patch('n0', { type: 'merge', body: { metadata: { annotations: { [DesiredConfig]: old ?? '' } } } });
+    await clock.advance(120_000);
+    expect((await nodeOf(world, 'n0')).annotations).toMatchObject({ [CurrentConfig]: old, [State]: 'Done' });
+    expect(await certificatesOn(fleet, 'n0')).toEqual(rotated('2'));
+    const stored = await client.resource(machineConfigs).get(old ?? '');
+    expect(await findDrift(fleet.host('n0').disk, stored)).toBeUndefined();
+  }));
+
+test('a part of the pool that cannot be rendered does not hold certificates back', () =>
+  inFleet(async (world, fleet) => {
+    const spoiled = { metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { kernelType: 'unknown' } };
+    await world.client.resource(machineConfigs).create(spoiled);
+    const before = await target(world);
+    await rotate(world, '2');
+    await world.clock.advance(30_000);
+    expect(await target(world)).toBe(before);
+    expect(await certificatesOn(fleet, 'n2')).toEqual(rotated('2'));
+  }));
+
+test('a daemon that dies at any step of a rotation, before or after what it did, tells the services of it', () =>
+  inFleet(async (world, fleet) => {
+    const { clock } = world;
+    await pause(world, true);
+    const host = fleet.host('n0');
+    let deaths = 0;
+    for (let round = 0; round < 30; round += 1) {
+      const version = String(round + 2);
+      const left = Math.floor(round / 2);
+      host.actions.length = 0;
+      Object.assign(host, { left, done: round % 2 === 1 });
+      await rotate(world, version);
+      await clock.advance(30_000);
+      const died = host.left < 0;
+      fleet.restart('n0');
+      await clock.advance(30_000);
+      expect(await certificatesOn(fleet, 'n0')).toEqual(rotated(version));
+      expect(host.actions).toContain('Restart');
+      const { annotations } = await nodeOf(world, 'n0');
+      expect([annotations[CurrentCertificates], annotations[State]]).toEqual([
+        annotations[DesiredCertificates],
+        'Done',
+      ]);
+      expect(JSON.parse((await readText(host.disk, DaemonPaths.Certificates)) ?? '')).toMatchObject({ pending: [] });
+      if (!died) break;
+      deaths += 1;
+    }
+    expect(deaths).toBeGreaterThan(10);
+  }));
+
+test('a registry that is gone has no certificate any more; certificates that the config still has stay', () =>
+  inFleet(async (world, fleet) => {
+    const { client, clock } = world;
+    await pause(world, true);
+    const body = { spec: { imageRegistryBundleUserData: [] } };
+    await client.resource(controllerConfigs).patch(CONTROLLER_CONFIG_NAME, { type: 'merge', body });
+    await clock.advance(30_000);
+    expect(await certificatesOn(fleet, 'n0')).toEqual([...rotated('1').slice(0, 2), '{"auths":{"one":{}}}', undefined]);
+  }));
+
+test('a rotation that is over writes nothing', () =>
+  inFleet(async (world) => {
+    await pause(world, true);
+    await rotate(world, '2');
+    await world.clock.advance(60_000);
+    world.writes.length = 0;
+    await world.clock.advance(3_600_000);
+    expect(world.writes).toEqual([]);
+  }));

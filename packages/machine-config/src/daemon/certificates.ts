@@ -1,0 +1,71 @@
+import { type CertificatesNote, certificateFiles } from '../certificates/bundle.ts';
+import { emptyIgnition } from '../ignition/index.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { type Entry, type NodeDisk, readText, textEntry } from './disk.ts';
+import { carriedOut, type DisruptionPolicy, type PostAction, postActions } from './disruption.ts';
+import { mismatch } from './drift.ts';
+import type { DaemonHost } from './host.ts';
+import { Originals } from './originals.ts';
+import { DaemonPaths } from './paths.ts';
+import { wantedDisk } from './wanted.ts';
+
+/** Reads what the disk has of certificates; undefined before the first. */
+export async function storedCertificates(disk: NodeDisk): Promise<CertificatesNote | undefined> {
+  const text = await readText(disk, DaemonPaths.Certificates);
+  return text === undefined ? undefined : (JSON.parse(text) as CertificatesNote);
+}
+
+const storeNote = (disk: NodeDisk, note: CertificatesNote): Promise<void> =>
+  disk.put(DaemonPaths.Certificates, textEntry(JSON.stringify(note)));
+
+/** What a note puts on the disk, by path. */
+export function wantedCertificates(note: CertificatesNote | undefined): ReadonlyMap<string, Entry> {
+  if (!note) return new Map();
+  const config = { ...emptyIgnition(), storage: { files: note.files } };
+  return wantedDisk({ metadata: { name: note.version }, spec: { config } } as unknown as MachineConfig).entries;
+}
+
+/** Changes of services that do not disturb a workload. */
+const QUIET: ReadonlySet<PostAction['type']> = new Set(['Reload', 'Restart', 'DaemonReload']);
+
+/** What is to be brought, and how. */
+export interface CertificatesJob {
+  /** As the node was told. */
+  readonly version: string;
+  readonly config: MachineConfig;
+  /** The config that the disk has. */
+  readonly stored: MachineConfig;
+  readonly policy: DisruptionPolicy;
+}
+
+/**
+ * Writes certificates, CA bundles and pull secrets, and has their services read them, without a drain and a reboot. Every
+ * step may be repeated: the note names what was written until its services know it.
+ */
+export async function bringCertificates(host: DaemonHost, job: CertificatesJob): Promise<void> {
+  const { disk } = host;
+  const { version, stored, policy } = job;
+  const old = await storedCertificates(disk);
+  const note = { version, files: certificateFiles(job.config) };
+  const own = wantedDisk(stored).entries;
+  const entries = wantedCertificates({ ...note, pending: [] });
+  const gone = [...wantedCertificates(old).keys()].filter((path) => !entries.has(path));
+  const wanted = [...entries, ...gone.flatMap((path) => [...own].filter(([one]) => one === path))];
+  const changed: string[] = [];
+  for (const [path, entry] of wanted) if ((await mismatch(disk, path, entry)) !== undefined) changed.push(path);
+  const pending = [...new Set([...(old?.pending ?? []), ...changed, ...gone])];
+  await storeNote(disk, { ...note, pending });
+  for (const [path, entry] of wanted) if (changed.includes(path)) await disk.put(path, entry);
+  const originals = new Originals(disk);
+  for (const path of gone) if (!own.has(path)) await originals.restore(path);
+  for (const action of actionsFor(pending, policy)) await host.act(action);
+  if (pending.length > 0) await storeNote(disk, { ...note, pending: [] });
+}
+
+/** Each action once, in the order of the files. */
+function actionsFor(files: readonly string[], policy: DisruptionPolicy): readonly PostAction[] {
+  const no = { units: [], passwd: false, osImage: false, kernelType: false, extensions: false };
+  const diffs = files.map((path) => ({ ...no, files: [path], kernelArguments: false, fips: false }));
+  const actions = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
+  return [...new Map(actions.map((action) => [JSON.stringify(action), action])).values()];
+}
