@@ -24,7 +24,7 @@ export interface Counts {
 /** Requests of the controllers themselves: not of the hollow kubelets, the benchmark, or the plane's own controllers. */
 export const ofControllers = (request: LoggedRequest): boolean => /^machine-controller/.test(request.userAgent);
 
-/** Leases are renewed by the clock whatever the fleet does, so they are never counted. */
+/** Leases are renewed, and API servers are asked whether they are there, by the clock: neither is ever counted. */
 export function count(
   requests: readonly LoggedRequest[],
   whose: (request: LoggedRequest) => boolean = ofControllers,
@@ -33,7 +33,7 @@ export function count(
   let writes = 0;
   let reads = 0;
   for (const request of requests) {
-    if (request.resource === 'leases' || !whose(request)) continue;
+    if (request.resource === 'leases' || request.userAgent.endsWith('(reachability)') || !whose(request)) continue;
     const write = WRITES.has(request.verb);
     if (!write && !READS.has(request.verb)) continue;
     if (write) writes += 1;

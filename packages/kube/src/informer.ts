@@ -46,8 +46,10 @@ export interface Informer<T extends KubeObject> {
    * of it at once and not a second time from the watch. The object is the cache's from now on.
    */
   recordWrite(object: T): void;
-  /** Milliseconds since the server was last heard of (event, bookmark or list), for the reachability check. */
+  /** Milliseconds since the server was last heard of (event, bookmark or list). */
   silentForMs(): number;
+  /** Milliseconds for which the cache has had no open watch; 0 while a watch is open, and before the first one. */
+  behindForMs(): number;
 }
 
 /** What an informer is made of, and which objects it keeps. */

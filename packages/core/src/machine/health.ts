@@ -41,6 +41,7 @@ const MIRROR_PENDING_AFTER_MS = 30_000;
  * Source: machine_util.go, reconcileMachineHealth.
  */
 export function planHealth(o: MachineObservation, now: Date): HealthPlan {
+  if (o.doubt) return { deadline: o.doubt.until, because: `${o.doubt.because}: health is not judged` };
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
   const judged = judge(o, base, now);

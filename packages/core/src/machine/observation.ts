@@ -4,6 +4,7 @@ import type { OpenBreaker } from '../disruption/silence.ts';
 import type { DrainObservation } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
+import type { Doubt } from '../safety/reachability.ts';
 import type { Shortage } from './capacity.ts';
 import type { EvidenceState } from './evidence-first.ts';
 import type { KeepingState } from './keep-vm.ts';
@@ -76,6 +77,8 @@ export interface MachineObservation {
   readonly nodeWasDeleted?: boolean;
   /** The API servers were out of reach for long: nothing is judged, only deletions go on. */
   readonly frozen: boolean;
+  /** Why health is not judged now, although nothing is frozen. */
+  readonly doubt?: Doubt;
   readonly calls: CallMemory;
   /** The cloud lacks capacity for machines of this class and zone. */
   readonly shortage?: Shortage;

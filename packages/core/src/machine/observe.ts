@@ -5,6 +5,7 @@ import { observeDrain } from '../drain/observe.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../drain/undrainable.ts';
 import type { DriverInvoker } from '../driver/invoker-api.ts';
 import { isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
+import type { Doubt } from '../safety/reachability.ts';
 import type { Caches } from './caches.ts';
 import type { DriverCalls } from './calls.ts';
 import type { CapacityGate } from './capacity.ts';
@@ -26,6 +27,8 @@ export interface ObserveOptions {
   readonly defaults: () => MachineDefaults;
   readonly tokens: Pick<BootstrapTokenIssuer, 'livesUntil'> | undefined;
   readonly frozen: () => boolean;
+  /** Why health is not judged now; undefined: it is. */
+  readonly doubt: () => Doubt | undefined;
   /** Machines of the group, other than this one, that are being marked Failed right now. */
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
@@ -46,6 +49,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
   const tokenLivesUntil = o.tokens?.livesUntil(machine);
   const created = callMemory.created?.nodeName;
   const nodeOfCreated = created ? caches.target?.nodes.store.get(created) : undefined;
+  const doubt = o.doubt();
   const deleting = machine.metadata.deletionTimestamp !== undefined;
   const drains = deleting || wantsPreservationDrain(machine, node) || wantsInPlaceDrain(machine, node);
   if (!drains || !node) memory.drain = NO_DRAIN_MEMORY;
@@ -74,6 +78,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(tokenLivesUntil ? { tokenLivesUntil } : {}),
     hasTarget: caches.target !== undefined,
     frozen: o.frozen(),
+    ...(doubt ? { doubt } : {}),
     ...nodesUnseen(caches),
     calls: callMemory,
     driver: invoker.can,

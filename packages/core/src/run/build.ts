@@ -26,7 +26,7 @@ import { FormerSpecs } from '../machine-class/former-spec.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
 import { ClassTroubles } from '../machine-class/troubles.ts';
 import { ORPHAN_DEFAULTS, OrphanCollector, orphanKeysOf } from '../safety/orphans.ts';
-import { createReachability, REACHABILITY_DEFAULTS } from '../safety/reachability.ts';
+import { REACHABILITY_DEFAULTS, ReachabilityCheck } from '../safety/reachability.ts';
 import type { MachineControllerOptions } from './options.ts';
 import { awaitsVm, classMatters, classOfMachine, isNewOrGoes, secretsOfClass } from './relevance.ts';
 
@@ -124,10 +124,11 @@ export function buildMachineController<Spec, Credentials>(
     firstMs: defaults.resourceExhaustedRetryMs,
     wake: (key) => machineController.enqueue(key),
   });
-  const reachability = createReachability({
+  const reachability = new ReachabilityCheck({
     caches,
     control,
     target,
+    probes: options.probes ?? { control, target },
     namespace,
     clock,
     log,
@@ -161,6 +162,7 @@ export function buildMachineController<Spec, Credentials>(
     defaults: () => defaults,
     tokens,
     frozen: reachability.frozen,
+    doubt: reachability.doubt,
     volumeWindow: options.volumeWindow ?? 1,
     keepsEvidence: evidence.enabled,
     keepsVms: keptVms.enabled,
@@ -204,7 +206,7 @@ export function buildMachineController<Spec, Credentials>(
     keptVms,
     options: options.orphans ?? ORPHAN_DEFAULTS,
     owner: options.owner,
-    frozen: reachability.frozen,
+    frozen: () => reachability.frozen() || reachability.doubt() !== undefined,
     wake: (key) => orphanController.enqueue(key),
     stop: stop.signal,
   });
@@ -263,7 +265,7 @@ export function buildMachineController<Spec, Credentials>(
     if (signal.aborted) stop.abort(signal.reason);
     signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
     for (const key of orphans.firstKeys) orphanController.enqueue(key);
-    if (target) safetyController.enqueue(reachability.key, reachability.firstAfterMs);
+    if (target) safetyController.enqueue(reachability.key, reachability.begin());
     await Promise.all(controllers.map((each) => each.run(signal)));
   };
   return {

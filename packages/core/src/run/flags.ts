@@ -124,12 +124,12 @@ export const machineFlags = {
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,
       minMs: 1,
-      help: 'time between two checks that the API servers are in reach',
+      help: 'time between two checks of the API servers while machines are not judged; before that, a check comes every fifth of --machine-safety-apiserver-statuscheck-timeout',
     }),
     'machine-safety-apiserver-statuscheck-timeout': durationFlag({
       default: REACHABILITY_DEFAULTS.timeoutMs,
       minMs: 1,
-      help: 'out of reach for longer than this, machines are not judged until they are back',
+      help: 'an API server gives no answer for longer than this: machines are not judged until 30 s after it is back',
     }),
   }),
   ...safeguardFlags,

@@ -175,6 +175,7 @@ function unitOf<Spec, Credentials>(
     timeouts: timeoutsOf(flags),
     orphans: orphanOptionsOf(flags),
     reachability: reachabilityOf(flags),
+    probes: { control: context.controlAs('reachability'), target: context.targetAs('reachability') },
     volumeWindow: flags['drain-volume-window'],
     evidencePerClass: flags['failure-evidence-per-class'],
     keptVms: keptVmsOf(flags),

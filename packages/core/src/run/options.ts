@@ -47,6 +47,8 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;
+  /** Clients that only ask whether the API servers are there, so that other requests do not delay them; default: the same clients. */
+  readonly probes?: { readonly control: KubeClient; readonly target: KubeClient | undefined };
   /** Pods with volumes of one node on their way at once; default 1. */
   readonly volumeWindow?: number;
   /** Evidence of failed machines kept of a class at most; default 10, 0 for none. */

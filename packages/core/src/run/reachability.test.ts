@@ -1,58 +1,54 @@
-import type { Transport } from '@mcm/kube';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../safety/reachability.ts';
+import { type Cut, Cuts, type Server } from './testing/cuts.ts';
 import { startRig } from './testing/start.ts';
 
 /** What the machine controller does while an API server is out of reach, by cutting its connections to it. */
 
+const SECOND = 1_000;
 const MINUTE = 60_000;
 const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
+const TIMEOUT = REACHABILITY_DEFAULTS.timeoutMs;
+const INTERVAL = probeIntervalMs(REACHABILITY_DEFAULTS);
+const HEALTH_TIMEOUT = 10 * MINUTE;
 
-type Cut = 'nothing' | 'control' | 'target';
+const SERVERS: readonly Server[] = ['control', 'target'];
+const WAYS: readonly Cut[] = ['refused', 'silent', 'hanging', 'failing'];
+const EVERY_WAY = SERVERS.flatMap((server) => WAYS.map((way) => [server, way] as const));
 
-/** Both clusters are one server here; which of them a request is for shows in its path. */
-const serverOf = (path: string): Cut =>
-  /\/(machine\.sapcloud\.io|secrets|configmaps|leases)(\/|\?|$)/.test(path) ? 'control' : 'target';
-
-async function started() {
-  let cut: Cut = 'nothing';
-  const open = new Set<AbortController>();
-  const wrap =
-    (transport: Transport): Transport =>
-    async (request) => {
-      const server = serverOf(request.path);
-      if (server === cut) throw new TypeError('connection refused');
-      const line = new AbortController();
-      const signal = AbortSignal.any([line.signal, ...(request.signal ? [request.signal] : [])]);
-      if (request.path.includes('watch=')) {
-        Object.assign(line, { server });
-        open.add(line);
-      }
-      return transport({ ...request, signal });
-    };
-  const rig = await startRig({ wrap });
-  return {
-    rig,
-    /** Refuses connections, and breaks those that stand. */
-    cut: (what: Cut) => {
-      cut = what;
-      for (const line of open) if ('server' in line && line.server === what) line.abort(new TypeError('reset'));
-    },
-  };
+async function started(...names: readonly string[]) {
+  let monotonic = (): number => 0;
+  const cuts = new Cuts(() => monotonic());
+  const rig = await startRig({ wrap: cuts.wrap });
+  monotonic = () => rig.clock.monotonic();
+  for (const name of names) await rig.createMachine(name);
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  return { rig, cuts };
 }
 
-test.each<Cut>(['control', 'target'])(
+type Rig = Awaited<ReturnType<typeof started>>['rig'];
+
+/** `m-0` falls silent, and is waited for until so much is left before its health timeout. */
+async function almostFailed(rig: Rig, leftMs: number): Promise<void> {
+  await rig.conditions('m-0', SILENT);
+  await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
+  const since = Date.parse((await rig.machine('m-0'))?.status?.currentStatus?.lastUpdateTime ?? '');
+  await rig.clock.advance(since + HEALTH_TIMEOUT - leftMs - rig.clock.now().getTime());
+}
+
+const isFrozen = (rig: Rig): boolean => rig.controller?.frozen() === true;
+
+test.each<Server>(['control', 'target'])(
   'S-F2 S-F3 S-F4 S-F5: the %s cluster cut off: frozen, nobody is judged; back again, the outage is not held against anybody',
   async (server) => {
-    const { rig, cut } = await started();
-    for (const name of ['m-0', 'm-1', 'm-2']) await rig.createMachine(name);
-    await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+    const { rig, cuts } = await started('m-0', 'm-1', 'm-2');
     await rig.conditions('m-0', SILENT);
     await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
     const before = await rig.machine('m-0');
 
-    cut(server);
-    await rig.until(async () => rig.controller?.frozen() === true, 5 * MINUTE);
+    cuts.cut(server, 'refused');
+    await rig.until(async () => isFrozen(rig), 5 * MINUTE);
     const told = rig.log.lines.find(({ message }) => message.startsWith('API servers are out of reach'));
     expect(told?.fields?.outOfReach).toEqual([
       expect.stringMatching(`^${server}: GET .*no answer.*connection refused`),
@@ -66,8 +62,8 @@ test.each<Cut>(['control', 'target'])(
     await rig.clock.advance(10 * MINUTE);
     expect(rig.cloud.calls.create).toBe(3);
 
-    cut('nothing');
-    await rig.until(async () => rig.controller?.frozen() === false, 10 * MINUTE);
+    cuts.restore();
+    await rig.until(async () => !isFrozen(rig), 10 * MINUTE);
     // Running for a moment; still silent, it is Unknown anew, and has its whole time again.
     const since = async (): Promise<string> => (await rig.machine('m-0'))?.status?.currentStatus?.lastUpdateTime ?? '';
     const thawedAt = rig.clock.now().getTime();
@@ -83,16 +79,111 @@ test.each<Cut>(['control', 'target'])(
 );
 
 test('a cut shorter than the timeout freezes nothing', async () => {
-  const { rig, cut } = await started();
-  await rig.createMachine('m-0');
-  await rig.until(async () => (await rig.phase('m-0')) === 'Running');
-  cut('control');
+  const { rig, cuts } = await started('m-0');
+  cuts.cut('control', 'refused');
   let frozen = false;
   for (let second = 0; second < 30; second++) {
     await rig.clock.advance(1_000);
-    frozen ||= rig.controller?.frozen() === true;
+    frozen ||= isFrozen(rig);
   }
-  cut('nothing');
+  cuts.restore();
   await rig.clock.advance(10 * MINUTE);
-  expect(frozen || rig.controller?.frozen()).toBe(false);
+  expect(frozen || isFrozen(rig)).toBe(false);
+});
+
+test.each(EVERY_WAY)(
+  'machines are frozen at most the timeout and one probe interval after the last answer: %s %s',
+  async (server, way) => {
+    const { rig, cuts } = await started('m-0');
+    let freezes = 0;
+    for (const offset of [0, 0.3, 0.6, 0.9]) {
+      await rig.clock.advance(2 * MINUTE + offset * INTERVAL);
+      cuts.cut(server, way);
+      const heardAt = cuts.answeredAt(server);
+      while (!isFrozen(rig)) {
+        await rig.clock.advance(SECOND / 2);
+        expect(rig.clock.monotonic() - heardAt).toBeLessThanOrEqual(TIMEOUT + INTERVAL + SECOND / 2);
+      }
+      // The log says so when the last probe has ended.
+      await rig.clock.advance(SECOND);
+      expect(rig.log.lines.filter(({ message }) => message.startsWith('API servers are out of reach'))).toHaveLength(
+        ++freezes,
+      );
+      cuts.restore();
+      await rig.until(async () => !isFrozen(rig), 2 * MINUTE);
+    }
+    expect(await rig.phase('m-0')).toBe('Running');
+  },
+);
+
+describe('health is not judged on data older than the timeout', () => {
+  // Of a server whose watches go on the data are not old: that case is the freeze's.
+  const OLD: readonly (readonly [Server, Cut])[] = SERVERS.flatMap((server) =>
+    (['refused', 'silent', 'unwatched'] as const).map((way) => [server, way] as const),
+  );
+
+  test.each(OLD)('a machine whose time is up is not marked Failed: %s %s', async (server, way) => {
+    const { rig, cuts } = await started('m-0');
+    // Its time is up between two probes. Cut right after a probe, that is before the freeze, when the data are too old.
+    await rig.clock.advance(INTERVAL / 2);
+    let leftMs = TIMEOUT + 2 * INTERVAL;
+    await almostFailed(rig, leftMs);
+    while (leftMs > TIMEOUT + INTERVAL + SECOND / 2 || cuts.answeredAt(server) < rig.clock.monotonic()) {
+      await rig.clock.advance(SECOND / 10);
+      leftMs -= SECOND / 10;
+    }
+    expect(leftMs).toBe(TIMEOUT + INTERVAL / 2);
+    cuts.cut(server, way);
+    if (server === 'target') await rig.conditions('m-0', READY);
+    await rig.clock.advance(leftMs + SECOND / 2);
+    expect(rig.log.lines.map(({ message }) => message)).not.toContain('API servers are out of reach');
+    expect(await rig.phase('m-0')).toBe('Unknown');
+    await rig.conditions('m-0', READY);
+    await rig.clock.advance(MINUTE);
+    cuts.restore();
+    await rig.until(async () => (await rig.phase('m-0')) === 'Running', 3 * MINUTE);
+    await rig.clock.advance(MINUTE);
+    expect(
+      rig.log.lines.filter(({ fields }) => JSON.stringify(fields ?? {}).includes('health checks failing')),
+    ).toEqual([]);
+    expect(rig.cloud.made).toHaveLength(1);
+  });
+
+  test('younger data are judged', async () => {
+    const { rig, cuts } = await started('m-0');
+    await almostFailed(rig, 10 * SECOND);
+    cuts.cut('target', 'refused');
+    await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * SECOND);
+  });
+});
+
+test('after a freeze nothing is judged for 30 s, whatever events come', async () => {
+  const { rig, cuts } = await started('m-0', 'm-1');
+  await rig.conditions('m-0', SILENT);
+  await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
+  cuts.cut('target', 'refused');
+  await rig.until(async () => isFrozen(rig), 5 * MINUTE);
+  await rig.conditions('m-1', SILENT);
+  cuts.restore();
+  await rig.until(async () => !isFrozen(rig), 2 * MINUTE);
+  for (let second = 0; second < 29; second++) {
+    await rig.conditions('m-0', [{ ...SILENT[0], message: `event ${second}` }]);
+    await rig.clock.advance(SECOND);
+    expect([await rig.phase('m-0'), await rig.phase('m-1')]).toEqual(['Running', 'Running']);
+  }
+  await rig.clock.advance(2 * SECOND);
+  expect([await rig.phase('m-0'), await rig.phase('m-1')]).toEqual(['Unknown', 'Unknown']);
+});
+
+test('a server that forbids the probe is in reach', async () => {
+  const rig = await startRig({
+    wrap: (transport) => async (request) =>
+      request.path.endsWith('/dummy-name')
+        ? new Response('{"kind":"Status","code":403,"reason":"Forbidden"}', { status: 403 })
+        : transport(request),
+  });
+  await rig.createMachine('m-0');
+  await rig.clock.advance(5 * MINUTE);
+  expect(isFrozen(rig)).toBe(false);
+  expect(await rig.phase('m-0')).toBe('Running');
 });

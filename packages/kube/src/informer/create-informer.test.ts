@@ -181,7 +181,10 @@ describe('what goes wrong', () => {
     const t = setUp([list(10, [])], [{ stream: new ScriptedStream() }, 'never']);
     await t.clock.advance(89_000);
     expect(warnings(t)).toEqual([]);
+    expect(t.informer.behindForMs()).toBe(0);
     await t.clock.advance(30_000);
+    // Nothing came since the first watch was opened.
+    expect(t.informer.behindForMs()).toBe(119_000);
     expect(warnings(t)).toEqual(['watch went silent, opening it anew']);
     await t.clock.advance(2_000);
     expect(warnings(t)).toEqual([

@@ -153,6 +153,10 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     return this.#reflector.silentForMs();
   }
 
+  behindForMs(): number {
+    return this.#reflector.behindForMs();
+  }
+
   #keyOf(object: T): string {
     const { namespace, name } = object.metadata;
     return namespace ? `${namespace}/${name}` : name;

@@ -49,6 +49,8 @@ export class Reflector<T extends KubeObject> {
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
+  /** By the monotonic clock, when the last watch ended; undefined while one is open, and before the first. */
+  #behindSince: number | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -59,6 +61,11 @@ export class Reflector<T extends KubeObject> {
 
   silentForMs(): number {
     return this.#options.clock.monotonic() - this.#heardAt;
+  }
+
+  /** Milliseconds for which no watch was open. A watch that said nothing for too long counts as ended at its last word. */
+  behindForMs(): number {
+    return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
   /** Works until the signal aborts. Never rejects. */
@@ -149,6 +156,7 @@ export class Reflector<T extends KubeObject> {
         timeoutSeconds: Math.floor(WATCH_MIN_SECONDS * (1 + random.next())),
         onOpen: () => {
           this.#heard();
+          this.#behindSince = undefined;
           this.#options.onAccess(undefined);
           this.#options.onOutage?.(undefined);
           proof = clock.setTimeout(() => this.#proven(), SHORT_WATCH_MS);
@@ -168,6 +176,7 @@ export class Reflector<T extends KubeObject> {
       });
       return;
     } finally {
+      this.#behindSince ??= watchdog.barked() ? this.#heardAt : clock.monotonic();
       watchdog.stop();
       proof?.cancel();
       this.#options.observe?.('watch', events);

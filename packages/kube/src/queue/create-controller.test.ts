@@ -238,6 +238,7 @@ const informerThat = (change: Partial<Informer<KubeObject>>): Informer<KubeObjec
   readOnce: async () => undefined,
   recordWrite: () => undefined,
   silentForMs: () => 0,
+  behindForMs: () => 0,
   ...change,
 });
 

@@ -56,6 +56,7 @@ export class MachineAccess {
       readOnce: (signal) => informer.readOnce(signal),
       recordWrite: (object) => informer.recordWrite(object),
       silentForMs: () => informer.silentForMs(),
+      behindForMs: () => informer.behindForMs(),
     };
   }
 }

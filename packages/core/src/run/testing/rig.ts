@@ -114,13 +114,17 @@ export class Rig {
   start(): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();
-    const client = this.#client(USER_AGENT, this.writes.wrap(wrap(handlerTransport(keeping(plane.fetch)))));
+    const transport = this.writes.wrap(wrap(handlerTransport(keeping(plane.fetch))));
+    const client = this.#client(USER_AGENT, transport);
+    // As in production, so that a test that counts requests need not know of them.
+    const probe = this.#client('reachability', transport);
     const { clock, log } = this;
     const random = seededRandom(seed);
     const built = buildMachineController({
       driver: this.cloud.driver(),
       control: client,
       target: target === false ? undefined : client,
+      probes: { control: probe, target: target === false ? undefined : probe },
       namespace: NAMESPACE,
       clock,
       random,
