@@ -11,6 +11,7 @@ export { keepSelfMadeCertificates, type SelfMadeOptions } from './admission/self
 export { type AdmissionServer, type ServingPair, startAdmissionServer } from './admission/server.ts';
 export * from './backoff.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';
+export { type EvictedPod, type Eviction, evictPod } from './client/evict-pod.ts';
 export type { RequestSample } from './client/exchange.ts';
 export type { RateLimit } from './client/rate-limit.ts';
 export { unreached } from './client/unreached.ts';

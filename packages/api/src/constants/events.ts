@@ -271,6 +271,12 @@ export const EVENTS = {
     means: 'A volume did not come off in its time; the drain goes on.',
     help: 'Look at the VolumeAttachment and the CSI driver.',
   },
+  EvictionUnavailable: {
+    on: MACHINE,
+    type: 'Warning',
+    means: 'The pods in the message were deleted with their grace period, but without their PodDisruptionBudgets.',
+    help: 'The API server of the nodes has no eviction API. Serve `pods/eviction` of `policy/v1`.',
+  },
   PodsForcedOff: {
     ...{
       on: MACHINE,

@@ -1,4 +1,4 @@
-import { ignoreNotFound, isForbidden, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
+import { evictPod, ignoreNotFound, isForbidden, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
 import type { MachineMemory } from '../machine/memory.ts';
 import type { MachineObservation } from '../machine/observation.ts';
 import { budgetVersions } from './budgets.ts';
@@ -35,14 +35,23 @@ function note({ memory }: DrainScope, key: string, attempt: Omit<Attempt, 'count
   memory.drain = { ...memory.drain, attempts };
 }
 
-/** Asks the API server to evict pods, and remembers what it answered. Only a lost connection or a stop throws. */
-export async function evictPods(client: KubeClient, refs: readonly PodRef[], scope: DrainScope): Promise<void> {
+/**
+ * Asks the API server to evict pods, and remembers what it answered. Only a lost connection or a stop throws.
+ * @returns the pods that were deleted because the API server has no eviction API
+ */
+export async function evictPods(
+  client: KubeClient,
+  refs: readonly PodRef[],
+  scope: DrainScope,
+): Promise<readonly PodRef[]> {
   const known = observed(scope);
+  const deleted: PodRef[] = [];
   await inParallel(refs, async (ref) => {
     const pod = known.get(ref.uid);
     const attempt = { at: scope.now, budgets: pod ? budgetVersions(pod) : '' };
     try {
-      await ignoreNotFound(evict(client, ref, scope.signal));
+      const eviction = await evictPod(client, ref, scope.signal);
+      if (eviction === 'deleted') deleted.push(ref);
       note(scope, ref.uid, { ...attempt, result: 'asked', message: '' });
       const move = pod && beginMove(pod);
       if (move) {
@@ -56,6 +65,7 @@ export async function evictPods(client: KubeClient, refs: readonly PodRef[], sco
       note(scope, ref.uid, { ...attempt, result, message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
     }
   });
+  return deleted;
 }
 
 /** Nothing may be made in a namespace that is being deleted, not even an Eviction. */
@@ -64,19 +74,6 @@ const refusal = (error: KubeError): Attempt['result'] => {
   if (isTooManyRequests(error)) return 'blocked';
   return ends && isForbidden(error) ? 'namespaceEnds' : 'failed';
 };
-
-const evict = (client: KubeClient, { namespace, name, uid }: PodRef, signal: AbortSignal): Promise<unknown> =>
-  client.resource(pods, namespace).createSubresource(
-    name,
-    'eviction',
-    {
-      apiVersion: 'policy/v1',
-      kind: 'Eviction',
-      metadata: { name, namespace },
-      deleteOptions: { preconditions: { uid } },
-    },
-    { signal },
-  );
 
 /** Deletes pods without grace, and remembers what became of it. */
 export async function deletePods(client: KubeClient, refs: readonly PodRef[], scope: DrainScope): Promise<void> {

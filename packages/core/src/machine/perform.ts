@@ -9,6 +9,7 @@ import {
 } from '@mcm/api';
 import { type EventRecorder, ignoreNotFound, type KubeClient, type ResourceClient } from '@mcm/kube';
 import { forcedKey } from '../drain/drain.ts';
+import type { PodRef } from '../drain/observation.ts';
 import { deletePods, evictPods } from '../drain/perform.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { Failure } from '../evidence/bundle.ts';
@@ -96,7 +97,7 @@ export class Performer {
       case 'cordon':
         return this.#nodes.cordon(scope, action);
       case 'evict':
-        return evictPods(this.#nodes.client, action.pods, scope);
+        return this.#evictPods(scope, action.pods);
       case 'deletePods':
         return this.#deletePods(scope, action);
       case 'markOutOfService':
@@ -204,6 +205,15 @@ export class Performer {
     this.#options.log.info('Node is being deleted, so its machine is', { machine: name });
     const message = `Its Node ${labels?.[Labels.Node] ?? ''} was deleted: the machine goes with it`;
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
+  }
+
+  /** Without an eviction API the budgets are not kept. An event says so, with the pods. */
+  async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
+    const deleted = await evictPods(this.#nodes.client, pods, scope);
+    if (deleted.length === 0) return;
+    const names = listed(deleted.map(({ namespace, name }) => `${namespace}/${name}`));
+    const message = `Deleted without their budgets, because the API server has no eviction API: ${names}`;
+    this.#options.recorder.event(scope.o.machine, 'Warning', 'EvictionUnavailable', message);
   }
 
   /** Whoever misses a pod, or finds a budget broken, is to find out why: told once a pod. */

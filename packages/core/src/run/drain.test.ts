@@ -77,6 +77,41 @@ test('pods are evicted, and the VM goes when the last has ended', async () => {
   expect(rig.cloud.vms).toEqual([]);
 });
 
+test.each([404, 400])('without an eviction API (%i) pods are deleted, and an event says so', async (code) => {
+  const missing = {
+    ...{ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, details: {} },
+    ...{
+      reason: code === 404 ? 'NotFound' : 'BadRequest',
+      message: 'the server could not find the requested resource',
+    },
+  };
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) =>
+      request.path.endsWith('/eviction') ? Response.json(missing, { status: code }) : transport(request);
+  const { rig } = await started(1, { wrap });
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.createPod('other', 'm-0');
+  await rig.deleteMachine('m-0');
+  const pod = async (name: string) => (await rig.admin.resource(pods, NAMESPACE).get(name)).metadata;
+  await rig.until(async () => (await pod('other')).deletionGracePeriodSeconds === 30, 5_000);
+  // A budget that is known to allow nothing is kept all the same.
+  await rig.clock.advance(600_000);
+  expect((await pod('web-1')).deletionTimestamp).toBeUndefined();
+  await allow(rig, 1);
+  await rig.until(async () => (await pod('web-1')).deletionGracePeriodSeconds === 30, 5_000);
+  expect(rig.cloud.vms).toHaveLength(1);
+  await endPods(rig);
+  await rig.until(async () => (await rig.machines()).length === 0, 1_000);
+  const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(
+    ({ reason }) => reason === 'EvictionUnavailable',
+  );
+  expect(told[0]?.message).toContain(
+    'Deleted without their budgets, because the API server has no eviction API: default/other',
+  );
+});
+
 test('a budget that blocks stands in the status by name, costs nothing while it blocks, and lets go at once', async () => {
   const { rig, requests } = await started(1);
   await budget(rig, 0);
