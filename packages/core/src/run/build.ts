@@ -206,7 +206,7 @@ export function buildMachineController<Spec, Credentials>(
     keptVms,
     options: options.orphans ?? ORPHAN_DEFAULTS,
     owner: options.owner,
-    frozen: () => reachability.frozen() || reachability.doubt() !== undefined,
+    frozen: reachability.frozen,
     wake: (key) => orphanController.enqueue(key),
     stop: stop.signal,
   });

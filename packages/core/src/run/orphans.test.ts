@@ -125,13 +125,11 @@ test.each<
 /** A rig whose controller stops hearing of machines when it starts again: the watch opens and stays silent. */
 async function deafAfterRestart(prepare: (rig: Rig) => Promise<void>): Promise<Rig> {
   let deaf = false;
-  const silent = (signal: AbortSignal | undefined): Response =>
-    new Response(
-      new ReadableStream({ start: (body) => signal?.addEventListener('abort', () => body.error(signal.reason)) }),
-    );
+  const silent = (signal: AbortSignal | undefined): Promise<Response> =>
+    new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
   const wrap =
     (transport: Transport): Transport =>
-    async (request) =>
+    (request) =>
       deaf && request.path.includes('/machines?') && request.path.includes('watch=')
         ? silent(request.signal)
         : transport(request);
