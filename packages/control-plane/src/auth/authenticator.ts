@@ -17,6 +17,12 @@ export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader
   };
 }
 
+/** The token of an `Authorization` header: the word after `Bearer`; undefined where there is none, as after two spaces. */
+export function bearerToken(header: string): string | undefined {
+  const [scheme = '', token = ''] = header.trim().split(' ');
+  return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
+}
+
 /** Who sends a request: by bearer token, client certificate, or from inside the process. */
 export class Authenticator {
   readonly #readers: TokenReader[];
@@ -31,13 +37,11 @@ export class Authenticator {
   /** @throws StatusError 401 for a token that nobody knows */
   authenticate(request: ServerRequest): UserInfo {
     const header = request.header('authorization');
-    if (header !== undefined && /^bearer /i.test(header)) {
-      const token = header.slice('bearer '.length).trim();
-      if (token !== '') {
-        const user = this.identify(token);
-        if (user === undefined) throw unauthorized();
-        return user;
-      }
+    const token = header === undefined ? undefined : bearerToken(header);
+    if (token !== undefined) {
+      const user = this.identify(token);
+      if (user === undefined) throw unauthorized();
+      return user;
     }
     const { certificate } = request;
     if (certificate !== undefined && certificate.commonName !== '') {

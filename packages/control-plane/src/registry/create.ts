@@ -6,10 +6,13 @@ import type { StatusCause } from '../status.ts';
 import { alreadyExists, badRequest, internal, invalid, shownKind } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
 import { dedupOwners, finalizerWarnings, metaCauses } from './metadata.ts';
-import { formatTime, renderObject, tidyMeta } from './object-text.ts';
+import { formatTime, tidyMeta } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
 import { schemaCauses } from './schema-causes.ts';
+
+/** Kinds whose new objects the real server stores without a default: the phase of a claim. */
+const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
 /** Letters of a generated suffix: no vowels and no digits that look like them. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
@@ -108,6 +111,11 @@ const SYSTEM_FIELDS = [
   'uid',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
+/** Drops what a client cannot give. */
+export function dropSystemFields({ metadata }: ApiObject): void {
+  for (const field of SYSTEM_FIELDS) delete metadata[field];
+}
+
 /** Fields that only the server sets, before the kind's own preparation. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject): void {
   const { metadata } = object;
@@ -144,7 +152,7 @@ export async function createObject(
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 
   // The server fills these in once mutating admission has seen the object, whatever that made of them.
-  for (const field of SYSTEM_FIELDS) delete object.metadata[field];
+  dropSystemFields(object);
   const given = metadata.name ?? '';
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',
@@ -182,7 +190,9 @@ export async function createObject(
     const dying = registry.parse(served, existing).metadata.deletionTimestamp !== undefined;
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
-  if (options.dryRun) return { text: renderObject(admitted, undefined), created: true };
+  if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.resourceVersion;
-  return { text: served.textOf(registry.put(served, admitted)), created: true };
+  const record = registry.put(served, admitted);
+  if (STORED_WITHOUT_DEFAULTS.has(served.resource)) registry.lacksDefaults(record);
+  return { text: served.textOf(record), created: true };
 }

@@ -68,7 +68,7 @@ function refuse(kind: KindDefinition, field: string): Error {
 }
 
 /** The demands of a selector, sorted as the real parser has them before it complains. @throws StatusError 400 */
-const parseTerms = (text: string): Term[] =>
+export const parseTerms = (text: string): Term[] =>
   split(text)
     .sort()
     .map((part) => parseTerm(part, text))

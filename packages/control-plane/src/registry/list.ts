@@ -3,7 +3,7 @@ import { StatusError } from '../status.ts';
 import type { Demand } from '../store/demand.ts';
 import type { PageOptions, RecordPage, StoredRecord } from '../store/store.ts';
 import { badRequest, expired, internal, tooLargeResourceVersion } from './errors.ts';
-import { parseFieldSelector } from './field-selector.ts';
+import { parseFieldSelector, parseTerms } from './field-selector.ts';
 import { jsonProblem } from './json-problem.ts';
 import type { ServedKind } from './kind-registry.ts';
 import { labelDemands, parseLabelSelector } from './label-selector.ts';
@@ -26,6 +26,12 @@ export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
   /** What every match has, by which the records are found. */
   readonly where: readonly Demand[];
+}
+
+/** Whether the selectors of a query can be read at all, which is asked before its other options. @throws StatusError 400 */
+export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
+  parseLabelSelector(labelSelector);
+  parseTerms(fieldSelector);
 }
 
 /** @throws StatusError 400 */

@@ -12,7 +12,7 @@ import { jsonEquals } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
 import { checkType, checkTypeMeta, sameVersion, typeMetaProblem, unconvertible } from './type-meta.ts';
-import { type Transformation, updateObject } from './update.ts';
+import { nameless, type Transformation, updateObject } from './update.ts';
 import { parseYamlText } from './yaml-body.ts';
 
 export type PatchType =
@@ -112,6 +112,10 @@ function decodePatched(
   const shown = (): string => strategic?.() ?? patchedText(live, whole);
   const wrongType = typeMetaProblem(object);
   if (wrongType !== undefined) throw invalidPatch(shown(), wrongType);
+  if (strategic === undefined && !served.kind.custom) {
+    if ((object.apiVersion ?? '') === '') throw unversioned(object, live, options, shown, call);
+    if ((object.kind ?? '') === '') object.kind = served.kind.kind;
+  }
   const unknown = typed(strategic !== undefined, shown, () => {
     checkPatched(object, served);
     if (!sameVersion(object, served)) refuseVersion(object, live, served, kinds);
@@ -124,6 +128,25 @@ function decodePatched(
     if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
   }
   return object;
+}
+
+/**
+ * Without an apiVersion the real server reads the object as one of its internal version, which knows no field of a built-in kind by the name
+ * that it has in the API. So the object has no name.
+ */
+function unversioned(
+  object: ApiObject,
+  live: ApiObject,
+  { fieldValidation }: WriteOptions,
+  shown: () => string,
+  call: Call,
+): StatusError {
+  const unknown = Object.keys(object)
+    .filter((field) => field !== 'apiVersion' && field !== 'kind')
+    .sort();
+  if (fieldValidation === 'Strict') return invalidPatch(shown(), strictMessage(unknown));
+  if (fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
+  return nameless(live.metadata.name ?? '');
 }
 
 /** A patch may not make an object another kind. What the other kind cannot read comes first. */

@@ -53,6 +53,9 @@ export class Registry {
   /** Decides what expressions ask the authorizer; set before the first request. */
   authorize: Authorizer | undefined;
 
+  /** Records that lack defaults (see `lacksDefaults`). */
+  readonly #lacking = new WeakSet<StoredRecord>();
+
   constructor(parts: { store: Store; kinds: KindRegistry; clock: Clock; random: () => number }) {
     this.store = parts.store;
     this.kinds = parts.kinds;
@@ -71,29 +74,48 @@ export class Registry {
 
   /** Writes an object. @throws StatusError 500 when it is larger than the store takes. */
   put(served: ServedKind, given: ApiObject): StoredRecord {
-    const object = this.#inStorageVersion(served, given);
+    const { object, gained } = this.#inStorageVersion(served, given);
     const { metadata } = object;
     const encode = served.kind.storedAs?.encode;
-    return this.store.put(served.resource, {
+    const record = this.store.put(served.resource, {
       namespace: metadata.namespace ?? '',
       name: metadata.name ?? '',
       labels: metadata.labels,
       fields: fieldsOf(served.kind, object),
       render: (revision) => limited(renderObject(encode === undefined ? object : encode({ ...object }), revision)),
     });
+    if (gained) this.lacksDefaults(record);
+    return record;
   }
 
-  /** An object of a version that is not stored takes the defaults of the one that is. */
-  #inStorageVersion(served: ServedKind, object: ApiObject): ApiObject {
+  /** A written object as a dry run answers it: it has been through the version that is stored, too. */
+  preview(served: ServedKind, given: ApiObject): string {
+    const { object } = this.#inStorageVersion(served, given);
+    return renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
+  }
+
+  /** Marks a record that a real server stores without a default, which each of its readers adds. */
+  lacksDefaults(record: StoredRecord): void {
+    this.#lacking.add(record);
+  }
+
+  /** Whether a write that changes nothing makes a version all the same: what is stored gains the defaults that were read. */
+  isWrittenAnyway(record: StoredRecord): boolean {
+    return this.#lacking.has(record);
+  }
+
+  /** An object of a version that is not stored takes the defaults of the one that is. `gained`: it had to. */
+  #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly gained: boolean } {
     const { group, plural, version, storageVersion = version } = served.kind;
-    if (storageVersion === version) return object;
+    if (storageVersion === version) return { object, gained: false };
     const stored = this.kinds.find(group, storageVersion, plural);
-    if (stored === undefined) return object;
+    if (stored === undefined) return { object, gained: false };
     const converted = parseJson(stringifyJson(object)) as ApiObject;
     converted.apiVersion = stored.apiVersion;
     stored.schema?.prune(converted);
+    const before = stringifyJson(converted);
     stored.schema?.setDefaults(converted);
-    return converted;
+    return { object: converted, gained: stringifyJson(converted) !== before };
   }
 
   /** Removes what a record holds. Watches and the answer get it under the revision of the deletion. */

@@ -113,20 +113,25 @@ async function attemptUpdate(
     return { text, created: false };
   }
   updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
-  if (jsonEquals(strip(updated), strip(old))) return { text: served.textOf(record), created: false };
-  if (options.dryRun) return { text: renderObject(updated, undefined), created: false };
+  const isSame = jsonEquals(strip(updated), strip(old));
+  if (isSame && (options.dryRun || !registry.isWrittenAnyway(record))) {
+    return { text: served.textOf(record), created: false };
+  }
+  if (options.dryRun) return { text: registry.preview(served, updated), created: false };
   return { text: served.textOf(registry.put(served, updated)), created: false };
 }
 
 /** What a comparison of two states looks at. Empty lists of the metadata count as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
+/** 400 for an object without the name that the URL has. */
+export const nameless = (name: string): StatusError =>
+  badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+
 /** An object says its own name, also where the URL has it. */
 export function checkName({ metadata }: ApiObject, target: Target): void {
   const name = metadata.name ?? '';
-  if (name === '') {
-    throw badRequest(`the name of the object (${target.name} based on URL) was undeterminable: name must be provided`);
-  }
+  if (name === '') throw nameless(target.name);
   if (name !== target.name) {
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`);
   }

@@ -1,11 +1,11 @@
 import type { ApiObject } from '../object.ts';
-import { createObject, matchNamespace, track } from '../registry/create.ts';
+import { createObject, dropSystemFields, matchNamespace, track } from '../registry/create.ts';
 import { decodeObject } from '../registry/decode.ts';
 import { deleteObject } from '../registry/delete.ts';
 import { deleteListed } from '../registry/delete-listed.ts';
 import { badRequest, methodNotAllowed, notFound, notSupported, unknownResource } from '../registry/errors.ts';
 import type { ServedKind } from '../registry/kind-registry.ts';
-import { awaitVersion, listRecords, parseResourceVersion } from '../registry/list.ts';
+import { awaitVersion, checkSelectors, listRecords, parseResourceVersion } from '../registry/list.ts';
 import { checkListOptions, parseListOptions, parseWriteOptions, type WriteOptions } from '../registry/options.ts';
 import { patchObject } from '../registry/patch.ts';
 import type { Call, Registry, Target, Written } from '../registry/registry.ts';
@@ -238,6 +238,7 @@ export class ResourceHandler {
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], true);
     const parsed = parseListOptions(request.query);
     const options = info.watchPrefix ? { ...parsed, watch: true } : parsed;
+    checkSelectors(options);
     checkListOptions(options);
     await this.#durable(() => undefined);
     const view = this.#view(context, format);
@@ -275,7 +276,8 @@ export class ResourceHandler {
     const object = await this.#readObject(context, options);
     const review = this.#registry.reviews.get(served.resource);
     if (review !== undefined) {
-      if (served.kind.namespaced) matchNamespace(object, target);
+      matchNamespace(object, target);
+      dropSystemFields(object);
       track(this.#registry, served, undefined, object, options, '');
       const answer = await answerReview(this.#registry, review, { object, call, target, options });
       await this.#registry.store.settled();
@@ -345,6 +347,7 @@ export class ResourceHandler {
     const { request, target, call } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadataList'], false);
     const listOptions = { ...parseListOptions(request.query), watch: false };
+    checkSelectors(listOptions);
     checkListOptions(listOptions);
     const options = await deleteOptionsOf(request);
     const listed = await deleteListed(this.#registry, call, target, listOptions, options);

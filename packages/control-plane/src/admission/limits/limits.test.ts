@@ -29,10 +29,14 @@ const container = (name: string, limits: object, requests: object) => ({
 });
 
 test('what a range does not say follows from what it says', async () => {
-  const { body } = await limit({ type: 'Container', max: { cpu: '2', memory: '1Gi' }, min: { cpu: '100m', x: '1' } });
+  const { body } = await limit({
+    type: 'Container',
+    max: { cpu: '2', memory: '1Gi' },
+    min: { cpu: '100m', 'example.dev/x': '1' },
+  });
   expect(body.spec?.limits?.[0]).toMatchObject({
     default: { cpu: '2', memory: '1Gi' },
-    defaultRequest: { cpu: '2', memory: '1Gi', x: '1' },
+    defaultRequest: { cpu: '2', memory: '1Gi', 'example.dev/x': '1' },
   });
 });
 

@@ -1,7 +1,9 @@
+import { Findings } from '../../kinds/findings.ts';
 import { isPlain, items, look, type Plain, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { invalidValue, requiredValue } from '../../registry/errors.ts';
 import { fieldDemands } from '../../registry/field-selector.ts';
+import { labelValueProblems } from '../../registry/names.ts';
 import { tidyMeta } from '../../registry/object-text.ts';
 import type { ReviewHandler } from '../../registry/review.ts';
 import type { StatusCause } from '../../status.ts';
@@ -36,9 +38,42 @@ function selectorCauses(attributes: Plain): StatusCause[] {
         requiredValue(`${path}.requirements`, `when ${path} is specified, requirements or rawSelector is required`),
       ];
     }
-    if (raw === '' || !asks) return [];
-    return [invalidValue(`${path}.rawSelector`, raw, 'may not specified at the same time as requirements')];
+    const both =
+      raw !== '' && asks
+        ? [invalidValue(`${path}.rawSelector`, raw, 'may not specified at the same time as requirements')]
+        : [];
+    return [
+      ...both,
+      ...items(selector, 'requirements').flatMap((requirement, index) =>
+        requirementCauses(requirement, `${path}.requirements[${index}]`, field),
+      ),
+    ];
   });
+}
+
+const WITH_VALUES = ['In', 'NotIn'];
+const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
+
+/** Operators that nobody knows are let through: later versions of clients may know them. */
+function requirementCauses(requirement: Plain, at: string, field: string): StatusCause[] {
+  const findings = new Findings();
+  const operator = text(requirement, 'operator');
+  const values = strings(requirement, 'values');
+  if (WITH_VALUES.includes(operator) && values.length === 0) {
+    findings.required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+  }
+  if (WITHOUT_VALUES.includes(operator) && values.length > 0) {
+    findings.forbidden(`${at}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+  }
+  const key = text(requirement, 'key');
+  if (field === 'fieldSelector') {
+    if (key === '') findings.required(`${at}.key`, 'must be specified');
+    return findings.causes;
+  }
+  findings.qualifiedName(`${at}.key`, key);
+  for (const [index, value] of values.entries())
+    findings.problems(`${at}.values[${index}]`, value, labelValueProblems(value));
+  return findings.causes;
 }
 
 function subjectCauses(spec: Plain): StatusCause[] {

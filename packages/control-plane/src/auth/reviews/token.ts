@@ -1,19 +1,33 @@
+import { isPlain, look, type Plain } from '../../kinds/plain.ts';
+import type { ApiObject } from '../../object.ts';
 import { badRequest } from '../../registry/errors.ts';
 import type { ReviewHandler } from '../../registry/review.ts';
-import type { TokenReader } from '../authenticator.ts';
+import { bearerToken, type TokenReader } from '../authenticator.ts';
 import { ISSUER, type ServiceAccountTokens } from '../service-account-tokens.ts';
+import { anonymous } from '../user.ts';
 import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;
+
+/** The status that a request brings, of which a failure replaces the error alone. */
+function before({ status }: ApiObject): Plain {
+  const { authenticated: _authenticated, ...rest } = isPlain(status) ? status : {};
+  return { ...rest, user: look(rest, 'user') };
+}
 
 /** TokenReview: whose token this is. `fixed` reads tokens that are good for this server alone. */
 export const tokenReview =
   (tokens: ServiceAccountTokens, fixed: readonly TokenReader[]): ReviewHandler =>
   ({ object }) => {
     const spec = (object.spec ?? {}) as { token?: string; audiences?: string[] };
-    const { token = '', audiences = [] } = spec;
-    if (token === '') throw badRequest('token is required for TokenReview in authentication');
+    const { token: given = '', audiences = [] } = spec;
+    if (given === '') throw badRequest('token is required for TokenReview in authentication');
     const wanted = audiences.length === 0 ? [ISSUER] : audiences;
+    const token = bearerToken(`Bearer ${given}`);
+    // What is no token to a header is nobody's, and may ask as anybody may.
+    if (token === undefined) {
+      return answered(object, { spec, status: { authenticated: true, user: showUser(anonymous), audiences: wanted } });
+    }
     const own = wanted.includes(ISSUER)
       ? fixed.map((read) => read(token)).find((found) => found !== undefined)
       : undefined;
@@ -28,5 +42,5 @@ export const tokenReview =
       ? `token audiences ${list(others)} is invalid for the target audiences ${list(wanted)}`
       : tokens.problemOf(token);
     const error = why === undefined ? 'invalid bearer token' : `[invalid bearer token, ${why}]`;
-    return answered(object, { spec, status: { user: {}, error } });
+    return answered(object, { spec, status: { ...before(object), error } });
   };

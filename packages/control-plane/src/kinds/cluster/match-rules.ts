@@ -1,3 +1,4 @@
+import { pathSegmentProblems } from '../../registry/names.ts';
 import type { Findings } from '../findings.ts';
 import { isPlain, items, type Plain, strings } from '../plain.ts';
 import { selectorCauses } from '../workloads/selector.ts';
@@ -78,12 +79,24 @@ export function matchFindings(findings: Findings, holder: Plain, at: string): vo
   }
 }
 
+/** The objects that a rule of a policy is about. */
+function nameFindings(findings: Findings, rule: Plain, at: string): void {
+  const names = strings(rule, 'resourceNames');
+  for (const [index, name] of names.entries()) {
+    const here = `${at}.resourceNames[${index}]`;
+    findings.problems(here, name, pathSegmentProblems(name));
+    if (names.indexOf(name) < index) findings.duplicate(here, name);
+  }
+}
+
 /** The constraints of a policy, or of a binding. */
 export function constraintFindings(findings: Findings, constraints: Plain, at: string): void {
   matchFindings(findings, constraints, at);
   for (const list of ['resourceRules', 'excludeResourceRules']) {
     for (const [index, rule] of items(constraints, list).entries()) {
-      ruleFindings(findings, rule, `${at}.${list}[${index}]`);
+      const here = `${at}.${list}[${index}]`;
+      nameFindings(findings, rule, here);
+      ruleFindings(findings, rule, here);
     }
   }
 }

@@ -1,12 +1,15 @@
 import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
+import { subdomainProblems } from '../../registry/names.ts';
 import { isMutationType, messageType } from '../../schema/cel/aggregates.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
 import { type CelType, listOf } from '../../schema/cel/types.ts';
 import type { StatusCause } from '../../status.ts';
+import { Findings } from '../findings.ts';
 import { child, isPlain, items, look, type Plain, preset, strings, text } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
 import { conditionCauses, mutationCauses, policyVariables, variableCauses } from './expressions.ts';
-import { defaultConstraints, formCauses } from './policies.ts';
+import { constraintFindings } from './match-rules.ts';
+import { defaultConstraints, formCauses, paramFindings } from './policies.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'UPDATE'];
 const REINVOCATION_POLICIES = ['IfNeeded', 'Never'];
@@ -74,7 +77,12 @@ export const mutatingBindingStrategy = strategy({
   setDefaults: (object) => defaultConstraints(look(object, 'spec').matchResources),
   causes(object) {
     const spec = look(object, 'spec');
-    const named = text(spec, 'policyName') === '' ? [requiredValue('spec.policyName')] : [];
-    return [...named, ...operationCauses(spec.matchResources, 'spec.matchResources')];
+    const findings = new Findings();
+    const name = text(spec, 'policyName');
+    if (name === '') findings.required('spec.policyName');
+    else findings.problems('spec.policyName', name, subdomainProblems(name));
+    paramFindings(findings, spec.paramRef);
+    if (isPlain(spec.matchResources)) constraintFindings(findings, spec.matchResources, 'spec.matchResources');
+    return [...findings.causes, ...operationCauses(spec.matchResources, 'spec.matchResources')];
   },
 });

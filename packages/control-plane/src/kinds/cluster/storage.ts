@@ -124,6 +124,9 @@ const shownDriver = (driver: Plain): Plain => ({
   Allocatable: driver.allocatable ?? null,
 });
 
+/** How many volumes a driver can take may change. */
+const withoutCount = ({ allocatable: _allocatable, ...driver }: Plain): Plain => driver;
+
 export const csiNodeStrategy = strategy({
   causes(object) {
     const findings = new Findings();
@@ -153,8 +156,8 @@ export const csiNodeStrategy = strategy({
     const before = new Map(items(look(old, 'spec'), 'drivers').map((driver) => [text(driver, 'name'), driver]));
     return items(look(object, 'spec'), 'drivers').flatMap((driver) => {
       const known = before.get(text(driver, 'name'));
-      if (known === undefined || jsonEquals(known, driver)) return [];
-      return [invalidValue('spec.drivers', shownDriver(driver), 'field is immutable')];
+      if (known === undefined || jsonEquals(withoutCount(known), withoutCount(driver))) return [];
+      return [invalidValue('spec.drivers', shownDriver(withoutCount(driver)), 'field is immutable')];
     });
   },
 });
@@ -197,6 +200,14 @@ export const csiDriverStrategy = strategy({
       findings.oneOf('spec.volumeLifecycleModes', mode, ['Persistent', 'Ephemeral']);
     }
     findings.oneOf('spec.fsGroupPolicy', spec.fsGroupPolicy, ['File', 'None', 'ReadWriteOnceWithFSType']);
+    const { nodeAllocatableUpdatePeriodSeconds: period } = spec;
+    if (typeof period === 'number' && period < 10) {
+      findings.invalid(
+        'spec.nodeAllocatableUpdatePeriodSeconds',
+        period,
+        'must be greater than or equal to 10 seconds',
+      );
+    }
     const audiences = new Set<string>();
     for (const [index, request] of items(spec, 'tokenRequests').entries()) {
       const at = `spec.tokenRequests[${index}]`;

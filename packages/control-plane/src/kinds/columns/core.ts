@@ -164,7 +164,7 @@ export const claimColumns: readonly PrinterColumn[] = [
   NAME,
   column('Status', phaseOrTerminating, { doc: ['V1PersistentVolumeClaimStatus', 'phase'] }),
   column('Volume', (claim) => textAt(claim, 'spec.volumeName'), { doc: ['V1PersistentVolumeClaimSpec', 'volumeName'] }),
-  column('Capacity', (claim) => (bound(claim) ? textAt(claim, 'status.capacity.storage') : ''), {
+  column('Capacity', (claim) => (bound(claim) ? textAt(claim, 'status.capacity.storage', '0') : ''), {
     doc: ['V1PersistentVolumeClaimStatus', 'capacity'],
   }),
   column('Access Modes', (claim) => (bound(claim) ? accessModes(claim.status) : ''), {

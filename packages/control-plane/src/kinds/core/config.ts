@@ -2,7 +2,7 @@ import type { ApiObject } from '../../object.ts';
 import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../registry/errors.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
-import { isPlain, look, preset, text } from '../plain.ts';
+import { isPlain, items, look, preset, text } from '../plain.ts';
 import { strategy } from '../workloads/apps.ts';
 
 const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
@@ -123,6 +123,14 @@ function encodeStringData(secret: ApiObject): void {
   }
   delete secret.stringData;
 }
+
+/** Of a secret that an account names, only the name is kept. */
+function bareSecrets(account: ApiObject): void {
+  if (!Array.isArray(account.secrets)) return;
+  account.secrets = items(account, 'secrets').map(({ name }) => (name === undefined ? {} : { name }));
+}
+
+export const serviceAccountStrategy = strategy({ prepareForCreate: bareSecrets, prepareForUpdate: bareSecrets });
 
 export const secretStrategy = strategy({
   setDefaults(secret) {

@@ -1,12 +1,13 @@
 import { isIP } from 'node:net';
 import type { ApiObject } from '../../object.ts';
+import { invalidValue } from '../../registry/errors.ts';
 import { labelProblems, labelValueProblems, subdomainProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { ipProblems, strictIpProblems } from '../addresses.ts';
 import { Findings } from '../findings.ts';
 import { items, look, number, type Plain, preset, strings, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { type Strategy, strategy } from '../workloads/apps.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 
@@ -82,6 +83,8 @@ export const endpointsStrategy = strategy({
 const TYPES = ['FQDN', 'IPv4', 'IPv6'];
 
 function sliceAddress(findings: Findings, address: string, type: string, at: string): void {
+  // Addresses of a type that nobody knows are not judged.
+  if (!TYPES.includes(type)) return;
   if (type === 'FQDN') {
     findings.problems(at, address, subdomainProblems(address));
     return;
@@ -116,11 +119,13 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
   if (typeof hostname === 'string') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
 }
 
-function sliceCauses(slice: ApiObject): StatusCause[] {
+/** `old`: whose endpoints are right, whatever the rules are now. */
+function sliceCauses(slice: ApiObject, old?: ApiObject): StatusCause[] {
   const findings = new Findings();
   const type = text(slice, 'addressType');
   findings.oneOf('addressType', type, TYPES, true);
-  for (const [index, endpoint] of items(slice, 'endpoints').entries()) {
+  const isKnown = old !== undefined && jsonEquals(slice.endpoints, old.endpoints);
+  for (const [index, endpoint] of isKnown ? [] : items(slice, 'endpoints').entries()) {
     sliceEndpoint(findings, endpoint, type, `endpoints[${index}]`);
   }
   const names = new Set<string>();
@@ -137,18 +142,26 @@ function sliceCauses(slice: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-export const endpointSliceStrategy = strategy({
+export const endpointSliceStrategy: Strategy = {
   setDefaults(slice) {
     for (const port of items(slice, 'ports')) {
       port.name ??= '';
       port.protocol ??= 'TCP';
     }
   },
-  causes: sliceCauses,
-  change(slice, old) {
-    if (jsonEquals(slice.addressType, old.addressType)) return [];
-    const findings = new Findings();
-    findings.invalid('addressType', slice.addressType, 'field is immutable');
-    return findings.causes;
+  prepareForCreate: (slice) => dropTopology(slice),
+  prepareForUpdate(slice, old) {
+    if (!jsonEquals(slice.endpoints, old.endpoints)) dropTopology(slice);
   },
-});
+  validate: (slice) => sliceCauses(slice),
+  validateUpdate(slice, old) {
+    const causes = sliceCauses(slice, old);
+    if (jsonEquals(slice.addressType, old.addressType)) return causes;
+    return [...causes, invalidValue('addressType', slice.addressType, 'field is immutable')];
+  },
+};
+
+/** The topology of endpoints was a field of the beta version. */
+function dropTopology(slice: ApiObject): void {
+  for (const endpoint of items(slice, 'endpoints')) delete endpoint.deprecatedTopology;
+}

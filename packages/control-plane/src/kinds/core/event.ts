@@ -57,12 +57,25 @@ const LIMITS: readonly (readonly [string, number | undefined])[] = [
   ['reason', 128],
 ];
 
+/** What an event of the new API says in other fields, with its name in the core group. */
+const OLD_FIELDS: readonly (readonly [string, string])[] = [
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
+  ['deprecatedSource', 'source'],
+];
+
 function eventCauses(event: ApiObject): StatusCause[] {
   // The rules of the new API hold for those that are written as such: with a time of their own.
   if (event.eventTime === undefined || event.eventTime === null) return [requiredValue('eventTime')];
   const causes = detailCauses(event);
   const type = text(event, 'type');
   if (!TYPES.includes(type)) causes.push(invalidValue('type', '', `has invalid value: ${type}`));
+  for (const [field, name] of OLD_FIELDS) {
+    const value = event[field];
+    const isSet = isPlain(value) ? text(value, 'component') !== '' || text(value, 'host') !== '' : (value ?? 0) !== 0;
+    if (isSet) causes.push(invalidValue(name, '', 'needs to be unset'));
+  }
   return [...causes, ...coreCauses(event, 'regarding')];
 }
 

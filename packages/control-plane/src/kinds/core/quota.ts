@@ -91,6 +91,11 @@ export const resourceQuotaStrategy = strategy({
   setDefaults: (quota) => roundAmounts(look(quota, 'spec').hard),
   prepareForCreate: withStatus(),
   causes: quotaCauses,
+  statusCauses(quota) {
+    const findings = new Findings();
+    for (const list of ['hard', 'used']) amounts(findings, look(quota, 'status', list), `status.${list}`);
+    return findings.causes;
+  },
   change(quota, old) {
     const [scopes, before] = [strings(quota.spec, 'scopes'), strings(old.spec, 'scopes')];
     if (jsonEquals([...scopes].sort(), [...before].sort())) return [];
@@ -102,6 +107,28 @@ export const resourceQuotaStrategy = strategy({
 
 const LIMITS = ['Pod', 'Container', 'PersistentVolumeClaim'];
 
+const FOR_CONTAINERS = /^(cpu|memory|ephemeral-storage|hugepages-.+)$/;
+const QUOTA_PREFIX = 'requests.';
+
+/** The name of a resource that a limit is for: of containers and pods one that they can ask for. */
+function limitNameFindings(findings: Findings, name: string, type: string, field: string): void {
+  const problems = qualifiedNameProblems(name);
+  findings.problems(field, name, problems);
+  const isPlainName = !name.includes('/');
+  if (problems.length === 0 && isPlainName && !STANDARD.test(name)) {
+    findings.invalid(field, name, 'must be a standard resource type or fully qualified');
+  }
+  if (type !== 'Pod' && type !== 'Container') return;
+  if (isPlainName) {
+    if (!FOR_CONTAINERS.test(name)) findings.invalid(field, name, 'must be a standard resource for containers');
+    return;
+  }
+  if (name.includes('kubernetes.io/')) return;
+  if (name.startsWith(QUOTA_PREFIX) || qualifiedNameProblems(`${QUOTA_PREFIX}${name}`).length > 0) {
+    findings.invalid(field, name, "doesn't follow extended resource name standard");
+  }
+}
+
 function rangeFindings(findings: Findings, limit: Plain, at: string): void {
   const type = text(limit, 'type');
   const of = (list: string): Plain => look(limit, list);
@@ -112,6 +139,10 @@ function rangeFindings(findings: Findings, limit: Plain, at: string): void {
     of('defaultRequest'),
     of('maxLimitRequestRatio'),
   ];
+  const lists = type === 'Pod' ? ['max', 'min'] : ['max', 'min', 'default', 'defaultRequest'];
+  for (const list of [...lists, 'maxLimitRequestRatio']) {
+    for (const name of Object.keys(of(list))) limitNameFindings(findings, name, type, `${at}.${list}[${name}]`);
+  }
   if (type === 'Pod') {
     if (Object.keys(standard).length > 0)
       findings.forbidden(`${at}.default`, "may not be specified when `type` is 'Pod'");

@@ -1,6 +1,6 @@
 import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
-import { labelProblems, subdomainProblems } from '../../registry/names.ts';
+import { forbiddenValue, invalidValue, unsupportedValue } from '../../registry/errors.ts';
+import { labelProblems, qualifiedNameProblems, subdomainProblems } from '../../registry/names.ts';
 import { copyJson, jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { copyWithEmpties, given } from '../empties.ts';
@@ -250,6 +250,45 @@ function mirrorSource(spec: Plain): void {
   }
 }
 
+const RESIZES = [
+  'ControllerResizeInProgress',
+  'ControllerResizeInfeasible',
+  'NodeResizePending',
+  'NodeResizeInProgress',
+  'NodeResizeInfeasible',
+].sort();
+
+/** What of a claim can be resized: its storage, or something that a driver names. */
+function resizableFindings(findings: Findings, name: string, at: string): boolean {
+  const problems = qualifiedNameProblems(name);
+  findings.problems(at, name, problems);
+  if (problems.length > 0) return false;
+  if ((name.includes('/') && !name.includes('kubernetes.io/')) || name === 'storage') return true;
+  findings.oneOf(at, name, ['storage']);
+  return false;
+}
+
+function claimStatusCauses(claim: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const status = look(claim, 'status');
+  const quantity = (at: string, amount: unknown): boolean => {
+    if (quantityNanos(amount) >= 0n) return true;
+    findings.invalid(at, amount, 'must be a valid resource quantity');
+    return false;
+  };
+  for (const [name, amount] of Object.entries(look(status, 'capacity'))) quantity(`status.capacity[${name}]`, amount);
+  for (const [name, state] of Object.entries(look(status, 'allocatedResourceStatuses'))) {
+    const at = 'status.allocatedResourceStatuses';
+    resizableFindings(findings, name, at);
+    if (!RESIZES.includes(String(state))) findings.add([unsupportedValue(at, name, RESIZES)]);
+  }
+  for (const [name, amount] of Object.entries(look(status, 'allocatedResources'))) {
+    if (!resizableFindings(findings, name, 'status.allocatedResources')) continue;
+    quantity(`status.allocatedResources[${name}]`, amount);
+  }
+  return findings.causes;
+}
+
 export const claimStrategy = strategy({
   setDefaults(claim) {
     const spec = child(claim, 'spec');
@@ -272,4 +311,5 @@ export const claimStrategy = strategy({
   },
   causes: claimCauses,
   change: claimChange,
+  statusCauses: claimStatusCauses,
 });

@@ -16,7 +16,7 @@ import {
   volumeColumns,
 } from '../columns/core.ts';
 import { podColumns, podRowConditions } from '../columns/pod.ts';
-import { configMapStrategy, secretStrategy } from '../core/config.ts';
+import { configMapStrategy, secretStrategy, serviceAccountStrategy } from '../core/config.ts';
 import { endpointsStrategy } from '../core/endpoints.ts';
 import { coreEventStrategy } from '../core/event.ts';
 import { limitRangeStrategy } from '../core/limit-range.ts';
@@ -263,6 +263,7 @@ export const coreKinds: readonly KindDefinition[] = [
     kind: 'ServiceAccount',
     warnings: accountWarnings,
     columns: serviceAccountColumns,
+    ...serviceAccountStrategy,
     plural: 'serviceaccounts',
     shortNames: ['sa'],
     otherSubresources: ['token'],

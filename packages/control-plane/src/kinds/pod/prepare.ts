@@ -50,6 +50,10 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
 /** The class of service never changes, and a pod that was scheduled keeps its node. */
 export function preparePodUpdate(pod: ApiObject, old: ApiObject): void {
   const status = pod.status;
+  // Behind a feature that is off: only what is there already stays.
+  if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
+    delete status.nodeAllocatableResourceClaimStatuses;
+  }
   const before = look(old, 'status').qosClass;
   if (isPlain(status) && before !== undefined) status.qosClass = before;
 }

@@ -6,7 +6,7 @@ import { copyWithEmpties, forgetEmpty, given } from '../empties.ts';
 import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
 import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
-import { podSpecCauses } from './validate.ts';
+import { podSpecCauses, tokenCauses } from './validate.ts';
 
 /** The sentence of the real server, whose list of fields has no spaces between them. */
 const MUTABLE_FIELDS =
@@ -138,7 +138,7 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');
   if (jsonEquals(spec, before)) return [];
-  const causes = podSpecCauses(spec, 'spec');
+  const causes = [...podSpecCauses(spec, 'spec'), ...tokenCauses(spec, 'spec')];
   for (const list of ['containers', 'initContainers']) {
     if (items(spec, list).length !== items(before, list).length) {
       causes.push(forbiddenValue(`spec.${list}`, 'pod updates may not add or remove containers'));

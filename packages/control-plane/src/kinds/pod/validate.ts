@@ -264,7 +264,22 @@ function imageCauses(spec: Plain, path: string): StatusCause[] {
   return findings.causes;
 }
 
+/** A pod without an account has no token to project. */
+export function tokenCauses(spec: Plain, path: string): StatusCause[] {
+  if (text(spec, 'serviceAccountName') !== '') return [];
+  const findings = new Findings();
+  for (const [index, volume] of items(spec, 'volumes').entries()) {
+    for (const [position, source] of items(look(volume, 'projected'), 'sources').entries()) {
+      if (source.serviceAccountToken === undefined) continue;
+      const at = `${path}.volumes[${index}].projected.sources[${position}].serviceAccountToken`;
+      findings.forbidden(at, 'must not be specified when serviceAccountName is not set');
+    }
+  }
+  return findings.causes;
+}
+
 export const podCauses = (pod: ApiObject): StatusCause[] => [
   ...podSpecCauses(look(pod, 'spec'), 'spec', pod.metadata.name),
+  ...tokenCauses(look(pod, 'spec'), 'spec'),
   ...imageCauses(look(pod, 'spec'), 'spec'),
 ];

@@ -58,6 +58,8 @@ function scalarProblem(value: unknown, node: SchemaNode | undefined): string | u
   }
 }
 
+const SCALARS: ReadonlySet<string> = new Set(['string', 'boolean', 'integer', 'number']);
+
 /** Reads an applied configuration: the set of paths that it claims, and everything that does not fit the schema. */
 export class AppliedReader {
   readonly errors: string[] = [];
@@ -97,11 +99,12 @@ export class AppliedReader {
 
   /** Atomic values are checked below as well, but claimed as a whole. */
   private checkLeaf(value: unknown, node: SchemaNode | undefined, path: string, depth: number): void {
-    if (Array.isArray(value)) {
+    const isScalar = node !== undefined && SCALARS.has(node.types[0] ?? '');
+    if (Array.isArray(value) && !isScalar) {
       value.forEach((item, at) => {
         this.readValue(item, node?.items, `${path}[${at}]`, depth + 1);
       });
-    } else if (isRecord(value)) {
+    } else if (isRecord(value) && !isScalar) {
       this.readMap(value, node, path, { isResource: false, depth, top: undefined });
     } else {
       const problem = scalarProblem(value, node);

@@ -12,6 +12,7 @@ import { KUBECTL, refreshLastApplied, takeableFields } from './lastApplied.ts';
 import { mergeValues } from './merge.ts';
 import { pruneDropped } from './prune.ts';
 import { emptyObject } from './skeleton.ts';
+import { isTyped } from './typed.ts';
 import { recordUpdate, scopeOf } from './update.ts';
 
 /** What a server-side apply needs to know. */
@@ -51,6 +52,13 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
     code: 500,
     message: `failed to create typed patch object (${namespace}/${name}; ${version}, Kind=${applied.kind}): ${detail}`,
   });
+}
+
+/** An object that does not fit the schema of its kind is not merged with anything. */
+function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
+  const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
+  const message = `failed to create typed live object (${namespace}/${name}; ${version}, Kind=${kind}): it does not fit the schema`;
+  return new StatusError({ code: 500, message });
 }
 
 /** The configuration without what this endpoint does not write. */
@@ -145,6 +153,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const scope = scopeOf(kind, subresource);
   const applied = relevant(input.applied, scope);
   const claimed = readApplied(applied, node, scope);
+  if (live !== undefined && !isTyped(live, node, true)) throw untypedLive(live);
   const base = live ?? { apiVersion: applied.apiVersion, kind: applied.kind, metadata: {} };
   const self = { manager, operation: 'Apply' as const, apiVersion: apiVersionOf(kind), subresource };
   const owners = ownersOf(input, node, scope);

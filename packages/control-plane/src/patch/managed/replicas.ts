@@ -41,6 +41,18 @@ function conflictWith(others: readonly Ownership[]): StatusError {
   });
 }
 
+/** The managedFields once a Scale of no replicas was written: its type leaves a zero out, so nobody owns the number any more. */
+export function disownReplicas({ metadata }: ApiObject, path: readonly string[]): ManagedFieldsEntry[] {
+  const set = setOf(path);
+  return writeEntries(
+    readEntries(metadata.managedFields).map((owner) => {
+      if (!owns(owner.set, path)) return owner;
+      const { entry: _stale, ...facts } = owner;
+      return { ...facts, set: difference(owner.set, set) };
+    }),
+  );
+}
+
 const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
 
 const failure = (message: string): StatusError => new StatusError({ message, code: 500 });

@@ -4,7 +4,7 @@ import { applyJsonPatch, applyMergePatch, checkTyped, goPlain } from '../../patc
 import { wellFormed } from '../body.ts';
 import { CARRIED_SCALE } from '../carried.ts';
 import { checkPatched, strictMessage, unknownFields } from '../decode.ts';
-import { badRequest } from '../errors.ts';
+import { badRequest, internal } from '../errors.ts';
 import { jsonProblem } from '../json-problem.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import type { WriteOptions } from '../options.ts';
@@ -38,6 +38,14 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
   const problem = replicasProblem(scale);
   if (problem !== undefined) throw badRequest(`Scale in version "v1" cannot be handled as a Scale: ${problem}`);
   return scale;
+}
+
+/** Refuses an applied number that is none of Go's. @throws StatusError 500 */
+export function checkApplied(scale: ApiObject): void {
+  if (replicasProblem(scale) === undefined) return;
+  throw internal(
+    `failed to convert new object (/${scale.metadata.name ?? ''}; autoscaling/v1, Kind=Scale) to proper version: unable to convert unstructured object to autoscaling/v1, Kind=Scale: cannot convert float64 to int32`,
+  );
 }
 
 /** What a patch of a Scale is part of. `warn`: of fields that nobody knows. */
@@ -95,7 +103,8 @@ export function patchedScale(
   if (strategic) Object.assign(scale, { apiVersion: CARRIED_SCALE.apiVersion, kind: CARRIED_SCALE.kind.kind });
   if (!sameVersion(scale, CARRIED_SCALE)) refuseVersion(scale, current, CARRIED_SCALE, registry.kinds);
   const problem = replicasProblem(scale);
-  if (problem !== undefined) throw invalidPatch(shown(), problem);
+  // An applied number is converted once it has been merged.
+  if (problem !== undefined && type !== 'application/apply-patch+yaml') throw invalidPatch(shown(), problem);
   const unknown = options.fieldValidation === 'Ignore' ? [] : unknownFields(made, CARRIED_SCALE);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(unknown));
   for (const field of unknown) warn(`unknown field "${field}"`);

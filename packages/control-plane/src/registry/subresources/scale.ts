@@ -1,6 +1,6 @@
 import { parseJson } from '../../json.ts';
 import type { ApiObject } from '../../object.ts';
-import { applyReplicas } from '../../patch/index.ts';
+import { applyReplicas, disownReplicas } from '../../patch/index.ts';
 import { unsupportedBody, unsupportedByRouter } from '../../server/negotiate.ts';
 import { CARRIED_SCALE } from '../carried.ts';
 import { checkFields } from '../decode.ts';
@@ -11,7 +11,7 @@ import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 import { checkType } from '../type-meta.ts';
 import { checkName, type Transformation, updateObject } from '../update.ts';
 import { read, scaleOf, steps } from './scale-of.ts';
-import { patchedScale, sentScale } from './scale-patch.ts';
+import { checkApplied, patchedScale, sentScale } from './scale-patch.ts';
 import { admitScale, managedScale, type ScaleReview, validateScale } from './scale-review.ts';
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
@@ -28,6 +28,8 @@ function write(object: ApiObject, path: string, value: number): void {
   }
   at[last] = value;
 }
+
+const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?: number }).replicas ?? 0;
 
 /** The body is judged before anybody looks for the object. What is no metadata at all is told when it is read. */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
@@ -68,8 +70,19 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const path = steps(paths.specReplicasPath);
   const review: ScaleReview = { registry, call, target, options, path, applying };
   let warned = false;
+  let toZero = false;
   // What is done again after a lost race must not warn again.
   const warn = (message: string): void => (warned ? undefined : call.warn(message));
+  const applied = (live: ApiObject, replicas: number) =>
+    applyReplicas({
+      live,
+      path,
+      changes: read(live, paths.specReplicasPath) !== replicas,
+      manager: options.fieldManager,
+      force: options.force,
+      apiVersion: served.apiVersion,
+      custom: served.kind.custom,
+    });
   const next = async (live: ApiObject): Promise<ApiObject> => {
     const given =
       bytes === undefined
@@ -81,23 +94,20 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
             bytes,
           );
     warned = true;
+    if (applying) {
+      // Who owns the number is asked before anybody judges it.
+      applied(live, replicasOf(given));
+      checkApplied(given);
+    }
     const wanted = await admitScale(review, live, given);
-    const { replicas = 0 } = (wanted.spec ?? {}) as { replicas?: number };
+    const replicas = replicasOf(wanted);
     if (replicas < 0 && !served.kind.custom) {
       const cause = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
       throw invalid(SCALE, target.name, [cause]);
     }
-    if (applying) {
-      live.metadata.managedFields = applyReplicas({
-        live,
-        path: steps(paths.specReplicasPath),
-        changes: read(live, paths.specReplicasPath) !== replicas,
-        manager: options.fieldManager,
-        force: options.force,
-        apiVersion: served.apiVersion,
-        custom: served.kind.custom,
-      });
-    }
+    toZero = !applying && replicas === 0 && Number(read(live, paths.specReplicasPath) ?? 0) !== 0;
+    if (applying) live.metadata.managedFields = applied(live, replicas);
+    else if (toZero) live.metadata.managedFields = disownReplicas(live, path);
     const { name } = given.metadata;
     const { uid, resourceVersion } = wanted.metadata;
     if (uid !== undefined) live.metadata.uid = uid;
@@ -107,7 +117,14 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     return live;
   };
   const validate: Transformation['validate'] = (updated, old) => validateScale(review, updated, old);
-  const transformation = { next, managed: applying, admitted: true, validate };
+  const transformation: Transformation = {
+    next,
+    get managed() {
+      return applying || toZero;
+    },
+    admitted: true,
+    validate,
+  };
   const { text } = await updateObject(registry, call, target, transformation, options);
   return { status: 200, body: scaleOf(served, parseJson(text) as ApiObject) };
 }
