@@ -198,9 +198,8 @@ describe('creation', () => {
 
   test('A23: a provider spec that is not there', async () => {
     const { stage, cloud } = open();
-    // The API keeps no empty bytes: a class without one is read as an empty one, and told all that it lacks.
     for (const call of Object.values(stage.all({ spec: undefined })))
-      await refused(call(), 'InvalidArgument', 'providerSpec.ami: Required value');
+      await refused(call(), 'Internal', 'providerSpec: is missing; add it');
     expect(cloud.seen).toEqual([]);
   });
 

@@ -92,6 +92,31 @@ export const throttledIsUnavailable = (
 });
 
 /**
+ * Whoever gives tokens cannot answer now: the call is told as one to be tried again soon, and nothing else is asked.
+ * @param isLogin whether a request asks for a token @param isDown whether its first answer says so
+ */
+export const tokenHostIsDown = (
+  row: string,
+  isLogin: (request: ExpectedRequest) => boolean,
+  isDown: (request: ExpectedRequest, situation: Situation) => boolean,
+): Rule => ({
+  row,
+  expect: (expected, situation) => {
+    const login = expected.requests.find(isLogin);
+    if (!login || !isDown(login, situation)) return undefined;
+    const textMatches = /(no|cannot fetch) token from \S+: \d{3}|AssumeRoleWithWebIdentity: /;
+    const isRefused = expected.result.errorCode !== null;
+    const failed = failsWith(expected, situation, 'Unavailable', { textMatches });
+    return {
+      ...failed,
+      requests: upTo(expected.requests, (each) => each === login),
+      // Where the original asked again and got one, it counted other services.
+      ...(isRefused ? {} : { metrics: undefined, extent: 'may go on' }),
+    };
+  },
+});
+
+/**
  * The original's process ended. Ours does all that the original had done until then, and then goes on or refuses.
  * @param codes machine codes of such refusals
  */

@@ -49,10 +49,20 @@ const fitsQuery = (wanted: Rule['query'], { query }: ScriptedRequest): boolean =
 /** What a recorded cloud answers first to such a request; undefined: no rule fits. */
 export function firstReply(
   rules: unknown,
-  { method, path, query = {} }: { readonly method: string; readonly path: string; readonly query?: Rule['query'] },
+  {
+    method,
+    path,
+    query = {},
+    host = '',
+  }: {
+    readonly method: string;
+    readonly path: string;
+    readonly query?: Rule['query'];
+    readonly host?: string | undefined;
+  },
 ): z.infer<typeof reply> | undefined {
   const known = Object.entries(query).flatMap(([key, value]) => (value === null ? [] : [[key, value]]));
-  const request = { host: '', method, path, query: Object.fromEntries(known), body: '', authorization: undefined };
+  const request = { host, method, path, query: Object.fromEntries(known), body: '', authorization: undefined };
   return scriptedRules.parse(rules ?? []).find((rule) => fits(rule, request))?.replies[0];
 }
 

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { pathText } from './decode.ts';
 
 /** A JSON document with the keys that a schema knows. */
 export interface Folded {
@@ -40,6 +41,15 @@ export function foldGoJson(schema: z.ZodType, value: unknown): Folded {
 /** The value that Go reads: null is an empty object; what is absent stays absent, for the schema to refuse. */
 export const readGoJson = (schema: z.ZodType, value: unknown): unknown =>
   value === undefined ? undefined : (foldGoJson(schema, value).value ?? {});
+
+/** What is wrong with the types of a provider spec, by its zod issues, one sentence each. */
+export const specTypeProblems = (
+  providerSpec: unknown,
+  issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
+): readonly string[] =>
+  providerSpec === undefined
+    ? ['providerSpec: is missing; add it']
+    : issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
 
 function fold(
   wrapped: Definition,

@@ -18,7 +18,7 @@ export type {
 } from './driver.ts';
 export { MachineError } from './errors.ts';
 export { FieldErrors } from './field-errors.ts';
-export { type Folded, foldGoJson, readGoJson } from './go-json.ts';
+export { type Folded, foldGoJson, readGoJson, specTypeProblems } from './go-json.ts';
 export { createInvoker } from './invoker.ts';
 export {
   DRIVER_TIMEOUTS,

@@ -1,4 +1,4 @@
-import { type DecodedInput, type DriverInput, MachineError, pathText, readGoJson } from '@mcm/core/driver';
+import { type DecodedInput, type DriverInput, MachineError, readGoJson, specTypeProblems } from '@mcm/core/driver';
 import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
 import { validate } from './validate.ts';
 
@@ -14,7 +14,7 @@ export function decode({ call, machineClass, data }: DriverInput): DecodedInput<
     throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
   const spec = AwsProviderSpec.safeParse(readGoJson(AwsProviderSpec, providerSpec));
   if (!spec.success) {
-    const problems = spec.error.issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
+    const problems = specTypeProblems(providerSpec, spec.error.issues);
     throw new MachineError('Internal', problems.join('; '));
   }
   const credentials = AwsCredentials.parse(data);

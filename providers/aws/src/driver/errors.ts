@@ -42,12 +42,16 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   if (thrown instanceof MachineError) return thrown;
   if (signal.aborted) return MachineError.from(signal.reason instanceof MachineError ? signal.reason : ended(signal));
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  if (isThrottle(thrown) && otherwise === 'Internal') {
+  if ((isThrottle(thrown) || isLoginDown(thrown)) && otherwise === 'Internal') {
     const retryAfterMs = thrown instanceof Refusal ? thrown.retryAfterMs : undefined;
     return new MachineError('Unavailable', message, { cause: thrown, ...(retryAfterMs ? { retryAfterMs } : {}) });
   }
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
+
+/** STS cannot answer now: nothing is said of the keys, and nothing has been done. */
+const isLoginDown = (thrown: unknown): boolean =>
+  thrown instanceof Refusal && thrown.action === 'AssumeRoleWithWebIdentity' && thrown.status >= 500;
 
 /** Keys that the cloud refuses, or none at all: the SDK's own chain ends in an error of this name. */
 const isRefusedCredentials = (thrown: unknown): boolean =>

@@ -17,13 +17,16 @@ export function volumeIdOf(source: VolumeSource | null): string | undefined {
 /** `aws://<zone>/vol-…` as Kubernetes's in-tree plugin writes it; what is no such URL is an id as it stands. */
 function inTreeId(id: string): string | undefined {
   if (!id.startsWith('aws://')) return id;
-  const url = /^aws:\/\/(?<host>[^/?#]*)(?<path>[^?#]*)/.exec(id)?.groups;
-  if (!url || hasControl(id) || !isHost(url.host ?? '')) return undefined;
+  const url = /^aws:\/\/(?:(?<user>[^/?#]*)@)?(?<host>[^/?#]*)(?<path>[^?#]*)/.exec(id)?.groups;
+  if (!url || hasControl(id) || !isHost(url.host ?? '') || !isUser(url.user ?? '')) return undefined;
   const path = decoded(url.path ?? '')?.replaceAll(/^\/+|\/+$/g, '');
   return path !== undefined && /^vol-[^/]*$/.test(path) ? path : undefined;
 }
 
 const hasControl = (value: string): boolean => [...value].some((char) => char < ' ' || char === '\u007f');
+
+/** As Go's net/url judges what stands before the host's `@`. */
+const isUser = (user: string): boolean => /^[\w\-.~!$&'()*+,;=:%@]*$/.test(user);
 
 /** As Go's net/url judges a host: no blanks, and after a colon digits only. */
 const isHost = (host: string): boolean => /^[^\s:<>"]*(:\d*)?$/.test(host);

@@ -6,6 +6,8 @@ export class Refusal extends Error {
   /** The cloud's own code, `InvalidInstanceID.NotFound`; `UnknownError` when the answer holds none. */
   readonly code: string;
   readonly status: number;
+  /** What was asked for, `RunInstances`. */
+  readonly action: string;
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -16,6 +18,7 @@ export class Refusal extends Error {
     const request = requestId ? `, request ${requestId}` : '';
     super(`${action}: ${code}: ${message} (HTTP ${status}${request})`);
     this.name = code;
+    this.action = action;
     this.code = code;
     this.status = status;
     this.retryAfterMs = retryAfterMs;

@@ -60,7 +60,7 @@ export class Arm {
     const whole = `${path}${path.includes('?') ? '&' : '?'}api-version=${version}`;
     const answer = await this.#send(method, whole, signal, body);
     // Whoever read nothing of a resource does not know that it is there.
-    if (method === 'GET' && answer.text === '') throw new ArmError(`${method} ${path}`, answer.status, '');
+    if (method === 'GET' && answer.text === '') throw new ArmError(`${method} ${path}`, answer.status, '', answer);
     return answer;
   }
 
@@ -70,7 +70,7 @@ export class Arm {
     const until = clock.now().getTime() + timeoutMs;
     const first = await this.call(request, signal);
     const { method, path, version } = request;
-    if (method === 'PATCH' && first.status === 202) throw new ArmError(`${method} ${path}`, 202, first.text);
+    if (method === 'PATCH' && first.status === 202) throw new ArmError(`${method} ${path}`, 202, first.text, first);
     const again = { method: 'GET', path, version };
     const pause = (answer: ArmAnswer, ms: number): Promise<void> =>
       this.#pause(this.#wantedPause(answer) ?? ms, until, signal);
@@ -110,7 +110,7 @@ export class Arm {
         await this.#pause(this.#wantedPause(answer) ?? POLL_MS, until, signal);
       }
     } catch (thrown) {
-      if (thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '') return true;
+      if (isGone(thrown)) return true;
       throw thrown;
     }
   }
@@ -135,7 +135,7 @@ export class Arm {
       const answer = await this.#send('GET', path, signal);
       const { status = '' } = operation.safeParse(answer.body).data ?? {};
       if (isDone(status)) return;
-      if (isOver(status)) throw new ArmError(`GET ${path}`, answer.status, answer.text);
+      if (isOver(status)) throw new ArmError(`GET ${path}`, answer.status, answer.text, answer);
       await pause(answer, POLL_MS);
     }
   }
@@ -152,6 +152,8 @@ export class Arm {
   async #untilProvisioned(again: ArmRequest, first: ArmAnswer, pause: Pause, signal: AbortSignal): Promise<unknown> {
     const started = stateOf(first.body);
     if (started !== undefined && isDone(started)) return first.body;
+    // 200 without a state is the end, as for Azure's SDKs; 201 without one is a beginning.
+    if (started === undefined && first.status === 200 && first.body !== undefined) return first.body;
     return this.#settled(again, await this.call(again, signal), pause, signal);
   }
 
@@ -160,7 +162,7 @@ export class Arm {
     for (let last = answer; ; last = await this.call(resource, signal)) {
       const state = stateOf(last.body) ?? 'Succeeded';
       if (isDone(state)) return last.body;
-      if (isOver(state)) throw new ArmError(`GET ${resource.path}`, last.status, last.text);
+      if (isOver(state)) throw new ArmError(`GET ${resource.path}`, last.status, last.text, last);
       await pause(last, POLL_MS);
     }
   }
@@ -230,12 +232,18 @@ export class Arm {
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     const where = `${method} ${endpoint}${path.replace(/\?.*/, '')}`;
     if (response.status >= 300)
-      throw new ArmError(where, response.status, text, this.#wantedPause(answer) ?? quotaResets(answer.headers));
+      throw new ArmError(where, response.status, text, {
+        headers: answer.headers,
+        retryAfterMs: this.#wantedPause(answer) ?? quotaResets(answer.headers),
+      });
     // A proxy's page must not be read as an answer without content.
-    if (text !== '' && answer.body === undefined) throw new ArmError(where, response.status, text);
+    if (text !== '' && answer.body === undefined) throw new ArmError(where, response.status, text, answer);
     return answer;
   }
 }
+
+/** A 404 without a code of Azure's comes from a proxy or a wrong endpoint. */
+const isGone = (thrown: unknown): boolean => thrown instanceof ArmError && thrown.status === 404 && thrown.code !== '';
 
 /** Nothing was sent: the machine's next try is soon enough, and asks for the token once. */
 const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;

@@ -1,7 +1,13 @@
+import type { TransportResponse } from '@mcm/kube';
 import { z } from 'zod';
 
+type Headers = TransportResponse['headers'];
+
 const inner = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
-const wrapped = z.looseObject({ error: inner });
+const wrapped = z.looseObject({ error: z.unknown(), 'odata.error': z.unknown() }).partial();
+
+/** The header in which Azure's services put the code of an error, with or without a body. */
+const CODE_HEADER = 'x-ms-error-code';
 
 /** What Azure answered in place of what was asked for, or how an operation of it ended. */
 export class ArmError extends Error {
@@ -14,8 +20,13 @@ export class ArmError extends Error {
   readonly text: string;
   readonly retryAfterMs: number | undefined;
 
-  constructor(request: string, status: number, text: string, retryAfterMs?: number) {
-    const { code, message } = read(text);
+  constructor(
+    request: string,
+    status: number,
+    text: string,
+    { headers, retryAfterMs }: { readonly headers?: Headers; readonly retryAfterMs?: number | undefined } = {},
+  ) {
+    const { code, message } = readError(text, headers);
     super(`${request}: ${status} ${code === '' ? 'without a code' : code}${message === '' ? '' : `: ${message}`}`);
     this.status = status;
     this.code = code;
@@ -24,10 +35,20 @@ export class ArmError extends Error {
   }
 }
 
-function read(text: string): { code: string; message: string } {
+/** A code in an XML answer, as storage services give it. */
+const XML_CODE = /<(?:\w+:)?[cC]ode>\s*(\w+)\s*<\/(?:\w+:)?[cC]ode>/;
+
+/**
+ * The code and message of an error. A header beats the body, as in Azure's SDKs; a body may be JSON, with or without
+ * `error` around it, or XML.
+ */
+export function readError(text: string, headers: Headers | undefined): { code: string; message: string } {
   const value = parseJson(text);
-  const found = wrapped.safeParse(value).data?.error ?? inner.safeParse(value).data;
-  return { code: found?.code ?? '', message: found?.message ?? '' };
+  const around = wrapped.safeParse(value).data;
+  const error = inner.safeParse(around?.error ?? around?.['odata.error'] ?? value).data;
+  const told = headers?.get(CODE_HEADER)?.trim() ?? '';
+  const code = told || error?.code || XML_CODE.exec(text)?.[1] || '';
+  return { code, message: error?.message ?? '' };
 }
 
 export function parseJson(text: string): unknown {

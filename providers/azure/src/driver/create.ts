@@ -136,7 +136,7 @@ async function nicOf(session: Session, request: Create, subnet: unknown, counted
     );
     if (known !== undefined) return { id: idOf(known), known: true, begun: servesVm(known, machine.metadata.name) };
   } catch (thrown) {
-    throw fromCloud(thrown, `failed to get NIC: ${what}, Err: `, signal);
+    throw fromCloud(thrown, `Failed to get NIC: ${what}, Err: `, signal);
   }
   try {
     const body = nicBody(machine.metadata.name, spec, subnet);

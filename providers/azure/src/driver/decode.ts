@@ -1,4 +1,11 @@
-import { type DecodedInput, type DriverInput, FieldErrors, MachineError, pathText, readGoJson } from '@mcm/core/driver';
+import {
+  type DecodedInput,
+  type DriverInput,
+  FieldErrors,
+  MachineError,
+  readGoJson,
+  specTypeProblems,
+} from '@mcm/core/driver';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { tenantOf } from './session.ts';
 import { machineSetProblem, secretProblems, specProblems } from './validate.ts';
@@ -18,7 +25,7 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
   }
   const parsed = AzureProviderSpec.safeParse(readGoJson(AzureProviderSpec, providerSpec));
   if (!parsed.success) {
-    const problems = parsed.error.issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
+    const problems = specTypeProblems(providerSpec, parsed.error.issues);
     throw invalid(problems.join('; '));
   }
   const kind = machineSetProblem(parsed.data);

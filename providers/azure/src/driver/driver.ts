@@ -4,6 +4,7 @@ import {
   type DriverDefinition,
   type DriverRequest,
   defineDriver,
+  type MachineCode,
   MachineError,
   type MachineRequest,
   type ObservedCall,
@@ -22,7 +23,7 @@ import { deleteVm } from './remove.ts';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { type Session, type SessionOptions, sessions } from './session.ts';
 import { sshPublicKey } from './ssh-key.ts';
-import { CLUSTER_TAG, ROLE_TAG } from './validate.ts';
+import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** What the Azure driver needs of its surroundings. */
 export interface AzureDriverOptions extends SessionOptions {
@@ -41,13 +42,21 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   const sessionOf = sessions(options);
   const counted = ({ observeApi }: Request): ObservedCall => observedCalls(clock, observeApi);
 
-  const open = (request: OnMachine): Session => {
+  /**
+   * @param told how the original begins what it says when there is no client for the call
+   * @param whole the original says nothing more
+   */
+  const open = (
+    request: Request,
+    told: string,
+    { code, whole = false }: { readonly code?: MachineCode; readonly whole?: boolean } = {},
+  ): Session => {
     try {
       return sessionOf(request);
     } catch (thrown) {
-      const what = `[ResourceGroup: ${request.spec.resourceGroup ?? ''}, VMName: ${request.machine.metadata.name}]`;
-      const words = 'Failed to create virtual machine access to process request';
-      throw fromCloud(thrown, `${words}: ${what}, Err: `, request.signal);
+      const error = fromCloud(thrown, told, request.signal, code);
+      const { place } = error;
+      throw whole ? new MachineError(error.code, told, { cause: thrown, ...(place ? { place } : {}) }) : error;
     }
   };
 
@@ -62,7 +71,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
     create: async (request) => {
       const { spec } = request;
       const marked = { ...request, spec: { ...spec, tags: { ...spec.tags, ...ownerTags(request) } } };
-      await createVm(open(request), marked, counted(request), throwAwayKey);
+      await createVm(open(request, firstAccess(spec)), marked, counted(request), throwAwayKey);
       const { name } = request.machine.metadata;
       return { providerId: providerIdOf(request.spec, name), nodeName: name };
     },
@@ -70,7 +79,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
     status: async (request) => {
       const { machine, spec, signal } = request;
       const { name } = machine.metadata;
-      const session = open(request);
+      const session = open(request, vmAccess(request));
       const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
       const look = (): Promise<boolean> =>
         session.arm.call(session.vm('GET', name), signal).then(
@@ -96,14 +105,21 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
     delete: async (request) => {
       const { machine, spec, signal } = request;
       // As the original: names are not told apart by their letters' case in Azure.
-      await deleteVm(open(request), machine.metadata.name.toLowerCase(), spec, signal, counted(request));
+      const told = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
+      await deleteVm(
+        open(request, told, { whole: true }),
+        machine.metadata.name.toLowerCase(),
+        spec,
+        signal,
+        counted(request),
+      );
       return undefined;
     },
 
     evidence: async (request) => {
       const { machine, spec, signal } = request;
       const { name } = machine.metadata;
-      const session = open(request);
+      const session = open(request, vmAccess(request));
       try {
         return await counted(request)('virtual_machine_get_evidence', () => tellEvidence(session, name, signal));
       } catch (thrown) {
@@ -114,8 +130,8 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     list: async (request) => {
       const { spec, signal } = request;
+      const session = open(request, '', { code: 'Unknown' });
       try {
-        const session = sessionOf(request);
         const rows = await counted(request)('resource_graph_query', () => query(session, request));
         return machineNames(rows).map((machineName) => ({
           providerId: providerIdOf(spec, machineName),
@@ -130,6 +146,17 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
 
     volumeIds: (sources) => sources.map(volumeIdOf),
   });
+}
+
+const vmAccess = ({ spec, machine }: OnMachine): string =>
+  `Failed to create virtual machine access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}, VMName: ${machine.metadata.name}], Err: `;
+
+/** A creation begins with the image where it has a plan to be bought, else with the subnet. */
+function firstAccess({ properties }: AzureProviderSpec): string {
+  const { urn, skipMarketplaceAgreement } = properties?.storageProfile?.imageReference ?? {};
+  const what =
+    isBlank(urn) || skipMarketplaceAgreement ? 'failed to create subnet access' : 'Failed to create image access';
+  return `${what}, Err: `;
 }
 
 const page = z.looseObject({

@@ -6,6 +6,7 @@ import { fromCloud, isAbsent, isExhausted } from './errors.ts';
 const { signal } = new AbortController();
 const error = (status: number, code: string, message = 'told') =>
   new ArmError('GET x', status, JSON.stringify({ error: { code, message } }));
+const headers = (code: string) => ({ get: (name: string) => (name === 'x-ms-error-code' ? code : null) });
 
 test.each([
   [401, 'InvalidAuthenticationToken', true],
@@ -33,6 +34,21 @@ test('only Azure’s own 404 says that something is not there', () => {
   expect(isAbsent(error(404, 'ResourceNotFound'))).toBe(true);
   expect(isAbsent(new ArmError('GET x', 404, '<html>'))).toBe(false);
   expect(isAbsent(error(410, 'ResourceNotFound'))).toBe(false);
+  expect(isAbsent(new ArmError('GET x', 404, '', { headers: headers('ResourceNotFound') }))).toBe(true);
+});
+
+test.each<[what: string, text: string, inHeader: string, code: string]>([
+  ['the header without a body', '', 'AllocationFailed', 'AllocationFailed'],
+  ['the header beside a page', '<html>no</html>', 'AllocationFailed', 'AllocationFailed'],
+  ['the header beside another code', '{"error":{"code":"Conflict"}}', 'AllocationFailed', 'AllocationFailed'],
+  ['the body', '{"error":{"code":"SkuNotAvailable"}}', '', 'SkuNotAvailable'],
+  ['a body without error around it', '{"code":"SkuNotAvailable"}', '', 'SkuNotAvailable'],
+  ['OData', '{"odata.error":{"code":"SkuNotAvailable"}}', '', 'SkuNotAvailable'],
+  ['XML', '<Error><Code>AuthenticationFailed</Code></Error>', '', 'AuthenticationFailed'],
+  ['an error that is a text', '{"error":"AllocationFailed","code":"x"}', '', ''],
+  ['nothing', '', '', ''],
+])('the code of an error is that of %s', (_what, text, inHeader, code) => {
+  expect(new ArmError('GET x', 409, text, { headers: headers(inHeader) }).code).toBe(code);
 });
 
 test('what Azure has no room for', () => {
@@ -40,6 +56,8 @@ test('what Azure has no room for', () => {
     expect(isExhausted(error(409, code))).toBe(true);
   expect(isExhausted(error(409, 'OperationNotAllowed', 'exceeding approved quota'))).toBe(true);
   expect(isExhausted(error(409, 'OperationNotAllowed', 'attached'))).toBe(false);
+  const apart = { code: 'OperationNotAllowed', message: 'exceeding', details: 'quota' };
+  expect(isExhausted(new ArmError('PUT x', 409, JSON.stringify({ error: apart })))).toBe(false);
   expect(isExhausted(error(400, 'BadRequest', 'is  not supported'))).toBe(true);
   expect(isExhausted(error(400, 'BadRequest', 'wrong'))).toBe(false);
   expect(isExhausted(new Error('ZonalAllocationFailed'))).toBe(false);

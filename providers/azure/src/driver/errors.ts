@@ -1,5 +1,5 @@
 import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '@mcm/core/driver';
-import { ArmError } from '../arm/error.ts';
+import { ArmError, parseJson } from '../arm/error.ts';
 import { WrongTenant } from './session.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
@@ -7,10 +7,17 @@ const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'Allocati
 /** Whether a VM or a disk could not be made for want of capacity or quota; the original looks at the whole answer. */
 export function isExhausted(thrown: unknown): boolean {
   if (!(thrown instanceof ArmError)) return false;
-  const { code, text } = thrown;
+  const { code } = thrown;
+  const text = indented(thrown.text);
   if (code === 'OperationNotAllowed') return /exceeding.*quota/i.test(text);
   if (code === 'BadRequest') return /not\s+supported/i.test(text);
   return EXHAUSTED.has(code);
+}
+
+/** The answer as the original prints it, one member a line: its rules look for words of one line. */
+function indented(text: string): string {
+  const value = parseJson(text);
+  return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
 /** Whether Azure itself says that there is none: a 404 without its code comes from a proxy or a wrong endpoint. */

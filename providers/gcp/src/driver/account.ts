@@ -143,7 +143,9 @@ function serviceAccount(json: unknown, project: string, field: string, universe:
 
 function isGoogles(uri: string, universe: string): boolean {
   const url = URL.parse(uri);
-  return url?.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
+  // A user or password in it would be sent, and would stand in logs.
+  const isBare = url?.username === '' && url.password === '';
+  return isBare && url.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
 }
 
 function externalAccount(json: unknown, project: string, universe: string): ExternalAccount {

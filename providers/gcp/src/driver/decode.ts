@@ -1,4 +1,4 @@
-import { type DecodedInput, type DriverInput, MachineError, pathText, readGoJson } from '@mcm/core/driver';
+import { type DecodedInput, type DriverInput, MachineError, readGoJson, specTypeProblems } from '@mcm/core/driver';
 import { accountField, readAccount } from './account.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 import { secretProblems, specProblems } from './validate.ts';
@@ -30,7 +30,7 @@ export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCre
     );
   };
   const parsed = GcpProviderSpec.safeParse(readGoJson(GcpProviderSpec, providerSpec));
-  const problems = parsed.success ? nulls(providerSpec) : typeProblems(parsed.error.issues);
+  const problems = parsed.success ? nulls(providerSpec) : specTypeProblems(providerSpec, parsed.error.issues);
   if (!parsed.success || problems.length > 0) return fail('decodeProviderSpec', 'Internal', problems.join('; '));
   const spec = parsed.data;
   const wrong = call === 'create' ? specProblems(spec) : [];
@@ -63,9 +63,6 @@ export function accountProblems(
     return [`${why}; correct data.${accountField(credentials) ?? ''} of ${secrets}`];
   }
 }
-
-const typeProblems = (issues: readonly { readonly path: PropertyKey[]; readonly message: string }[]): string[] =>
-  issues.map(({ path, message }) => `providerSpec${pathText(path)}: ${message}`);
 
 /** A list entry that is null has no meaning; the original ends its process over it. */
 function nulls(spec: Readonly<Record<string, unknown>> | null): string[] {

@@ -234,7 +234,7 @@ async function isThere({ gce, project, zone }: Session, name: string, signal: Ab
     await gce.get(project, zone, name, signal);
     return true;
   } catch (thrown) {
-    if (thrown instanceof Refusal && thrown.status === 404) return false;
+    if (thrown instanceof Refusal && thrown.absent) return false;
     throw thrown;
   }
 }
@@ -259,7 +259,7 @@ async function removal(
   try {
     return await gce.delete(project, zone, name, requestId, signal);
   } catch (thrown) {
-    if (thrown instanceof Refusal && thrown.status === 404) return undefined;
+    if (thrown instanceof Refusal && thrown.absent) return undefined;
     throw thrown;
   }
 }

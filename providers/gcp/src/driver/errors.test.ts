@@ -32,6 +32,11 @@ describe('whose fault a refusal is', () => {
   });
 });
 
+test('only Google’s own 404 says that something is not there', () => {
+  const page = readRefusal(404, none, undefined, new Date(0));
+  expect([refusal(404, 'notFound').absent, page.absent, refusal(410, 'notFound').absent]).toEqual([true, false, false]);
+});
+
 test('the cause is kept, by which it is known whether anybody could be reached', () => {
   const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
   expect(fromCloud(cause, 'list', signal).cause).toBe(cause);

@@ -29,6 +29,11 @@ export class Refusal extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 
+  /** Google itself says that there is none: a 404 without its error comes from a proxy or a wrong endpoint. */
+  get absent(): boolean {
+    return this.status === 404 && (this.told !== '' || this.reasons.length > 0);
+  }
+
   /** The account or project asks more often than it may; nothing has been done. */
   get throttles(): boolean {
     const limited = this.reasons.some((reason) => /^(user)?rateLimitExceeded$|^RATE_LIMIT_EXCEEDED$/i.test(reason));

@@ -1,8 +1,32 @@
 import { describe, expect, test } from 'vitest';
 import { refused } from '../stage.ts';
-import { at, failing, ID, image, open, storage, URN, withProperties } from './open.ts';
+import { at, failing, ID, image, open, SECRET, storage, URN, withProperties } from './open.ts';
 
 /** The rows of the Azure scenarios on what machines of a class share, and operations that outlive a process, each under its own name. */
+
+describe('a tenant that can be nobody’s', () => {
+  const why = 'invalid tenantID. You can locate your tenantID by following the instructions listed here';
+  const secret = { ...SECRET, tenantID: 'no/tenant' };
+  const vm = '[ResourceGroup: rg, VMName: m-1]';
+
+  test.each([
+    ['create', 'Internal', `failed to create subnet access, Err: ${why}`],
+    ['status', 'Internal', `Failed to create virtual machine access to process request: ${vm}, Err: ${why}`],
+    ['list', 'Unknown', why],
+  ] as const)('%s tells it in the original’s words', async (call, code, words) => {
+    const said = await refused(open().stage[call]({ secret }), code);
+    expect(said.slice(0, words.length)).toBe(words);
+  });
+
+  test('create of an image with a plan, and delete', async () => {
+    const spec = withProperties(image({ urn: URN }));
+    const said = await refused(open().stage.create({ secret, spec }), 'Internal');
+    expect(said).toMatch(/^Failed to create image access, Err: invalid tenantID\. /);
+    expect(await refused(open().stage.delete({ secret }), 'Internal')).toBe(
+      'failed to create ResourceGroup access to process request: [ResourceGroup: rg]',
+    );
+  });
+});
 
 describe('what is the same for all machines of a class', () => {
   const spec = withProperties(image({ urn: URN }));

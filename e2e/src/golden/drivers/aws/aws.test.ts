@@ -3,6 +3,9 @@ import { coverage, documentedRows, LONGEST_MS, missed, type Played, playAll } fr
 import { RULES } from './differences.ts';
 import { playCase } from './index.ts';
 
+/** Needed by recordings of made-up.test.ts. */
+const ELSEWHERE = ['a token host that cannot answer is Unavailable'];
+
 let all: Played;
 beforeAll(async () => {
   all = await playAll('aws', playCase);
@@ -74,6 +77,6 @@ test('every rule is needed by a recording and has its row in the table', async (
   const documented = await documentedRows();
   for (const { row } of RULES) {
     expect(documented).toContain(row);
-    expect([...all.rows]).toContain(row);
+    expect([...all.rows, ...ELSEWHERE]).toContain(row);
   }
 });

@@ -16,6 +16,7 @@ import {
   outlivesDeadline,
   specIsKeptOtherwise,
   throttledIsUnavailable,
+  tokenHostIsDown,
   upTo,
 } from '../rules.ts';
 import { lineOf } from './compare.ts';
@@ -242,6 +243,15 @@ const readBefore: Rule = {
   },
 };
 
+const LOGIN = 'AssumeRoleWithWebIdentity';
+const isLogin = ({ action }: ExpectedRequest): boolean => action === LOGIN;
+
+/** The library asks as often as the original's, so the original's last word counts; `initialize` keeps its code. */
+const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
+  const { errorCode, errorText, cloudError } = step.result;
+  return errorCode === 'Internal' && errorText?.includes(LOGIN) === true && (cloudError?.http ?? 0) >= 500;
+};
+
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
 export const RULES: readonly Rule[] = [
   specIsKeptOtherwise('a provider spec is read as the API server keeps it', ['InvalidArgument', 'Internal']),
@@ -251,6 +261,7 @@ export const RULES: readonly Rule[] = [
   endedByCaller('a call that its caller ends is Canceled', callerEnd),
   outlivesDeadline('a call that outlives its deadline is DeadlineExceeded', ({ callerDeadlineMs }) => callerDeadlineMs),
   noSecondTry,
+  tokenHostIsDown('a token host that cannot answer is Unavailable', isLogin, isLoginDown),
   nextToken,
   secondInterface,
   ownEntry,

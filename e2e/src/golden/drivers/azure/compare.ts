@@ -66,7 +66,7 @@ export const differenceOf = (
   codeDiffers(expected.result, told) ??
   textDiffers(expected, told, secret) ??
   responseDiffers(expected.result, told) ??
-  metricsDiffer(expected.metrics ?? (expected.extent === 'whole' ? {} : undefined), told.metrics);
+  metricsDiffer(expected.metrics, told.metrics);
 
 /** Recorded only where the token's own requests are. */
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {

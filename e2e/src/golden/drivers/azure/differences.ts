@@ -9,6 +9,7 @@ import {
   outlivesDeadline,
   specIsKeptOtherwise,
   throttledIsUnavailable,
+  tokenHostIsDown,
   upTo,
 } from '../rules.ts';
 import { firstReply, scriptedRules } from '../scripted.ts';
@@ -244,6 +245,84 @@ const token: Rule = {
   },
 };
 
+const isLogin = ({ path }: ExpectedRequest): boolean => path.endsWith('/oauth2/v2.0/token');
+
+const isDown = (request: ExpectedRequest, { recorded }: Situation): boolean => {
+  const { status = 200 } =
+    firstReply(recorded.cloud, { ...request, host: request.host ?? String(recorded.host) }) ?? {};
+  return status >= 500 || status === 429;
+};
+
+const CODE_HEADER = 'x-ms-error-code';
+const NO_ROOM = ['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded'];
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const codeInHeader = (request: ExpectedRequest, { recorded }: Situation): string | undefined => {
+  const { headers = {}, text = '' } = firstReply(recorded.cloud, request) ?? {};
+  const [, code] = Object.entries(headers).find(([name]) => name.toLowerCase() === CODE_HEADER) ?? [];
+  return text === '' || isJson(text) ? undefined : code;
+};
+
+/** A library of the original reads the body of a 409 before anybody looks at the header. */
+const headerBesidePage: Rule = {
+  row: 'a code in a header counts beside a body that is no JSON',
+  expect: (expected, situation) => {
+    const put = expected.requests.find((each) => each.method === 'PUT' && isOfVm(each));
+    const code = put && codeInHeader(put, situation);
+    const nic = expected.requests.find(({ path }) => path.endsWith('-nic'));
+    if (!put || !nic || code === undefined || !NO_ROOM.includes(code)) return undefined;
+    if (expected.result.errorCode !== 'Internal') return undefined;
+    const deletion = ({ path, query }: ExpectedRequest): ExpectedRequest => ({
+      ...{ action: '', params: {}, method: 'DELETE', path, query },
+    });
+    const osDisk = { ...put, path: `${put.path.replace('virtualMachines', 'disks')}-os-disk`, query: DISK_VERSION };
+    const services = ['virtual_machine_delete', 'nic_delete', 'disk_delete'];
+    const counted = services.flatMap((service) => [
+      [`mcm_cloud_api_api_request_duration_seconds_count{provider="azure",service="${service}"}`, 1],
+      [`mcm_cloud_api_requests_total{provider="azure",service="${service}"}`, 1],
+    ]);
+    const textMatches = new RegExp(`^Failed to create VirtualMachine: .*: PUT \\S+: 409 ${code}$`);
+    const failed = failsWith(expected, situation, 'ResourceExhausted', { textMatches });
+    return {
+      ...failed,
+      requests: [
+        ...upTo(expected.requests, (each) => each === put),
+        deletion(put),
+        { ...deletion(nic), unordered: true },
+        { ...deletion(osDisk), unordered: true },
+      ],
+      metrics: failed.metrics && { ...failed.metrics, ...Object.fromEntries(counted) },
+    };
+  },
+};
+
+const DISK_VERSION = { 'api-version': '2023-04-02' };
+
+/** The original takes any 404 for the cloud's word; only one with a code is. */
+const nobodysNotFound: Rule = {
+  row: 'a 404 without a code of the cloud says nothing',
+  expect: (expected, situation) => {
+    const isNobodys = (each: ExpectedRequest): boolean => {
+      const { status, headers = {}, body, text = '' } = firstReply(situation.recorded.cloud, each) ?? {};
+      const isTold = Object.keys(headers).some((name) => name.toLowerCase() === CODE_HEADER);
+      return each.method === 'GET' && status === 404 && !isTold && !JSON.stringify(body ?? text).includes('code');
+    };
+    if (!expected.requests.some(isNobodys)) return undefined;
+    const failed = failsWith(expected, situation, 'Internal', {
+      textMatches: /404 without a code|^Failed to retrieve/,
+    });
+    return { ...failed, requests: upTo(expected.requests, isNobodys), metrics: undefined };
+  },
+};
+
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('a driver without initialize makes no call of it', 'InitializeMachine'),
@@ -254,8 +333,11 @@ export const RULES: readonly Rule[] = [
   leftOvers,
   imageUrn,
   registration,
+  headerBesidePage,
+  nobodysNotFound,
   ownNic,
   dataDiskAlone,
   quotes,
   token,
+  tokenHostIsDown('a token host that cannot answer is Unavailable', isLogin, isDown),
 ];

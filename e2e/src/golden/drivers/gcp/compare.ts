@@ -69,7 +69,7 @@ export const differenceOf = (
   codeDiffers(expected.result, told) ??
   textDiffers(expected, told) ??
   responseDiffers(expected.result, told) ??
-  metricsDiffer(expected.metrics ?? (expected.extent === 'whole' ? {} : undefined), told.metrics);
+  metricsDiffer(expected.metrics, told.metrics);
 
 function authorizationDiffers({ requests }: Expected, seen: readonly ScriptedRequest[]): string | undefined {
   const [a, b] = [requests.at(-1)?.authorization, seen.at(-1)?.authorization];

@@ -8,7 +8,15 @@ import {
   withoutServices,
 } from '../expected.ts';
 import type { RecordedCase } from '../recording.ts';
-import { endsOriginal, escaped, methodIsAbsent, specIsKeptOtherwise, throttledIsUnavailable, upTo } from '../rules.ts';
+import {
+  endsOriginal,
+  escaped,
+  methodIsAbsent,
+  specIsKeptOtherwise,
+  throttledIsUnavailable,
+  tokenHostIsDown,
+  upTo,
+} from '../rules.ts';
 import { firstReply } from '../scripted.ts';
 
 const CLUSTER = 'kubernetes-io-cluster-';
@@ -186,6 +194,15 @@ const noVolume: Rule = {
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 };
 
+/** A request of the token exchange: to a host, with a form. */
+const isLogin = ({ form, host = '' }: ExpectedRequest): boolean =>
+  form !== undefined || host.startsWith('iamcredentials.');
+
+const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situation): boolean => {
+  const { status = 200 } = firstReply(recorded.cloud, { method, path, host }) ?? {};
+  return status >= 500 || status === 429;
+};
+
 /** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('a method that a driver lacks is known by its absence', 'InitializeMachine'),
@@ -195,6 +212,7 @@ export const RULES: readonly Rule[] = [
   quota,
   doneAtOnce,
   takenName,
+  tokenHostIsDown('a token host that cannot answer is Unavailable', isLogin, isDown),
   tokenHost,
   bigNumber,
   untagged,

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { playCase as playAws } from './aws/index.ts';
+import { playCase as playAzure } from './azure/index.ts';
+import { playCase as playGcp } from './gcp/index.ts';
+import type { RecordedCase, RecordedStep } from './recording.ts';
+import { callsOf } from './recording.ts';
+import type { PlayCase } from './run-set.ts';
+import { scriptedRules } from './scripted.ts';
+import { caseOf } from './testing.ts';
+
+/** Rules that no recording needs, on recordings that are changed so that the original would have failed. */
+
+const DOWN = 'a token host that cannot answer is Unavailable';
+const NOBODYS = 'a 404 without a code of the cloud says nothing';
+
+/** The case with other answers to the requests of a path, and another end. */
+function changed(recorded: RecordedCase, path: RegExp, reply: object, end: Partial<RecordedStep>): RecordedCase {
+  const rules = scriptedRules.parse(recorded.cloud);
+  const cloud = rules.map((rule) => (path.test(rule.path) ? { ...rule, replies: [reply] } : rule));
+  return { ...recorded, cloud, ...end };
+}
+
+async function rowsOf(
+  play: PlayCase,
+  recorded: RecordedCase,
+): Promise<{ failure: string | undefined; rows: string[] }> {
+  const rows: string[] = [];
+  const failure = await play(recorded, ({ step, expect: expectationOf }) => rows.push(...expectationOf(step).rows));
+  return { failure, rows };
+}
+
+const refused = { response: null, errorCode: 'Internal', errorText: 'x', textIs: 'decoder' } as const;
+const failedCall = (provider: string, operation: string, code: number) => ({
+  [`mcm_cloud_api_driver_requests_failed_total{error_code="${code}",operation="${operation}",provider="${provider}"}`]: 1,
+});
+const failedService = (provider: string, service: string) => ({
+  [`mcm_cloud_api_requests_failed_total{provider="${provider}",service="${service}"}`]: 1,
+});
+
+test.each([503, 500, 429])('Azure: a login host that answers %i is out of reach for a while', async (status) => {
+  const recorded = await caseOf('azure', 'secrets/015');
+  const requests = (recorded.requests ?? []).slice(0, -1);
+  const metrics = {
+    ...failedCall('azure', 'get_machine_status', 13),
+    ...failedService('azure', 'virtual_machine_get'),
+  };
+  const down = changed(recorded, /oauth2\/v2\.0\/token$/, { status }, { requests, result: refused, metrics });
+  const { failure, rows } = await rowsOf(playAzure, down);
+  expect(failure).toBeUndefined();
+  expect(rows).toContain(DOWN);
+});
+
+test.each([503, 500, 429])('GCP: a token host that answers %i is out of reach for a while', async (status) => {
+  const recorded = await caseOf('gcp', 'secrets/040');
+  const requests = (recorded.requests ?? []).slice(0, 1);
+  const metrics = { ...failedCall('gcp', 'get_machine_status', 13), ...failedService('gcp', 'instance_get') };
+  const down = changed(recorded, /oauth2\.googleapis\.com\/token$/, { status }, { requests, result: refused, metrics });
+  const { failure, rows } = await rowsOf(playGcp, down);
+  expect(failure).toBeUndefined();
+  expect(rows).toContain(DOWN);
+});
+
+test('AWS: STS that answers 503 is out of reach for a while', async () => {
+  const recorded = await caseOf('aws', 'secret/wi-sts-AccessDenied');
+  const error = { http: 503, code: 'ServiceUnavailable', message: 'not now' };
+  const errorText = 'operation error STS: AssumeRoleWithWebIdentity';
+  const down: RecordedCase = {
+    ...recorded,
+    cloud: { script: [{ action: 'AssumeRoleWithWebIdentity', error }] },
+    result: { response: null, errorCode: 'Internal', errorText, textIs: 'sdk', cloudError: error },
+  };
+  const { failure, rows } = await rowsOf(playAws, down);
+  expect(failure).toBeUndefined();
+  expect(rows).toContain(DOWN);
+});
+
+test.each([
+  ['without a body', { status: 404 }],
+  ['with a page', { status: 404, text: '<html>nothing here</html>' }],
+])('Azure: a 404 %s says nothing of a VM', async (_what, reply) => {
+  const recorded = await caseOf('azure', 'lookup/001');
+  const nothing = changed(recorded, /virtualMachines/, reply, {
+    result: { response: null, errorCode: 'NotFound', errorText: 'VM is not found', textIs: 'driver' },
+    metrics: undefined,
+  });
+  const { failure, rows } = await rowsOf(playAzure, nothing);
+  expect(failure).toBeUndefined();
+  expect(rows).toContain(NOBODYS);
+});
+
+test('a recording that is not changed needs none of these rules', async () => {
+  for (const [play, cloud, name] of [
+    [playAzure, 'azure', 'secrets/015'],
+    [playAzure, 'azure', 'lookup/001'],
+    [playGcp, 'gcp', 'secrets/040'],
+  ] as const) {
+    const recorded = await caseOf(cloud, name);
+    expect(callsOf(recorded)).toHaveLength(1);
+    const { failure, rows } = await rowsOf(play, recorded);
+    expect(failure).toBeUndefined();
+    expect(rows).not.toContain(DOWN);
+    expect(rows).not.toContain(NOBODYS);
+  }
+});

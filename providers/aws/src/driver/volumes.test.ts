@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { volumeIdOf } from './volumes.ts';
+
+test.each<[id: string, wanted: string | undefined]>([
+  ['vol-1', 'vol-1'],
+  ['aws://eu-north-1a/vol-1', 'vol-1'],
+  ['aws:///vol-1', 'vol-1'],
+  // As Go's net/url: what stands before the @ is a user, and the rest a host.
+  ['aws://user@eu-north-1a/vol-1', 'vol-1'],
+  ['aws://user:pass@eu-north-1a:7/vol-1', 'vol-1'],
+  ['aws://us er@eu-north-1a/vol-1', undefined],
+  ['aws://user@eu north/vol-1', undefined],
+  ['aws://user@host:port/vol-1', undefined],
+])('%s is the volume %s', (volumeID, wanted) => {
+  expect(volumeIdOf({ awsElasticBlockStore: { volumeID } })).toBe(wanted);
+});
