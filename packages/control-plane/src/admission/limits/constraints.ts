@@ -1,6 +1,6 @@
+import { type Amounts, amountsOf, isMore, podAmounts, showAmount } from '../../kinds/amounts.ts';
 import { items, look, type Plain, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { type Amounts, amountsOf, isMore, podAmounts, showAmount } from './amounts.ts';
 
 interface Usage {
   readonly requests: Amounts;

@@ -1,3 +1,4 @@
+import { type Amounts, amountsOf, isMore, showAmount } from '../../kinds/amounts.ts';
 import { items, look, type Plain, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
@@ -6,7 +7,6 @@ import { forbidden } from '../../registry/errors.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
-import { type Amounts, amountsOf, isMore, showAmount } from '../limits/amounts.ts';
 import { counts } from './scopes.ts';
 import { sumOf, usageOf } from './usage.ts';
 

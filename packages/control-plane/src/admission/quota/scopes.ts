@@ -1,6 +1,6 @@
+import { podAmounts } from '../../kinds/amounts.ts';
 import { items, look, strings, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
-import { podAmounts } from '../limits/amounts.ts';
 
 interface Requirement {
   readonly scope: string;

@@ -1,6 +1,6 @@
-import { amountsOf, showAmount } from '../../admission/limits/amounts.ts';
 import { counts } from '../../admission/quota/scopes.ts';
 import { sumOf, usageOf } from '../../admission/quota/usage.ts';
+import { amountsOf, showAmount } from '../../kinds/amounts.ts';
 import { look, text } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { jsonEquals } from '../../registry/object-text.ts';

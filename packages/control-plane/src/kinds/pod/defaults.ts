@@ -1,3 +1,4 @@
+import { defaultPodResources } from '../amounts.ts';
 import { isPlain, items, look, type Plain, preset, presets, text } from '../plain.ts';
 import { roundAmounts } from '../quantity.ts';
 
@@ -32,11 +33,15 @@ const defaultFieldRef = (reference: unknown): void => {
   if (isPlain(reference)) preset(reference, 'apiVersion', 'v1');
 };
 
+function roundResources(holder: Plain): void {
+  const resources = look(holder, 'resources');
+  roundAmounts(resources.limits);
+  roundAmounts(resources.requests);
+}
+
 /** Limits stand in for requests that are not given. */
 function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
-  roundAmounts(resources.limits);
-  roundAmounts(resources.requests);
   const { limits } = resources;
   if (!isPlain(limits)) return;
   const requests = isPlain(resources.requests) ? resources.requests : {};
@@ -44,12 +49,16 @@ function defaultRequests(container: Plain): void {
   resources.requests = requests;
 }
 
-function defaultContainer(container: Plain, hostNetwork: boolean): void {
+/** On the network of the node a port of a container is a port of the node. */
+function defaultHostPorts(container: Plain): void {
+  for (const port of items(container, 'ports')) if ((port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
+}
+
+function defaultContainer(container: Plain): void {
   preset(container, 'imagePullPolicy', isLatest(text(container, 'image')) ? 'Always' : 'IfNotPresent');
   presets(container, { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' });
   for (const port of items(container, 'ports')) {
     preset(port, 'protocol', 'TCP');
-    if (hostNetwork && (port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
   }
   for (const variable of items(container, 'env')) {
     defaultFieldRef(look(variable, 'valueFrom').fieldRef);
@@ -58,7 +67,7 @@ function defaultContainer(container: Plain, hostNetwork: boolean): void {
   const lifecycle = look(container, 'lifecycle');
   defaultAction(lifecycle.postStart);
   defaultAction(lifecycle.preStop);
-  defaultRequests(container);
+  roundResources(container);
 }
 
 const FILE_MODE = 0o644;
@@ -105,20 +114,25 @@ function defaultVolume(volume: Plain): void {
   }
 }
 
-/**
- * Fills in what a pod's spec leaves open, as `SetDefaults_PodSpec` and its like do. `template`: a workload's pod, in which service links
- * are left open.
- */
-export function defaultPodSpec(spec: Plain, template: boolean): void {
-  const hostNetwork = spec.hostNetwork === true;
+/** What only a pod gets, and no template of one (`SetDefaults_Pod`). Mutates. */
+export function defaultPod(spec: Plain): void {
+  const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
+  for (const container of containers) defaultRequests(container);
+  defaultPodResources(spec);
+  spec.enableServiceLinks ??= true;
+  if (spec.hostNetwork === true) for (const container of containers) defaultHostPorts(container);
+}
+
+/** Fills in what the spec of a pod, or of a template, leaves open (`SetDefaults_PodSpec` and its like). Mutates. */
+export function defaultPodSpec(spec: Plain): void {
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
-    for (const container of items(spec, list))
-      defaultContainer(container, hostNetwork && list !== 'ephemeralContainers');
+    for (const container of items(spec, list)) defaultContainer(container);
   }
+  roundResources(spec);
+  roundAmounts(spec.overhead);
   for (const volume of items(spec, 'volumes')) defaultVolume(volume);
   presets(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', schedulerName: 'default-scheduler' });
   spec.terminationGracePeriodSeconds ??= 30;
-  if (!template) spec.enableServiceLinks ??= true;
   spec.securityContext ??= {};
   // The old name of the field is kept in step with the new one.
   const account = text(spec, 'serviceAccountName') || text(spec, 'serviceAccount');

@@ -2,7 +2,7 @@ import type { ApiObject } from '../../object.ts';
 import type { StatusCause } from '../../status.ts';
 import type { KindDefinition } from '../kind.ts';
 import { child } from '../plain.ts';
-import { defaultPodSpec } from './defaults.ts';
+import { defaultPod, defaultPodSpec } from './defaults.ts';
 import { ephemeralCauses, prepareEphemeral } from './ephemeral.ts';
 import { podGracePeriod, preparePod, preparePodUpdate } from './prepare.ts';
 import { prepareResize, resizeCauses } from './resize.ts';
@@ -21,7 +21,11 @@ export const podStrategy: Pick<
   KindDefinition,
   'setDefaults' | 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'gracePeriodSeconds'
 > = {
-  setDefaults: (pod) => defaultPodSpec(child(pod, 'spec'), false),
+  setDefaults(pod) {
+    const spec = child(pod, 'spec');
+    defaultPodSpec(spec);
+    defaultPod(spec);
+  },
   prepareForCreate: preparePod,
   prepareForUpdate(pod, old, { subresource }) {
     if (subresource === 'resize') prepareResize(pod, old);

@@ -81,20 +81,19 @@ function ephemeralFindings(findings: Findings, spec: Plain, at: string, context:
   }
 }
 
-/** A pod on the node's own network has the node's own ports. */
+/** The ports of a pod on the network of its node are those of the node. A template may leave them open: the pod gets them. */
 function hostNetworkFindings(findings: Findings, spec: Plain, path: string): void {
   if (spec.hostNetwork !== true) return;
-  for (const list of ['containers', 'initContainers']) {
-    for (const [index, container] of items(spec, list).entries()) {
-      for (const [position, port] of items(container, 'ports').entries()) {
-        if (port.hostPort !== port.containerPort) {
-          findings.invalid(
-            `${path}.${list}[${index}].ports[${position}].hostPort`,
-            port.hostPort ?? 0,
-            'must match `containerPort` when `hostNetwork` is true',
-          );
-        }
-      }
+  const isPod = path === 'spec';
+  for (const [index, container] of items(spec, 'containers').entries()) {
+    for (const [position, port] of items(container, 'ports').entries()) {
+      const hostPort = port.hostPort ?? 0;
+      if (hostPort === port.containerPort || (hostPort === 0 && !isPod)) continue;
+      findings.invalid(
+        `${path}.containers[${index}].ports[${position}].hostPort`,
+        hostPort,
+        'must match `containerPort` when `hostNetwork` is true',
+      );
     }
   }
 }

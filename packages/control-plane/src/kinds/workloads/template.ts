@@ -14,7 +14,7 @@ export { selectorCauses } from './selector.ts';
 
 /** Defaults of the pod template in `holder.template`. */
 export function defaultTemplate(holder: Plain): void {
-  defaultPodSpec(child(child(holder, 'template'), 'spec'), true);
+  defaultPodSpec(child(child(holder, 'template'), 'spec'));
 }
 
 const isEmptySelector = (selector: unknown): boolean =>
