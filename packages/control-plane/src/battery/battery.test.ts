@@ -19,6 +19,9 @@ const FLOORS: Readonly<Record<string, number>> = {
   patches: 46,
   'scale-status': 8,
   status: 27,
+  embedded: 5,
+  times: 8,
+  defaults: 3,
 };
 
 interface Report {

@@ -2,6 +2,7 @@ import type { ApiObject } from '../object.ts';
 import { StatusError } from '../status.ts';
 import { noteEmpty } from './empties.ts';
 import { quantityFields } from './facts.ts';
+import { type GoTime, parseGoTime } from './go-time.ts';
 import { canonicalQuantity, QUANTITY_ERROR } from './quantity.ts';
 import { fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
@@ -62,7 +63,8 @@ const numberText = (value: number | bigint): string =>
 /** The kind of a value in an untyped object of Go. */
 function untypedKind(value: unknown): string {
   if (typeof value === 'bigint') return 'int64';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  // Beyond 2^53 a number that is no bigint had an exponent, or more than 64 bits.
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
   if (typeof value === 'boolean') return 'bool';
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
 }
@@ -106,7 +108,21 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'bool');
 }
 
-const readInteger =
+/** Whether values come out of an untyped object of Go: its converter cuts integers that are too large, where the decoder refuses them. */
+let isConverting = false;
+
+/** Reads objects as Go's converter from untyped objects does (server-side apply, strategic merge patches). `read` must not wait. */
+export function convertUntyped<T>(read: () => T): T {
+  isConverting = true;
+  try {
+    return read();
+  } finally {
+    isConverting = false;
+  }
+}
+
+/** Reads as the decoder does. Types that read their own JSON (int-or-string) do so in the converter, too. */
+const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
     if (typeof value === 'bigint' && type === 'int64') return value;
@@ -115,6 +131,12 @@ const readInteger =
     if (!fits) throw mismatch(value, owner, path, type, `number ${numberText(value)}`);
     return value;
   };
+
+const readInt32: Reader = (value, owner, path) => {
+  const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value);
+  if (isConverting && isInteger) return Number(BigInt.asIntN(32, BigInt(value as number | bigint)));
+  return decodeInteger('int32')(value, owner, path);
+};
 
 function readNumber(value: unknown, owner: string, path: string): unknown {
   if (typeof value === 'number') return value;
@@ -135,20 +157,73 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
   throw new Mismatch(why, `error decoding from json: ${why}`);
 }
 
+/** The zero time of Go, which is written as null. */
+const ZERO_TIME = '0001-01-01T00:00:00';
+
+/** Drops the fields of a structure that its model does not know, and those of structures in it; returns their paths. Mutates. */
+function dropUnknown(value: unknown, type: string, path: string): string[] {
+  if (Array.isArray(value)) {
+    const item = type.replace(/^\[\]/, '');
+    return value.flatMap((one, at) => dropUnknown(one, item, `${path}[${at}]`));
+  }
+  if (!isRecord(value) || !/^V\d/.test(type)) return [];
+  const { fields } = fieldsOfModel(type);
+  const unknown: string[] = [];
+  for (const key of Object.keys(value)) {
+    const here = path === '' ? key : `${path}.${key}`;
+    const field = fields[key];
+    if (field === undefined) {
+      unknown.push(here);
+      delete value[key];
+    } else unknown.push(...dropUnknown(value[key], field, here));
+  }
+  return unknown;
+}
+
+/**
+ * Metadata that stands inside of another object, in the form of the server's own type, and the paths of what that does not know.
+ * @throws RangeError in the decoder's words when a value has the wrong type
+ */
+export function readMeta(given: unknown): { meta: Record<string, unknown>; unknown: string[] } {
+  const meta = given === null ? {} : given;
+  if (!isRecord(meta))
+    throw new RangeError(`json: cannot unmarshal ${goKind(meta)} into Go value of type v1.ObjectMeta`);
+  try {
+    const unknown = dropUnknown(meta, 'V1ObjectMeta', '');
+    structureReader('V1ObjectMeta')(meta, '', '');
+    if (meta.creationTimestamp === null) delete meta.creationTimestamp;
+    return { meta, unknown };
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    throw new RangeError(error.message);
+  }
+}
+
+/** @throws DecodeError when the text is no time of RFC 3339 */
+export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>): void {
+  try {
+    parseGoTime(text, false);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new DecodeError(error.message, object);
+  }
+}
+
 /** A time in UTC, to the second or (micro times) to the microsecond. */
 const readTime =
   (micro: boolean): Reader =>
   (value, owner, path) => {
     const text = readString(value, owner, path) as string;
-    if (!micro && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(text)) return text;
-    const parts = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.(\d+))?(?:Z|[+-]\d\d:\d\d)$/.exec(text);
-    const time = parts === null ? Number.NaN : Date.parse(text);
-    if (Number.isNaN(time)) {
-      const layout = micro ? '2006-01-02T15:04:05.000000Z07:00' : '2006-01-02T15:04:05Z07:00';
-      throw new Mismatch(`parsing time "${text}" as "${layout}": cannot parse "${text}" as "2006"`);
+    let time: GoTime;
+    try {
+      time = parseGoTime(text, micro);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new Mismatch(error.message);
     }
-    const seconds = new Date(time).toISOString().slice(0, 19);
-    return micro ? `${seconds}.${(parts?.[1] ?? '').padEnd(6, '0').slice(0, 6)}Z` : `${seconds}Z`;
+    const { seconds, nanos } = time;
+    if (seconds === ZERO_TIME && nanos === 0) return null;
+    return micro ? `${seconds}.${String(Math.trunc(nanos / 1000)).padStart(6, '0')}Z` : `${seconds}Z`;
   };
 
 function readQuantity(value: unknown): unknown {
@@ -161,7 +236,7 @@ function readQuantity(value: unknown): unknown {
 function readIntOrString(value: unknown, owner: string, path: string): unknown {
   if (typeof value === 'string') return value;
   try {
-    return readInteger('int32')(value, owner, path);
+    return decodeInteger('int32')(value, owner, path);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
     const found =
@@ -175,8 +250,8 @@ const scalars: Readonly<Record<string, Reader>> = {
   boolean: readBoolean,
   number: readNumber,
   double: readNumber,
-  int32: readInteger('int32'),
-  int64: readInteger('int64'),
+  int32: readInt32,
+  int64: decodeInteger('int64'),
   byte: readBytes,
   'date-time': readTime(false),
   'date-time-micro': readTime(true),

@@ -1,8 +1,9 @@
 import { apiVersionOf } from '../kinds/kind.ts';
-import { converterComplaint, DecodeError } from '../kinds/shape.ts';
+import { checkTime, converterComplaint, DecodeError } from '../kinds/shape.ts';
 import type { ApiObject } from '../object.ts';
 import { isRecord } from '../schema/json.ts';
 import { duplicateFields } from './duplicate-fields.ts';
+import { coerceEmbedded } from './embedded.ts';
 import { badRequest, jsonTypeOf } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { parseMerging } from './merge-repeated.ts';
@@ -22,10 +23,11 @@ const META_TYPES: ReadonlyMap<string, string> = new Map([
   ['generation', 'number'],
   ['deletionGracePeriodSeconds', 'number'],
 ]);
+const TIMES: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp']);
 const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
 
 /** Types of the metadata, which are Go's before any schema is asked. */
-function checkMeta(body: Record<string, unknown>, { kind }: ServedKind): void {
+function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
     // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
     const shown = kind.custom ? path : `metadata.${path}`;
@@ -45,7 +47,11 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind): void {
       continue;
     }
     const type = META_TYPES.get(field);
-    if (type !== undefined && typeof value !== type) throw fail(value, field, GO_TYPES[type] ?? type);
+    const given = typeof value === 'bigint' ? 'number' : typeof value;
+    if (type !== undefined && given !== type) throw fail(value, field, GO_TYPES[type] ?? type);
+    // The types of a built-in kind read their times themselves.
+    if (kind.custom && !isApplied && TIMES.has(field))
+      checkTime(String(value), { apiVersion: apiVersionOf(kind), kind: kind.kind });
     if (field === 'labels' || field === 'annotations') {
       if (!isRecord(value)) throw fail(value, field, 'map[string]string');
       for (const [key, item] of Object.entries(value)) {
@@ -136,7 +142,8 @@ export function decodeObject(
   checkType(body, served, kinds, bytes);
   checkMeta(body, served);
   const object = body as ApiObject;
-  const unknown = inOrderOf(bytes, normalize(object, served));
+  const fields = normalize(object, served);
+  const unknown = served.kind.custom ? fields : inOrderOf(bytes, fields);
   tellProblems([...repeated, ...unknown.map((field) => `unknown field "${field}"`)], served, options, warn);
   return object;
 }
@@ -186,12 +193,13 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
     // Built-in kinds take the form of the server's own types, which have their own mind about nulls.
     if (served.kind.custom || served.kind.group === 'apiextensions.k8s.io')
       schema.setDefaults(object, { keepNulls: applied && served.kind.custom });
+    if (served.kind.custom) unknown.push(...coerceEmbedded(object, schema.node, applied));
   }
   served.kind.setDefaults?.(object);
   return unknown;
 }
 
-/** Checks the metadata of what a patch has made. */
-export function checkPatched(object: ApiObject, served: ServedKind): void {
-  checkMeta(object as Record<string, unknown>, served);
+/** Checks the metadata of what a patch has made. `isApplied`: of a custom kind, whose times are then read as they come. */
+export function checkPatched(object: ApiObject, served: ServedKind, isApplied = false): void {
+  checkMeta(object as Record<string, unknown>, served, isApplied);
 }

@@ -101,8 +101,11 @@ function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): 
 /** Kinds of which only the name that was made is judged, not what it was made of. */
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set(['/events', '/replicationcontrollers', 'events.k8s.io/events']);
 
+/** What the rules of the metadata ask of a kind. */
+type JudgedKind = Pick<KindDefinition, 'group' | 'plural' | 'namespaced' | 'custom' | 'validateName'>;
+
 /** Causes that the metadata of a new object gives (apimachinery's `ValidateObjectMeta`). */
-export function metaCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[] {
+export function metaCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
   const causes: StatusCause[] = [];
   const nameProblems = kind.validateName ?? subdomainProblems;
   const judgesPrefix = !PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`);
@@ -142,7 +145,7 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
   'policy',
 ]);
 
-const takesAnyFinalizer = (kind: KindDefinition): boolean => kind.custom === true || GENERAL_RULES.has(kind.group);
+const takesAnyFinalizer = (kind: JudgedKind): boolean => kind.custom === true || GENERAL_RULES.has(kind.group);
 
 /** What a kind's strategy looks at in the metadata of an update, beside the general step: as at a change, and as at a new object. */
 type Look = 'change' | 'new';
@@ -206,7 +209,7 @@ const plainCauses = (meta: ObjectMeta): StatusCause[] => [
   ...ownerCauses(meta.ownerReferences),
 ];
 
-function commonCauses(kind: KindDefinition, meta: ObjectMeta): StatusCause[] {
+function commonCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
   return [
     ...plainCauses(meta),
     ...finalizerCauses(meta.finalizers, takesAnyFinalizer(kind)),

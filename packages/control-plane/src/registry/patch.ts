@@ -1,11 +1,11 @@
 import { parseJson, stringifyJson } from '../json.ts';
-import { DecodeError, roundTrip } from '../kinds/shape.ts';
+import { convertUntyped, DecodeError, roundTrip } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, goPlain, serverSideApply } from '../patch/index.ts';
 import { StatusError } from '../status.ts';
 import { wellFormed } from './body.ts';
 import { checkPatched, normalize, strictMessage } from './decode.ts';
-import { badRequest } from './errors.ts';
+import { badRequest, internal } from './errors.ts';
 import { jsonProblem } from './json-problem.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { jsonEquals } from './object-text.ts';
@@ -116,11 +116,12 @@ function decodePatched(
     if ((object.apiVersion ?? '') === '') throw unversioned(object, live, options, shown, call);
     if ((object.kind ?? '') === '') object.kind = served.kind.kind;
   }
-  const unknown = typed(strategic !== undefined, shown, () => {
+  const read = (): string[] => {
     checkPatched(object, served);
     if (!sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     return normalize(object, served);
-  });
+  };
+  const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
   if (unknown.length > 0) {
     if (options.fieldValidation === 'Strict') {
       throw invalidPatch(shown(), strictMessage(unknown));
@@ -230,6 +231,15 @@ function checkAppliedType(
   throw badRequest(`invalid object type: ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`);
 }
 
+/** What was applied has fields of the right types, and a value that the server's own types cannot hold. */
+function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
+  const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+  const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+  return internal(
+    `failed to convert new object (${name}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error.converterWhy}`,
+  );
+}
+
 /** Kinds of which an applied status makes the object, too. */
 const MADE_BY_STATUS: ReadonlySet<string> = new Set([
   '/services',
@@ -266,8 +276,15 @@ function applyObject(
       now: registry.now(),
       kind: served.kind,
     });
-    checkPatched(merged, served);
-    normalize(merged, served, true);
+    try {
+      convertUntyped(() => {
+        checkPatched(merged, served, true);
+        normalize(merged, served, true);
+      });
+    } catch (error) {
+      if (error instanceof DecodeError) throw unreadableApply(read(), served, error);
+      throw error;
+    }
     return merged;
   };
   return updateObject(

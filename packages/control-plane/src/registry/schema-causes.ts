@@ -1,6 +1,7 @@
 import { scaleCauses } from '../crd/scale.ts';
 import type { ApiObject } from '../object.ts';
 import type { StatusCause } from '../status.ts';
+import { embeddedCauses } from './embedded.ts';
 import { invalidValue } from './errors.ts';
 import type { ServedKind } from './kind-registry.ts';
 
@@ -32,7 +33,10 @@ export function schemaCauses(
   warn: (text: string) => void,
 ): StatusCause[] {
   if (!served.kind.custom || served.schema === undefined) return [];
-  const scale = scaleCauses(served.kind.subresources?.scale, object, subresource);
+  const scale = [
+    ...scaleCauses(served.kind.subresources?.scale, object, subresource),
+    ...embeddedCauses(object, served.schema.node),
+  ];
   const ofSchema = causesOfSchema(served, object, old, meta, scale, warn);
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }

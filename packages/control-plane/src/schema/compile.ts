@@ -4,13 +4,15 @@ import type { StatusCause } from '../status.ts';
 import { invalid, NO_FIELD } from './causes.ts';
 import { dropNulls, setDefaults } from './defaults.ts';
 import { validateLists } from './lists.ts';
-import { nodeOf } from './node.ts';
+import { nodeOf, type SchemaNode } from './node.ts';
 import { pruneValue } from './prune.ts';
 import { validateRules } from './rules.ts';
 import { validateValue } from './validate.ts';
 
 /** The operations of one schema on whole objects. */
 export interface CompiledSchema {
+  /** The schema as it is walked. */
+  readonly node: SchemaNode;
   /**
    * Removes the fields that the schema does not know, honouring `x-kubernetes-preserve-unknown-fields` and embedded
    * resources; returns their paths, e.g. `spec.foo`, sorted. Mutates. apiVersion, kind and metadata are left alone.
@@ -56,6 +58,7 @@ function unknown(object: ApiObject, schema: JsonSchema, keep: boolean): string[]
 export function compileSchema(schema: JsonSchema, options: { celRules?: boolean } = {}): CompiledSchema {
   const node = nodeOf(schema);
   return {
+    node,
     prune: (object) => unknown(object, schema, false),
     unknownFields: (object) => unknown(object, schema, true),
     setDefaults: (object, { keepNulls = false } = {}) => {

@@ -1,5 +1,5 @@
 import type { StatusCause } from '../status.ts';
-import { duplicate, required } from './causes.ts';
+import { duplicate } from './causes.ts';
 import { equalJson, isRecord, own, sortedJson } from './json.ts';
 import type { SchemaNode } from './node.ts';
 
@@ -24,14 +24,7 @@ function checkList(value: unknown[], node: SchemaNode, path: string, causes: Sta
   }
 }
 
-function checkEmbedded(value: Record<string, unknown>, path: string, causes: StatusCause[]): void {
-  for (const name of ['apiVersion', 'kind']) {
-    const text = own(value, name);
-    if (typeof text !== 'string' || text === '') causes.push(required(`${path}.${name}`, 'must not be empty'));
-  }
-}
-
-/** Duplicates in sets and list-maps, and embedded resources without apiVersion or kind. */
+/** Duplicates in sets and list-maps. */
 export function validateLists(value: unknown, node: SchemaNode, path: string, causes: StatusCause[]): StatusCause[] {
   if (!node.listsBelow) return causes;
   if (Array.isArray(value)) {
@@ -42,7 +35,6 @@ export function validateLists(value: unknown, node: SchemaNode, path: string, ca
     return causes;
   }
   if (!isRecord(value)) return causes;
-  if (node.embedded && path !== '') checkEmbedded(value, path, causes);
   for (const key of Object.keys(value)) {
     const property = node.properties.get(key);
     if (property?.listsBelow) {

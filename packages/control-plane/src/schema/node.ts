@@ -11,7 +11,9 @@ export interface RuleSpec {
   optionalOldSelf?: boolean;
 }
 
-const asNumber = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+/** The limits of a schema are doubles, as in the server's own types. */
+const asNumber = (value: unknown): number | undefined =>
+  typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : undefined;
 const asString = (value: unknown): string => (typeof value === 'string' ? value : '');
 const asSchema = (value: unknown): JsonSchema | undefined => (isRecord(value) ? (value as JsonSchema) : undefined);
 const asSchemas = (value: unknown): JsonSchema[] =>
@@ -187,9 +189,14 @@ export class SchemaNode {
     return this.#has('rules', (node) => node.rules.length > 0);
   }
 
-  /** Some node below (or this one) is a list-map, a set or an embedded resource. */
+  /** Some node below (or this one) is a list-map or a set. */
   get listsBelow(): boolean {
-    return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set' || node.embedded);
+    return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set');
+  }
+
+  /** Some node below (or this one) is an embedded resource. */
+  get embeddedBelow(): boolean {
+    return this.#has('embedded', (node) => node.embedded);
   }
 
   /** Looks at everything that can be reached from here once: a schema may hold itself. */
