@@ -19,6 +19,8 @@ const FLOORS: Readonly<Record<string, number>> = {
   patches: 46,
   'scale-status': 8,
   status: 27,
+  methods: 7,
+  requests: 7,
   embedded: 5,
   times: 8,
   defaults: 3,

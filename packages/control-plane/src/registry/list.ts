@@ -1,8 +1,9 @@
 import { sleep } from '../clock.ts';
+import { isRecord } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
 import type { Demand } from '../store/demand.ts';
 import type { PageOptions, RecordPage, StoredRecord } from '../store/store.ts';
-import { badRequest, expired, internal, tooLargeResourceVersion } from './errors.ts';
+import { badRequest, expired, internal, jsonTypeOf, tooLargeResourceVersion } from './errors.ts';
 import { parseFieldSelector, parseTerms } from './field-selector.ts';
 import { jsonProblem } from './json-problem.ts';
 import type { ServedKind } from './kind-registry.ts';
@@ -94,15 +95,15 @@ function decodeToken(text: string): Place {
   if (v !== TOKEN_VERSION) {
     throw invalidToken(`server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`);
   }
-  if (rv === undefined || rv === 0) {
+  if (rv === undefined || rv === null || rv === 0) {
     throw invalidToken(`incorrect encoded start resourceVersion (version ${TOKEN_VERSION})`);
   }
-  if (!Number.isSafeInteger(rv) || namespace === undefined || name === undefined) {
+  if (namespace === undefined || start === '') {
     throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
   }
   // Nobody climbs out of the resource that a token is for.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
-  return { rv: Number(rv), namespace, name, left: typeof left === 'number' ? left : undefined };
+  return { rv: Number(rv), namespace, name: name ?? '', left: typeof left === 'number' ? left : undefined };
 }
 
 const invalidToken = (why: string): StatusError =>
@@ -116,12 +117,29 @@ function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> 
   }
   const json = Buffer.from(text, 'base64url').toString('latin1');
   try {
-    const token: unknown = JSON.parse(json);
-    return typeof token === 'object' && token !== null ? token : {};
+    return checkToken(JSON.parse(json));
   } catch (error) {
     if (error instanceof SyntaxError) throw invalidToken(jsonProblem(json));
     throw error;
   }
+}
+
+const TOKEN_TYPES = { v: 'string', rv: 'int64', start: 'string' } as const;
+
+/** The types of a token's fields, in the words of Go's decoder. @throws StatusError 400 */
+function checkToken(token: unknown): Partial<Record<keyof ContinueToken, unknown>> {
+  if (token === null) return {};
+  if (!isRecord(token)) {
+    throw invalidToken(`json: cannot unmarshal ${jsonTypeOf(token)} into Go value of type storage.continueToken`);
+  }
+  for (const [field, value] of Object.entries(token)) {
+    const type = TOKEN_TYPES[field as keyof typeof TOKEN_TYPES];
+    if (type === undefined || value === null) continue;
+    if (type === 'string' ? typeof value === 'string' : Number.isSafeInteger(value)) continue;
+    const found = typeof value === 'number' && type === 'int64' ? `number ${value}` : jsonTypeOf(value);
+    throw invalidToken(`json: cannot unmarshal ${found} into Go struct field continueToken.${field} of type ${type}`);
+  }
+  return token;
 }
 
 const INCONSISTENT =
@@ -159,6 +177,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
     throw badRequest('specifying resource version is not allowed when using continue');
   }
   await awaitVersion(registry, version, options.resourceVersion);
+  await awaitVersion(registry, token?.rv, String(token?.rv));
   const exact =
     version !== undefined &&
     version > 0 &&

@@ -1,7 +1,8 @@
 import { parseJson, stringifyJson } from '../json.ts';
-import { convertUntyped, DecodeError, roundTrip } from '../kinds/shape.ts';
+import { converterComplaint, convertUntyped, DecodeError, roundTrip } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, goPlain, serverSideApply } from '../patch/index.ts';
+import { goJson } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
 import { wellFormed } from './body.ts';
 import { checkPatched, normalize, strictMessage } from './decode.ts';
@@ -11,7 +12,14 @@ import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { jsonEquals } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
-import { checkType, checkTypeMeta, sameVersion, typeMetaProblem, unconvertible } from './type-meta.ts';
+import {
+  checkPatchedType,
+  isOfResource,
+  parseApiVersion,
+  sameVersion,
+  typeMetaProblem,
+  unconvertible,
+} from './type-meta.ts';
 import { nameless, type Transformation, updateObject } from './update.ts';
 import { parseYamlText } from './yaml-body.ts';
 
@@ -89,6 +97,8 @@ export const invalidPatch = (shown: string, why: string): StatusError => {
   });
 };
 
+const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
 /** Reads what a patch has made as an object of its kind: unknown fields, metadata types, defaults. */
 function decodePatched(
   patched: JsonObject,
@@ -101,9 +111,14 @@ function decodePatched(
 ): ApiObject {
   const object = patched as unknown as ApiObject;
   if (served.kind.custom && (object.kind ?? '') === '') {
-    throw invalidPatch(stringifyJson(object), `Object 'Kind' is missing in '${stringifyJson(object)}'`);
+    const text = goJson(object);
+    throw invalidPatch(text, `Object 'Kind' is missing in '${text}'`);
   }
   if (strategic !== undefined) {
+    for (const field of ['apiVersion', 'kind'] as const) {
+      const value: unknown = object[field] ?? '';
+      if (typeof value !== 'string') throw invalidPatch(strategic(), converterComplaint(value, 'string'));
+    }
     // The object is made from the patched fields; what kind it is was never in question.
     object.apiVersion = served.apiVersion;
     object.kind = served.kind.kind;
@@ -116,10 +131,19 @@ function decodePatched(
     if ((object.apiVersion ?? '') === '') throw unversioned(object, live, options, shown, call);
     if ((object.kind ?? '') === '') object.kind = served.kind.kind;
   }
+  if (parseApiVersion(object.apiVersion ?? '') === undefined) {
+    throw invalidPatch(shown(), `unexpected GroupVersion string: ${object.apiVersion}`);
+  }
   const read = (): string[] => {
     checkPatched(object, served);
-    if (!sameVersion(object, served)) refuseVersion(object, live, served, kinds);
-    return normalize(object, served);
+    if (!served.kind.custom && !sameVersion(object, served)) refuseVersion(object, live, served, kinds);
+    if (!served.kind.custom || sameVersion(object, served)) return normalize(object, served);
+    // Another kind has no schema here. Another version of this one knows no field.
+    return isOfResource(object, served)
+      ? Object.keys(object)
+          .filter((field) => !TYPE_FIELDS.has(field))
+          .sort()
+      : [];
   };
   const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
   if (unknown.length > 0) {
@@ -128,6 +152,7 @@ function decodePatched(
     }
     if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
   }
+  if (served.kind.custom) checkPatchedType(object, served);
   return object;
 }
 
@@ -152,8 +177,6 @@ function unversioned(
 
 /** A patch may not make an object another kind. What the other kind cannot read comes first. */
 export function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
-  if (served.kind.custom) checkType(object, served, kinds, new Uint8Array());
-  checkTypeMeta(object);
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
   if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
@@ -218,17 +241,14 @@ export function parseApplied(bytes: Uint8Array): ApiObject {
 }
 
 /** @throws StatusError 400 for a configuration of another version or kind */
-function checkAppliedType(
-  { apiVersion = '', kind = '' }: ApiObject,
-  { apiVersion: expected, kind: own }: ServedKind,
-): void {
+function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own }: ServedKind): void {
+  const { apiVersion = '', kind = '' } = applied as unknown as Record<string, unknown>;
   if (apiVersion === expected && kind === own.kind) return;
-  if (apiVersion !== '' && apiVersion !== expected) {
-    throw badRequest(
-      `incorrect version specified in apply patch. Specified patch version: ${apiVersion}, expected: ${expected}`,
-    );
-  }
-  throw badRequest(`invalid object type: ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`);
+  const parsed = typeof apiVersion === 'string' ? parseApiVersion(apiVersion) : { group: '', version: '' };
+  // A version that cannot be read leaves nothing of the type.
+  const { group, version } = parsed ?? { group: '', version: '' };
+  const name = parsed === undefined || typeof kind !== 'string' ? '' : kind;
+  throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
 /** What was applied has fields of the right types, and a value that the server's own types cannot hold. */
@@ -259,7 +279,6 @@ function applyObject(
   const { served } = target;
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
-    checkTypeMeta(applied);
     checkAppliedType(applied, served);
     // What else is wrong with it is told by the apply itself, in words of its own.
     if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);

@@ -1,9 +1,8 @@
-import { stringifyJson } from '../json.ts';
 import { apiVersionOf } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import { isRecord } from '../schema/json.ts';
 import { unrecognized } from './body.ts';
-import { badRequest, invalid, invalidValue, jsonTypeOf } from './errors.ts';
+import { badRequest, internalError, invalid, invalidValue, jsonTypeOf } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 
 /** Why an object of one type is none of another, in the scheme's words. */
@@ -30,6 +29,17 @@ export function checkTypeMeta(body: Record<string, unknown>): void {
   if (problem !== undefined) throw badRequest(problem);
 }
 
+/** An apiVersion in its parts, both empty where it names none; undefined when it has more than two. */
+export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
+  if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
+  const parts = apiVersion.split('/');
+  if (parts.length > 2) return undefined;
+  const [version = '', group = ''] = parts.reverse();
+  return { group, version };
+}
+
+const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
+
 /** apiVersion and kind must be those of the URL. Fills them in where a built-in kind may leave them out. */
 export function checkType(
   body: Record<string, unknown>,
@@ -37,41 +47,82 @@ export function checkType(
   kinds: KindRegistry,
   bytes: Uint8Array,
 ): void {
-  checkTypeMeta(body);
   const { kind } = served;
-  const apiVersion = body.apiVersion;
-  const name = body.kind;
+  const problem = typeMetaProblem(body);
+  if (problem !== undefined) throw unrecognized(kind.kind, problem, bytes);
+  const apiVersion = String(body.apiVersion ?? '');
+  const name = String(body.kind ?? '');
+  const parsed = parseApiVersion(apiVersion);
+  if (parsed === undefined) throw unrecognized(kind.kind, `unexpected GroupVersion string: ${apiVersion}`, bytes);
   if (kind.custom) {
-    const shown = stringifyJson(body);
-    if (typeof name !== 'string' || name === '') {
-      throw unrecognized(kind.kind, `Object 'Kind' is missing in '${shown}'`, bytes);
-    }
-    if (typeof apiVersion !== 'string' || apiVersion === '') {
-      throw unrecognized(kind.kind, `Object 'apiVersion' is missing in '${shown}'`, bytes);
-    }
-    if (apiVersion !== served.apiVersion) {
-      throw badRequest(
-        `the API version in the data (${apiVersion}) does not match the expected API version (${served.apiVersion})`,
-      );
-    }
-    if (name !== kind.kind) {
-      const objectName = isRecord(body.metadata) ? String(body.metadata.name ?? '') : '';
-      throw invalid({ group: kind.group, kind: name }, objectName, [
-        invalidValue('kind', name, `must be ${kind.kind}`),
-      ]);
-    }
+    checkCustomType(body, { ...parsed, name }, served, bytes);
     return;
   }
-  const given = { apiVersion: apiVersion ?? '', kind: name ?? '' };
-  if (given.apiVersion === '') given.apiVersion = served.apiVersion;
-  if (given.kind === '') given.kind = kind.kind;
-  if (given.apiVersion !== served.apiVersion || given.kind !== kind.kind) {
-    const version = String(given.apiVersion).split('/').at(-1) ?? '';
-    const why = unconvertible(String(given.apiVersion), String(given.kind), served, kinds);
-    throw badRequest(`${given.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
+  const isSilent = parsed.version === '' && (parsed.group === '' || parsed.group === kind.group);
+  const given = isSilent ? served.apiVersion : joined(parsed.group, parsed.version);
+  const givenKind = name === '' ? kind.kind : name;
+  if (given !== served.apiVersion || givenKind !== kind.kind) {
+    const why =
+      parsed.version === '' && !isSilent
+        ? `Object 'apiVersion' is missing in '${Buffer.from(bytes).toString('utf8')}'`
+        : unconvertible(given, givenKind, served, kinds);
+    const version = isSilent ? kind.version : parsed.version;
+    throw badRequest(`${givenKind} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
   }
   body.apiVersion = served.apiVersion;
   body.kind = kind.kind;
+}
+
+function checkCustomType(
+  body: Record<string, unknown>,
+  { group, version, name }: { readonly group: string; readonly version: string; readonly name: string },
+  served: ServedKind,
+  bytes: Uint8Array,
+): void {
+  const { kind } = served;
+  if (name === '') {
+    throw unrecognized(kind.kind, `Object 'Kind' is missing in '${Buffer.from(bytes).toString('utf8')}'`, bytes);
+  }
+  if (body.apiVersion === null) {
+    const why = '.apiVersion accessor error: <nil> is of the type <nil>, expected string';
+    throw badRequest(`${name} in version "" cannot be handled as a ${kind.kind}: ${why}`);
+  }
+  const given = group === '' ? version : `${group}/${version}`;
+  if (given !== served.apiVersion) {
+    throw badRequest(
+      `the API version in the data (${given}) does not match the expected API version (${served.apiVersion})`,
+    );
+  }
+  if (name !== kind.kind) throw otherType(body, { group, version, name }, served);
+}
+
+/** 422 of a custom object that says another kind or version than that of the URL. */
+function otherType(
+  body: Record<string, unknown>,
+  { group, version, name }: { readonly group: string; readonly version: string; readonly name: string },
+  served: ServedKind,
+): Error {
+  const causes = [];
+  if (name !== served.kind.kind) causes.push(invalidValue('kind', name, `must be ${served.kind.kind}`));
+  const given = joined(group, version);
+  if (given !== served.apiVersion) causes.push(invalidValue('apiVersion', given, `must be ${served.apiVersion}`));
+  const objectName = isRecord(body.metadata) ? String(body.metadata.name ?? '') : '';
+  return invalid({ group, kind: name }, objectName, causes);
+}
+
+/** Whether an object that a patch has made is still of the resource: its schema knows no other group and kind. */
+export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
+  kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
+
+/** A patch may not make a custom object another kind or version. @throws StatusError 422 or 500 */
+export function checkPatchedType(object: ApiObject, served: ServedKind): void {
+  const { apiVersion, kind } = object as Partial<ApiObject>;
+  if (apiVersion === undefined) {
+    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  }
+  const parsed = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion };
+  if (joined(parsed.group, parsed.version) === served.apiVersion && kind === served.kind.kind) return;
+  throw otherType(object as unknown as Record<string, unknown>, { ...parsed, name: kind ?? '' }, served);
 }
 
 /** Whether an object is of the kind, in the version, that is served. */

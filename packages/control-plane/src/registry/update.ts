@@ -54,8 +54,8 @@ export async function updateObject(
       const object = await transformation.create();
       checkName(object, target);
       const { metadata } = object;
-      if (transformation.patched !== true && (metadata.uid ?? '') !== '')
-        throw uidConflict(target, metadata.uid ?? '', '');
+      const { uid = '' } = metadata;
+      if (uid !== '') throw transformation.patched === true ? absentUid(target, uid) : uidConflict(target, uid, '');
       // An update that creates has no version to compare with.
       delete metadata.resourceVersion;
       return createObject(registry, call, target, object, options, transformation.managed);
@@ -181,6 +181,14 @@ export const preconditionConflict = (target: Target, what: string, wanted: strin
     target.served.kind,
     target.name,
     `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
+  );
+
+/** An apply that names a uid is for an object that is there. */
+const absentUid = ({ served, name }: Target, uid: string): StatusError =>
+  conflict(
+    served.kind,
+    name,
+    `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
   );
 
 /** The uid of the body is a precondition. */

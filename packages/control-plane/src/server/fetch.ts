@@ -1,6 +1,7 @@
 import { StatusError } from '../status.ts';
 import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
 import { headerText, splitValues } from './header-text.ts';
+import { queryOf } from './query.ts';
 import { warningHeader } from './warnings.ts';
 
 /** 413 for a body beyond the limit. */
@@ -24,7 +25,7 @@ export function fromFetch(request: Request, trusted: boolean): ServerRequest {
     method: request.method,
     path: mark < 0 ? target : target.slice(0, mark),
     get query() {
-      query ??= new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+      query ??= queryOf(target);
       return query;
     },
     header: (name) => {

@@ -1,5 +1,6 @@
 import type { ServerRequest, ServerResponse, Sink } from './exchange.ts';
 import { splitValues } from './header-text.ts';
+import { queryOf } from './query.ts';
 
 /** A request of the process to itself. */
 export interface InProcessRequest {
@@ -24,7 +25,7 @@ export function inProcess({ method, target, headers, body = '', signal = NEVER }
   return {
     method,
     path: mark < 0 ? target : target.slice(0, mark),
-    query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)),
+    query: queryOf(target),
     header: (name) => headers[name],
     headerValues: (name) => splitValues(headers[name]),
     headerNames: (prefix) => Object.keys(headers).filter((name) => name.startsWith(prefix)),

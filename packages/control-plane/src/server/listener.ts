@@ -6,6 +6,7 @@ import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from '
 import { tooLarge } from './fetch.ts';
 import type { Handler } from './handler.ts';
 import { headerText } from './header-text.ts';
+import { queryOf } from './query.ts';
 import { warningHeader } from './warnings.ts';
 
 export interface ListenOptions {
@@ -79,7 +80,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
     method: message.method ?? 'GET',
     path: mark < 0 ? target : target.slice(0, mark),
     get query() {
-      query ??= new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1));
+      query ??= queryOf(target);
       return query;
     },
     header: (name) => {

@@ -35,6 +35,11 @@ export const VERSION = {
   platform: 'linux/amd64',
 } as const;
 
+/** The router serves these paths by GET alone. Other paths do not look at the method. @throws StatusError 405 */
+function checkRouted({ method }: ServerRequest): void {
+  if (method !== 'GET') throw methodNotAllowed();
+}
+
 /** Answers paths outside of the resources. @throws StatusError */
 export function answerPath(
   request: ServerRequest,
@@ -43,14 +48,12 @@ export function answerPath(
   _user: UserInfo,
 ): ServerResponse {
   const [first = '', second, third] = info.segments;
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    if (['api', 'apis', 'version'].includes(first)) throw methodNotAllowed();
-    return pageNotFound();
-  }
   if (isHealth(first)) return answerHealth(request, info.segments);
   switch (first) {
     case 'version':
-      return second === undefined ? answerJson(VERSION, onlyJson(request), request) : pageNotFound();
+      if (second !== undefined) throw unknownResource();
+      checkRouted(request);
+      return answerJson(VERSION, onlyJson(request), request);
     case 'api':
     case 'apis':
       return discovery(request, info, registry, first, second, third);
@@ -94,6 +97,7 @@ function discovery(
 ): ServerResponse {
   const { kinds } = registry;
   if (second === undefined) {
+    if (first === 'api') checkRouted(request);
     if (asksForAggregated(request.header('accept') ?? '')) {
       const text = documentsOf(registry).aggregated(first === 'api');
       const etag = `"${createHash('sha256').update(text).digest('hex').toUpperCase()}"`;
@@ -112,7 +116,10 @@ function discovery(
   const group = first === 'api' ? '' : second;
   const version = first === 'api' ? second : (third ?? '');
   const list = apiResourceList(kinds, group, version);
-  if (list !== undefined) return answerJson(list, jsonFormat(request), request);
+  if (list !== undefined) {
+    if (kinds.isBuiltin(group)) checkRouted(request);
+    return answerJson(list, jsonFormat(request), request);
+  }
   // The router knows the group prefixes of built-in kinds, so it answers below them.
   if (kinds.isBuiltin(group) && !info.isResource) throw unknownResource();
   return pageNotFound();

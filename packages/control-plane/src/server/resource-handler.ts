@@ -19,6 +19,7 @@ import type { ServerRequest, ServerResponse } from './exchange.ts';
 import { bodyType, type Format, negotiate, noStream, PROTOBUF, reachesHandler } from './negotiate.ts';
 import { deleteOptionsOf, patchTypeFor, readPlain } from './request-body.ts';
 import type { RequestInfo } from './request-info.ts';
+import { verbOf } from './verb.ts';
 import { checkView, type ViewOptions, viewList, viewObject, watchFormat } from './view.ts';
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
@@ -48,6 +49,10 @@ interface Context {
   readonly target: Target;
   readonly call: Call;
 }
+
+/** A method that a path does not have. The handlers of custom kinds know no verb for it, and say so. */
+const notOffered = ({ request, info, served: { kind } }: Context): Error =>
+  kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 
 /** Answers requests for objects: `/api/v1/…` and `/apis/GROUP/VERSION/…`. */
 export class ResourceHandler {
@@ -117,7 +122,7 @@ export class ResourceHandler {
         break;
       default:
     }
-    throw methodNotAllowed();
+    throw notOffered(context);
   }
 
   async #item(context: Context): Promise<ServerResponse> {
@@ -147,7 +152,7 @@ export class ResourceHandler {
         break;
       default:
     }
-    throw methodNotAllowed();
+    throw notOffered(context);
   }
 
   async #subresource(context: Context): Promise<ServerResponse> {
@@ -165,7 +170,7 @@ export class ResourceHandler {
           if (kind.custom) throw notSupported(kind, 'delete');
           throw methodNotAllowed();
         default:
-          throw methodNotAllowed();
+          throw notOffered(context);
       }
     }
     const subresource = findSubresource(served, info.subresource);

@@ -1,0 +1,12 @@
+const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
+
+/**
+ * The query of a request target as Go's `url.ParseQuery` reads it for the server: a parameter with a broken escape or a semicolon is left out.
+ */
+export function queryOf(target: string): URLSearchParams {
+  const mark = target.indexOf('?');
+  const text = mark < 0 ? '' : target.slice(mark + 1);
+  if (!text.includes(';') && !BAD_ESCAPE.test(text)) return new URLSearchParams(text);
+  const readable = text.split('&').filter((parameter) => !parameter.includes(';') && !BAD_ESCAPE.test(parameter));
+  return new URLSearchParams(readable.join('&'));
+}
