@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inAwsEnvironment } from '../aws-environment.ts';
 import type { FleetProvider } from '../fleet.ts';
 import { aws, azure, gcp } from '../providers.ts';
-import { wired } from '../wired.ts';
+import { type Asked, askedFor } from './asked.ts';
 import { another, fieldOf, fieldsOf, leavesOf, put } from './leaves.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
@@ -20,25 +20,6 @@ afterAll(() => back());
 
 /** Words of the descriptions of fields that do nothing. */
 const IDLE = /^taken (and not sent|for compatibility)/;
-
-interface Asked {
-  /** Every request of a machine's creation. */
-  readonly requests: string;
-  readonly failed?: string;
-}
-
-async function askedFor<Spec, Credentials>(provider: FleetProvider<Spec, Credentials>, spec: object): Promise<Asked> {
-  const { stage, wire } = wired({ ...provider, machineClass: { ...provider.machineClass, providerSpec: { ...spec } } });
-  const requests = (): string =>
-    wire.sent.map(({ method, origin, path, body = '' }) => `${method} ${origin}${path} ${body}`).join('\n');
-  try {
-    const { providerId } = await stage.create();
-    if (provider.machineClass.provider === 'AWS') await stage.initialize({ providerID: providerId });
-    return { requests: requests() };
-  } catch (thrown) {
-    return { requests: requests(), failed: String(thrown) };
-  }
-}
 
 function describeFields<Spec, Credentials>(
   open: () => FleetProvider<Spec, Credentials>,

@@ -50,6 +50,24 @@ export function put(value: unknown, [first, ...rest]: Path, by: unknown): unknow
   return { ...known, [first]: put(known[first], rest, by) };
 }
 
+/** All values of a provider spec, lists and objects too, but for the entries of lists and the spec itself. */
+export function membersOf(value: unknown, path: Path = []): readonly Leaf[] {
+  if (Array.isArray(value)) return value.flatMap((each, at) => membersOf(each, [...path, at]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) => [
+    { path: [...path, key], value: each },
+    ...membersOf(each, [...path, key]),
+  ]);
+}
+
+/** The value without the member at the path. */
+export function without(value: unknown, [first, ...rest]: Path): unknown {
+  if (Array.isArray(value)) return value.map((each, i) => (i === first ? without(each, rest) : each));
+  const known = value as Readonly<Record<string, unknown>>;
+  if (rest.length > 0) return { ...known, [String(first)]: without(known[String(first)], rest) };
+  return Object.fromEntries(Object.entries(known).filter(([key]) => key !== first));
+}
+
 /** Another value of the same type. */
 export const another = (value: unknown): unknown =>
   typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : `${String(value)}x`;

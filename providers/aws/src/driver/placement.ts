@@ -25,10 +25,10 @@ export function placementOf(spec: AwsProviderSpec, machine: Machine): Placement 
   if (spec.placement) {
     const { tenancy, affinity, groupId, hostId, partitionNumber } = spec.placement;
     const placement = {
-      ...(tenancy ? { Tenancy: tenancy } : {}),
-      ...(affinity ? { Affinity: affinity } : {}),
-      ...(groupId ? { GroupId: groupId } : {}),
-      ...(hostId ? { HostId: hostId } : {}),
+      ...(tenancy === undefined ? {} : { Tenancy: tenancy }),
+      ...(affinity === undefined ? {} : { Affinity: affinity }),
+      ...(groupId === undefined ? {} : { GroupId: groupId }),
+      ...(hostId === undefined ? {} : { HostId: hostId }),
       ...(partitionNumber === undefined ? {} : { PartitionNumber: partitionNumber }),
     };
     return placement as Placement;

@@ -159,10 +159,12 @@ function checkPlacement({ placement }: AwsProviderSpec, errors: FieldErrors): vo
   const path = 'providerSpec.placement';
   const { tenancy, affinity, hostId, partitionNumber } = placement;
   const tenancies = ['default', 'dedicated', 'host'];
-  if (tenancy && !tenancies.includes(tenancy)) errors.unsupported(`${path}.tenancy`, tenancy, tenancies);
+  if (tenancy !== undefined && !tenancies.includes(tenancy)) errors.unsupported(`${path}.tenancy`, tenancy, tenancies);
   const affinities = ['default', 'host'];
-  if (affinity && !affinities.includes(affinity)) errors.unsupported(`${path}.affinity`, affinity, affinities);
-  if (hostId && tenancy !== 'host') errors.forbidden(`${path}.hostId`, 'hostId can only be set when tenancy is "host"');
+  if (affinity !== undefined && !affinities.includes(affinity))
+    errors.unsupported(`${path}.affinity`, affinity, affinities);
+  if (hostId !== undefined && tenancy !== 'host')
+    errors.forbidden(`${path}.hostId`, 'hostId can only be set when tenancy is "host"');
   if (partitionNumber !== undefined && partitionNumber < 1)
     errors.invalid(`${path}.partitionNumber`, partitionNumber, 'must be >= 1');
 }

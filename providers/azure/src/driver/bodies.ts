@@ -60,7 +60,7 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
   const { identityID, availabilitySet, virtualMachineScaleSet, diagnosticsProfile, capacityReservation } = properties;
   const { linuxConfiguration = {}, adminUsername } = properties.osProfile ?? {};
   const { path = '', keyData } = linuxConfiguration.ssh?.publicKeys ?? {};
-  const key = { path, keyData: keyData ? keyData : throwAwayKey() };
+  const key = { path, keyData: isBlank(keyData) ? throwAwayKey() : keyData };
   return set({
     location: spec.location,
     name: vm,
@@ -82,8 +82,8 @@ export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey 
         },
       },
       storageProfile: storageBody(vm, spec, diskIds),
-      availabilitySet: availabilitySet && { id: availabilitySet.id },
-      virtualMachineScaleSet: virtualMachineScaleSet && { id: virtualMachineScaleSet.id },
+      availabilitySet: availabilitySet && { id: availabilitySet.id ?? '' },
+      virtualMachineScaleSet: virtualMachineScaleSet && { id: virtualMachineScaleSet.id ?? '' },
       diagnosticsProfile: diagnosticsProfile && {
         bootDiagnostics: set({
           enabled: diagnosticsProfile.enabled ?? false,
@@ -114,7 +114,7 @@ const securityBody = (profile: Security | undefined): object | undefined =>
 
 function storageBody(vm: string, spec: AzureProviderSpec, diskIds: ReadonlyMap<string, string>): object {
   const { osDisk = {}, imageReference = {}, diskControllerType } = spec.properties?.storageProfile ?? {};
-  const encryption = osDisk.managedDisk?.securityProfile;
+  const encryption = osDisk.managedDisk?.securityProfile?.securityEncryptionType;
   const disks = dataDisksOf(spec);
   return set({
     imageReference: imageBody(imageReference),
@@ -127,7 +127,7 @@ function storageBody(vm: string, spec: AzureProviderSpec, diskIds: ReadonlyMap<s
       deleteOption: 'Delete',
       managedDisk: set({
         storageAccountType: osDisk.managedDisk?.storageAccountType ?? '',
-        securityProfile: encryption && set({ securityEncryptionType: encryption.securityEncryptionType }),
+        securityProfile: encryption === undefined ? undefined : { securityEncryptionType: encryption },
       }),
     },
     dataDisks: disks.length > 0 ? disks.map((disk) => dataDiskBody(vm, disk, diskIds)) : undefined,

@@ -46,7 +46,7 @@ export async function createVm(
   if (nic.begun && (await resumed(session, request, counted))) return;
   const diskIds = await imageDisks(session, request, counted, nic.known);
   const keyData = spec.properties?.osProfile?.linuxConfiguration?.ssh?.publicKeys?.keyData;
-  const key = keyData ? '' : await throwAwayKey();
+  const key = isBlank(keyData) ? await throwAwayKey() : '';
   const body = vmBody({ vm, spec, userData, nicId: nic.id, plan, diskIds, throwAwayKey: () => key });
   await counted('virtual_machine_create', () => session.arm.run(session.vm('PUT', vm, body), VM_MS, signal)).catch(
     (thrown: unknown) => {

@@ -58,8 +58,8 @@ function checkProperties(properties: Properties, errors: FieldErrors): void {
   checkReservation(properties, errors);
   const securityType = securityProfile?.securityType;
   const types = ['ConfidentialVM', 'TrustedLaunch'];
-  if (securityType && !types.includes(securityType))
-    errors.unsupported('providerSpec.properties.securityProfile.securityType', securityType, types);
+  if (!isBlank(securityType) && !types.includes(securityType ?? ''))
+    errors.unsupported('providerSpec.properties.securityProfile.securityType', securityType ?? '', types);
 }
 
 function checkImage(path: string, image: ImageReference, errors: FieldErrors): void {
@@ -91,7 +91,8 @@ function checkOsDisk(
     errors.invalid(`${STORAGE}.osDisk.diskSizeGB`, diskSizeGB, 'OSDisk size must be positive and greater than 0');
   const type = managedDisk?.securityProfile?.securityEncryptionType;
   const types = ['DiskWithVMGuestState', 'VMGuestStateOnly'];
-  if (type && !types.includes(type)) errors.unsupported(`${STORAGE}.osDisk.securityEncryptionType`, type, types);
+  if (!isBlank(type) && !types.includes(type ?? ''))
+    errors.unsupported(`${STORAGE}.osDisk.securityEncryptionType`, type ?? '', types);
 }
 
 /** Paths name no index, as the original's. */

@@ -37,7 +37,7 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
   if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });
   const decoded = decode({ ...input, machineClass }, 'InvalidArgument');
   const { machineType, instanceType } = decoded.spec;
-  if (machineType !== undefined && instanceType !== undefined && machineType !== instanceType)
+  if (machineType && instanceType && machineType !== instanceType)
     throw new MachineError(
       'InvalidArgument',
       `providerSpec.instanceType: ${JSON.stringify(instanceType)} contradicts providerSpec.machineType ${JSON.stringify(machineType)}, of which it is another name; write one of them`,

@@ -91,6 +91,17 @@ describe('create', () => {
     expect(r.clock.now().getTime() - started).toBe(40_000);
   });
 
+  test('an empty value is as if it were not there', async () => {
+    const empty = { machineType: '', instanceType: '', zone: '', tags: {}, volumes: [], bootLatency: '' };
+    const r = rig({ latencies: { bootMs: 0 } });
+    await r.ending(r.driver.create(r.request({ name: 'm-1' })));
+    await r.ending(r.driver.create(r.request({ name: 'm-2', spec: empty })));
+    const [without, with_] = instances(r).map(({ machineType, zone, tags, bootLatencyMs }) => ({
+      ...{ machineType, zone, tags, bootLatencyMs },
+    }));
+    expect(with_).toEqual(without);
+  });
+
   test('user data that is gzip arrives byte for byte, and the instance boots from its text', async () => {
     const bodies: { readonly userDataBase64?: string }[] = [];
     const r = rig({}, (transport) => (request) => {

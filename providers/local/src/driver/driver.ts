@@ -161,11 +161,11 @@ function launchBody(request: OnMachine & { readonly userData: Uint8Array }): obj
     // The same Machine always asks for the same instance, however often and by whomever it is asked again.
     clientToken: uid,
     image: spec.image,
-    zone: spec.zone,
-    machineType: spec.machineType ?? spec.instanceType,
+    zone: spec.zone || undefined,
+    machineType: spec.machineType || spec.instanceType || undefined,
     tags: { ...spec.tags, [NAMESPACE_TAG]: namespace ?? '', ...ownerTags(request) },
     volumes: spec.volumes?.map(({ sizeGi }) => ({ sizeGi })),
-    bootLatency: spec.bootLatency,
+    bootLatency: spec.bootLatency || undefined,
     ...(isText(userData) ? { userData: userData.toString('utf8') } : { userDataBase64: userData.toString('base64') }),
   };
 }

@@ -3,7 +3,7 @@ import { parseDuration } from '../duration.ts';
 
 const duration = z
   .string()
-  .refine((text) => parseDuration(text) !== undefined, 'must be a duration such as 500ms or 5s');
+  .refine((text) => text === '' || parseDuration(text) !== undefined, 'must be a duration such as 500ms or 5s');
 
 /** `MachineClass.providerSpec` of both backends; unknown fields are accepted, as upstream does, and warned of. */
 export const LocalProviderSpec = z.looseObject({
@@ -12,9 +12,9 @@ export const LocalProviderSpec = z.looseObject({
     .string()
     .min(1, 'must not be empty')
     .meta({ description: 'What the machine boots from: an image of the cloud, or the node image of the Pod.' }),
-  machineType: z.string().min(1).optional().meta({ description: 'Cloud: machine type; default `local`.' }),
-  instanceType: z.string().min(1).optional().meta({ description: 'Cloud: another name of `machineType`.' }),
-  zone: z.string().min(1).optional().meta({ description: 'Cloud: zone; default the first one.' }),
+  machineType: z.string().optional().meta({ description: 'Cloud: machine type; default `local`.' }),
+  instanceType: z.string().optional().meta({ description: 'Cloud: another name of `machineType`.' }),
+  zone: z.string().optional().meta({ description: 'Cloud: zone; default the first one.' }),
   tags: z.record(z.string(), z.string()).optional().meta({
     description:
       'Cloud: tags of the instance. `kubernetes.io/cluster/…` and `kubernetes.io/role/…` say which instances belong together.',

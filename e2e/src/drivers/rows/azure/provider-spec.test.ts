@@ -20,6 +20,25 @@ describe('provider spec and secret', () => {
     await refused(open().stage.create({ spec: placed({ machineSet: { id: '/set', kind: 'x' } }) }), 'InvalidArgument');
   });
 
+  test('values that are empty, or blank, are what they are to the original', async () => {
+    const opened = open();
+    const blank = {
+      ...PROPERTIES.osProfile,
+      linuxConfiguration: { ssh: { publicKeys: { path: '/k', keyData: ' ' } } },
+    };
+    const osDisk = { ...PROPERTIES.storageProfile.osDisk, managedDisk: { securityProfile: {} } };
+    const properties = await opened.made({
+      ...{ availabilitySet: {}, virtualMachineScaleSet: {}, osProfile: blank },
+      securityProfile: { securityType: ' ' },
+      ...storage({ osDisk }),
+    });
+    expect(properties.properties).toMatchObject({
+      ...{ availabilitySet: { id: '' }, virtualMachineScaleSet: { id: '' }, securityProfile: { securityType: ' ' } },
+      osProfile: { linuxConfiguration: { ssh: { publicKeys: [{ keyData: 'ssh-rsa NOBODY' }] } } },
+    });
+    expect(JSON.stringify(properties)).not.toContain('"managedDisk":{"storageAccountType":"","securityProfile"');
+  });
+
   test.each([
     { zone: 1, availabilitySet: set },
     { zone: 1, virtualMachineScaleSet: set },

@@ -1,0 +1,32 @@
+import type { FleetProvider } from '../fleet.ts';
+import { wired } from '../wired.ts';
+
+/** A key that nobody has is another one for each driver. */
+const THROW_AWAY_KEY = /ssh-rsa [\w+/=]+/g;
+
+/** What a driver asks its cloud for. */
+export interface Asked {
+  /** Every request of a machine's creation. */
+  readonly requests: string;
+  readonly failed?: string;
+}
+
+/** Makes a machine with the provider spec, on a cloud of its own. */
+export async function askedFor<Spec, Credentials>(
+  provider: FleetProvider<Spec, Credentials>,
+  spec: object,
+): Promise<Asked> {
+  const { stage, wire } = wired({ ...provider, machineClass: { ...provider.machineClass, providerSpec: { ...spec } } });
+  const requests = (): string =>
+    wire.sent
+      .map(({ method, origin, path, body = '' }) => `${method} ${origin}${path} ${body}`)
+      .join('\n')
+      .replaceAll(THROW_AWAY_KEY, 'ssh-rsa <made up>');
+  try {
+    const { providerId } = await stage.create();
+    if (provider.machineClass.provider === 'AWS') await stage.initialize({ providerID: providerId });
+    return { requests: requests() };
+  } catch (thrown) {
+    return { requests: requests(), failed: String(thrown) };
+  }
+}
