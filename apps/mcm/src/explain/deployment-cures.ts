@@ -40,7 +40,8 @@ export function curesOf(
   for (const [why, names] of Map.groupBy(told, ({ see }) => see))
     cures.push(...names.slice(0, MOST_NAMES).map(({ name, code }) => `${why}: mcm explain machine/${name}${code}`));
   const refused = machines.some(({ status }) => status?.lastOperation?.errorCode === 'InvalidArgument');
-  if (refused && revisions > 1) cures.push(`or go back: mcm rollout undo ${metadata.name}`);
+  const failed = spec.paused && machines.some((machine) => machine.status?.currentStatus?.phase === 'Failed');
+  if ((refused || failed) && revisions > 1) cures.push(`or go back: mcm rollout undo ${metadata.name}`);
   return cures;
 }
 

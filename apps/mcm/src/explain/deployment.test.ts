@@ -189,6 +189,59 @@ describe('explain', () => {
     expect(cures).toEqual([expect.stringContaining('metadata.annotations[rollout.machine.sapcloud.io/canary]')]);
   });
 
+  test('a rollout that paused itself names the machine, keeps it, and says how to go back', () => {
+    const annotations = {
+      'rollout.machine.sapcloud.io/canary': '1',
+      'rollout.machine.sapcloud.io/paused-by': 'pool-b-x~uid-pool-b-x',
+    };
+    const pool = deployment(1, { paused: true }, { annotations });
+    const former = { ...template, spec: { class: { kind: 'MachineClass', name: 'former' } } };
+    const old = { ...set(1), metadata: meta('pool-old'), spec: { ...set(1).spec, template: former } } as MachineSet;
+    const canary = machine('pool-b-x', 'Failed');
+    const reading = read([], { deployment: pool });
+    const told = explainDeployment(
+      {
+        ...{ ...reading, sets: [old, set(1)] },
+        machines: new Map([
+          ['uid-pool-old', many(1, 'Running', 'o')],
+          ['uid-pool-a', [canary]],
+        ]),
+      },
+      NOW,
+      [],
+    );
+    expect(told.next).toBe('nothing: the rollout paused itself because pool-b-x failed with the new template');
+    expect(told.disruption).toContain('pool-b-x failed and is kept while the rollout is paused');
+    expect(told.cures).toEqual(
+      expect.arrayContaining([
+        'the rollout goes on with: mcm rollout resume pool',
+        'or go back: mcm rollout undo pool',
+        'to try the same template again, delete the failed machine or resume the rollout',
+      ]),
+    );
+  });
+
+  test('a machine whose drain cannot end is not what the deployment waits for', () => {
+    const deleted = { deletionTimestamp: at(-200) };
+    const held = { ...deleted, annotations: { 'node.machine.sapcloud.io/undrained': 'Hold' } };
+    const next = (more: object) => {
+      const former = { ...template, spec: { class: { kind: 'MachineClass', name: 'former' } } };
+      const old = { ...set(0), metadata: meta('pool-old'), spec: { ...set(0).spec, template: former } } as MachineSet;
+      const machines = new Map([
+        ['uid-pool-old', [machine('gone', 'Terminating', more)]],
+        ['uid-pool-a', many(1, 'Running', 'r')],
+      ]);
+      const told = explainDeployment(
+        { ...read([], { deployment: deployment(1) }), sets: [old, set(1)], machines },
+        NOW,
+        [],
+      );
+      return told.next;
+    };
+    expect(next(deleted)).toBe('it waits: for 1 machine of older sets to be gone');
+    expect(next(held)).not.toContain('older sets');
+  });
+
   test.each([
     [0, 0],
     [0, '10%'],

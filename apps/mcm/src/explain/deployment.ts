@@ -1,4 +1,5 @@
 import {
+  Annotations,
   type Machine,
   type MachineClass,
   type MachineDeployment,
@@ -14,6 +15,7 @@ import {
   isEmptySelector,
   isUndrained,
   limitsOf,
+  notedNames,
   overlapping as overlaps,
   PlanRefused,
   planRollout,
@@ -185,10 +187,17 @@ function cureOf(
 function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly string[]): string {
   const { deployment } = reading;
   if (changes.length > 0) return plan.because;
-  if (deployment.spec.paused) return 'nothing: the rollout is paused';
+  if (deployment.spec.paused) return `nothing: ${whyPaused(deployment)}`;
   if (isComplete(deployment, deployment.status)) return 'nothing: it is as asked for';
   const because = plan.because.replace(/^waiting: /, '');
   return `it waits: ${awaitedBy(reading, because)}`;
+}
+
+function whyPaused({ metadata }: MachineDeployment): string {
+  const note = metadata.annotations?.[Annotations.RolloutPausedBy];
+  return note === undefined
+    ? 'the rollout is paused'
+    : `the rollout paused itself because ${notedNames(note)} failed with the new template`;
 }
 
 /** A deployment with its sets and machines. */

@@ -28,7 +28,7 @@ function leavingLine(leaving: number, countsTerminating: boolean): string {
 
 /** What a person wants to know of repairs and of machines on their way out. */
 export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean): string[] {
-  const { ledger, go, held, allowance } = repairs;
+  const { ledger, go, held, kept, allowance } = repairs;
   const waiting = whyWaiting(repairs);
   const [first] = held;
   const names = held.map(({ machine }) => machine.metadata.name).join(', ');
@@ -41,6 +41,11 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
         ]
       : []),
     ...(waiting ? [waiting] : []),
+    ...(kept.length > 0
+      ? [
+          `${kept.map(({ metadata }) => metadata.name).join(', ')} failed and ${kept.length === 1 ? 'is' : 'are'} kept while the rollout is paused`,
+        ]
+      : []),
     ...(first
       ? [
           `${names} are kept: ${first.breaker.silent} of ${first.breaker.joined} machines of the ${first.breaker.scope} fell silent together`,
@@ -50,11 +55,12 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
 }
 
 /** What would let failed machines be replaced sooner. */
-export const disruptionCures = ({ waiting, held }: RepairPlan): string[] => [
+export const disruptionCures = ({ waiting, held, kept }: RepairPlan): string[] => [
   ...(waiting.length > 0
     ? [
         'more failed machines at once are replaced with a higher --max-unhealthy-replacements of manager and machine controller',
       ]
     : []),
+  ...(kept.length > 0 ? ['to try the same template again, delete the failed machine or resume the rollout'] : []),
   ...(held.length > 0 ? ['machines that are kept are let go when the others are heard of again'] : []),
 ];

@@ -22,6 +22,8 @@ export interface Done {
   readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back';
   /** That an undo goes back to. */
   readonly revision?: number;
+  /** An undo that ended a pause. */
+  readonly resumed?: true;
   readonly text: string;
 }
 
@@ -89,13 +91,12 @@ export function restart(target: Target): Promise<Done> {
 
 /**
  * Goes back to a revision, 0 being the one before the present. The controller carries it out and says in an event what
- * came of it.
- * @throws UserError for a revision that is not there, that is the present one, and for a paused deployment.
+ * came of it. The same write resumes a paused deployment: in two writes, the controller could first continue the rollout.
+ * @throws UserError for a revision that is not there, and for the present one.
  */
 export function undo(target: Target, revision: number): Promise<Done> {
   return onLatest(async () => {
     const { deployment, sets } = await readDeployment(target.client, target.namespace, target.name);
-    refusePaused(deployment, 'undo');
     const wanted = revision === 0 ? lastRevision(sets) : revision;
     const set = sets.find((candidate) => revisionOf(candidate) === wanted);
     if (wanted === 0 || set === undefined) {
@@ -106,9 +107,10 @@ export function undo(target: Target, revision: number): Promise<Done> {
     if (sameTemplate(set.spec.template, deployment.spec.template)) {
       throw new UserError(`machinedeployment ${target.name} is at revision ${wanted} already`);
     }
-    await patch(target, deployment, { rollbackTo: { revision: wanted } });
-    const text = `machinedeployment ${target.name} is rolled back to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})`;
-    return { ...done(target, 'rolled back'), revision: wanted, text };
+    const resumed = deployment.spec.paused === true;
+    await patch(target, deployment, { rollbackTo: { revision: wanted }, ...(resumed ? { paused: null } : {}) });
+    const text = `machinedeployment ${target.name} is rolled back to revision ${wanted} (class ${set.spec.template.spec.class.name ?? '?'})${resumed ? ' and resumed' : ''}`;
+    return { ...done(target, 'rolled back'), revision: wanted, ...(resumed ? { resumed } : {}), text };
   });
 }
 

@@ -103,6 +103,21 @@ test('undo asks for a revision that is there and not the present one', async () 
   expect((await get()).spec.rollbackTo).toEqual({ revision: 1 });
 });
 
+test('undo resumes a paused deployment in the same write', async () => {
+  await makeSet('workers-a', 1, 'blue');
+  await makeSet('workers-b', 2, 'green');
+  await pause(target);
+  const { metadata } = await get();
+  expect(await undo(target, 0)).toMatchObject({
+    resumed: true,
+    text: expect.stringMatching(/revision 1 \(class blue\) and resumed$/),
+  });
+  const { metadata: after, spec } = await get();
+  expect([spec.rollbackTo, spec.paused]).toEqual([{ revision: 1 }, undefined]);
+  // One write is one generation more.
+  expect(after.generation).toBe((metadata.generation ?? 0) + 1);
+});
+
 test('history marks the present revision and prints templates', async () => {
   await makeSet('workers-a', 1, 'blue');
   await makeSet('workers-b', 2, 'green');

@@ -26,7 +26,7 @@ export const Annotations = {
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
   /** Node: why an in-place update failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
-  /** MachineDeployment, an int or percent: machines of a new template that come first. Ours, as the next four. */
+  /** MachineDeployment, an int or percent: machines of a new template that come first. Ours, as the next five. */
   RolloutCanary: 'rollout.machine.sapcloud.io/canary',
   /** MachineDeployment, a Go duration: how long the canaries must be available before others follow. */
   RolloutCanarySoak: 'rollout.machine.sapcloud.io/canary-soak',
@@ -36,6 +36,11 @@ export const Annotations = {
   RolloutPauseOnFailure: 'rollout.machine.sapcloud.io/pause-on-failure',
   /** MachineDeployment, `name~uid,…`: the failed machines that paused the rollout; they do not pause it again. */
   RolloutPausedBy: 'rollout.machine.sapcloud.io/paused-by',
+  /**
+   * MachineDeployment, the name of a MachineSet: its template last carried the whole deployment, or a user went back to it.
+   * The manager writes it for deployments with one of the annotations above.
+   */
+  RolloutLastGood: 'rollout.machine.sapcloud.io/last-good',
   /** MachineDeployment, `true` or `false`: machines that still terminate count towards the surge; beats the flag. Ours. */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
@@ -153,5 +158,6 @@ export const ANNOTATIONS_NOT_COPIED: ReadonlySet<string> = new Set([
   Annotations.RolloutBatchPause,
   Annotations.RolloutPauseOnFailure,
   Annotations.RolloutPausedBy,
+  Annotations.RolloutLastGood,
   Annotations.CountTerminating,
 ]);

@@ -160,10 +160,11 @@ export class PlanExecution {
   ): Promise<MachineDeployment> {
     const revision = String(plan.revision ?? '');
     const stale = plan.revision && deployment.metadata.annotations?.[Annotations.Revision] !== revision;
-    if (!stale && !plan.forgetPause) return deployment;
+    if (!stale && !plan.forgetPause && plan.lastGood === undefined) return deployment;
     const annotations = {
       ...(stale ? { [Annotations.Revision]: revision } : {}),
       ...(plan.forgetPause ? { [Annotations.RolloutPausedBy]: null } : {}),
+      ...(plan.lastGood === undefined ? {} : { [Annotations.RolloutLastGood]: plan.lastGood }),
     };
     return this.#access.patch(deployment, { annotations }, signal);
   }

@@ -5,7 +5,7 @@ import { planInPlaceUpdate, sizesOfMoved } from './in-place.ts';
 import { currentReplicas } from './rolling-update.ts';
 import type { CountedSet } from './status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type Step } from './step.ts';
-import { ceilingOf, completion, createStep, shareOf } from './strategy-steps.ts';
+import { completion, createStep, growthOf, shareOf } from './strategy-steps.ts';
 import { hasMachines, type View } from './view.ts';
 
 /** Said of a deployment whose machines cannot be updated in place, because nobody sees their nodes (P-25). */
@@ -73,12 +73,12 @@ export function movedStep(view: View): Step | undefined {
 
 /** The next step of a deployment whose machines are updated where they are (docs/rules.md §5). */
 export function inPlaceStep(view: View): Step {
-  const { deployment, sizes, counted, replicas, limits } = view;
+  const { deployment, sizes, counted, limits } = view;
   const { current, old } = counted;
   if (!current || !sizes.current) {
     const manual = deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';
     if (!old.some(hasMachines)) return createStep(view);
-    return createStep(view, manual ? 0 : currentReplicas(sizes, { replicas, ...limits, ...ceilingOf(view.gate) }));
+    return createStep(view, manual ? 0 : currentReplicas(sizes, { ...limits, ...growthOf(view) }));
   }
   const { nodeOf, nodesUnseen } = view;
   if (!nodeOf && old.some(hasMachines)) {
@@ -87,10 +87,9 @@ export function inPlaceStep(view: View): Step {
   const step = planInPlaceUpdate({
     current: staffed(view, current),
     old: old.map((one) => staffed(view, one)),
-    replicas,
+    ...growthOf(view),
     surge: limits.surge,
     unavailable: limits.unavailable,
-    ceiling: view.gate?.ceiling,
     ...shareOf(view),
     manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
     nodeOf: nodeOf ?? (() => undefined),

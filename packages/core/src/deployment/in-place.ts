@@ -11,6 +11,7 @@ import type { Node } from '@mcm/kube';
 import { rolloutRoom } from '../disruption/ledger.ts';
 import { controllerReference } from '../set/claim.ts';
 import { createdAt, isAvailable, isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../set/machines.ts';
+import { type GrowthRule, grown } from './growth.ts';
 import {
   beganFor,
   DECIDED_BY_DRAIN,
@@ -22,7 +23,7 @@ import {
   startedFor,
 } from './in-place-template.ts';
 import type { NodeMark } from './node-marks.ts';
-import type { Resize } from './size.ts';
+import { type Resize, type SetSize, sizeOf } from './size.ts';
 
 /** A set with the machines that it controls. */
 export interface StaffedSet {
@@ -31,15 +32,12 @@ export interface StaffedSet {
 }
 
 /** Everything that the decision about an in-place update looks at. */
-export interface InPlaceSnapshot {
+export interface InPlaceSnapshot extends GrowthRule {
   readonly current: StaffedSet;
   /** Oldest first. */
   readonly old: readonly StaffedSet[];
-  readonly replicas: number;
   readonly surge: number;
   readonly unavailable: number;
-  /** What the current set may not exceed for now; absent: nothing holds it back. */
-  readonly ceiling?: number | undefined;
   /** Places that it may yet take of the budget that it shares with repairs; absent: as many as its own bounds allow. */
   readonly free?: number;
   /** Failed machines wait for their repair: until they have been seen to, no node is selected. */
@@ -166,14 +164,17 @@ function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } 
   if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'fewer replicas are asked for' };
   const surplus = left + n - o.replicas - o.surge;
   if (surplus > 0) return { resize: shrunk(o.old, surplus), because: 'fewer replicas are asked for: old machines go' };
-  if (n < o.replicas && left + n < o.replicas) {
-    return {
-      resize: new Map([[name, o.replicas - left]]),
-      because: 'machines are missing: the current set makes them',
-    };
-  }
-  return undefined;
+  if (n >= o.replicas || left + n >= o.replicas) return undefined;
+  const resize = grown({ current: asSize(o.current), old: o.old.map(asSize) }, o.replicas - left - n, o);
+  if (resize.size === 0) return undefined;
+  const because = resize.has(name)
+    ? 'machines are missing: the current set makes them'
+    : 'machines are missing, and the newest template is not proven: the last good set makes them';
+  return { resize, because };
 }
+
+const asSize = ({ set, machines }: StaffedSet): SetSize =>
+  sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
 
 /** Old machines that no place is left for go, as far as the current set's are available. */
 function surplusGone(o: InPlaceSnapshot, left: readonly StaffedSet[]): Map<string, number> {

@@ -5,6 +5,7 @@ export { planRollout } from './plan.ts';
 export { isComplete } from './progress.ts';
 export { createDeploymentController, DeploymentReconciler } from './reconciler.ts';
 export { lastRevision, revisionOf, type Sets, splitSets } from './revisions.ts';
+export { notedNames } from './rollout-gate.ts';
 export {
   type ParsedScaleIn,
   parseScaleIn,

@@ -5,9 +5,10 @@ import { checkPlan } from './guard.ts';
 import { NO_WORK } from './in-place.ts';
 import { inPlaceStep, movedStep } from './in-place-step.ts';
 import { withProtection, withTaints } from './node-care.ts';
+import { hasArrived } from './progress.ts';
 import { revisionOf } from './revisions.ts';
 import type { PlannedEvent } from './rollback.ts';
-import { type AutomaticPause, failuresOf, notedNames, pauseOn } from './rollout-gate.ts';
+import { type AutomaticPause, failuresOf, isCareful, isReturn, notedNames, pauseOn } from './rollout-gate.ts';
 import { isScalingEvent } from './scaling.ts';
 import { setWrites } from './set-writes.ts';
 import { allOf, type Resize, sum } from './size.ts';
@@ -48,6 +49,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     lookAgainAt: earliest(step.lookAgainAt, view.repairs.lookAgainAt),
     pause: step.pause,
     forgetPause: pauseIsOver(view),
+    lastGood: lastGoodOf(view),
     troubles: troublesOf(view, step.condition?.type === ROLLOUT_BLOCKED),
     repairs: view.repairs,
     because: step.because,
@@ -79,9 +81,10 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  if (scales) return { ...scalingStep(view), measureProgress: false };
-  const pause = automaticPause(view);
+  // Before any machine is added to the template that fails.
+  const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
+  if (scales) return { ...scalingStep(view), measureProgress: false };
   return held(view, strategyStep(view));
 }
 
@@ -98,8 +101,8 @@ function strategyStep(view: View): Step {
 }
 
 /** A rollout pauses itself when a machine of its new template fails, if it was asked to. */
-function automaticPause({ deployment, care, counted, machines }: View): AutomaticPause | undefined {
-  if (!rolling(counted.old) || !care.pauseOnFailure) return undefined;
+function automaticPause({ deployment, care, counted, machines, split }: View): AutomaticPause | undefined {
+  if (!rolling(counted.old) || !care.pauseOnFailure || isReturn(deployment, split.current)) return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
   return pauseOn(deployment, failuresOf(counted.current ? of(counted.current) : [], counted.old.flatMap(of)));
 }
@@ -110,11 +113,30 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   complete &&
   !rolling(counted.old);
 
+/**
+ * The set to note as the last good one, for deployments that ask for care: the one that carries the whole deployment. Where
+ * care was asked for together with the new template, it is the one that had carried it; the revision tells which.
+ */
+function lastGoodOf(view: View): string | undefined {
+  const { deployment, care, complete, counted, replicas, split } = view;
+  if (!isCareful(care) || deployment.spec.strategy?.type === 'Recreate') return undefined;
+  const noted = deployment.metadata.annotations?.[Annotations.RolloutLastGood];
+  const { current, old } = split;
+  const carries = complete && replicas > 0 && !rolling(counted.old) ? current?.metadata.name : undefined;
+  const revision = revisionOf(deployment);
+  const carried =
+    noted === undefined && current === undefined && hasArrived(deployment)
+      ? old.find((set) => revision !== 0 && revisionOf(set) === revision)?.metadata.name
+      : undefined;
+  const name = carries ?? carried;
+  return name === noted ? undefined : name;
+}
+
 /** Says on a deployment that paused itself that it did. */
 function pausedByFailure({ metadata }: MachineDeployment): Partial<Step> {
   const note = metadata.annotations?.[Annotations.RolloutPausedBy];
   if (note === undefined) return {};
-  const message = `The rollout paused itself because ${notedNames(note)} failed with the new template. Correct the template, or set spec.paused to false to go on.`;
+  const message = `The rollout paused itself because ${notedNames(note)} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
   return { condition: { type: ROLLOUT_BLOCKED, status: 'True', reason: 'PausedOnFailure', message } };
 }
 
@@ -125,7 +147,8 @@ const whyFirst = ({ go, waiting }: RepairPlan): string =>
   `${listed([...go, ...waiting])} failed and are replaced first`;
 
 /** A rollout that is held back makes no progress, and is looked at again when it may. */
-function held({ gate, replicas, sizes, repairs }: View, step: Step): Step {
+function held(view: View, step: Step): Step {
+  const { gate, replicas, sizes, repairs } = view;
   const silent = sum(sizes.old, (size) => size.held ?? 0);
   if (silent > 0 && !step.resize?.size && !step.create) {
     return { ...step, because: `waiting: ${silent} old machines fell silent together with others and are kept` };
@@ -133,7 +156,12 @@ function held({ gate, replicas, sizes, repairs }: View, step: Step): Step {
   if (hasFailures(repairs) && idleStep(step) && sizes.old.some((size) => size.replicas > 0)) {
     return { ...step, because: `waiting: ${whyFirst(repairs)}` };
   }
-  if (!gate || (sizes.current?.replicas ?? 0) < Math.min(gate.ceiling, replicas)) return step;
+  const size = sizes.current?.replicas ?? 0;
+  if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
+  // Canaries that are watched are the cause only if the rollout would move without the watch.
+  const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
+  const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
+  if (!isCause) return { ...step, lookAgainAt: gate.opensAt };
   return {
     ...step,
     measureProgress: false,

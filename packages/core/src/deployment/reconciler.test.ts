@@ -249,7 +249,8 @@ describe('pause, rollback, scaling', () => {
     await world.pass(1_300);
     expect(await world.sizes()).toBe('large:1 small:3');
     await world.change({ spec: { replicas: 4 } });
-    await world.until(async () => (await world.sizes()) === 'large:4 small:3', 60);
+    // The canary is not proven: the set of the former template grows.
+    await world.until(async () => (await world.sizes()) === 'large:1 small:4', 60);
   });
 
   test('with feature RolloutAnnotations off canaries hold nobody back', async () => {

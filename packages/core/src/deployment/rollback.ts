@@ -1,5 +1,6 @@
 import {
   ANNOTATIONS_NOT_COPIED,
+  Annotations,
   type EventReason,
   EventReasons,
   type MachineDeployment,
@@ -49,9 +50,17 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
  * Carries `spec.rollbackTo` out on paper (docs/rules.md §1.9). The revision itself moves on afterwards: the chosen set becomes
  * the current one and gets the next number.
  *
+ * A rollback ends a pause's note: the machines that it names are of the template that is given up. Whoever goes back knows
+ * the template: with `vouches` it is noted as the last good one, so that no canary holds it back.
+ *
  * @param to Revision to go to; 0: the one before the current.
  */
-export function planRollback(deployment: MachineDeployment, { current, old }: Sets, to: number): Rollback {
+export function planRollback(
+  deployment: MachineDeployment,
+  { current, old }: Sets,
+  to: number,
+  { vouches = false }: { readonly vouches?: boolean } = {},
+): Rollback {
   const all = current ? [...old, current] : [...old];
   const revision = to === 0 ? lastRevision(all) : to;
   const target = revision > 0 ? all.find((set) => revisionOf(set) === revision) : undefined;
@@ -72,9 +81,11 @@ export function planRollback(deployment: MachineDeployment, { current, old }: Se
       event: { type: 'Warning', reason: EventReasons.RollbackTemplateUnchanged, message },
     };
   }
+  const { [Annotations.RolloutPausedBy]: _pausedBy, ...annotations } = restoredAnnotations(deployment, target);
+  const good = { [Annotations.RolloutLastGood]: target.metadata.name };
   const restored: MachineDeployment = {
     ...cleared,
-    metadata: { ...cleared.metadata, annotations: restoredAnnotations(deployment, target) },
+    metadata: { ...cleared.metadata, annotations: { ...annotations, ...(vouches ? good : {}) } },
     spec: { ...cleared.spec, template: withoutHashLabel(target.spec.template) },
   };
   const message = `Rolled back deployment "${deployment.metadata.name}" to revision ${revision}`;

@@ -1,4 +1,5 @@
 import { rolloutRoom } from '../disruption/ledger.ts';
+import { type GrowthRule, grown } from './growth.ts';
 import {
   allOf,
   footprint,
@@ -12,12 +13,9 @@ import {
 } from './size.ts';
 
 /** What a rollout is measured against. */
-export interface RolloutTarget {
-  readonly replicas: number;
+export interface RolloutTarget extends GrowthRule {
   readonly surge: number;
   readonly unavailable: number;
-  /** What the current set may not exceed for now; absent: nothing holds it back. */
-  readonly ceiling?: number;
   /** Places that it may yet take of the budget that it shares with repairs; absent: as many as its own bounds allow. */
   readonly free?: number;
   /** Failed machines wait for their repair: until they have been seen to, nothing that is available is given up. */
@@ -96,6 +94,15 @@ export function shrinkOld(
   return new Map([...unhealthy, ...healthy]);
 }
 
+/** Replicas that no set has and that the current set may not take: the last good set takes them. */
+function addMissing(sizes: Sizes & { readonly current: SetSize }, target: RolloutTarget): Resize {
+  const { replicas, surge, ceiling } = target;
+  const missing = replicas - sum(allOf(sizes), (size) => size.replicas);
+  if (ceiling === undefined || sizes.current.replicas < ceiling || missing <= 0) return new Map();
+  const room = replicas + surge - sum(allOf(sizes), footprint);
+  return grown(sizes, Math.max(Math.min(missing, room), 0), target);
+}
+
 /**
  * The next step of a rolling update: first the current set, then, when that cannot move, the old ones. At most one
  * of the two moves in a step, so that each decision is made on what the other did.
@@ -109,6 +116,9 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
       because: `${current.name} may have ${wanted} of ${target.replicas}`,
     };
   }
+  const missing = addMissing(sizes, target);
+  if (missing.size > 0)
+    return { resize: missing, because: 'the newest template is not proven: the last good set grows' };
   // What may not be made yet must not be missing either.
   const growth = target.ceiling === undefined ? target.unavailable : Math.max(target.ceiling - current.replicas, 0);
   const resize = shrinkOld(sizes, { ...target, unavailable: Math.min(target.unavailable, growth) });

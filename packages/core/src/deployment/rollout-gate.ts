@@ -1,4 +1,4 @@
-import { Annotations, type Machine, type MachineDeployment, parseDurationMs } from '@mcm/api';
+import { Annotations, type Machine, type MachineDeployment, type MachineSet, parseDurationMs } from '@mcm/api';
 import { isAvailable, isTerminating, phaseOf } from '../set/machines.ts';
 import { parseTime } from '../set/text.ts';
 import { resolveIntOrPercent } from './limits.ts';
@@ -18,7 +18,10 @@ export interface RolloutCare {
 /** The care of a deployment that asks for none. */
 export const NO_CARE: RolloutCare = { canary: 0, soakMs: 0, pauseMs: 0, pauseOnFailure: false };
 
-/** How far the current set may grow now. */
+/** Whether a deployment asks for any care. */
+export const isCareful = (care: RolloutCare): boolean => care.canary > 0 || care.pauseMs > 0 || care.pauseOnFailure;
+
+/** How far the current set may grow now: its template is not proven. */
 export interface Gate {
   /** Machines that it may have. */
   readonly ceiling: number;
@@ -97,7 +100,7 @@ export function gateOf(care: RolloutCare, replicas: number, machines: readonly M
     if (opensAt !== undefined && opensAt <= now.getTime()) return undefined;
     const because =
       opensAt === undefined
-        ? `waiting: ${since.length} of ${count} ${what} are available`
+        ? `waiting: ${since.length} of ${count} ${what} are available${failedOf(machines)}`
         : `waiting: ${what} are watched for another ${seconds(opensAt - now.getTime())}`;
     const ceiling = Math.max(count, replicas);
     return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
@@ -109,6 +112,59 @@ export function gateOf(care: RolloutCare, replicas: number, machines: readonly M
   }
   return care.pauseMs > 0 && replicas > 0 ? closed(replicas, care.pauseMs, 'machines of the new template') : undefined;
 }
+
+/** What a gate is decided on. */
+export interface GateInput {
+  readonly deployment: MachineDeployment;
+  readonly care: RolloutCare;
+  /** The set of the present template. */
+  readonly current: MachineSet | undefined;
+  /** Its machines. */
+  readonly machines: readonly Machine[];
+  readonly old: readonly MachineSet[];
+  /** Old sets have machines, or are to have some. */
+  readonly rolling: boolean;
+  readonly now: Date;
+}
+
+/** Whether the rollout goes back to the last good template: the user knows it, so nothing holds it back or pauses it. */
+export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
+  current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
+
+/**
+ * The gate of a deployment in its present state: while it is closed, the template is not proven. A pause keeps the current
+ * set at its size. The rollout that paused itself stays so until the user resumes it, even with no machine left.
+ */
+export function closedGate({ deployment, care, current, ...rest }: GateInput): Gate | undefined {
+  const { machines, old, rolling, now } = rest;
+  if (!isCareful(care) || deployment.spec.strategy?.type === 'Recreate' || isReturn(deployment, current))
+    return undefined;
+  const replicas = current?.spec.replicas ?? 0;
+  const paused = deployment.spec.paused === true;
+  const { [Annotations.RolloutPausedBy]: note, [Annotations.RolloutLastGood]: noted } =
+    deployment.metadata.annotations ?? {};
+  if (paused && note !== undefined && old.length > 0) {
+    return {
+      ceiling: replicas,
+      opensAt: undefined,
+      because: `waiting: ${notedNames(note)} failed with the new template`,
+    };
+  }
+  // A birth is no rollout. One whose old machines are gone is, until its template has carried the deployment.
+  const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
+  const gate = isRollout ? gateOf(care, replicas, machines, now) : undefined;
+  return gate && paused ? { ...gate, ceiling: replicas } : gate;
+}
+
+/**
+ * What a pause keeps: failed machines of a template that is not proven. Each would be followed by another one that fails.
+ * @returns Input of `planRepairs`.
+ */
+export const keptFailures = (
+  { spec }: MachineDeployment,
+  gate: Gate | undefined,
+): { readonly keeps?: { readonly until: Date | undefined } } =>
+  spec.paused === true && gate !== undefined ? { keeps: { until: gate.opensAt } } : {};
 
 const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
 
@@ -127,6 +183,19 @@ export interface AutomaticPause {
 
 const MOST_NAMES = 5;
 
+/** The failed machines of a set, for the end of a clause. */
+function failedOf(machines: readonly Machine[]): string {
+  const names = machines
+    .filter((one) => FAILURES.has(phaseOf(one) ?? '') && !isTerminating(one))
+    .map(({ metadata }) => metadata.name);
+  if (names.length === 0) return '';
+  return `; ${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''} failed`;
+}
+
+/** Whether a machine of the set is among those that paused the rollout. */
+export const isNoted = ({ metadata }: MachineDeployment, set: string): boolean =>
+  metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',').some((entry) => entry.startsWith(`${set}-`)) === true;
+
 /** The machines that a note names. */
 export const notedNames = (note: string): string =>
   note
@@ -140,6 +209,6 @@ export function pauseOn(deployment: MachineDeployment, failures: readonly Machin
   const all = failures.map(({ metadata: { name, uid } }) => `${name}~${uid}`).sort();
   if (all.every((entry) => noted.includes(entry))) return undefined;
   const fresh = all.filter((entry) => !noted.includes(entry)).slice(0, MOST_NAMES);
-  const message = `The rollout is paused: ${notedNames(fresh.join(','))} failed with the new template. Correct the template, or set spec.paused to false to go on.`;
+  const message = `The rollout is paused: ${notedNames(fresh.join(','))} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
   return { note: all.join(','), message };
 }

@@ -1,3 +1,4 @@
+import { added, type GrowthRule, grown } from './growth.ts';
 import type { Limits } from './limits.ts';
 import {
   allOf,
@@ -12,8 +13,7 @@ import {
 } from './size.ts';
 
 /** What a scaling is measured against. */
-export interface ScaleTarget {
-  readonly replicas: number;
+export interface ScaleTarget extends GrowthRule {
   readonly limits: Limits;
   readonly strategy: string | undefined;
   /** `status.replicas` of the deployment: stands in for a missing max-replicas annotation. */
@@ -52,29 +52,25 @@ const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
 /** Half away from zero, for what is never negative. */
 const round = (value: number): number => Math.floor(value + 0.5);
 
+/** The same during a pause, in which a template without a set gets none. */
+const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
+  active.some((size) => size.desired !== undefined && size.desired !== replicas);
+
 /**
  * Sizes after a change of replicas, or while paused (docs/rules.md §3.8): one active set takes it all; next to a saturated
- * current set the others go to 0; in the middle of a rollout growth goes to the current set and shrinking is shared.
+ * current set the others go to 0; in the middle of a rollout growth goes to the current set and shrinking is shared. What
+ * the current set may not take, because its template is not proven, goes to the last good set.
  * During a pause none of it happens before the user changes the replicas or allows fewer: the original goes on as far as
  * the surge reaches, and so makes machines of a template that was paused because its machines fail.
  */
 export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   const { replicas, limits } = target;
   const active = allOf(sizes).filter(isActive);
-  if (active.length <= 1) {
-    const only = active[0] ?? sizes.current ?? sizes.old.toSorted(newestFirst)[0];
-    if (!only) return { resize: new Map(), annotate: [], because: 'there is no set to scale' };
-    const size = Math.min(replicas, only.replicas + roomFor(sizes, target));
-    return {
-      resize: new Map([[only.name, size]]),
-      annotate: [only.name],
-      because: `${only.name} is the only one`,
-    };
-  }
+  if (active.length <= 1) return scaleOnly(sizes, active[0], target);
   const annotate = active.map((size) => size.name);
   const paused = target.paused === true;
   const rolls = target.strategy === 'RollingUpdate';
-  const stands = paused && !isScalingEvent(sizes, replicas);
+  const stands = paused && !isRescaled(active, replicas);
   // A limit that was lowered is kept to by those who scale by it: the surge of updates in place is their own.
   if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
     return { resize: new Map(), annotate, because: 'paused: every set stays as large as it is' };
@@ -88,19 +84,44 @@ export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
   if (!rolls && !paused) {
     return { resize: new Map(), annotate, because: 'the strategy moves the machines itself' };
   }
-  const resize = shareOut(sizes, active, target);
-  return { resize, annotate: isHeldBack(sizes, active, resize, target) ? [] : annotate, because: 'in proportion' };
+  const toAdd = allowedOf(target) - sum(active, (size) => size.replicas);
+  if (toAdd < 0) return { resize: shareOut(active, target, toAdd), annotate, because: 'in proportion' };
+  const inactive = sizes.current === undefined || !isActive(sizes.current);
+  if (inactive && !paused && target.ceiling === undefined)
+    return { resize: new Map(), annotate, because: 'in proportion' };
+  // A template without machines gets none during a pause.
+  const growing = inactive && target.ceiling === undefined ? { current: undefined, old: sizes.old } : sizes;
+  return { ...addTo(growing, toAdd, roomFor(sizes, target), target), ...(toAdd === 0 ? { annotate } : {}) };
+}
+
+/** One active set, or none: it takes all replicas, but for what its template must not get yet. */
+function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
+  const { replicas, ceiling, good } = target;
+  const proven = sizes.old.find(({ name }) => name === good);
+  const only = active ?? sizes.current ?? proven ?? sizes.old.toSorted(newestFirst)[0];
+  if (!only) return { resize: new Map(), annotate: [], because: 'there is no set to scale' };
+  const room = roomFor(sizes, target);
+  if (only === sizes.current && ceiling !== undefined && replicas > only.replicas) {
+    return addTo(sizes, allowedOf(target) - only.replicas, room, target);
+  }
+  const size = Math.min(replicas, only.replicas + room);
+  return { resize: new Map([[only.name, size]]), annotate: [only.name], because: `${only.name} is the only one` };
 }
 
 /**
- * Whether a scaling during a pause waits for machines that are going: it stays one, by the annotations of the other sets,
- * until it is through, since no rollout adds what was held back.
+ * Adds machines as far as there is room. What machines that are going hold back stays a scaling, by the annotations of the
+ * other sets, until it is through: during a pause, or at a ceiling, no rollout adds it.
  */
-function isHeldBack(sizes: Sizes, active: readonly SetSize[], resize: Resize, target: ScaleTarget): boolean {
-  if (target.paused !== true || target.replicas === 0) return false;
-  const toAdd = allowedOf(target) - sum(active, (size) => resize.get(size.name) ?? size.replicas);
-  const grown = active.find((size) => size.name === sizes.current?.name);
-  return toAdd > 0 && (grown === undefined || (resize.get(grown.name) ?? grown.replicas) < target.replicas);
+function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
+  const resize = grown(sizes, Math.min(count, room), target);
+  const waits = added(sizes, resize) < added(sizes, grown(sizes, count, target));
+  const stays = waits && (target.paused === true || target.ceiling !== undefined);
+  const names = allOf(sizes).filter((size) => isActive(size) || resize.has(size.name));
+  const because =
+    target.good !== undefined && resize.has(target.good)
+      ? `the newest template is not proven: ${target.good} grows`
+      : 'in proportion';
+  return { resize, annotate: stays ? [] : names.map(({ name }) => name), because };
 }
 
 /** Machines that all sets together may have. */
@@ -113,29 +134,22 @@ const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ?
 const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
   Math.max(replicas + limits.surge - sum(allOf(sizes), footprint), 0);
 
-function shareOut(sizes: Sizes, active: readonly SetSize[], target: ScaleTarget): Resize {
+/** Takes machines off the sets, in proportion to their sizes. */
+function shareOut(active: readonly SetSize[], target: ScaleTarget, toAdd: number): Resize {
   const { replicas, limits } = target;
   const allowed = allowedOf(target);
-  const toAdd = allowed - sum(active, (size) => size.replicas);
-  if (toAdd >= 0) {
-    const grown = active.find((size) => size.name === sizes.current?.name);
-    if (!grown) return new Map();
-    // Never beyond what is asked for: the rollout's next step would delete again what had just been made.
-    const lacking = Math.max(replicas - grown.replicas, 0);
-    return new Map([[grown.name, grown.replicas + Math.min(toAdd, lacking, roomFor(sizes, target))]]);
-  }
   const sorted = active.toSorted((a, b) => b.replicas - a.replicas || oldestSizeFirst(a, b));
   const resize = new Map<string, number>();
-  let added = 0;
+  let shared = 0;
   for (const size of sorted) {
     const fraction =
       replicas === 0 ? -size.replicas : round((size.replicas * allowed) / basis(size, target)) - size.replicas;
-    const share = added === toAdd ? 0 : Math.max(Math.min(fraction, 0), toAdd - added);
+    const share = shared === toAdd ? 0 : Math.max(Math.min(fraction, 0), toAdd - shared);
     resize.set(size.name, size.replicas + share);
-    added += share;
+    shared += share;
   }
   const [largest] = sorted;
-  if (largest) resize.set(largest.name, Math.max((resize.get(largest.name) ?? 0) + toAdd - added, 0));
+  if (largest) resize.set(largest.name, Math.max((resize.get(largest.name) ?? 0) + toAdd - shared, 0));
   return keepAvailable(active, resize, replicas - limits.unavailable);
 }
 

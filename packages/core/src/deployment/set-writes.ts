@@ -1,4 +1,5 @@
 import { Annotations, Labels, type MachineSet, TRUE_LOWER } from '@mcm/api';
+import { isTerminating } from '../set/machines.ts';
 import { fallOf } from '../set/scaler.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { scaleAnnotations } from './new-set.ts';
@@ -34,20 +35,33 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
  * An old set of an in-place update must not refill what was moved away. The original never takes the label off again, so
  * a set that one comes back to could not grow (BUG-7 of docs/rules.md).
  */
-function refillLabels({ deployment, split }: View, set: MachineSet): Record<string, string> | undefined {
+function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
+  const { deployment, split } = view;
   const { [Labels.ScaleUpDisabled]: label, ...labels } = set.metadata.labels ?? {};
   const inPlace = deployment.spec.strategy?.type === 'InPlaceUpdate';
+  if (inPlace && fills(view, set, size)) return labels;
   const off = inPlace && !deployment.spec.paused && set !== split.current && (set.spec.replicas ?? 0) > 0;
   if (off) return { ...labels, [Labels.ScaleUpDisabled]: label ?? TRUE_LOWER };
   const stays = label !== undefined && inPlace && set !== split.current;
   return label === undefined || stays ? set.metadata.labels : labels;
 }
 
+/**
+ * Whether an old set takes machines that the current one must not get yet: from the write that makes it larger until its
+ * machines are there. No machine leaves the set meanwhile, so what it lacks are machines to make.
+ */
+function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
+  if (gate === undefined || set === split.current) return false;
+  const alive = (machines.get(set.metadata.uid) ?? []).filter((machine) => !isTerminating(machine)).length;
+  const begins = size > (set.spec.replicas ?? 0) || set.metadata.labels?.[Labels.ScaleUpDisabled] === undefined;
+  return begins && alive + creating(set.metadata.uid) < size;
+}
+
 function folded(view: View, step: Step, set: MachineSet): MachineSet {
   const { deployment, limits } = view;
-  const labels = refillLabels(view, set);
   const { name } = set.metadata;
   const size = step.resize?.get(name);
+  const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
   const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
   // The time goes up with the fall of the count, in one write: the set deletes what is named for this fall, and no more.
   const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;

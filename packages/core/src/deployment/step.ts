@@ -49,6 +49,8 @@ export interface RolloutPlan {
   readonly lookAgainAt: Date | undefined;
   /** The note of a former pause has served. */
   readonly forgetPause: boolean;
+  /** The set to note as the last good one; undefined: the note stays. */
+  readonly lastGood: string | undefined;
   /** The rollout pauses itself. */
   readonly pause: AutomaticPause | undefined;
   /** Why it is this step, as a sentence. */

@@ -1,19 +1,21 @@
 import { Annotations, ConditionReasons, MachineDeploymentConditions, type MachineSet } from '@mcm/api';
 import { hasFailures } from '../disruption/repairs.ts';
+import type { GrowthRule } from './growth.ts';
 import { surplusHistory } from './history.ts';
 import { newSet } from './new-set.ts';
 import { planRecreate } from './recreate.ts';
 import { planRollback } from './rollback.ts';
 import { currentReplicas, planRollingUpdate } from './rolling-update.ts';
-import type { Gate } from './rollout-gate.ts';
+import { isCareful } from './rollout-gate.ts';
 import { planScaling } from './scaling.ts';
 import { NO_MARKS, type Step, scaledEvent } from './step.ts';
 import type { View } from './view.ts';
 
 /** Sizes after a change of replicas, or while paused. */
-export function scalingStep({ deployment, sizes, limits, replicas }: View): Step {
+export function scalingStep(view: View): Step {
+  const { deployment, sizes, limits } = view;
   return planScaling(sizes, {
-    replicas,
+    ...growthOf(view),
     limits,
     strategy: deployment.spec.strategy?.type,
     statusReplicas: deployment.status?.replicas ?? 0,
@@ -39,9 +41,12 @@ export function createStep(view: View, size = initialReplicas(view)): Step {
   };
 }
 
-/** What a gate lets the current set grow to. */
-export const ceilingOf = (gate: Gate | undefined): { readonly ceiling?: number } =>
-  gate ? { ceiling: gate.ceiling } : {};
+/** Where machines go that are added. */
+export const growthOf = ({ replicas, gate, good }: Pick<View, 'replicas' | 'gate' | 'good'>): GrowthRule => ({
+  replicas,
+  ...(gate ? { ceiling: gate.ceiling } : {}),
+  ...(good === undefined ? {} : { good }),
+});
 
 /** What repairs leave of the budget that they share with the rollout. */
 export const shareOf = ({ repairs }: View): { readonly free: number; readonly repairsFirst: boolean } => ({
@@ -49,18 +54,19 @@ export const shareOf = ({ repairs }: View): { readonly free: number; readonly re
   repairsFirst: hasFailures(repairs),
 });
 
-function initialReplicas({ deployment, sizes, limits, replicas, gate }: View): number {
+function initialReplicas(view: View): number {
+  const { deployment, sizes, limits, replicas } = view;
   return deployment.spec.strategy?.type === 'RollingUpdate'
-    ? currentReplicas(sizes, { replicas, ...limits, ...ceilingOf(gate) })
+    ? currentReplicas(sizes, { ...limits, ...growthOf(view) })
     : replicas;
 }
 
 /** The next step of a rolling update. */
 export function rollingStep(view: View): Step {
-  const { sizes, replicas, limits, gate } = view;
+  const { sizes, limits } = view;
   const { current } = sizes;
   if (!current) return createStep(view);
-  const target = { replicas, ...limits, ...ceilingOf(gate), ...shareOf(view) };
+  const target = { ...limits, ...growthOf(view), ...shareOf(view) };
   return { ...planRollingUpdate({ ...sizes, current }, target), ...completion(view) };
 }
 
@@ -81,7 +87,7 @@ export function rollbackStep(view: View, revision: number): Step {
   // The present template gets a revision first, so that one can come back to it; without machines, which the rollback
   // would only take away again.
   if (!view.split.current) return createStep(view, 0);
-  const rollback = planRollback(view.deployment, view.split, revision);
+  const rollback = planRollback(view.deployment, view.split, revision, { vouches: isCareful(view.care) });
   const { target } = rollback;
   const wasOld = target?.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;
   const untaint = target && wasOld ? [target] : [];

@@ -1,4 +1,4 @@
-import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { Annotations, Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { controllerOf, type Node } from '@mcm/kube';
 import type { Guards } from '../disruption/guards.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
@@ -7,11 +7,12 @@ import type { DisruptionsUnderWay } from '../disruption/under-way.ts';
 import { isAvailable, isTerminating } from '../set/machines.ts';
 import { isSlotName } from '../set/slots.ts';
 import { countMachines } from '../set/status.ts';
+import { lastGood } from './growth.ts';
 import { type Limits, limitsOf } from './limits.ts';
 import { syncedSet } from './new-set.ts';
 import { hasArrived, isComplete } from './progress.ts';
 import { highestRevision, type Sets, splitSets } from './revisions.ts';
-import { careOf, type Gate, gateOf, NO_CARE, type RolloutCare } from './rollout-gate.ts';
+import { careOf, closedGate, type Gate, isNoted, keptFailures, NO_CARE, type RolloutCare } from './rollout-gate.ts';
 import { type ScalerTimes, scalerTimes } from './scaler-time.ts';
 import { type SetSize, sizeOf } from './size.ts';
 import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
@@ -71,6 +72,8 @@ export interface View extends DeploymentSnapshot {
   readonly care: RolloutCare;
   /** Holds the rollout back; undefined: nothing does. */
   readonly gate: Gate | undefined;
+  /** The old set that takes what the current one may not; undefined: there is no old set. */
+  readonly good: string | undefined;
 }
 
 /** Counts a snapshot and syncs its current set. */
@@ -90,7 +93,13 @@ export function viewOf(seen: DeploymentSnapshot): View {
   });
   const counted = { current: current && count(current), old: split.old.map(count) };
   const limits = limitsOf(deployment);
-  const repairs = repairsOf(snapshot, split, limits, guards);
+  const staff = current ? (machines.get(current.metadata.uid) ?? []) : [];
+  const gate = closedGate({
+    ...{ deployment, care, current, machines: staff, now },
+    old: split.old,
+    rolling: rolling(counted.old),
+  });
+  const repairs = repairsOf(snapshot, split, limits, guards, gate);
   const keeps = new Set(repairs.held.map(({ machine }) => controllerOf(machine)?.uid));
   const counting = countsTerminating(deployment, guards);
   const isGoing = (machine: Machine) => isTerminating(machine) || snapshot.disruptions?.isLeaving(machine) === true;
@@ -106,14 +115,14 @@ export function viewOf(seen: DeploymentSnapshot): View {
       held: keeps.has(uid) ? repairs.held.filter(({ machine }) => controllerOf(machine)?.uid === uid).length : 0,
     });
   };
-  const staff = current ? (machines.get(current.metadata.uid) ?? []) : [];
+  const sizes = { current: counted.current && size(counted.current), old: counted.old.map(size) };
   const status = deploymentStatus(deployment, counted, limits.unavailable, now);
   return {
     ...snapshot,
     split: { current, old: split.old },
     scalerTime: scaler?.withFall,
     counted,
-    sizes: { current: counted.current && size(counted.current), old: counted.old.map(size) },
+    sizes,
     limits,
     replicas: deployment.spec.replicas ?? 0,
     nextRevision,
@@ -122,7 +131,11 @@ export function viewOf(seen: DeploymentSnapshot): View {
     hasClass: guards.hasClass,
     controlled: ({ metadata }) => seen.machines.get(metadata.uid)?.length ?? 0,
     care,
-    gate: rolling(counted.old) ? gateOf(care, current?.spec.replicas ?? 0, staff, now) : undefined,
+    gate,
+    good: lastGood(sizes.old, {
+      named: deployment.metadata.annotations?.[Annotations.RolloutLastGood],
+      hasFailed: (set) => isNoted(deployment, set),
+    }),
   };
 }
 
@@ -135,6 +148,7 @@ function repairsOf(
   { current, old }: Sets,
   { unavailable }: Limits,
   { maxUnhealthyReplacements: limit, breakerOf }: Guards,
+  gate: Gate | undefined,
 ): RepairPlan {
   const account = (set: MachineSet) => ({
     replicas: set.spec.replicas ?? 0,
@@ -147,6 +161,7 @@ function repairsOf(
     current: current && account(current),
     old: old.map(account),
     finished: hasArrived(deployment),
+    ...keptFailures(deployment, gate),
     ...(disruptions ? { leaving: disruptions.isLeaving } : {}),
     ...(deployment.spec.strategy?.type === 'InPlaceUpdate' && nodeOf ? { selected: selectedBy(nodeOf) } : {}),
     limit,

@@ -12,6 +12,8 @@ export interface RepairSnapshot extends LedgerInput {
   readonly limit: number | string;
   /** A set of the deployment is being made smaller, and nobody knows yet what came of it: no repair begins meanwhile. */
   readonly unsettled?: boolean;
+  /** The rollout is paused before its template is proven: failed machines of the current set stay, until then at least. */
+  readonly keeps?: { readonly until: Date | undefined };
   /** The open breaker that holds the machine back, if nobody has overruled it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
@@ -34,6 +36,8 @@ export interface RepairPlan {
   readonly waiting: readonly Machine[];
   /** Failed or silent, and held back by a breaker. */
   readonly held: readonly HeldMachine[];
+  /** Failed, and kept because the rollout is paused before its template is proven. */
+  readonly kept: readonly Machine[];
   /** When to look again though nothing has happened. */
   readonly lookAgainAt: Date | undefined;
 }
@@ -55,19 +59,22 @@ const isUnwell = (machine: Machine): boolean => isFailed(machine) || isSilent(ma
  * list and acts on its own part, so that together they keep to the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
-  const { current, old, leaving, breakerOf, nodeAnnotations, now } = snapshot;
+  const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
   const ledger = ledgerOf(snapshot);
   const limit = replacementLimit(snapshot.limit, snapshot.replicas);
   const allowance = repairAllowance(ledger, limit);
   const unwell = [...old, ...(current ? [current] : [])].flatMap(({ machines }) => machines.filter(isUnwell));
   const held: HeldMachine[] = [];
   const due: Machine[] = [];
+  const kept: Machine[] = [];
+  const keepable = new Set(keeps ? current?.machines : []);
   for (const machine of unwell) {
     if (isTerminating(machine) || leaving?.(machine)) continue;
     const failed = isFailed(machine) && !isBeingHandedOver(machine) && mayDeleteFailed(machine, nodeAnnotations, now);
     if (!failed && !isSilent(machine)) continue;
     const breaker = breakerOf(machine);
     if (breaker) held.push({ machine, breaker });
+    else if (failed && keepable.has(machine)) kept.push(machine);
     else if (failed) due.push(machine);
   }
   due.sort(longestFailedFirst);
@@ -80,7 +87,12 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
     go,
     waiting,
     held,
-    lookAgainAt: earliest(...breakers, waiting.length > 0 ? ledger.lateAt : undefined),
+    kept,
+    lookAgainAt: earliest(
+      ...breakers,
+      waiting.length > 0 ? ledger.lateAt : undefined,
+      kept.length > 0 ? keeps?.until : undefined,
+    ),
   };
 }
 

@@ -222,7 +222,8 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    const waits = full || repairs?.waiting.some(mine) === true;
+    // What a pause keeps goes when the user resumes the rollout, which is a change of the deployment.
+    const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
     this.#context.safeguards.onceChanged(

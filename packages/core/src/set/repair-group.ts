@@ -1,8 +1,10 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { limitsOf } from '../deployment/limits.ts';
 import { hasArrived } from '../deployment/progress.ts';
-import { splitSets } from '../deployment/revisions.ts';
+import { type Sets, splitSets } from '../deployment/revisions.ts';
+import { careOf, closedGate, keptFailures } from '../deployment/rollout-gate.ts';
 import { deploymentOf } from '../deployment/wakeups.ts';
+import type { LedgerSet } from '../disruption/ledger.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
 import { countsTerminating, isReplicaOf } from '../disruption/safeguards.ts';
 import { BY_CONTROLLER, type ControllerContext } from './caches.ts';
@@ -70,6 +72,7 @@ export class RepairGroups {
       current: current && account(current),
       old: old.map(account),
       leaving: disruptions.isLeaving,
+      ...(deployment ? this.#keptOf(deployment, { current, old }, account, now) : {}),
       unsettled: siblings.some((one) => disruptions.isShrinking(one)),
       ...(deployment?.spec.strategy?.type === 'InPlaceUpdate' ? { selected: this.#isSelected } : {}),
       limit: safeguards.settings.maxUnhealthyReplacements,
@@ -77,6 +80,22 @@ export class RepairGroups {
       nodeAnnotations: this.nodeAnnotations,
       now,
     });
+  }
+
+  /** The same question to the same gate as the deployment controller asks. */
+  #keptOf(
+    deployment: MachineDeployment,
+    { current, old }: Sets,
+    account: (set: MachineSet) => LedgerSet,
+    now: Date,
+  ): ReturnType<typeof keptFailures> {
+    const { settings } = this.#context.safeguards;
+    if (deployment.spec.paused !== true || !settings.rolloutAnnotations) return {};
+    const rolling = old.map(account).some(({ replicas, machines }) => replicas > 0 || machines.length > 0);
+    const machines = current ? account(current).machines : [];
+    const care = careOf(deployment);
+    const gate = closedGate({ deployment, care, current, machines, old, rolling, now });
+    return keptFailures(deployment, gate);
   }
 
   /**

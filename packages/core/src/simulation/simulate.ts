@@ -1,4 +1,11 @@
-import { Labels, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
+import {
+  Annotations,
+  Labels,
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+} from '@mcm/api';
 import { controllerOf, type Node } from '@mcm/kube';
 import { limitsOf } from '../deployment/limits.ts';
 import { planRollout } from '../deployment/plan.ts';
@@ -188,6 +195,7 @@ class Run {
       this.#step('pause', world.deployment.metadata.name, because);
       return true;
     }
+    if (plan.lastGood !== undefined) world.annotate({ [Annotations.RolloutLastGood]: plan.lastGood });
     for (const set of plan.write)
       world.sets = world.sets.map((one) => (one.metadata.uid === set.metadata.uid ? set : one));
     if (plan.rollback) {

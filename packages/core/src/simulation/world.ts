@@ -209,10 +209,15 @@ export class SimulatedWorld {
     return next;
   }
 
+  annotate(annotations: Readonly<Record<string, string>>): void {
+    const { metadata } = this.deployment;
+    const all = { ...metadata.annotations, ...annotations };
+    this.deployment = { ...this.deployment, metadata: { ...metadata, annotations: all } };
+  }
+
   pause(note: string): void {
-    const { metadata, spec } = this.deployment;
-    const annotations = { ...metadata.annotations, [Annotations.RolloutPausedBy]: note };
-    this.deployment = { ...this.deployment, metadata: { ...metadata, annotations }, spec: { ...spec, paused: true } };
+    this.annotate({ [Annotations.RolloutPausedBy]: note });
+    this.deployment = { ...this.deployment, spec: { ...this.deployment.spec, paused: true } };
   }
 
   /** Has something happen later; never, if that is endless. */
