@@ -19,6 +19,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   patches: 46,
   'scale-status': 8,
   status: 27,
+  columns: 1,
   methods: 7,
   requests: 7,
   embedded: 5,

@@ -1,3 +1,4 @@
+import { stringifyJson } from '../json.ts';
 import type { JsonSchema } from '../kinds/kind.ts';
 import { forbidden, invalid, notSupported, required } from '../schema/causes.ts';
 import { CelCompileError } from '../schema/cel/ast.ts';
@@ -33,7 +34,7 @@ interface Total {
 /** A rule as Go dumps its structure. */
 function dump(spec: RuleSpec): string {
   const quote = (value: unknown): string =>
-    JSON.stringify(value).replace(/[<>&]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    stringifyJson(value).replace(/[<>&]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
   const fields: [string, unknown][] = [
     ['Rule', spec.rule ?? ''],
     ['Message', spec.message ?? ''],

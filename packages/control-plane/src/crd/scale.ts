@@ -14,11 +14,13 @@ const goType = (value: unknown): string =>
       ? 'map[string]interface {}'
       : typeof value === 'boolean'
         ? 'bool'
-        : typeof value === 'number'
-          ? Number.isInteger(value)
-            ? 'int64'
-            : 'float64'
-          : typeof value;
+        : typeof value === 'bigint'
+          ? 'int64'
+          : typeof value === 'number'
+            ? Number.isInteger(value)
+              ? 'int64'
+              : 'float64'
+            : typeof value;
 
 interface Found {
   readonly value?: unknown;

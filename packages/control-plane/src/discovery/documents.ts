@@ -70,10 +70,19 @@ export function verbsOf(kind: KindDefinition): readonly string[] {
   return kind.verbs ?? (kind.custom ? CUSTOM_VERBS : DEFAULT_VERBS);
 }
 
+/** Built-in resources that kube-apiserver 1.36 stores in another version than the one it serves first. */
+const STORED_IN: ReadonlyMap<string, string> = new Map([
+  ['admissionregistration.k8s.io/mutatingadmissionpolicies', 'v1beta1'],
+  ['admissionregistration.k8s.io/mutatingadmissionpolicybindings', 'v1beta1'],
+  ['apiextensions.k8s.io/customresourcedefinitions', 'v1beta1'],
+  ['autoscaling/horizontalpodautoscalers', 'v2'],
+]);
+
 function storageGroupVersion(kind: KindDefinition): string {
   // A view of a core kind is stored as that.
   if (kind.storedAs?.resource.startsWith('/') === true) return '/v1';
-  return `${kind.group}/${kind.storageVersion ?? kind.version}`;
+  const stored = STORED_IN.get(`${kind.group}/${kind.plural}`) ?? kind.storageVersion ?? kind.version;
+  return `${kind.group}/${stored}`;
 }
 
 /** A short hash of where a resource is stored, by which clients notice a change of it. */

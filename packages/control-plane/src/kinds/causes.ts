@@ -1,24 +1,27 @@
+import { stringifyJson } from '../json.ts';
 import { invalidValue } from '../registry/errors.ts';
 import type { StatusCause } from '../status.ts';
 
 export const duplicateValue = (field: string, value: unknown): StatusCause => ({
   reason: 'FieldValueDuplicate',
-  message: `Duplicate value: ${JSON.stringify(value)}`,
+  message: `Duplicate value: ${stringifyJson(value)}`,
   field,
 });
 
 export const notFoundValue = (field: string, value: unknown): StatusCause => ({
   reason: 'FieldValueNotFound',
-  message: `Not found: ${JSON.stringify(value)}`,
+  message: `Not found: ${stringifyJson(value)}`,
   field,
 });
 
 /** A number outside of a range. */
-export const rangeCauses = (field: string, value: number, low: number, high: number): StatusCause[] =>
+export const rangeCauses = (field: string, value: number | bigint, low: number, high: number): StatusCause[] =>
   value >= low && value <= high ? [] : [invalidValue(field, value, `must be between ${low} and ${high}, inclusive`)];
 
 export const portCauses = (field: string, port: number): StatusCause[] => rangeCauses(field, port, 1, 65_535);
 
 /** A number below zero. */
 export const negativeCauses = (field: string, value: unknown): StatusCause[] =>
-  typeof value === 'number' && value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];
+  (typeof value === 'number' || typeof value === 'bigint') && value < 0
+    ? [invalidValue(field, value, 'must be greater than or equal to 0')]
+    : [];

@@ -54,7 +54,7 @@ export class Findings {
 
   /** A number of zero or more, where there is one. */
   notNegative(field: string, value: unknown): void {
-    if (typeof value === 'number' && value < 0) this.invalid(field, value, NOT_NEGATIVE);
+    if ((typeof value === 'number' || typeof value === 'bigint') && value < 0) this.invalid(field, value, NOT_NEGATIVE);
   }
 
   port(field: string, value: number): void {

@@ -44,7 +44,9 @@ export function serviceNameProblems(name: string): string[] {
 const USER_ID = 2_147_483_647;
 
 export const userIdProblems = (id: unknown): string[] =>
-  typeof id === 'number' && (id < 0 || id > USER_ID) ? [`must be between 0 and ${USER_ID}, inclusive`] : [];
+  (typeof id === 'number' || typeof id === 'bigint') && (id < 0 || id > USER_ID)
+    ? [`must be between 0 and ${USER_ID}, inclusive`]
+    : [];
 
 /** A path below something: relative, and never upwards. */
 export function descendingPathProblems(path: string): string[] {

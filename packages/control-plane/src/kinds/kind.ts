@@ -35,7 +35,7 @@ export interface PrinterColumn {
   readonly priority?: number;
   readonly jsonPath?: string;
   /** For built-in kinds; a `date` column returns the RFC 3339 time, which the table printer turns into an age. */
-  readonly value?: (object: ApiObject, now: Date) => string | number | boolean | null;
+  readonly value?: (object: ApiObject, now: Date) => string | number | bigint | boolean | null;
 }
 
 /** What a strategy may look at while it prepares or judges an object. */

@@ -4,6 +4,7 @@ import type { JsonSchema, KindDefinition } from '../kinds/kind.ts';
 import { definitionSchema, SHARED_SCALARS } from '../kinds/schemas.ts';
 import type { Json, JsonObject } from '../object.ts';
 import { cloneJson, isRecord, put } from '../schema/json.ts';
+import { publishedSchema } from './custom-schema.ts';
 import { schemaName } from './names.ts';
 
 const modelOfId: ReadonlyMap<string, string> = new Map(
@@ -132,7 +133,10 @@ export class Components {
         if (isRecord(property) && text !== '') properties[field] = { ...property, description: text };
       }
     }
-    if (isRecord(properties)) addEnums(properties, enumsOf(model));
+    if (isRecord(properties)) {
+      for (const [field, property] of Object.entries(properties)) properties[field] = unframed(property as JsonObject);
+      addEnums(properties, enumsOf(model));
+    }
     return made;
   }
 
@@ -159,7 +163,7 @@ export class Components {
   private element(schema: JsonSchema): JsonObject {
     const made = this.use(schema);
     const zero = zeroOf(schema);
-    return zero === undefined || made.default !== undefined ? made : { ...made, default: zero };
+    return zero === undefined || made.default !== undefined ? unframed(made) : { ...made, default: zero };
   }
 
   private body(schema: JsonSchema, isCustom = false): JsonObject {
@@ -189,18 +193,35 @@ export class Components {
 
   /** The schema of a custom kind, with the fields that every object has. */
   private customSchema(kind: KindDefinition): JsonObject {
-    const made = kind.schema === undefined ? { type: 'object' as Json } : this.body(kind.schema, true);
-    this.need(META);
-    const properties = isRecord(made.properties) ? made.properties : {};
-    made.properties = {
-      ...properties,
-      apiVersion: { description: FIELD_TEXTS.apiVersion ?? '', type: 'string' },
-      kind: { description: FIELD_TEXTS.kind ?? '', type: 'string' },
+    const isV2 = this.dialect === V2;
+    const resourceFields = (texts: Readonly<Record<string, string>>): JsonObject => ({
+      apiVersion: { description: texts.apiVersion ?? '', type: 'string' },
+      kind: { description: texts.kind ?? '', type: 'string' },
       metadata: { description: FIELD_TEXTS.metadata ?? '', ...this.reference(META) },
+    });
+    const given = kind.schema === undefined ? { type: 'object' as Json } : this.body(kind.schema, true);
+    this.need(META);
+    const embedded = { isV2, resourceFields: resourceFields(EMBEDDED_TEXTS) };
+    const made = publishedSchema(given, embedded) as JsonObject;
+    made.properties = {
+      ...(isRecord(made.properties) ? made.properties : {}),
+      ...resourceFields(FIELD_TEXTS),
     };
     return this.dialect === V2 ? (withoutV3Words(made) as JsonObject) : made;
   }
 }
+
+/** A reference that nothing stands beside needs no `allOf`. */
+function unframed(schema: JsonObject): JsonObject {
+  const [first] = Array.isArray(schema.allOf) ? schema.allOf : [];
+  return isRecord(first) && Object.keys(schema).length === 1 ? { ...(first as JsonObject) } : schema;
+}
+
+const CONVENTIONS = 'More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md';
+const EMBEDDED_TEXTS = {
+  apiVersion: `apiVersion defines the versioned schema of this representation of an object. ${CONVENTIONS}#resources`,
+  kind: `kind is a string value representing the type of this object. In CamelCase. ${CONVENTIONS}#types-kinds`,
+};
 
 /** Allowed values: of fields, and (`name[]`) of the items of lists and the values of maps. */
 function addEnums(properties: JsonObject, enums: ReturnType<typeof enumsOf>): void {
@@ -236,6 +257,11 @@ function withoutV3Words(schema: Json): Json {
   if (schema['x-kubernetes-preserve-unknown-fields'] === true && schema.properties === undefined) {
     const { type: _type, items: _items, ...rest } = schema;
     return rest as JsonObject;
+  }
+  if (schema.nullable === true) {
+    // Values without a type may not have items or properties there.
+    const { type: _type, items: _items, properties: _properties, nullable: _nullable, ...rest } = schema;
+    return withoutV3Words(rest as JsonObject);
   }
   const made: JsonObject = {};
   for (const word of Object.keys(schema)) {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { stringifyJson } from '../json.ts';
 import { apiVersionOf, type KindDefinition } from '../kinds/kind.ts';
 import type { Json, JsonObject } from '../object.ts';
 import { Components, type Dialect, V2, V3 } from './components.ts';
@@ -18,7 +19,7 @@ export function fingerprint(kinds: readonly KindDefinition[]): string {
   const hash = createHash('sha512');
   for (const kind of kinds) {
     hash.update(`${apiVersionOf(kind)} ${kind.kind} ${kind.plural} ${JSON.stringify(kind.subresources ?? null)}`);
-    if (kind.custom) hash.update(JSON.stringify(kind.schema ?? null));
+    if (kind.custom) hash.update(stringifyJson(kind.schema ?? null));
   }
   return hash.digest('hex').toUpperCase();
 }
@@ -74,7 +75,7 @@ export interface V2Piece {
 export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   const { paths, schemas } = build(kinds, V2);
   const names = new Set(kinds.map(schemaName));
-  const definitions = Object.entries(schemas).map(([name, schema]) => [name, JSON.stringify(schema)] as const);
+  const definitions = Object.entries(schemas).map(([name, schema]) => [name, stringifyJson(schema)] as const);
   return {
     paths: JSON.stringify(paths).slice(1, -1),
     own: new Map(definitions.filter(([name]) => names.has(name))),

@@ -181,11 +181,16 @@ function applyGrace(
   }
   const own = kind.gracePeriodSeconds(object);
   const period = own === 0 ? 0 : (asked ?? own);
-  metadata.deletionTimestamp = formatTime(new Date(registry.now().getTime() + period * 1000));
+  metadata.deletionTimestamp = formatTime(timeAfter(registry.now(), period));
   metadata.deletionGracePeriodSeconds = period;
   if ((metadata.generation ?? 0) > 0) metadata.generation = (metadata.generation ?? 0) + 1;
   return 'given';
 }
+
+/** The last second that a time can be. */
+const LAST = Date.parse('9999-12-31T23:59:59Z');
+
+const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
 /** The finalizers that the propagation policy asks for, in place of those of an earlier one. */
 function finalizersFor(

@@ -33,7 +33,7 @@ export class ServedKind {
 
   /** Whether CEL rules stand anywhere in the schema. */
   get hasRules(): boolean {
-    this.#hasRules ??= JSON.stringify(this.kind.schema ?? {}).includes('"x-kubernetes-validations"');
+    this.#hasRules ??= stringifyJson(this.kind.schema ?? {}).includes('"x-kubernetes-validations"');
     return this.#hasRules;
   }
 

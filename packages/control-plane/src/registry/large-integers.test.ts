@@ -70,3 +70,97 @@ it('stands in fields of built-in kinds that have 64 bits, and in none that has 3
   expect(made).toContain(`"revision":${LARGE}`);
   expect(made).toContain(`"num":${LARGE}`);
 });
+
+it('limits, keys and defaults of a schema take it, and documents and Tables show it', async () => {
+  const crd = thingCrd({
+    type: 'object',
+    properties: {
+      spec: {
+        type: 'object',
+        properties: {
+          most: { type: 'integer', maximum: 2 ** 53 },
+          three: { type: 'integer', multipleOf: 3 },
+          chosen: { type: 'integer', enum: [1] },
+        },
+      },
+    },
+  });
+  const text = JSON.stringify({
+    ...crd,
+    metadata: { name: 'wholes.big.dev' },
+    spec: {
+      ...crd.spec,
+      group: 'big.dev',
+      names: { plural: 'wholes', kind: 'Whole' },
+      versions: crd.spec.versions.map((version) => ({
+        ...version,
+        additionalPrinterColumns: [{ name: 'I', type: 'integer', jsonPath: '.spec.chosen' }],
+      })),
+    },
+  }).replace('"enum":[1]', `"enum":[${LARGE}],"default":${LARGE}`);
+  expect(await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', text)).toContain(LARGE);
+  const wholes = '/apis/big.dev/v1/namespaces/default/wholes';
+  const whole = (name: string, spec: string): string =>
+    `{"apiVersion":"big.dev/v1","kind":"Whole","metadata":{"name":"${name}"},"spec":${spec}}`;
+  expect(await send('POST', wholes, whole('a', '{}'))).toContain(`"chosen":${LARGE}`);
+  expect(await send('POST', wholes, whole('b', `{"most":${LARGE}}`))).toContain(
+    'spec.most in body should be less than or equal to 9007199254740992',
+  );
+  expect(await send('POST', wholes, whole('c', `{"three":${LARGE}}`))).toContain(`"three":${LARGE}`);
+  expect(await send('POST', wholes, whole('d', '{"three":9007199254740994}'))).toContain('should be a multiple of 3');
+  expect(await send('POST', wholes, whole('e', '{"chosen":9007199254740994}'))).toContain(
+    `supported values: \\"${LARGE}\\"`,
+  );
+  const headers = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+  const table = await setup.plane.fetch(new Request(`https://plane${wholes}/a`, { headers }));
+  expect(await table.text()).toContain(`"cells":["a",${LARGE}]`);
+  expect(await send('GET', '/openapi/v3/apis/big.dev/v1')).toContain(`"default":${LARGE}`);
+  expect(await send('GET', '/openapi/v2')).toContain(LARGE);
+});
+
+it('is judged in fields of a pod as any other number', async () => {
+  await send('POST', '/api/v1/namespaces/default/serviceaccounts', '{"metadata":{"name":"default"}}');
+  const pod = (name: string, spec: string): string =>
+    `{"metadata":{"name":"${name}"},"spec":{${spec},"containers":[{"name":"c","image":"x"}]}}`;
+  const pods = '/api/v1/namespaces/default/pods';
+  expect(await send('POST', pods, pod('a', `"securityContext":{"runAsUser":${LARGE}}`))).toContain(
+    `Invalid value: ${LARGE}: must be between 0 and 2147483647, inclusive`,
+  );
+  expect(await send('POST', pods, pod('b', `"activeDeadlineSeconds":${LARGE}`))).toContain(
+    `spec.activeDeadlineSeconds: Invalid value: ${LARGE}: must be between 1 and 2147483647, inclusive`,
+  );
+  expect(await send('POST', pods, pod('c', `"terminationGracePeriodSeconds":-${LARGE}`))).toContain(
+    '"terminationGracePeriodSeconds":1,',
+  );
+  expect(await send('POST', pods, pod('d', `"nodeName":"n","terminationGracePeriodSeconds":${LARGE}`))).toContain(
+    LARGE,
+  );
+  expect(await send('DELETE', `${pods}/d`)).toContain('"deletionTimestamp":"9999-12-31T23:59:59Z"');
+});
+
+it('a negative one is refused where a count or a revision stands', async () => {
+  const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
+  expect(await send('PATCH', `${revisions}/r`, `{"revision":-${LARGE}}`, 'application/merge-patch+json')).toContain(
+    `revision: Invalid value: -${LARGE}: must be greater than or equal to 0`,
+  );
+});
+
+it('wraps to 32 bits where an apply or a strategic patch brings it, as in the real server', async () => {
+  const services = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+  const lease =
+    '{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"w"},"spec":{"leaseTransitions":4294967303}}';
+  expect(await send('PATCH', `${services}/w?fieldManager=m`, lease, 'application/apply-patch+yaml')).toContain(
+    '"leaseTransitions":7',
+  );
+  expect(
+    await send(
+      'PATCH',
+      `${services}/w`,
+      '{"spec":{"leaseTransitions":4294967305}}',
+      'application/strategic-merge-patch+json',
+    ),
+  ).toContain('"leaseTransitions":9');
+  expect(
+    await send('PATCH', `${services}/w`, '{"spec":{"leaseTransitions":4294967305}}', 'application/merge-patch+json'),
+  ).toContain('cannot unmarshal number 4294967305');
+});

@@ -123,6 +123,10 @@ function rangeProblem(value: number | bigint, node: SchemaNode, path: string): s
   return `Checked value must be of type ${type} ${format} in ${path}`;
 }
 
+/** An integer is held against a limit cut to an integer, and shown with it. */
+const shownLimit = (limit: number, isInteger: boolean): string =>
+  isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
+
 function checkNumber(value: number | bigint, node: SchemaNode, path: string, verdict: Verdict): void {
   const field = path === '' ? NO_FIELD : path;
   const range = rangeProblem(value, node, path);
@@ -136,23 +140,23 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
       verdict.causes.push(
         invalid(field, factor, `factor MultipleOf declared for ${path} must be positive: ${goFloat(factor)}`),
       );
-    } else if (isInteger ? Number(value) % factor !== 0 : Math.abs(quotient - Math.round(quotient)) > 1e-9) {
+    } else if (isInteger ? BigInt(value) % BigInt(factor) !== 0n : Math.abs(quotient - Math.round(quotient)) > 1e-9) {
       verdict.causes.push(invalid(field, value, inBody(path, `should be a multiple of ${goFloat(factor)}`)));
     }
   }
   const bound = (limit: number): number => (isInteger ? Math.trunc(limit) : limit);
   if (node.maximum !== undefined) {
     const max = bound(node.maximum);
-    if (node.exclusiveMaximum ? Number(value) >= max : Number(value) > max) {
+    if (node.exclusiveMaximum ? value >= max : value > max) {
       const words = node.exclusiveMaximum ? 'less than' : 'less than or equal to';
-      verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${goFloat(max)}`)));
+      verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${shownLimit(max, isInteger)}`)));
     }
   }
   if (node.minimum !== undefined) {
     const min = bound(node.minimum);
-    if (node.exclusiveMinimum ? Number(value) <= min : Number(value) < min) {
+    if (node.exclusiveMinimum ? value <= min : value < min) {
       const words = node.exclusiveMinimum ? 'greater than' : 'greater than or equal to';
-      verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${goFloat(min)}`)));
+      verdict.causes.push(invalid(field, value, inBody(path, `should be ${words} ${shownLimit(min, isInteger)}`)));
     }
   }
 }

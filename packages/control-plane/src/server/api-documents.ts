@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { aggregatedDiscovery, aggregatedVersion } from '../discovery/documents.ts';
+import { stringifyJson } from '../json.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
 import {
   encodeOpenApiV2,
@@ -60,7 +61,7 @@ export class ApiDocuments {
     this.#kinds = kinds;
     this.#versions = new Pieces(kinds, (_, group, version) => JSON.stringify(aggregatedVersion(kinds, group, version)));
     this.#hashes = new Pieces(kinds, fingerprint);
-    this.#v3 = new Pieces(kinds, (of) => JSON.stringify(openApiV3(of)));
+    this.#v3 = new Pieces(kinds, (of) => stringifyJson(openApiV3(of)));
     this.#v2 = new Pieces(kinds, openApiV2Piece);
     const pieces = [this.#versions, this.#hashes, this.#v3, this.#v2];
     kinds.onChange((touched) => {

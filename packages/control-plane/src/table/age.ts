@@ -1,3 +1,5 @@
+import { parseGoTime } from '../kinds/go-time.ts';
+
 /** A span of time as kubectl prints ages (`duration.HumanDuration`), e.g. `5m12s`, `3d4h`. */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / 1000);
@@ -21,11 +23,15 @@ export function humanDuration(milliseconds: number): string {
 const pair = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
   small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
 
-const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/;
-
 /** The age of an RFC 3339 time at `now`; `<unknown>` when there is none, `<invalid>` when it is none. */
 export function ageOf(time: unknown, now: Date): string {
   if (time === undefined || time === null || time === '') return '<unknown>';
-  if (typeof time !== 'string' || !RFC3339.test(time)) return '<invalid>';
-  return humanDuration(now.getTime() - new Date(time).getTime());
+  if (typeof time !== 'string') return '<invalid>';
+  try {
+    const { seconds, nanos } = parseGoTime(time, false);
+    return humanDuration(now.getTime() - Date.parse(`${seconds}Z`) - nanos / 1e6);
+  } catch (error) {
+    if (error instanceof RangeError) return '<invalid>';
+    throw error;
+  }
 }

@@ -12,7 +12,7 @@ export const NAME_DESCRIPTION =
 export const CREATED_DESCRIPTION =
   'CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata';
 
-type Cell = string | number | boolean | null;
+type Cell = string | number | bigint | boolean | null;
 
 /** One column of a Table: its definition on the wire and how a row's cell is made. */
 export interface TableColumn {
@@ -52,7 +52,7 @@ const CREATED_AT: TableColumn = {
 /** A value as text, as the JSON path printer of Go does it. */
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (value === null) return '<nil>';
+  if (value === null) return '<no value>';
   if (Array.isArray(value) || isRecord(value)) return goJson(value);
   return String(value);
 }
@@ -60,9 +60,9 @@ function text(value: unknown): string {
 function cellOf(type: string, value: unknown, now: Date): Cell {
   switch (type) {
     case 'integer':
-      return typeof value === 'number' ? Math.trunc(value) : null;
+      return typeof value === 'number' ? Math.trunc(value) : typeof value === 'bigint' ? value : null;
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'date':

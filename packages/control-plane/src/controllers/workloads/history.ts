@@ -1,3 +1,4 @@
+import { exactInteger } from '../../json.ts';
 import { look, number, type Plain } from '../../kinds/plain.ts';
 import type { ApiObject } from '../../object.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
@@ -7,13 +8,19 @@ import { ownerReference } from '../runtime/objects.ts';
 import { CONTROLLER_REVISIONS } from '../runtime/resources.ts';
 import { Adoption } from './adopt.ts';
 import { templateHash } from './hash.ts';
+import { compareRevisions, highest, nextRevision } from './revision.ts';
 
-export const revisionOf = (revision: ApiObject): number => number(revision, 'revision') ?? 0;
+export function revisionOf({ revision }: ApiObject): bigint {
+  return typeof revision === 'bigint' || Number.isSafeInteger(revision) ? BigInt(revision as bigint | number) : 0n;
+}
+
+/** As JSON holds it: a bigint only where a double would lose digits. */
+const asJson = (revision: bigint): number | bigint => exactInteger(revision.toString(), Number(revision));
 
 const createdAt = ({ metadata }: ApiObject): number => new Date(metadata.creationTimestamp ?? 0).getTime();
 
 const byRevision = (a: ApiObject, b: ApiObject): number =>
-  revisionOf(a) - revisionOf(b) ||
+  compareRevisions(revisionOf(a), revisionOf(b)) ||
   createdAt(a) - createdAt(b) ||
   ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
@@ -65,17 +72,17 @@ export class RevisionHistory {
     const data = dataOf(set);
     const same = all.filter((one) => jsonEquals(one.data, data));
     const old = all.filter((one) => !same.includes(one));
-    const next = Math.max(0, ...old.map(revisionOf)) + 1;
+    const next = nextRevision(highest(old.map(revisionOf)));
     const known = same.at(-1);
     if (known === undefined) return { current: await this.#create(set, data, next), duplicates: [], old };
     const duplicates = same.slice(0, -1);
     if (revisionOf(known) >= next) return { current: known, duplicates, old };
     const { namespace, name } = known.metadata;
-    const current = await this.#api.patch(CONTROLLER_REVISIONS, { namespace, name }, { revision: next });
+    const current = await this.#api.patch(CONTROLLER_REVISIONS, { namespace, name }, { revision: asJson(next) });
     return { current, duplicates, old };
   }
 
-  async #create(set: ApiObject, data: Plain, number: number): Promise<ApiObject> {
+  async #create(set: ApiObject, data: Plain, next: bigint): Promise<ApiObject> {
     const { namespace = '', annotations } = set.metadata;
     const hash = hashOf(set);
     const name = `${set.metadata.name}-${hash}`;
@@ -85,7 +92,7 @@ export class RevisionHistory {
       kind: 'ControllerRevision',
       metadata: { name, labels, annotations, ownerReferences: [ownerReference(set)] },
       data,
-      revision: number,
+      revision: asJson(next),
     };
     try {
       return await this.#api.create(CONTROLLER_REVISIONS, revision, { namespace });

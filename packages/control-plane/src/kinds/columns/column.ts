@@ -1,3 +1,4 @@
+import { exactInteger } from '../../json.ts';
 import type { ApiObject } from '../../object.ts';
 import { ageOf } from '../../table/age.ts';
 import { fieldDoc } from '../docs.ts';
@@ -64,8 +65,9 @@ export function shownAt(object: ApiObject, path: string, otherwise: string): str
 }
 
 /** The number at a path; 0 when there is none. */
-export function countAt(object: ApiObject, path: string): number {
-  return Number(shownAt(object, path, '0'));
+export function countAt(object: ApiObject, path: string): number | bigint {
+  const text = shownAt(object, path, '0');
+  return exactInteger(text, Number(text));
 }
 
 /** `a=b,c=d`, or `<none>`. */

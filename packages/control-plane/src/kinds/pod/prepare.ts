@@ -40,7 +40,7 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
   // A negative time has always meant the shortest.
   const grace = spec.terminationGracePeriodSeconds;
-  if (typeof grace === 'number' && grace < 0) spec.terminationGracePeriodSeconds = 1;
+  if ((typeof grace === 'number' || typeof grace === 'bigint') && grace < 0) spec.terminationGracePeriodSeconds = 1;
   mergeLabelKeys(pod);
   const status: Plain = { phase: 'Pending', qosClass: qosClass(spec) };
   if (items(spec, 'schedulingGates').length > 0) status.conditions = [gated(now)];
@@ -64,5 +64,6 @@ export function podGracePeriod(pod: ApiObject): number {
   const spec = look(pod, 'spec');
   if ((spec.nodeName ?? '') === '' || phase === 'Succeeded' || phase === 'Failed') return 0;
   const own = spec.terminationGracePeriodSeconds;
+  if (typeof own === 'bigint') return Number(own);
   return typeof own === 'number' ? Math.max(own, own < 0 ? 1 : 0) : 30;
 }

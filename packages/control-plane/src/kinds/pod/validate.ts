@@ -161,8 +161,9 @@ function named(findings: Findings, spec: Plain, path: string, field: string, rul
 function restFindings(findings: Findings, spec: Plain, path: string): void {
   named(findings, spec, path, 'serviceAccountName', subdomainProblems);
   named(findings, spec, path, 'nodeName', subdomainProblems);
-  const deadline = number(spec, 'activeDeadlineSeconds');
-  if (deadline !== undefined) findings.add(rangeCauses(`${path}.activeDeadlineSeconds`, deadline, 1, MAX_INT32));
+  const deadline = spec.activeDeadlineSeconds;
+  if (typeof deadline === 'number' || typeof deadline === 'bigint')
+    findings.add(rangeCauses(`${path}.activeDeadlineSeconds`, deadline, 1, MAX_INT32));
   named(findings, spec, path, 'hostname', labelProblems);
   named(findings, spec, path, 'subdomain', labelProblems);
   tolerationFindings(findings, items(spec, 'tolerations'), `${path}.tolerations`);

@@ -7,6 +7,7 @@ import { controllerOf, isDying, isTerminal, namespaceOf } from '../../runtime/ob
 import { DEPLOYMENTS, PODS, REPLICA_SETS } from '../../runtime/resources.ts';
 import { Adoption } from '../adopt.ts';
 import { isTerminating, replicasOf } from '../pods.ts';
+import { compareRevisions, highest, nextRevision } from '../revision.ts';
 import { findFresh, missingAnnotations, newReplicaSet, REVISION, revisionOf, sameTemplate } from './replica-sets.ts';
 import { planRollback, rollbackOf, rolledBack } from './rollback.ts';
 import { planRollout, type Scaling } from './rollout.ts';
@@ -25,7 +26,7 @@ import {
   withCondition,
 } from './status.ts';
 
-const byRevision = (a: ApiObject, b: ApiObject): number => revisionOf(a) - revisionOf(b);
+const byRevision = (a: ApiObject, b: ApiObject): number => compareRevisions(revisionOf(a), revisionOf(b));
 
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
@@ -72,7 +73,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     throw new Error(`the name ${namespace ?? ''}/${name} is another set's; the next one is tried`);
   };
 
-  const createFresh = async (deployment: ApiObject, old: readonly ApiObject[], revision: number): Promise<void> => {
+  const createFresh = async (deployment: ApiObject, old: readonly ApiObject[], revision: bigint): Promise<void> => {
     const set = newReplicaSet(deployment, old, revision);
     const { name } = set.metadata;
     try {
@@ -97,8 +98,8 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   };
 
   /** Brings the new set's annotations up to date; whether they were, so that the rest may go on. */
-  const isCurrent = async (deployment: ApiObject, fresh: ApiObject, highest: number): Promise<boolean> => {
-    const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, highest + 1);
+  const isCurrent = async (deployment: ApiObject, fresh: ApiObject, next: bigint): Promise<boolean> => {
+    const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, next);
     const minReadySeconds = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;
     const isReadyAlike = (number(look(fresh, 'spec'), 'minReadySeconds') ?? 0) === minReadySeconds;
     if (Object.keys(annotations).length === 0 && isReadyAlike) return true;
@@ -188,7 +189,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return running.length > 0 || old.some((set) => podsOf(set.metadata.uid ?? '').some((pod) => !isTerminal(pod)));
   };
 
-  const rollBack = async (deployment: ApiObject, sets: readonly ApiObject[], revision: number): Promise<void> => {
+  const rollBack = async (deployment: ApiObject, sets: readonly ApiObject[], revision: bigint): Promise<void> => {
     const plan = planRollback(deployment, sets, revision);
     // Written meanwhile: the event of that brings the deployment back.
     const done = await allowing(api.update(DEPLOYMENTS, rolledBack(deployment, plan)), 404, 409);
@@ -213,8 +214,8 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     }
     const paused = pausedCondition(deployment);
     if (paused !== undefined) return note(deployment, paused);
-    const highest = Math.max(0, ...old.map(revisionOf));
-    if (fresh !== undefined && !(await isCurrent(deployment, fresh, highest))) return;
+    const next = nextRevision(highest(old.map(revisionOf)));
+    if (fresh !== undefined && !(await isCurrent(deployment, fresh, next))) return;
     const wish = look(deployment, 'spec').paused === true ? undefined : rollbackOf(deployment);
     if (wish !== undefined) return rollBack(deployment, sets, wish);
     if (look(deployment, 'spec').paused === true || wasScaled({ deployment, fresh, old })) {
@@ -223,7 +224,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     if (fresh === undefined) {
       const isRecreated = look(deployment, 'spec', 'strategy').type === 'Recreate';
       if (isRecreated && (await stopOld(deployment, old))) return rollOut(key, deployment, undefined, old);
-      return createFresh(deployment, old, highest + 1);
+      return createFresh(deployment, old, next);
     }
     if (deadlineOf(deployment) !== undefined && progressOf(look(deployment, 'status')) === undefined) {
       const facts = progressFacts('True', 'FoundNewReplicaSet', `Found new replica set "${fresh.metadata.name}"`);

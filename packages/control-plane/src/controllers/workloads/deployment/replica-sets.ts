@@ -3,6 +3,7 @@ import type { ApiObject } from '../../../object.ts';
 import { copyJson, jsonEquals } from '../../../registry/object-text.ts';
 import { ownerReference } from '../../runtime/objects.ts';
 import { templateHash } from '../hash.ts';
+import { parseRevision } from '../revision.ts';
 import { growNew } from './rollout.ts';
 import { DESIRED, MAX, sizeAnnotations } from './scale.ts';
 
@@ -32,7 +33,7 @@ export function bareTemplate(object: ApiObject): Plain {
   return template;
 }
 
-export const revisionOf = (object: ApiObject): number => Number(object.metadata.annotations?.[REVISION] ?? 0) || 0;
+export const revisionOf = (object: ApiObject): bigint => parseRevision(object.metadata.annotations?.[REVISION]) ?? 0n;
 
 const createdAt = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
@@ -57,13 +58,13 @@ function historyWith(annotations: Readonly<Record<string, string>>): string | un
 export function missingAnnotations(
   deployment: ApiObject,
   known: Readonly<Record<string, string>>,
-  revision: number,
+  revision: bigint,
 ): Record<string, string> {
   const wanted: Record<string, string> = {};
   for (const [name, value] of Object.entries(deployment.metadata.annotations ?? {})) {
     if (!OWN_ANNOTATIONS.has(name)) wanted[name] = value;
   }
-  if ((Number(known[REVISION] ?? 0) || 0) < revision) {
+  if ((parseRevision(known[REVISION]) ?? 0n) < revision) {
     const history = historyWith(known);
     if (history !== undefined) wanted[REVISION_HISTORY] = history;
     wanted[REVISION] = String(revision);
@@ -72,7 +73,7 @@ export function missingAnnotations(
 }
 
 /** The replica set that a deployment's template asks for, as large as the rollout allows at once. */
-export function newReplicaSet(deployment: ApiObject, old: readonly ApiObject[], revision: number): ApiObject {
+export function newReplicaSet(deployment: ApiObject, old: readonly ApiObject[], revision: bigint): ApiObject {
   const template = copyJson(look(deployment, 'spec', 'template'));
   const { collisionCount } = look(deployment, 'status');
   const hash = templateHash(collisionCount === undefined ? template : { template, collisionCount });

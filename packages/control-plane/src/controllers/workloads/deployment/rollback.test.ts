@@ -76,5 +76,5 @@ test('a paused deployment goes back when it is resumed', async () => {
 test('a wish that is no number is none', () => {
   const of = (text: string) =>
     rollbackOf({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { annotations: { [WISH]: text } } });
-  expect(['', 'x', '1.5', '3', '0'].map(of)).toEqual([undefined, undefined, undefined, 3, 0]);
+  expect(['', 'x', '1.5', '3', '0'].map(of)).toEqual([undefined, undefined, undefined, 3n, 0n]);
 });

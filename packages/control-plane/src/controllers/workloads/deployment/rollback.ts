@@ -1,5 +1,6 @@
 import { look, type Plain } from '../../../kinds/plain.ts';
 import type { ApiObject } from '../../../object.ts';
+import { compareRevisions, parseRevision } from '../revision.ts';
 import { bareTemplate, OWN_ANNOTATIONS, ROLLBACK, revisionOf, sameTemplate } from './replica-sets.ts';
 
 /** What a wish for a rollback comes to: what is told, and what of the deployment is changed. */
@@ -13,14 +14,12 @@ export interface Rollback {
 }
 
 /** The revision that a deployment is asked to go back to by its annotation; 0: the last one. Anything else than a number asks for nothing. */
-export function rollbackOf({ metadata: { annotations = {} } }: ApiObject): number | undefined {
-  const wish = annotations[ROLLBACK];
-  return wish !== undefined && /^[+-]?\d+$/.test(wish) ? Number(wish) : undefined;
-}
+export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
+  parseRevision(annotations[ROLLBACK]);
 
 /** The second highest revision of some sets; 0 when there is none. */
-function lastRevision(sets: readonly ApiObject[]): number {
-  const [, last = 0] = sets.map(revisionOf).sort((a, b) => b - a);
+function lastRevision(sets: readonly ApiObject[]): bigint {
+  const [, last = 0n] = sets.map(revisionOf).sort((a, b) => compareRevisions(b, a));
   return last;
 }
 
@@ -34,10 +33,10 @@ function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject):
 }
 
 /** Goes back to a revision, with its template and its annotations; the wish is forgotten whatever comes of it (`rollback`). */
-export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: number): Rollback {
+export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: bigint): Rollback {
   const { [ROLLBACK]: _wish, ...annotations } = deployment.metadata.annotations ?? {};
-  const revision = wanted === 0 ? lastRevision(sets) : wanted;
-  if (revision === 0) {
+  const revision = wanted === 0n ? lastRevision(sets) : wanted;
+  if (revision === 0n) {
     const message = 'Unable to find last revision.';
     return { type: 'Warning', reason: 'DeploymentRollbackRevisionNotFound', message, annotations };
   }

@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import type { ApiObject } from '../../object.ts';
+import { missingAnnotations, REVISION, revisionOf } from './deployment/replica-sets.ts';
+import { planRollback, rollbackOf } from './deployment/rollback.ts';
+import { revisionOf as historyRevisionOf } from './history.ts';
+import { highest, nextRevision, parseRevision } from './revision.ts';
+
+const LARGE = '9007199254740993';
+
+const replicaSet = (revision: string, image: string): ApiObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  metadata: { name: image, annotations: { [REVISION]: revision } },
+  spec: { template: { spec: { containers: [{ name: 'c', image }] } } },
+});
+
+it('reads revisions of 64 bits, and nothing else', () => {
+  expect(parseRevision('9223372036854775807')).toBe(2n ** 63n - 1n);
+  for (const text of [undefined, '', '1.0', '9223372036854775808', 'x']) expect(parseRevision(text)).toBeUndefined();
+});
+
+it('gives a deployment the revision after one beyond 2^53', () => {
+  const old = replicaSet(LARGE, 'a');
+  const next = nextRevision(highest([revisionOf(old)]));
+  expect(missingAnnotations({ ...old, metadata: {} }, { [REVISION]: LARGE }, next)).toMatchObject({
+    [REVISION]: '9007199254740994',
+  });
+  expect(missingAnnotations({ ...old, metadata: {} }, { [REVISION]: '9007199254740994' }, next)).toEqual({});
+});
+
+it('goes back to exactly the revision beyond 2^53 that is asked for', () => {
+  const sets = ['9007199254740992', LARGE, '9007199254740994'].map((revision) => replicaSet(revision, `i${revision}`));
+  const deployment = { ...replicaSet('1', 'new'), kind: 'Deployment' };
+  const wanted = rollbackOf({
+    ...deployment,
+    metadata: { annotations: { 'deprecated.deployment.rollback.to': LARGE } },
+  });
+  expect(planRollback(deployment, sets, wanted ?? 0n).template).toMatchObject({
+    spec: { containers: [{ image: `i${LARGE}` }] },
+  });
+  expect(planRollback(deployment, sets, 0n).message).toContain(`to revision ${LARGE}`);
+});
+
+it('reads the revision of a ControllerRevision beyond 2^53', () => {
+  const revision = {
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {},
+    revision: 9_007_199_254_740_993n,
+  };
+  expect(historyRevisionOf(revision as unknown as ApiObject)).toBe(9_007_199_254_740_993n);
+});

@@ -1,0 +1,17 @@
+const MAX = 2n ** 63n - 1n;
+
+/** A revision's number, which has 64 bits; undefined for a text that is none (Go's `strconv.ParseInt`). */
+export function parseRevision(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^[-+]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text.replace('+', ''));
+  return value > MAX || value < -MAX - 1n ? undefined : value;
+}
+
+export const highest = (revisions: readonly bigint[]): bigint =>
+  revisions.reduce((most, revision) => (revision > most ? revision : most), 0n);
+
+/** The next revision. After the last one of 64 bits comes the lowest, as in Go. */
+export const nextRevision = (revision: bigint): bigint => BigInt.asIntN(64, revision + 1n);
+
+/** Orders as a comparison function does. */
+export const compareRevisions = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);

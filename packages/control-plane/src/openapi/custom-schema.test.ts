@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest';
+import { publishedSchema } from './custom-schema.ts';
+
+const fields = { apiVersion: { type: 'string' }, kind: { type: 'string' }, metadata: { allOf: [] } };
+const EITHER = [{ type: 'integer' }, { type: 'string' }];
+
+it('gives an int-or-string both types in OpenAPI v3, wherever it stands', () => {
+  const either = { 'x-kubernetes-int-or-string': true };
+  const schema = {
+    type: 'object',
+    properties: {
+      a: either,
+      list: { type: 'array', items: either },
+      map: { type: 'object', additionalProperties: either },
+      own: { ...either, allOf: [{ anyOf: EITHER }] },
+    },
+  };
+  expect(publishedSchema(schema, { isV2: false, resourceFields: fields })).toEqual({
+    type: 'object',
+    properties: {
+      a: { ...either, anyOf: EITHER },
+      list: { type: 'array', items: { ...either, anyOf: EITHER } },
+      map: { type: 'object', additionalProperties: { ...either, anyOf: EITHER } },
+      own: { ...either, allOf: [{ anyOf: EITHER }] },
+    },
+  });
+  expect(publishedSchema(schema, { isV2: true, resourceFields: fields })).toEqual(schema);
+});
+
+it('gives an embedded resource the fields of an object, but in OpenAPI v2 only where no unknown ones are kept', () => {
+  const open = { type: 'object', 'x-kubernetes-embedded-resource': true, 'x-kubernetes-preserve-unknown-fields': true };
+  const published = { ...open, properties: fields, required: ['kind', 'apiVersion'] };
+  expect(publishedSchema(open, { isV2: false, resourceFields: fields })).toEqual(published);
+  expect(publishedSchema(open, { isV2: true, resourceFields: fields })).toEqual(open);
+});

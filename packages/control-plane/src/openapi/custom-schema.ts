@@ -1,0 +1,50 @@
+import type { Json, JsonObject } from '../object.ts';
+import { isRecord, put } from '../schema/json.ts';
+
+const EITHER = [{ type: 'integer' }, { type: 'string' }];
+
+/** What a published schema of a custom kind says beyond the CRD. */
+export interface Published {
+  /** OpenAPI v2: what its clients would read wrongly is left out. */
+  readonly isV2: boolean;
+  /** The fields of a whole object. */
+  readonly resourceFields: JsonObject;
+}
+
+const isTrue = (schema: JsonObject, word: string): boolean => schema[word] === true;
+
+function saysEither(schema: JsonObject): boolean {
+  if (Array.isArray(schema.anyOf)) return true;
+  return Array.isArray(schema.allOf) && schema.allOf.some((one) => isRecord(one) && Array.isArray(one.anyOf));
+}
+
+/** Calls `change` for each schema below a property, and for itself. */
+function everySchema(schema: Json, change: (schema: JsonObject) => JsonObject): Json {
+  if (!isRecord(schema)) return schema;
+  const made: JsonObject = { ...(schema as JsonObject) };
+  for (const word of ['items', 'additionalProperties']) {
+    const below = made[word];
+    if (isRecord(below)) made[word] = everySchema(below as Json, change);
+  }
+  if (isRecord(made.properties)) {
+    const properties: JsonObject = {};
+    for (const [name, property] of Object.entries(made.properties))
+      put(properties, name, everySchema(property as Json, change));
+    made.properties = properties;
+  }
+  return change(made);
+}
+
+/** Completes a schema: both types of an int-or-string, and the fields of embedded resources. */
+export const publishedSchema = (schema: Json, { isV2, resourceFields }: Published): Json =>
+  everySchema(schema, (one) => {
+    const made = { ...one };
+    if (!isV2 && isTrue(made, 'x-kubernetes-int-or-string') && !saysEither(made)) made.anyOf = structuredClone(EITHER);
+    // In OpenAPI v2 kubectl would refuse unknown fields where it knows some.
+    const isOpen = isV2 && isTrue(made, 'x-kubernetes-preserve-unknown-fields');
+    if (!isTrue(made, 'x-kubernetes-embedded-resource') || isOpen) return made;
+    made.properties = { ...(isRecord(made.properties) ? made.properties : {}), ...structuredClone(resourceFields) };
+    const required = Array.isArray(made.required) ? made.required : [];
+    made.required = [...required, ...['kind', 'apiVersion'].filter((field) => !required.includes(field))];
+    return made;
+  });
