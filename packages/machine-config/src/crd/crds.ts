@@ -32,7 +32,7 @@ const count = (name: string, field: string, description: string): PrinterColumn 
 const condition = (type: string): PrinterColumn =>
   text(type, `.status.conditions[?(@.type=="${type}")].status`, `Whether the pool is ${type}.`);
 
-// MachineConfig has no short name: the original's `mc` is that of Machine here.
+// The original's short name `mc` is that of Machine here.
 const machineConfigCrd = customResourceDefinition(machineConfigs, machineConfigSchema, {
   labels,
   shortName: 'mcfg',

@@ -50,7 +50,9 @@ const quota: Rule = {
   row: 'quota refused at the insertion is ResourceExhausted',
   expect: (expected, situation) => {
     const { errorCode, cloudError } = expected.result;
-    const isQuota = cloudError?.http === 403 && cloudError.code === 'quotaExceeded';
+    const isQuota =
+      (cloudError?.http === 403 && cloudError.code === 'quotaExceeded') ||
+      cloudError?.message?.includes('does not exist in zone') === true;
     if (situation.step.method !== 'CreateMachine' || errorCode !== 'Internal' || !isQuota) return undefined;
     return failsWith(expected, situation, 'ResourceExhausted');
   },
