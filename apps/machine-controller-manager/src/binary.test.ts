@@ -2,12 +2,16 @@ import { type CommonFlags, commonFlags, type FlagValues, parseFlags } from '@mcm
 import { expect, test } from 'vitest';
 import { machineControllerManager } from './binary.ts';
 
-const parse = async (...argv: string[]) => {
-  const { defaults, flags } = machineControllerManager;
+const { defaults, flags } = machineControllerManager;
+
+const parseAll = async (...argv: string[]) => {
   const parsed = await parseFlags(machineControllerManager, { ...commonFlags(defaults), ...flags }, argv);
   if (parsed.kind !== 'run') throw new Error('nothing to run');
-  return parsed.values as FlagValues<CommonFlags> & FlagValues<typeof flags>;
+  return parsed;
 };
+
+const parse = async (...argv: string[]) =>
+  (await parseAll(...argv)).values as FlagValues<CommonFlags> & FlagValues<typeof flags>;
 
 test('the defaults are the original’s', async () => {
   expect(await parse()).toMatchObject({
@@ -40,6 +44,16 @@ test('a command line of the original’s is taken as it is', async () => {
     'machine-safety-overshooting-period': 300,
     'autoscaler-scaledown-annotation-during-rollout': false,
   });
+});
+
+test.each([
+  ['--delete-migrated-machine-class', '--delete-migrated-machine-class'],
+  ['--delete-migrated-machine-class=true', '--delete-migrated-machine-class'],
+  ['--machine-safety-apiserver-statuscheck-timeout=30s', '--machine-safety-apiserver-statuscheck-timeout'],
+  ['--machine-safety-apiserver-statuscheck-period=1m', '--machine-safety-apiserver-statuscheck-period'],
+])('%s is accepted with a deprecation warning that names it', async (argument, name) => {
+  const { warnings } = await parseAll(argument);
+  expect(warnings).toEqual([expect.stringMatching(new RegExp(`^${name} has no effect: deprecated`))]);
 });
 
 test.each([

@@ -6,6 +6,7 @@ import {
   durationFlag,
   type Features,
   flagGroup,
+  ignoredFlag,
   integerFlag,
   listFlag,
   type TracingOff,
@@ -82,6 +83,19 @@ const flags = {
       help: 'webhook configurations that are told to trust the self-made certificates; empty: none',
     }),
   }),
+  // Older installations of the original give them to the manager.
+  'delete-migrated-machine-class': ignoredFlag(
+    '[true|false]',
+    'deprecated; there are no migrated MachineClasses to delete',
+  ),
+  'machine-safety-apiserver-statuscheck-period': ignoredFlag(
+    '<duration>',
+    'deprecated here; give it to the machine controller',
+  ),
+  'machine-safety-apiserver-statuscheck-timeout': ignoredFlag(
+    '<duration>',
+    'deprecated here; give it to the machine controller',
+  ),
 } as const;
 
 interface Doubtful {
