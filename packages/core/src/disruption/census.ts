@@ -3,6 +3,7 @@ import { type Informer, type Key, type KubeObject, keyOf, makeKey, type Node } f
 import { millis } from '../machine/timestamps.ts';
 import {
   type BreakerLimits,
+  CLUSTER,
   instantOf,
   isSilent,
   type OpenBreaker,
@@ -163,6 +164,18 @@ export class SilenceCensus {
       }
     }
     return undefined;
+  }
+
+  /**
+   * In a cluster with fewer machines than a breaker needs: that each of them, and not this one alone, is silent. Then
+   * the network is as likely a cause as the machines. Undefined for a machine without peers.
+   */
+  silentPeersOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
+    if (limits.thresholdPercent > 100 || !isSilent(machine)) return undefined;
+    const joined = this.#countOf(CLUSTER, 'joined');
+    if (joined < 2 || joined >= limits.minimumCount) return undefined;
+    const since = millis(machine.status?.currentStatus?.lastUpdateTime);
+    return openBreaker(CLUSTER, since, this.#countOf, { ...limits, minimumCount: joined, thresholdPercent: 100 }, now);
   }
 }
 

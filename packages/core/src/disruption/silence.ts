@@ -5,7 +5,7 @@ import { millis } from '../machine/timestamps.ts';
 const BUCKET_MS = 60_000;
 
 /** Every machine of the cluster. */
-const CLUSTER = 'cluster';
+export const CLUSTER = 'cluster';
 
 /** What the description of a machine's last operation begins with when its Node is gone. The original's words. */
 const NODE_LOST = 'Node object went missing';
@@ -58,7 +58,7 @@ export interface BreakerLimits {
   readonly windowMs: number;
   /** Share of a zone's or the cluster's machines from which replacement stops there, in percent. */
   readonly thresholdPercent: number;
-  /** Fewer than these are always replaced: a deployment of one or two machines is repaired. */
+  /** Fewer than these are always replaced, unless they are all that there are and the cloud says that their VMs run. */
   readonly minimumCount: number;
   /** One that spoke again counts as silent for this long, so that a network that comes and goes replaces nothing. */
   readonly stableMs: number;

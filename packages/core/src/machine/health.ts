@@ -8,6 +8,7 @@ import {
   UpdateResults,
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { overridesBreaker } from '../disruption/override.ts';
 import { isNodeOf } from '../node/instance.ts';
 import { heldBecause, isHeld } from './breaker.ts';
 import {
@@ -30,6 +31,8 @@ export interface HealthPlan {
   readonly event?: PlannedEvent;
   readonly joined?: boolean;
   readonly deadline?: Date;
+  /** The cloud is asked for the VM before anything is decided. */
+  readonly ask?: true;
   readonly because: string;
 }
 
@@ -265,6 +268,11 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
     const { lookAgainAt } = o.breaker;
     return { ...(lookAgainAt ? { deadline: lookAgainAt } : {}), because: heldBecause(o.breaker) };
+  }
+  if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
+    const because = 'all machines of the cluster are silent: the cloud is asked whether the VM is there';
+    if ('ask' in o.unconfirmed) return { ask: true, because };
+    return { ...(o.unconfirmed.waitUntil ? { deadline: o.unconfirmed.waitUntil } : {}), because };
   }
   if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {
     const until = waitsForMaking(o.machine.status?.currentStatus?.lastUpdateTime, o.settings.healthTimeoutMs);

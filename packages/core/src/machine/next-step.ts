@@ -90,6 +90,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   if (patch) actions.push({ do: 'syncNode', patch });
   // Before the status says Running: afterwards nothing would remember the token.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
+  if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.status) {
     actions.push({ do: 'writeStatus', status: health.status, ...(health.event ? { event: health.event } : {}) });
   }

@@ -90,6 +90,8 @@ export interface MachineObservation {
   readonly replacementsAllowed?: number;
   /** So many fell silent with this machine that replacing it would cure nothing. */
   readonly breaker?: OpenBreaker;
+  /** All machines of a small cluster are silent, and the cloud has not yet said whether this one's VM is there. */
+  readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
   /** Somebody was told that the breaker holds it back. */
   readonly held?: boolean;
   /** What it asks for in vain. */

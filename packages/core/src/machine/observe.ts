@@ -16,6 +16,8 @@ import type { CallMemory, MachineObservation } from './observation.ts';
 import { wantsPreservationDrain } from './preservation.ts';
 import { countReplacements, replacementGroup, replacementLimit, waitsForMaking } from './replacements.ts';
 import { type MachineDefaults, settingsOf } from './settings.ts';
+import { confirm } from './silent-peers.ts';
+import { healthDeadline } from './timestamps.ts';
 import type { BootstrapTokenIssuer } from './tokens.ts';
 import { asksForToken } from './user-data.ts';
 
@@ -83,7 +85,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     calls: callMemory,
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
-    ...breakerOf(machine, o, now),
+    ...breakerOf(machine, settings, o, now),
     complaints: complaintsOf(machine, choice, namesakesOf(machine, caches)),
     ...(memory.complained ? { complained: memory.complained } : {}),
     keepsEvidence: o.keepsEvidence,
@@ -135,15 +137,23 @@ const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
 /** Asked of a silent machine, and of one that is deleted because it has Failed. */
 function breakerOf(
   machine: Machine,
-  { caches, defaults }: ObserveOptions,
+  settings: MachineDefaults,
+  { caches, defaults, calls, invoker }: ObserveOptions,
   now: Date,
-): Pick<MachineObservation, 'breaker' | 'deletedForHealth'> {
+): Pick<MachineObservation, 'breaker' | 'deletedForHealth' | 'unconfirmed'> {
   const phase = machine.status?.currentStatus?.phase;
   const failed = phase === 'Failed' || machine.metadata.annotations?.[Annotations.DeletedForHealth] === TRUE;
   const deletedForHealth = failed && machine.metadata.deletionTimestamp !== undefined;
-  const asked = deletedForHealth || phase === 'Unknown';
-  const breaker = asked ? caches.census.breakerOf(machine, defaults().breaker, now) : undefined;
-  return { ...(deletedForHealth ? { deletedForHealth } : {}), ...(breaker ? { breaker } : {}) };
+  if (!deletedForHealth && phase !== 'Unknown') return {};
+  const limits = defaults().breaker;
+  const breaker = caches.census.breakerOf(machine, limits, now);
+  const found = { ...(deletedForHealth ? { deletedForHealth } : {}), ...(breaker ? { breaker } : {}) };
+  const peers = breaker ? undefined : caches.census.silentPeersOf(machine, limits, now);
+  if (!peers || now <= healthDeadline(machine, settings)) return found;
+  const canAsk = invoker.can.status;
+  const answer = confirm({ machine, settings, calls: calls.of(machine.metadata.uid), canAsk, peers }, now);
+  if ('held' in answer) return { ...found, breaker: answer.held };
+  return 'replace' in answer ? found : { ...found, unconfirmed: answer };
 }
 
 function replacements(

@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
-import type { Rig } from './testing/rig.ts';
+import { Annotations, type Machine, machines } from '@mcm/api';
+import { events } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
 /** Machines that the breaker holds back: what changes it brings the next look, nothing else does. */
@@ -41,4 +43,70 @@ test('#13 two speak again: the third is judged when they have done so for long e
   await rig.clock.advance(4 * MINUTE);
   expect(await rig.phase('m-2')).toBe('Unknown');
   await rig.until(async () => (await rig.phase('m-2')) === 'Failed', 3 * MINUTE);
+});
+
+describe('a cluster with fewer machines than the breaker needs', () => {
+  const HOUR = 60 * MINUTE;
+
+  /** So many machines, all of which fall silent at once. */
+  async function allSilent(count: number): Promise<Rig> {
+    const rig = await startRig();
+    for (let i = 0; i < count; i++) await rig.createMachine(`m-${i}`);
+    await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+    for (let i = 0; i < count; i++) await rig.conditions(`m-${i}`, ready('Unknown', rig));
+    await rig.until(async () => (await phases(rig)).every((phase) => phase === 'Unknown'));
+    return rig;
+  }
+
+  test('both machines are silent and their VMs run: none is replaced, and each VM is looked for once', async () => {
+    const rig = await allSilent(2);
+    await rig.clock.advance(20 * MINUTE);
+    const told = (await rig.admin.resource(events, NAMESPACE).list()).items;
+    expect(told.filter(({ reason }) => reason === 'ReplacementHeld')).toHaveLength(2);
+    await rig.clock.advance(3 * HOUR);
+    expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
+    expect(rig.cloud.calls.status).toBe(2);
+    // One speaks again, and stays so: the other one is judged.
+    await rig.conditions('m-0', ready('True', rig));
+    await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 10 * MINUTE);
+    expect(await rig.phase('m-0')).toBe('Running');
+  });
+
+  test('a silent machine whose VM is gone is replaced, although its peer is silent too', async () => {
+    const rig = await allSilent(2);
+    rig.cloud.lose('m-0');
+    await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
+  });
+
+  test('while the cloud gives no answer nothing is replaced, for one more health timeout', async () => {
+    const rig = await allSilent(2);
+    rig.cloud.fail('status', ...Array.from({ length: 100 }, () => ({ code: 'Unavailable' }) as const));
+    await rig.clock.advance(19 * MINUTE);
+    expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
+    await rig.until(async () => (await phases(rig)).includes('Failed'), 2 * MINUTE);
+  });
+
+  test('an operator overrules it', async () => {
+    const rig = await allSilent(2);
+    await rig.clock.advance(HOUR);
+    const expiry = new Date(rig.clock.now().getTime() + HOUR).toISOString().replace(/\.\d+/, '');
+    const annotations = { [Annotations.SilenceOverride]: `${expiry} they are lost` };
+    await rig.admin
+      .resource<Machine>(machines, NAMESPACE)
+      .patch('m-0', { type: 'merge', body: { metadata: { annotations } } });
+    await rig.until(async () => (await rig.phase('m-0')) === 'Failed', MINUTE);
+  });
+
+  test('one of two is silent: it is replaced, and the cloud is not asked', async () => {
+    const rig = await allSilent(2);
+    await rig.conditions('m-1', ready('True', rig));
+    await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * MINUTE);
+    expect(rig.cloud.calls.status).toBe(0);
+  });
+
+  test('a machine without peers is replaced after the health timeout', async () => {
+    const rig = await allSilent(1);
+    await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
+    expect(rig.cloud.calls.status).toBe(0);
+  });
 });
