@@ -5,6 +5,7 @@ import { apiReportFiles } from './api-report.ts';
 import { dependencyReferenceFiles } from './dependency-reference.ts';
 import { fieldReferenceFiles } from './field-reference.ts';
 import { flagReferenceFiles } from './flag-reference.ts';
+import { keyReferenceFiles } from './key-reference.ts';
 import { metricReferenceFiles } from './metric-reference.ts';
 import { providerReferenceFiles } from './provider-reference.ts';
 import { ROOT } from './sources.ts';
@@ -15,6 +16,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
   new Map([
     ...providerReferenceFiles(),
     ...flagReferenceFiles(),
+    ...keyReferenceFiles(),
     ...metricReferenceFiles(),
     ...fieldReferenceFiles(),
     ...wordReferenceFiles(),

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Annotations, Labels } from '@mcm/api';
+import { machineFlags } from '@mcm/core';
+import { commonFlags, type Flags } from '@mcm/kube';
+import { machineConfigController } from '@mcm/machine-config-controller';
+import { machineConfigDaemon } from '@mcm/machine-config-daemon';
+import { machineControllerManager } from '@mcm/machine-controller-manager';
+import { awsFlags } from '@mcm/provider-aws';
+import { azureFlags } from '@mcm/provider-azure';
+import { gcpFlags } from '@mcm/provider-gcp';
+import { localFlags } from '@mcm/provider-local';
+import { describe, expect, test } from 'vitest';
+import { allKeys, keysIn } from './key-reference.ts';
+import { ROOT, sourcesUnder, trackedFiles } from './sources.ts';
+
+/** Labels, annotations and flags: the documentation names those of the code, and the code has those of the documentation. */
+
+const pages = trackedFiles('docs/*.md').map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+const documentation = pages.map(({ text }) => text).join('\n');
+const sources = sourcesUnder('packages', 'apps', 'providers', 'tools')
+  .map(({ text }) => text)
+  .join('\n');
+
+/** Keys with a prefix of ours. A version of an API group looks like one. */
+const OWN_KEY =
+  /(?<![\w./-])(?:[a-z0-9-]+\.)*(?:machine\.sapcloud\.io|machineconfiguration\.openshift\.io)\/[\w.-]*\w/g;
+const isApiVersion = (key: string): boolean => /\/v\d+(alpha|beta)?\d*$/.test(key);
+
+/** Flags of other programs that pages name: kubectl, docker, gcloud and Node. */
+const FOREIGN = new Set([
+  'field-selector',
+  'min-available',
+  'all-containers',
+  'all-namespaces',
+  'build-arg',
+  'from-file',
+  'ignore-not-found',
+  'patch-file',
+]);
+/** Not after a letter or a dash: GCP names volumes with two dashes inside. */
+const FLAG = /(?<![\w-])--([a-z][a-z0-9-]*[a-z0-9])/g;
+
+const BINARY_FLAGS: Readonly<Record<string, Flags>> = {
+  common: commonFlags(machineControllerManager.defaults),
+  'machine-controller-manager': machineControllerManager.flags,
+  'machine-controller': machineFlags,
+  'machine-config-controller': machineConfigController.flags,
+  'machine-config-daemon': machineConfigDaemon.flags,
+  ...{ aws: awsFlags, azure: azureFlags, gcp: gcpFlags, local: localFlags },
+};
+
+/** A name as the code has it: a key of an object, a text, or an option of a command. */
+const isInSources = (name: string): boolean =>
+  [`'${name}'`, `--${name}`, `'${name} `, ` ${name}: `].some((form) => sources.includes(form));
+
+describe('labels and annotations', () => {
+  test('every key of ours in the documentation is in the code', () => {
+    const unknown = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(OWN_KEY)]
+        .map(([key]) => key)
+        .filter((key) => !isApiVersion(key) && !sources.includes(key))
+        .map((key) => `${path}: ${key}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test('every key in the code is in the documentation', () => {
+    const keys = [...Object.values(Labels), ...Object.values(Annotations), ...allKeys().map(({ key }) => key)];
+    expect(keys.length).toBeGreaterThan(80);
+    expect(keys.filter((key) => !documentation.includes(`\`${key}\``))).toEqual([]);
+  });
+
+  test('the constants are read with their comments, and values are left out', () => {
+    const text = [
+      ...['export const Labels = {', '  /** On a Node,', '   * see {@link Labels.Zone}. */', "  Node: 'node',"],
+      ...["  Zone: 'zone',", '} as const;', "export const Values = { Now: 'now' } as const;"],
+    ].join('\n');
+    expect(keysIn(text)).toEqual([
+      { key: 'node', means: 'On a Node, see `Zone`.' },
+      { key: 'zone', means: '' },
+    ]);
+  });
+});
+
+describe('flags', () => {
+  test('every flag in the documentation is in the code, or of another program', () => {
+    const unknown = pages.flatMap(({ path, text }) =>
+      [...text.matchAll(FLAG)]
+        .map(([, name = '']) => name)
+        .filter((name) => !FOREIGN.has(name) && !isInSources(name))
+        .map((name) => `${path}: --${name}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test.each(Object.entries(BINARY_FLAGS))('every flag of %s is in the documentation', (_, flags) => {
+    const names = Object.entries(flags).flatMap(([name, { deprecated = {} }]) => [name, ...Object.keys(deprecated)]);
+    expect(names.filter((name) => !documentation.includes(`--${name}`))).toEqual([]);
+  });
+});
