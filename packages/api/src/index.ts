@@ -40,6 +40,7 @@ export { Finalizers } from './constants/finalizers.ts';
 export {
   isForceDeletion,
   isFrozen,
+  isGoBoolean,
   Labels,
   TRUE,
   TRUE_LOWER,

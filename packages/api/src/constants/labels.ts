@@ -44,6 +44,12 @@ export const TRUE_LOWER = 'true';
 // strconv.ParseBool accepts exactly these as true.
 const GO_TRUE: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True']);
 
+// And these as false; it refuses everything else.
+const GO_FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False']);
+
+/** Whether a text is a boolean for Go's `strconv.ParseBool`. */
+export const isGoBoolean = (text: string): boolean => GO_TRUE.has(text) || GO_FALSE.has(text);
+
 interface Labelled {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }

@@ -1,4 +1,4 @@
-import { Annotations, Labels, type Machine, PreserveValues, parseDurationMs } from '@mcm/api';
+import { Annotations, isGoBoolean, Labels, type Machine, PreserveValues, parseDurationMs, TRUE } from '@mcm/api';
 import { overrideProblem } from '../disruption/override.ts';
 import type { PolicyChoice } from '../drain/undrainable.ts';
 
@@ -16,6 +16,22 @@ const isDuration = (text: string): boolean => {
   return ms !== undefined && ms >= 0;
 };
 
+/** Booleans that are not one. `force-drain` counts as `True` only, as in the original. */
+function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
+  const deletion = labels[Labels.ForceDeletion];
+  const drain = labels[Labels.ForceDrain];
+  const said = (key: string, value: string, allowed: string): string =>
+    `metadata.labels[${key}]: "${value}" does not count; write ${allowed}`;
+  return [
+    ...(deletion === undefined || deletion === '' || isGoBoolean(deletion)
+      ? []
+      : [said(Labels.ForceDeletion, deletion, '"true" or "false"')]),
+    ...(drain === undefined || drain === '' || drain === TRUE || drain === 'False'
+      ? []
+      : [said(Labels.ForceDrain, drain, '"True" or "False"')]),
+  ];
+}
+
 const LIKE = 'write one such as "1h30m", from 0s up';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
 
@@ -27,7 +43,7 @@ const annotation = (key: string): string => `metadata.annotations[${key}]`;
  */
 export function complaintsOf(machine: Machine, choice: PolicyChoice, namesakes: readonly Machine[]): readonly string[] {
   const { annotations = {} } = machine.metadata;
-  const said: string[] = [];
+  const said: string[] = [...unclearBooleans(machine)];
   for (const field of DURATIONS) {
     const text = machine.spec[field];
     if (text !== undefined && !isDuration(text))

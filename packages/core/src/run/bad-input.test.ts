@@ -185,7 +185,8 @@ test('bad input: annotations and durations that are rubbish: told once each, the
     'node.machine.sapcloud.io/undrainable-policy': 'Whatever',
   };
   const spec = { drainTimeout: '-5m', healthTimeout: 'never', creationTimeout: '99999999h' };
-  await rig.createMachine('bad', spec, { annotations });
+  const labels = { 'force-deletion': 'maybe', 'force-drain': 'true' };
+  await rig.createMachine('bad', spec, { annotations, labels });
   await rig.until(async () => (await rig.phase('bad')) === 'Running');
   await rig.clock.advance(HOUR / 2);
   const invalid = async () =>
@@ -204,10 +205,12 @@ test('bad input: annotations and durations that are rubbish: told once each, the
     /\/preserve\]: "perhaps" does not count; write one of now, when-failed/,
     /replace-despite-common-silence\]: "2030-01-31T12:00:00Z" gives no reason and does not count; write/,
     /undrainable-policy of Machine bad is "Whatever"; it counts as Hold/,
+    /metadata\.labels\[force-deletion\]: "maybe" does not count; write "true" or "false"/,
+    /metadata\.labels\[force-drain\]: "true" does not count; write "True" or "False"/,
   ])
     expect(text).toMatch(said);
-  expect(new Set(all.map(({ message }) => message)).size).toBe(8);
-  expect(all).toHaveLength(8);
+  expect(new Set(all.map(({ message }) => message)).size).toBe(10);
+  expect(all).toHaveLength(10);
   expect(all.every(({ count }) => (count ?? 1) === 1)).toBe(true);
   const version = (await rig.machine('bad'))?.metadata.resourceVersion;
   await rig.clock.advance(HOUR);
