@@ -21,7 +21,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   status: 27,
   columns: 1,
   methods: 7,
-  requests: 7,
+  requests: 8,
   embedded: 5,
   times: 8,
   defaults: 3,

@@ -34,6 +34,8 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
     markForDeletion: markCrd,
     setDefaults: defaultCrd,
     prepareForCreate: (crd) => {
+      // A new CRD has stored nothing, whatever its body says.
+      delete crd.status;
       crd.status = initialCrdStatus(crd);
     },
     validate: (crd) => validateCrd(crd),

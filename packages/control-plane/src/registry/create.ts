@@ -149,10 +149,10 @@ export async function createObject(
   const repeated = dedupOwners(object);
   if (repeated !== undefined) call.warn(repeated);
   object.metadata = tidyMeta(metadata);
+  // The server fills these in once mutating admission has seen the object. So nobody owns what a body says of them.
+  dropSystemFields(object);
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 
-  // The server fills these in once mutating admission has seen the object, whatever that made of them.
-  dropSystemFields(object);
   const given = metadata.name ?? '';
   const attributes = registry.attributes(call, target, {
     operation: 'CREATE',
