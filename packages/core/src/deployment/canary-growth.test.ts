@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { deployment, machine, machinesOf, NOW, set } from '../set/test-objects.ts';
 import { planRollout } from './plan.ts';
 import { planRollback } from './rollback.ts';
+import { planRollingUpdate } from './rolling-update.ts';
 import { play, rounds, strategy } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
@@ -295,6 +296,32 @@ describe('a failed canary of a paused rollout', () => {
       60,
     );
   });
+});
+
+test('replicas that no set has go to the last good set, also without a change of the replicas', () => {
+  const size = (name: string, replicas: number) => ({
+    ...{ name, createdAt: name === 'old' ? 1 : 2, replicas, actual: replicas, available: replicas },
+    ...{ desired: 8, max: 9 },
+  });
+  const sizes = { current: { ...size('new', 1), available: 0 }, old: [size('old', 4)] };
+  const target = { replicas: 8, surge: 1, unavailable: 0, ceiling: 1, good: 'old' };
+  expect(Object.fromEntries(planRollingUpdate(sizes, target).resize)).toEqual({ old: 7 });
+});
+
+test('a failure pauses the rollout before a scaling that comes with it adds machines', () => {
+  const sizes = { [Annotations.DesiredReplicas]: '4', [Annotations.MaxReplicas]: '5' };
+  const sets = [
+    set('old', 4, { className: 'former', age: 90, annotations: sizes }),
+    set('new', 1, { age: 5, annotations: sizes }),
+  ];
+  const machines = new Map([
+    ['uid-old', machinesOf(4, 'Running', 'o')],
+    ['uid-new', machinesOf(1, 'Failed', 'n')],
+  ]);
+  const pool = deployment(8, { annotations: CANARY });
+  const { pause, write } = planRollout({ deployment: pool, sets, machines, creating: () => 0, now: NOW });
+  expect(pause?.note).toBe('n0~uid-n0');
+  expect(write.filter(({ metadata, spec }) => spec.replicas !== (metadata.name === 'old' ? 4 : 1))).toEqual([]);
 });
 
 describe('what a rollout is said to wait for', () => {
