@@ -97,6 +97,25 @@ test('nothing secret is in it', async () => {
   }
 });
 
+test('nothing of any class is in it: Secrets of several classes have the same keys', async () => {
+  const first = 'password-of-the-first-class';
+  const second = 'password-of-the-second-class';
+  for (const [name, key] of [
+    ['one', first],
+    ['two', second],
+  ] as const) {
+    const data = { key: Buffer.from(key).toString('base64') };
+    await client.resource(secrets, NS).create({ metadata: { name, namespace: NS }, data } as never);
+    await client.resource<MachineClass>(machineClasses, NS).create({
+      metadata: { name, namespace: NS },
+      providerSpec: { note: `${first} ${second}` },
+      secretRef: { name, namespace: NS },
+    } as never);
+  }
+  const all = (await collect()).map(({ text }) => text).join('');
+  for (const secret of [CANARY, first, second]) expect(all).not.toContain(secret);
+});
+
 test('what may not be read is told, and the rest is there', async () => {
   refuse = (path) => path.includes('/pods') || path.includes('/secrets');
   const files = new Map((await collect()).map(({ name, text }) => [name, text]));

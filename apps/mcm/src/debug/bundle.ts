@@ -7,6 +7,7 @@ import {
   machineDeployments,
   machineSets,
   machines,
+  USER_DATA_KEY,
 } from '@mcm/api';
 import { type Known, scrub } from '@mcm/core';
 import {
@@ -102,6 +103,12 @@ const sourcesOf = ({ client, target, namespace }: Cluster): readonly Source[] =>
   })),
 ];
 
+/** User data may be any bytes; all else is text. */
+const bytesOfSecret = (key: string, value: string): string | Uint8Array => {
+  const bytes = Buffer.from(value, 'base64');
+  return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');
+};
+
 /** Secrets of the classes: to take them out of everything else, and for nothing else. */
 async function knownSecrets({ client, namespace }: Cluster, classes: readonly MachineClass[]): Promise<Known> {
   const api = client.resource<Secret>(secrets, namespace);
@@ -111,13 +118,11 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
     ),
   );
   const found = await Promise.all([...names].map((name) => api.get(name)));
-  const decoded = found.flatMap(({ data }) =>
-    Object.entries(data ?? {}).map(([key, value]): [string, string] => [
-      key,
-      Buffer.from(value, 'base64').toString('utf8'),
-    ]),
+  // Two Secrets have the same keys, so they must not be merged.
+  const decoded = found.map(({ data }) =>
+    Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, bytesOfSecret(key, value)])),
   );
-  return { secrets: Object.fromEntries(decoded), tokens: [] };
+  return { secrets: decoded, tokens: [] };
 }
 
 /**

@@ -3,8 +3,8 @@ import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from '.
 
 /** What must not be in a text that is kept. */
 export interface Known {
-  /** Decoded data of the class's Secrets, user data included. */
-  readonly secrets: SecretValues;
+  /** Decoded data of Secrets, user data included: of one class, or of each of several. */
+  readonly secrets: SecretValues | readonly SecretValues[];
   /** Bootstrap tokens that were handed out. */
   readonly tokens: readonly string[];
 }
@@ -47,7 +47,7 @@ function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
     }
   };
   for (const token of tokens) for (const part of [token, ...token.split('.')]) add(part, SHORTEST_SECRET);
-  for (const [key, value] of Object.entries(secrets)) {
+  for (const [key, value] of [secrets].flat().flatMap((each: SecretValues) => Object.entries(each))) {
     if (key === USER_DATA_KEY) {
       for (const piece of textsOf(value).flatMap(userDataPieces)) add(piece, SHORTEST_LINE);
       for (const piece of binaryPieces(value)) pieces.add(piece);
