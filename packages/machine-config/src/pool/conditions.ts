@@ -16,11 +16,14 @@ export type WantedCondition = {
 /** The original's reason of `NodeDegraded`. */
 type DegradedNodes = `${number} nodes are reporting degraded status on sync`;
 
-/** The condition of a type, or undefined. Never look at positions: a changed condition moves to the end. */
+/**
+ * The condition of a type, or undefined. Of several, the last one counts: a changed condition moves to the end.
+ * Source: the original's GetMachineConfigPoolCondition.
+ */
 export const conditionOf = (
   conditions: readonly ConfigCondition[] | undefined,
   type: string,
-): ConfigCondition | undefined => conditions?.find((condition) => condition.type === type);
+): ConfigCondition | undefined => conditions?.findLast((condition) => condition.type === type);
 
 /** Whether the condition of that type is there and `True`. */
 export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type: string): boolean =>
@@ -28,7 +31,7 @@ export const isTrue = (conditions: readonly ConfigCondition[] | undefined, type:
 
 /**
  * Sets a condition: nothing changes if status, reason and message are the same; otherwise it moves to the end, with its
- * time kept as long as the status is. Entries of other types stay, further ones of the same type go.
+ * time kept as long as the status is. Entries of other types stay. Of several entries of the type, the last one is compared, and all are replaced.
  * @param now RFC 3339
  */
 export function withCondition(
@@ -37,10 +40,9 @@ export function withCondition(
   now: string,
 ): readonly ConfigCondition[] {
   const old = conditionOf(conditions, type);
-  const entries = conditions.filter((condition) => condition.type === type);
   const same = old?.status === status && (old.reason ?? '') === reason && (old.message ?? '') === message;
   if (same) return conditions;
-  const kept = old?.status === status && entries.length === 1 ? old.lastTransitionTime : undefined;
+  const kept = old?.status === status ? old.lastTransitionTime : undefined;
   const others = conditions.filter((condition) => condition.type !== type);
   return [...others, { type, status, lastTransitionTime: kept ?? now, reason, message }];
 }

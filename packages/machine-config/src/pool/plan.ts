@@ -7,6 +7,7 @@ import type { ConfigEvent } from '../constants/event-meanings.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
+import { controllerConfigGate } from '../render/gates.ts';
 import { bootConfigName } from '../server/boot-config.ts';
 import { judgeRollout } from './breaker.ts';
 import { judgeCanaries } from './canary.ts';
@@ -102,7 +103,7 @@ export function planPool(snapshot: PoolSnapshot): PoolPlan {
   if (!controllerConfig) {
     return {
       ...NOTHING,
-      error: 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found',
+      error: `error getting controllerconfig "machine-config-controller", error: ${controllerConfigGate(undefined)}`,
     };
   }
   if (spec?.nodeSelector && isEmptySelector(spec.nodeSelector)) return { ...NOTHING, events: [SELECTING_ALL] };

@@ -107,3 +107,10 @@ test('decision, paused: a paused pool is not rendered, unless the controller is 
   const { configuration } = look(paused, [withFile('a', 'x')], [], { renderWhilePaused: true });
   expect(configuration?.name).toMatch(/^rendered-worker-/);
 });
+
+test('a render that is too large fails in the words of the original', () => {
+  const huge = withFile('a', 'x'.repeat(1_600_000));
+  expect(look(poolAt(undefined), [huge]).error).toMatch(
+    /^size validation failed: rendered MachineConfig \S+ is too large \(\d+ bytes, max 1572864 bytes\)/,
+  );
+});

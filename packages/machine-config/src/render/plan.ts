@@ -201,15 +201,19 @@ function advance(snapshot: RenderSnapshot, controllerConfig: ControllerConfig): 
 }
 
 function generate(input: Parameters<typeof renderPool>[0]): Rendered & { readonly bytes: number } {
+  const rendered = framed('could not generate rendered MachineConfig', () => renderPool(input));
+  const { machineConfig, sources } = rendered;
+  return { ...rendered, bytes: framed('size validation failed', () => checkSize(machineConfig, sources)) };
+}
+
+/** Says in the words of the original which part of the rendering failed. */
+function framed<T>(what: string, work: () => T): T {
   try {
-    const rendered = renderPool(input);
-    return { ...rendered, bytes: checkSize(rendered.machineConfig, rendered.sources) };
+    return work();
   } catch (error) {
     if (!isRenderFailure(error)) throw error;
-    throw new RenderError(`could not generate rendered MachineConfig: ${error.message}`, {
-      cause: error,
-      cure: error instanceof RenderError ? error.cure : undefined,
-    });
+    const cure = error instanceof RenderError ? error.cure : undefined;
+    throw new RenderError(`${what}: ${error.message}`, { cause: error, cure });
   }
 }
 

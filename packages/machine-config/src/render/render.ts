@@ -117,9 +117,10 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
   const imageOverridden = spec.osImageURL !== base.osImageURL;
   const stream = pool.spec?.osImageStream?.name ?? '';
   if (imageOverridden && stream !== '') {
+    // The original's words: programs look for them.
     throw new RenderError(
-      `cannot override the OS image with osImageURL ${JSON.stringify(spec.osImageURL)} while spec.osImageStream.name of ` +
-        `MachineConfigPool ${pool.metadata.name} is ${JSON.stringify(stream)}: remove one of them`,
+      'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
+      { cure: imageCure(pool.metadata.name, stream, spec.osImageURL, sources) },
     );
   }
   const name = nameOf(pool, spec);
@@ -141,6 +142,15 @@ function assemble({ pool, controllerConfig, identity }: RenderInput, configs: re
     sources,
     imageOverridden,
   };
+}
+
+/** Names the MachineConfig that sets the image, and the pool that takes it from a stream. */
+function imageCure(pool: string, stream: string, image: string | undefined, sources: readonly MachineConfig[]): string {
+  const setting = sources.findLast(({ spec }) => spec?.osImageURL === image)?.metadata.name ?? '';
+  return (
+    `remove spec.osImageURL of MachineConfig ${setting}, or spec.osImageStream.name ${JSON.stringify(stream)} of ` +
+    `MachineConfigPool ${pool}`
+  );
 }
 
 function nameOf(pool: MachineConfigPool, spec: Merged['spec']): string {

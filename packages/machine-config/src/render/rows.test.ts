@@ -266,7 +266,13 @@ test('R11 a user’s OS image and a pool’s stream of OS images do not go toget
   const pool = { ...POOL, spec: { ...POOL.spec, osImageStream: { name: 'next' } } } as MachineConfigPool;
   const identity = { version: '2', hash: '2' };
   const configs = [config('00', {}), config('99-image', { osImageURL: 'mine' })];
-  expect(() => renderPool({ pool, controllerConfig: CC, configs, identity })).toThrow(/osImageURL/);
+  expect(() => renderPool({ pool, controllerConfig: CC, configs, identity })).toThrow(
+    expect.objectContaining({
+      message:
+        'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
+      cure: expect.stringContaining('spec.osImageURL of MachineConfig 99-image, or spec.osImageStream.name "next"'),
+    }),
+  );
   expect(() => renderPool({ pool, controllerConfig: CC, configs: configs.slice(0, 1), identity })).not.toThrow();
 });
 
