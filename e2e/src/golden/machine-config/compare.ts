@@ -1,3 +1,5 @@
+import { comparableTexts } from './texts.ts';
+
 /** Where two answers differ, in one line; undefined if nowhere. */
 export function differenceOf(expected: unknown, actual: unknown, path = ''): string | undefined {
   const [a, b] = [plain(expected), plain(actual)];
@@ -39,21 +41,9 @@ const short = (value: unknown): string => {
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 };
 
-/** Texts of Go's JSON decoder, of Ignition 2's validation and of other parsers are not rebuilt: only that there is an error. */
-const PARSER_TEXT =
-  /json:|invalid character|unexpected end of JSON|spec v2 failed|invalid unit content|strconv|rfc2396|yaml:|gzip reader|base64 data|illegal base64|time: unknown unit|is not a percentage|template: |failed to read dir/;
-
 function errorDifference(expected: unknown, actual: unknown, path: string): string | undefined {
   if (expected === undefined && actual === undefined) return undefined;
   if (typeof expected !== 'string' || typeof actual !== 'string') return told(path, expected, actual);
-  if (PARSER_TEXT.test(expected)) return undefined;
-  const [a, b] = [normal(expected), normal(actual)];
+  const [a, b] = comparableTexts(expected, actual);
   return a === b ? undefined : told(path, a, b);
 }
-
-/** Without positions in the source and without warnings. */
-const normal = (text: string): string =>
-  text
-    .replace(/, line \d+ col \d+/g, '')
-    .replace(/warning at [^\n]*\n?/g, '')
-    .trim();

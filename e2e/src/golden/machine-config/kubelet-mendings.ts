@@ -9,30 +9,58 @@ const listOf = (value: unknown): readonly Fields[] => (Array.isArray(value) ? va
 
 const OURS = ConfigAnnotations.MachineConfigNameSuffixes;
 
-const suffixesOf = (config: Fields): readonly unknown[] => {
+/** Our suffix of each pool. */
+const suffixesOf = (config: Fields): Fields => {
   const text = fieldsOf(config.annotations)[OURS];
-  return typeof text === 'string' ? Object.values(fieldsOf(JSON.parse(text))) : [];
+  return typeof text === 'string' ? fieldsOf(JSON.parse(text)) : {};
 };
 
 const stepsOf = (answer: unknown): readonly Fields[] => listOf(fieldsOf(answer).steps);
 
-/** Each pool has a suffix of its own, so that no object overwrites what another made: names differ where the original has one for all. */
+const nameOf = (pool: string, suffix: unknown): string =>
+  `99-${pool}-generated-kubelet${suffix === '' ? '' : `-${String(suffix)}`}`;
+
+/** The original's names of what a KubeletConfig makes, by ours. */
+function namesOf(ours: Fields, theirs: Fields | undefined): ReadonlyMap<unknown, string> {
+  const suffix = fieldsOf(theirs?.annotations)[ConfigAnnotations.MachineConfigNameSuffix];
+  const pools = Object.entries(suffixesOf(ours));
+  return new Map(suffix === undefined ? [] : pools.map(([pool, own]) => [nameOf(pool, own), nameOf(pool, suffix)]));
+}
+
+const ownerOf = (config: Fields): unknown => listOf(config.owners)[0]?.name;
+const byName = (a: Fields, b: Fields): number => (String(a.name) < String(b.name) ? -1 : 1);
+
+/**
+ * Each pool has a suffix of its own, so that no object overwrites what another made. All of an answer counts with the
+ * original's names in place of ours, but the MachineConfigs that the original has overwritten with another object's.
+ */
 const suffixPerPool: Mending = ({ fn }, { expected, actual }) => {
-  if (fn !== 'kc-sync') return { expected, actual };
-  const apart = stepsOf(actual).some((step) =>
-    listOf(step.kubeletConfigs).some((config) => new Set(suffixesOf(config)).size > 1),
-  );
-  if (!apart) return { expected, actual };
-  const verdicts = (answer: unknown) =>
-    stepsOf(answer).map(({ error, kubeletConfigs }) => ({
-      error,
-      configs: listOf(kubeletConfigs).map(({ name, conditions, observedGeneration }) => ({
-        name,
-        conditions,
-        observedGeneration,
-      })),
-    }));
-  return { expected: verdicts(expected), actual: verdicts(actual) };
+  if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
+  const steps = stepsOf(actual).map((step, index) => {
+    const theirs = stepsOf(expected)[index] ?? {};
+    const names = new Map(
+      listOf(step.kubeletConfigs).map((config) => {
+        const same = listOf(theirs.kubeletConfigs).find(({ name }) => name === config.name);
+        return [config.name, namesOf(config, same)] as const;
+      }),
+    );
+    const translated = (owner: unknown, name: unknown): unknown => names.get(owner)?.get(name) ?? name;
+    const kubeletConfigs = listOf(step.kubeletConfigs).map((config) => {
+      const finalizers = Array.isArray(config.finalizers)
+        ? config.finalizers.map((name: unknown) => translated(config.name, name))
+        : config.finalizers;
+      return { ...config, finalizers };
+    });
+    const machineConfigs = listOf(step.machineConfigs)
+      .map((config) => ({ ...config, name: translated(ownerOf(config), config.name) }))
+      .filter((config) => {
+        const taken = listOf(theirs.machineConfigs).find(({ name }) => name === config.name);
+        return !taken || ownerOf(taken) === ownerOf(config);
+      })
+      .toSorted(byName);
+    return { ...step, kubeletConfigs, machineConfigs };
+  });
+  return { expected, actual: { ...actual, steps } };
 };
 
 /** The annotation that remembers them is ours. */
@@ -61,7 +89,10 @@ const usersStay: Mending = ({ fn, input }, { expected, actual }) => {
   const theirs = stepsOf(expected);
   const steps = stepsOf(actual).map((step, index) => {
     const kept = new Set(listOf(theirs[index]?.machineConfigs).map(({ name }) => name));
-    const machineConfigs = listOf(step.machineConfigs).filter(({ name }) => kept.has(name) || !users.has(name));
+    const isLeftOver = (name: unknown) => /^99.*generated-kubelet/.test(String(name));
+    const machineConfigs = listOf(step.machineConfigs).filter(
+      ({ name }) => kept.has(name) || !users.has(name) || !isLeftOver(name),
+    );
     return { ...step, machineConfigs };
   });
   return { expected, actual: { ...actual, steps } };

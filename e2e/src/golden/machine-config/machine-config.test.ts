@@ -34,3 +34,29 @@ test('the comparison fails for a wrong answer: a changed order, count, verdict o
   await writeFile(join(dir, 'machine-config', 'wrong.json'), JSON.stringify(file));
   expect((await outcomes(dir)).map(({ failure }) => failure === undefined)).toEqual([false, false, false, false]);
 });
+
+test('a case that cannot be read, played or compared is one failed case, and the next ones are played', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'golden-'));
+  await mkdir(join(dir, 'machine-config'));
+  const recorded = (fn: string, input: unknown, output: unknown) => ({
+    id: fn,
+    fn,
+    title: fn,
+    tags: [],
+    input,
+    output,
+  });
+  const cases = [
+    'no case',
+    recorded('unknown', {}, {}),
+    recorded('node-sort', {}, {}),
+    recorded('kc-sync', { steps: [{ sync: 'x' }] }, {}),
+    recorded('validate', { spec: {} }, { error: null }),
+  ];
+  const file = { format: 1, set: 'wrong', source: 'made up', cases };
+  await writeFile(join(dir, 'machine-config', 'wrong.json'), JSON.stringify(file));
+  const all = await outcomes(dir);
+  expect(all.map(({ failure }) => failure === undefined)).toEqual([false, false, false, false, true]);
+  expect(all[0]).toMatchObject({ name: 'wrong.json case 0', failure: expect.stringContaining('is no recorded case') });
+  expect(all[2]?.failure).toContain('cannot be played: ');
+});

@@ -1,3 +1,4 @@
+import { selectorMatches } from '@mcm/api';
 import type { Mending } from './mendings.ts';
 
 type Fields = Record<string, unknown>;
@@ -6,11 +7,46 @@ const isObject = (value: unknown): value is Fields =>
 
 const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value : []);
 
-/** The original takes the texts of degraded nodes from two places and so names most nodes twice, and some never. */
-const degradedTexts: Mending = ({ fn }, { expected, actual }) =>
-  fn === 'node-status' || fn === 'node-sync'
-    ? { expected: withoutTexts(expected), actual: withoutTexts(actual) }
-    : { expected, actual };
+/**
+ * The original takes the texts of degraded nodes from two places and so names most nodes twice, and some never. Ours name
+ * each degraded node once, and count them.
+ */
+const degradedTexts: Mending = ({ fn, input }, { expected, actual }) => {
+  if (fn !== 'node-status' && fn !== 'node-sync') return { expected, actual };
+  const nodes = [input.nodes ?? []].flat().map((node) => fieldsOf(fieldsOf(node).metadata));
+  const wrong = textProblems(actual, nodes);
+  return { expected: withoutTexts(expected), actual: wrong.length > 0 ? { wrong } : withoutTexts(actual) };
+};
+
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
+const STATE = 'machineconfiguration.openshift.io/state';
+const REASON = 'machineconfiguration.openshift.io/reason';
+
+/** What is wrong with our texts of degraded nodes, found out from the nodes. */
+function textProblems(value: unknown, nodes: readonly Fields[]): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap((entry) => textProblems(entry, nodes));
+  if (!isObject(value)) return [];
+  const { type, status, reason = '', message = '' } = value;
+  if (type === 'Degraded' && reason === 'CannotBeApplied') return [];
+  if (type !== 'NodeDegraded' && type !== 'Degraded') {
+    return Object.values(value).flatMap((entry) => textProblems(entry, nodes));
+  }
+  const named: readonly string[] = String(message).match(/Node \S+ is reporting: "(?:[^"\\]|\\.)*"/g) ?? [];
+  const degraded = nodes.flatMap(({ name, annotations }) => {
+    const { [STATE]: state, [REASON]: given = '' } = fieldsOf(annotations);
+    const said = state === 'Degraded' || state === 'Unreconcilable';
+    return said ? [`Node ${name} is reporting: ${given === '' ? '' : JSON.stringify(given)}`] : [];
+  });
+  const wrong = named.filter((text, at) => !degraded.some((one) => text.startsWith(one)) || named.indexOf(text) !== at);
+  const counted = `${named.length} nodes are reporting degraded status on sync`;
+  const right = type === 'NodeDegraded' && status === 'True' ? counted : '';
+  return [
+    ...wrong.map((text) => `${text} is wrong`),
+    ...(reason === right ? [] : [`reason is ${String(reason)}`]),
+    ...(message === named.join(', ') ? [] : [`message is ${String(message)}`]),
+    ...(status !== 'True' && named.length > 0 ? ['nodes are named without cause'] : []),
+  ];
+}
 
 function withoutTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutTexts);
@@ -23,19 +59,25 @@ function withoutTexts(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutTexts(field)]));
 }
 
-/** A pool is woken once for a change, and also by a node that leaves it for none or for two custom pools. */
-const wakeups: Mending = ({ fn }, { expected, actual }) => {
+/**
+ * A pool is woken once for a change, and also by a node that leaves it for none or for two custom pools, or that two
+ * custom pools claim: where the original wakes no pool, ours wakes pools that select the node, before or now.
+ */
+const wakeups: Mending = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isObject(expected) || !isObject(actual)) return { expected, actual };
-  const [theirs, ours] = [new Set(listOf(expected.enqueued)), new Set(listOf(actual.enqueued))];
-  return {
-    expected: { missing: [] },
-    actual: { missing: [...theirs].filter((name) => !ours.has(name)), ...tooMany(theirs, ours) },
-  };
+  const theirs = [...new Set(listOf(expected.enqueued))].toSorted();
+  const ours = listOf(actual.enqueued).toSorted();
+  if (theirs.length > 0) return { expected: { woken: theirs }, actual: { woken: ours } };
+  const labels = [input.node, input.oldNode].map((node) => fieldsOf(fieldsOf(node).metadata).labels ?? {});
+  const selecting = [input.pools ?? []].flat().flatMap((pool) => {
+    const { nodeSelector } = fieldsOf(fieldsOf(pool).spec);
+    const selects = labels.some((one) => isObject(nodeSelector) && selectorMatches(nodeSelector, one as Labels));
+    return selects ? [fieldsOf(fieldsOf(pool).metadata).name] : [];
+  });
+  return { expected: { unexpected: [] }, actual: { unexpected: ours.filter((name) => !selecting.includes(name)) } };
 };
 
-/** Waking more than the original is right only where it wakes nobody. */
-const tooMany = (theirs: ReadonlySet<string>, ours: ReadonlySet<string>) =>
-  theirs.size > 0 && ours.size > theirs.size ? { unexpected: [...ours] } : {};
+type Labels = Readonly<Record<string, string>>;
 
 /** A node that booted into a pool whose selector says no labels is a candidate like any other. */
 const bootPoolWithoutLabels: Mending = ({ fn, input }, { expected, actual }) => {
@@ -43,9 +85,52 @@ const bootPoolWithoutLabels: Mending = ({ fn, input }, { expected, actual }) => 
   const selectorless = (input.pools as Fields[]).some((pool) => !isObject(pool.spec) || !pool.spec.nodeSelector);
   const dropped = listOf(expected.targetOrder).length === 0 && listOf(actual.targetOrder).length > 0;
   if (!selectorless || !dropped) return { expected, actual };
+  // Only nodes that booted into a pool are told, and nothing but the target.
+  const told = listOf(actual.targetOrder);
+  const booted = (name: string) =>
+    [input.nodes ?? []].flat().some((node) => {
+      const { name: own, annotations } = fieldsOf(fieldsOf(node).metadata);
+      return own === name && FIRST in fieldsOf(annotations) && !(APPLIED in fieldsOf(annotations));
+    });
+  const changes = (answer: Fields) =>
+    Object.fromEntries(Object.entries(fieldsOf(answer.nodeChanges)).filter(([name]) => !told.includes(name)));
   const { poolStatusChanges: theirs } = expected;
   const { poolStatusChanges: ours } = actual;
-  return { expected: { theirs }, actual: { theirs: ours } };
+  const others = (answer: Fields) => listOf(answer.events).filter((event) => !event.includes('SetDesiredConfig'));
+  return {
+    expected: { status: theirs, wrong: [], changes: changes(expected), events: others(expected) },
+    actual: {
+      ...{ status: ours, changes: changes(actual), events: others(actual) },
+      wrong: told.filter((name) => !booted(name)),
+    },
+  };
 };
 
-export const nodeMendings: readonly Mending[] = [degradedTexts, wakeups, bootPoolWithoutLabels];
+const FIRST = 'machineconfiguration.openshift.io/firstPivotConfig';
+const APPLIED = 'machineconfiguration.openshift.io/customPoolLabelsApplied';
+
+/** A pool whose maxUnavailable says nothing tells of it in a condition and an event; the original in its log. */
+const settings: Mending = ({ fn }, { expected, actual }) => {
+  const { error } = fieldsOf(expected);
+  if (fn !== 'node-sync' || !isObject(actual) || !/invalid value for IntOrString/.test(String(error))) {
+    return { expected, actual };
+  }
+  const pools = Object.entries(fieldsOf(actual.poolStatusChanges)).map(([name, status]) => {
+    const theirs = [fieldsOf(fieldsOf(fieldsOf(expected).poolStatusChanges)[name]).conditions ?? []]
+      .flat()
+      .map(fieldsOf);
+    const ours = [fieldsOf(status).conditions ?? []].flat().map(fieldsOf);
+    const conditions = ours
+      .filter(({ type }) => type !== 'SettingsInvalid')
+      .map((one) =>
+        one.type === 'Degraded' && one.reason === 'CannotBeApplied'
+          ? theirs.find(({ type }) => type === 'Degraded')
+          : one,
+      );
+    return [name, { ...fieldsOf(status), conditions }];
+  });
+  const events = listOf(actual.events).filter((event) => !event.startsWith('Warning SettingsInvalid '));
+  return { expected, actual: { ...actual, events, poolStatusChanges: Object.fromEntries(pools) } };
+};
+
+export const nodeMendings: readonly Mending[] = [settings, degradedTexts, wakeups, bootPoolWithoutLabels];

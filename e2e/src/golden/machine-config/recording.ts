@@ -1,5 +1,5 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { z } from 'zod';
 
 const recordedCase = z.object({
@@ -14,10 +14,23 @@ const recordedCase = z.object({
 /** One call of one function of the original, with its answer. */
 export type RecordedCase = z.infer<typeof recordedCase>;
 
-const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(recordedCase) });
+const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(z.unknown()) });
+
+/** A case as it stands in its file. */
+export interface RawCase {
+  /** File and position, for a case without an id. */
+  readonly place: string;
+  readonly raw: unknown;
+}
+
+/** Reads a case. @returns what is wrong with one that cannot be read */
+export function parseCase(raw: unknown): RecordedCase | string {
+  const parsed = recordedCase.safeParse(raw);
+  return parsed.success ? parsed.data : `is no recorded case: ${z.prettifyError(parsed.error)}`;
+}
 
 /** The recordings: `golden/machine-config/*.json` below `dir`, or below it without `golden/`. */
-export async function readRecordings(dir: string): Promise<readonly RecordedCase[]> {
+export async function readRecordings(dir: string): Promise<readonly RawCase[]> {
   for (const folder of [join(dir, 'golden', 'machine-config'), join(dir, 'machine-config')]) {
     if (!(await stat(folder).catch(() => undefined))?.isDirectory()) continue;
     const files = (await readdir(folder)).filter((name) => name.endsWith('.json')).toSorted();
@@ -26,8 +39,8 @@ export async function readRecordings(dir: string): Promise<readonly RecordedCase
   throw new Error(`${dir} has no folder golden/machine-config/: --from names the folder that holds it`);
 }
 
-async function read(path: string): Promise<readonly RecordedCase[]> {
+async function read(path: string): Promise<readonly RawCase[]> {
   const parsed = recording.safeParse(JSON.parse(await readFile(path, 'utf8')));
-  if (parsed.success) return parsed.data.cases;
+  if (parsed.success) return parsed.data.cases.map((raw, index) => ({ place: `${basename(path)} case ${index}`, raw }));
   throw new Error(`${path} is no recording of format 1: ${z.prettifyError(parsed.error)}`);
 }

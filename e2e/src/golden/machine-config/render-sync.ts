@@ -129,11 +129,14 @@ function event({ pools, event: kind, machineConfig: object, old }: EventInput): 
   return { enqueued: poolsToRender(change, pools).toSorted() };
 }
 
+/** Whole syncs of the RenderController. */
+export function renderSync(input: Input): Record<string, unknown> {
+  const world = new World(input);
+  return { steps: input.steps.flatMap((step) => world.play(step) ?? []) };
+}
+
 export const renderSyncCalls: Readonly<Record<string, Call>> = {
-  'render-sync': (input: Input) => {
-    const world = new World(input);
-    return { steps: input.steps.flatMap((step) => world.play(step) ?? []) };
-  },
+  'render-sync': renderSync,
   'render-event': event,
   apply: ({ existing, required }: { existing: MachineConfig; required: MachineConfig }) => {
     const { modified, machineConfig } = applyMachineConfig(existing, required);

@@ -96,6 +96,11 @@ export function decodeContents(source: string | undefined, compression: string |
   try {
     return gunzipSync(data);
   } catch (error) {
-    throw new DataUrlError(`could not create gzip reader: ${(error as Error).message}`, { cause: error });
+    const failed = hasGzipHeader(data) ? 'failed decompressing' : 'could not create gzip reader';
+    throw new DataUrlError(`${failed}: ${(error as Error).message}`, { cause: error });
   }
 }
+
+/** Whether data begins as RFC 1952 says: magic number, the method deflate, and the rest of the ten bytes. */
+const hasGzipHeader = (data: Buffer): boolean =>
+  data.length >= 10 && data[0] === 0x1f && data[1] === 0x8b && data[2] === 8;

@@ -1,0 +1,136 @@
+/**
+ * How error texts are compared, for every function: all of a text counts but the words of a parser that is not rebuilt
+ * here. What stands before these words always counts, and so does what they are about.
+ */
+interface TextRule {
+  /** The parser whose words differ. */
+  readonly parser: string;
+  /** What of a text of the original counts; undefined: the rule is not about it. */
+  readonly theirs: (text: string) => string | undefined;
+  /** The same of our text. */
+  readonly ours: (text: string) => string;
+}
+
+/** All of a text before what a pattern finds, with the mark that it was found. */
+const before =
+  (pattern: RegExp) =>
+  (text: string): string | undefined => {
+    const at = text.search(pattern);
+    return at < 0 ? undefined : `${text.slice(0, at)}<parser>`;
+  };
+
+const orWhole =
+  (read: (text: string) => string | undefined) =>
+  (text: string): string =>
+    read(text) ?? text;
+
+const rule = (parser: string, theirs: RegExp, ours: RegExp): TextRule => ({
+  ...{ parser, theirs: before(theirs), ours: orWhole(before(ours)) },
+});
+
+const REPORT = /\nReport: /;
+/** Messages of a JSON decoder; what is wrong with a config that was decoded has a path and exact words. */
+const DECODER = /^(json: |invalid character |unexpected end of JSON)/;
+
+interface Entry {
+  readonly at: string;
+  readonly message: string;
+}
+
+/** Entries of a report of spec 3: `error at <path>, line 1 col 2: message`. */
+function entriesOf(report: string): readonly Entry[] {
+  return report
+    .split(/^(?=(?:error|warning) at )/m)
+    .filter((entry) => entry.startsWith('error at '))
+    .map((entry) => {
+      const [, at = '', message = ''] = /^error at (.*?): ([\s\S]*)$/.exec(entry.trim()) ?? [
+        undefined,
+        '',
+        entry.trim(),
+      ];
+      return { at: at.replace(/(, )?line \d+ col(umn)? \d+/, ''), message: message.trim() };
+    });
+}
+
+const headOf = (text: string): string => text.slice(0, text.search(REPORT));
+const reportOf = (text: string): string => text.slice(text.search(REPORT) + '\nReport: '.length);
+
+/** The messages of a report of spec 2, without positions, excerpts and warnings. */
+const messagesOfV2 = (report: string): readonly string[] =>
+  report
+    .split(/^(?=(?:error|warning) at )/m)
+    .filter((entry) => entry.startsWith('error at '))
+    .map(
+      (entry) =>
+        entry
+          .trim()
+          .split('\n')
+          .at(-1)
+          ?.replace(/^error at \S+: /, '') ?? '',
+    )
+    .toSorted();
+
+const isV2 = (text: string): boolean => /spec v2 failed/.test(text) && REPORT.test(text);
+const v2 = (text: string): string => JSON.stringify([headOf(text), messagesOfV2(reportOf(text))]);
+
+/** A config that is no JSON of the right types has one entry: what the decoder says of it. */
+const isUndecoded = (text: string): boolean =>
+  REPORT.test(text) && entriesOf(reportOf(text)).some(({ message }) => DECODER.test(message));
+const undecoded = (text: string): string => `${headOf(text)} with ${entriesOf(reportOf(text)).length} decoder error`;
+
+const GZIP = /(?<=could not create gzip reader: |failed decompressing: )/;
+
+const RULES: readonly TextRule[] = [
+  { parser: "Ignition's decoder of spec 2", theirs: (text) => (isV2(text) ? v2(text) : undefined), ours: v2 },
+  {
+    parser: "Go's JSON decoder, in a report",
+    theirs: (text) => (isUndecoded(text) ? undecoded(text) : undefined),
+    ours: undecoded,
+  },
+  rule("Go's JSON decoder", /(error unmarshaling JSON: while decoding JSON: )?json: /, /json: /),
+  rule("Go's durations", /time: (unknown|missing|invalid)/, /time: /),
+  {
+    parser: "Go's numbers, in a percentage of a pool",
+    theirs: (text) =>
+      /invalid value for IntOrString: (invalid value .*strconv|invalid type: )/.test(text)
+        ? before(/invalid value for IntOrString/)(text)
+        : undefined,
+    ours: (text) => (/neither a count nor a percentage/.test(text) ? 'maxUnavailable: <parser>' : text),
+  },
+  rule("Go's numbers", /strconv\./, /strconv\./),
+  rule('gzip', GZIP, GZIP),
+  rule('base64', /(?<=illegal base64 data)/, /(?<=illegal base64 data)/),
+  {
+    parser: "Go's templates",
+    theirs: (text) =>
+      templateOf(text, /(?:failed to parse template|failed to execute template).*?<templates>\/([^\s":]+)/),
+    ours: (text) => templateOf(text, /template ([^\s":]+): /) ?? text,
+  },
+  {
+    parser: 'the file system of templates',
+    theirs: (text) => /^failed to read dir "<templates>\/[^"]*"/.exec(text)?.[0].replace('<templates>/', ''),
+    ours: (text) => /^failed to read dir "[^"]*"/.exec(text)?.[0] ?? text,
+  },
+];
+
+function templateOf(text: string, pattern: RegExp): string | undefined {
+  const match = pattern.exec(text);
+  return match ? `${text.slice(0, match.index)}template ${match[1]}` : undefined;
+}
+
+/** Two error texts with what counts of each. */
+export function comparableTexts(expected: string, actual: string): readonly [theirs: string, ours: string] {
+  for (const { theirs, ours } of RULES) {
+    const counts = theirs(expected);
+    if (counts !== undefined) return [counts, ours(actual)];
+  }
+  return [withoutPositions(expected), withoutPositions(actual)];
+}
+
+/** Without positions in the source and without warnings. */
+const withoutPositions = (text: string): string =>
+  text
+    .replace(/, line \d+ col \d+/g, '')
+    .replace(/yaml: line \d+: /g, 'yaml: ')
+    .replace(/warning at [^\n]*\n?/g, '')
+    .trim();
