@@ -254,6 +254,25 @@ test('undrainable policy Quarantine: no pod is asked again until its budget chan
   expect(rig.cloud.vms).toEqual([]);
 });
 
+test('undrainable policy Hold: an unhealthy machine of the group waits for the drain no longer than its time', async () => {
+  const { rig } = await started(0);
+  const labels = { name: 'pool' };
+  const annotations = { [Annotations.UndrainablePolicy]: 'Hold' };
+  await rig.createMachine('m-0', { drainTimeout: '1h' }, { annotations, labels });
+  for (const name of ['m-1', 'm-2']) await rig.createMachine(name, {}, { labels });
+  await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
+  await budget(rig, 0);
+  await rig.createPod('web-1', 'm-0', { app: 'web' });
+  await rig.deleteMachine('m-0');
+  await rig.conditions('m-1', [
+    { type: 'Ready', status: 'False', reason: 'KubeletDown', lastTransitionTime: '2026-01-01T00:00:00Z' },
+  ]);
+  await rig.clock.advance(59 * 60_000);
+  expect(await rig.phase('m-1')).toBe('Unknown');
+  await rig.clock.advance(2 * 60_000);
+  expect(await rig.phase('m-1')).toBe('Failed');
+});
+
 test.each([
   ['an update in place', 'update'],
   ['a preservation', 'preserve'],
