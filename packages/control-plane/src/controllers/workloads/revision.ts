@@ -7,8 +7,8 @@ export function parseRevision(text: string | undefined): bigint | undefined {
   return value > MAX || value < -MAX - 1n ? undefined : value;
 }
 
-export const highest = (revisions: readonly bigint[]): bigint =>
-  revisions.reduce((most, revision) => (revision > most ? revision : most), 0n);
+/** The highest of some revisions, and 0 at least. */
+export const highest = (revisions: readonly bigint[]): bigint => [0n, ...revisions].sort(compareRevisions).at(-1) ?? 0n;
 
 /** The next revision. After the last one of 64 bits comes the lowest, as in Go. */
 export const nextRevision = (revision: bigint): bigint => BigInt.asIntN(64, revision + 1n);
