@@ -28,6 +28,12 @@ describe('a tenant that can be nobody’s', () => {
   });
 });
 
+test('a NIC that cannot be looked up is told in the original’s words, capitals included', async () => {
+  const { stage } = open({}, [failing('^GET networkInterfaces$', 403, 'AuthorizationFailed')]);
+  const said = await refused(stage.create(), 'Internal');
+  expect(said).toMatch(/^Failed to get NIC: \[ResourceGroup: rg, Name: m-1-nic\], Err: /);
+});
+
 describe('what is the same for all machines of a class', () => {
   const spec = withProperties(image({ urn: URN }));
   const counts = ({ asked }: ReturnType<typeof open>) => [
