@@ -27,6 +27,8 @@ export interface Answer {
 export interface Case {
   readonly name: string;
   readonly cleanup?: readonly string[];
+  /** Why the recording ended before its time. */
+  readonly broken?: string;
   readonly steps: readonly Step[];
 }
 
@@ -70,6 +72,15 @@ export function batteryFixtures(): readonly Fixture[] {
   return (JSON.parse(file) as { readonly fixtures: readonly Fixture[] }).fixtures;
 }
 
+/** Ends a case before the request that broke the connection: a server that panics gives no answer. @throws Error when it was the first */
+function cutAt(whole: Case, failure: Failure | undefined): Case {
+  if (failure === undefined) return whole;
+  const why = String(failure.diffs[0]?.[2]);
+  const steps = whole.steps.slice(0, Math.max(0, failure.step - 1));
+  if (steps.length === 0) throw new Error(`${whole.name}: the server did not answer its first request: ${why}`);
+  return { ...whole, steps, broken: why };
+}
+
 /** A server that plays cases. */
 export interface Player {
   /** Sends the requests of the cases and returns the cases with their answers. */
@@ -95,9 +106,14 @@ export function createPlayer(
   return {
     record: async (cases) => {
       const { results } = await run(cases, true);
-      const broken = results.flatMap(({ failures = [] }) => failures).find(({ what }) => what === 'runner');
-      if (broken !== undefined) throw new Error(`the real API server: ${JSON.stringify(broken.diffs)}`);
-      return (JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] }).cases;
+      const broken = new Map(
+        results.flatMap(({ name, failures = [] }) => {
+          const failure = failures.find(({ what }) => what === 'runner');
+          return failure === undefined ? [] : [[name, failure] as const];
+        }),
+      );
+      const recorded = (JSON.parse(readFileSync(file, 'utf8')) as { readonly cases: readonly Case[] }).cases;
+      return recorded.map((each) => cutAt(each, broken.get(each.name)));
     },
     compare: async (cases) => {
       const { results } = await run(cases, false);

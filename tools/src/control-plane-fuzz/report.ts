@@ -35,12 +35,16 @@ export function detailLines(difference: Difference): readonly string[] {
 /** One line a class, and one of the whole seed at the end. */
 export function reportLines(seed: number, outcome: Outcome, details: boolean): readonly string[] {
   const classes = classesOf(outcome.found);
-  const { requests, compared, found, excused } = outcome;
+  const { requests, compared, broken, found, excused } = outcome;
   return [
     ...classes.flatMap(([name, all]) => [
       `${String(all.length).padStart(5)}  ${name}   (case ${all.map(numberOf).slice(0, 4).join(', ')})`,
       ...(details && all[0] !== undefined ? detailLines(all[0]) : []),
     ]),
+    ...broken.map(
+      (each) =>
+        `       ${each.name}: the real server gave no answer to request ${each.steps.length + 1}: ${each.broken}`,
+    ),
     ...[...excused].map(([name, count]) => `${String(count).padStart(5)}  by the rule "${name}"`),
     `seed ${seed}: ${requests} requests, ${compared} compared, ${found.length} differences of ${classes.length} classes`,
   ];

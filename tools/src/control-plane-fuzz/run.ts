@@ -25,6 +25,8 @@ export interface Outcome {
   readonly requests: number;
   /** Requests up to the first difference of their case: what comes after it has another past on each server. */
   readonly compared: number;
+  /** Cases in which the real server broke the connection. */
+  readonly broken: readonly Case[];
   readonly found: readonly Difference[];
   /** How many differences each rule explains. */
   readonly excused: ReadonlyMap<string, number>;
@@ -35,6 +37,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
   const { seed, kinds, schemas, samples, real, plane } = run;
   const found: Difference[] = [];
   const excused = new Map<string, number>();
+  const broken: Case[] = [];
   let requests = 0;
   let compared = 0;
   let index = run.only ?? 0;
@@ -48,6 +51,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
     }
     const recorded = await real.record(cases);
     const failures = await plane.compare(recorded);
+    broken.push(...recorded.filter((each) => each.broken !== undefined));
     for (const each of recorded) {
       const difference = firstDifference(each, failures.get(each.name) ?? []);
       compared += requestsOf(difference === undefined ? each : upTo(each, difference.step));
@@ -57,7 +61,7 @@ export async function playSeed(run: Run): Promise<Outcome> {
       else excused.set(rule.name, (excused.get(rule.name) ?? 0) + 1);
     }
   }
-  return { requests, compared, found, excused };
+  return { requests, compared, broken, found, excused };
 }
 
 const upTo = (whole: Case, step: number): Case => ({ ...whole, steps: whole.steps.slice(0, step + 1) });

@@ -124,7 +124,7 @@ describe('everything else', () => {
     });
   });
 
-  it('leaves no directive behind where there was nothing', () => {
+  it('drops what $patch deletes and keeps other directives where there was nothing', () => {
     expect(
       patch(
         {},
@@ -136,7 +136,7 @@ describe('everything else', () => {
         },
       ),
     ).toEqual({
-      containers: [{ name: 'b' }],
+      containers: [{ name: 'b', $retainKeys: ['name'] }],
     });
   });
 

@@ -111,7 +111,10 @@ const SYSTEM_FIELDS = [
   'uid',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
-/** Drops what a client cannot give. */
+/** Those of them that the server fills in. */
+const FILLED_IN = ['creationTimestamp', 'selfLink', 'uid'] as const;
+
+/** Drops what a client cannot give. The router does so for creations only: an update that creates may begin a deletion. */
 export function dropSystemFields({ metadata }: ApiObject): void {
   for (const field of SYSTEM_FIELDS) delete metadata[field];
 }
@@ -131,7 +134,8 @@ const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
 /**
- * Creates an object from a decoded and defaulted body. `managed`: its managedFields stand already (server-side apply).
+ * Creates an object from a decoded and defaulted body. `managed`: its managedFields stand already (server-side apply). `byUpdate`: the
+ * request is an update of what is not there.
  * @throws StatusError 400, 403, 409, 422 or 500
  */
 export async function createObject(
@@ -140,17 +144,18 @@ export async function createObject(
   target: Target,
   object: ApiObject,
   options: WriteOptions,
-  managed = false,
+  { managed = false, byUpdate = false }: { readonly managed?: boolean; readonly byUpdate?: boolean } = {},
 ): Promise<Written> {
   const { served } = target;
   const { kind } = served;
   const { metadata } = object;
   matchNamespace(object, target);
+  if (!byUpdate) dropSystemFields(object);
   const repeated = dedupOwners(object);
   if (repeated !== undefined) call.warn(repeated);
   object.metadata = tidyMeta(metadata);
   // The server fills these in once mutating admission has seen the object. So nobody owns what a body says of them.
-  dropSystemFields(object);
+  for (const field of FILLED_IN) delete object.metadata[field];
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 
   const given = metadata.name ?? '';

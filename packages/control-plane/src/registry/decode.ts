@@ -36,9 +36,9 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
   };
   const meta = body.metadata ?? {};
   if (!isRecord(meta)) {
-    throw badRequest(
-      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: json: cannot unmarshal ${jsonTypeOf(meta)} into Go ${kind.custom ? 'value' : `struct field ${kind.kind}.metadata`} of type v1.ObjectMeta`,
-    );
+    const place = kind.custom ? 'value' : `struct field ${kind.kind}.metadata`;
+    const why = `json: cannot unmarshal ${jsonTypeOf(meta)} into Go ${place} of type v1.ObjectMeta`;
+    throw new DecodeError(why, { apiVersion: apiVersionOf(kind), kind: kind.kind });
   }
   body.metadata = meta;
   for (const [field, value] of Object.entries(meta)) {

@@ -6,7 +6,7 @@ import { goJson } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
 import { wellFormed } from './body.ts';
 import { checkPatched, normalize, strictMessage } from './decode.ts';
-import { badRequest, internal } from './errors.ts';
+import { badRequest, internal, internalError } from './errors.ts';
 import { jsonProblem } from './json-problem.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { jsonEquals } from './object-text.ts';
@@ -113,6 +113,9 @@ function decodePatched(
   if (served.kind.custom && (object.kind ?? '') === '') {
     const text = goJson(object);
     throw invalidPatch(text, `Object 'Kind' is missing in '${text}'`);
+  }
+  if (served.kind.custom && object.apiVersion === undefined) {
+    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
   }
   if (strategic !== undefined) {
     for (const field of ['apiVersion', 'kind'] as const) {

@@ -57,8 +57,10 @@ export async function updateObject(
       const { uid = '' } = metadata;
       if (uid !== '') throw transformation.patched === true ? absentUid(target, uid) : uidConflict(target, uid, '');
       // An update that creates has no version to compare with.
+      checkVersionText(metadata.resourceVersion ?? '');
       delete metadata.resourceVersion;
-      return createObject(registry, call, target, object, options, transformation.managed);
+      const { managed = false } = transformation;
+      return createObject(registry, call, target, object, options, { managed, byUpdate: true });
     }
     const written = await attemptUpdate(registry, call, target, transformation, options, record);
     if (written !== undefined) return written;
@@ -147,13 +149,18 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
   }
 }
 
+/** @throws StatusError 500 for a version that is no number */
+function checkVersionText(version: string): void {
+  if (version !== '' && !/^\d+$/.test(version)) {
+    throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  }
+}
+
 /** The version in the body must be that of the object; mutating admission comes before. Fills it in when absent. */
 function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
   const meta = updated.metadata;
   const version = meta.resourceVersion ?? '';
-  if (version !== '' && !/^\d+$/.test(version)) {
-    throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
-  }
+  checkVersionText(version);
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
       // The store names the resource where everybody else names the kind.

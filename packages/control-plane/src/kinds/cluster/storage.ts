@@ -191,6 +191,13 @@ export const csiDriverStrategy = strategy({
     spec.requiresRepublish ??= false;
     spec.seLinuxMount ??= false;
   },
+  // Behind a feature that is off.
+  prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
+  prepareForUpdate(object, old) {
+    delete child(object, 'spec').preventPodSchedulingIfMissing;
+    // A new driver has no generation: its first change has.
+    if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  },
   causes(object) {
     const findings = new Findings();
     const name = object.metadata.name ?? '';
@@ -207,6 +214,10 @@ export const csiDriverStrategy = strategy({
         period,
         'must be greater than or equal to 10 seconds',
       );
+    }
+    if (spec.serviceAccountTokenInSecrets !== undefined && items(spec, 'tokenRequests').length === 0) {
+      const why = 'serviceAccountTokenInSecrets is set but no tokenRequests are specified';
+      findings.invalid('spec.serviceAccountTokenInSecrets', spec.serviceAccountTokenInSecrets, why);
     }
     const audiences = new Set<string>();
     for (const [index, request] of items(spec, 'tokenRequests').entries()) {
@@ -228,9 +239,12 @@ export const csiDriverStrategy = strategy({
   change(object, old) {
     const spec = look(object, 'spec');
     const before = look(old, 'spec');
-    return ['attachRequired', 'fsGroupPolicy', 'volumeLifecycleModes']
-      .filter((field) => !jsonEquals(spec[field], before[field]))
-      .map((field) => invalidValue(`spec.${field}`, given(spec, field), 'field is immutable'));
+    return [
+      ['attachRequired', 'attachedRequired'],
+      ['volumeLifecycleModes', 'volumeLifecycleModes'],
+    ]
+      .filter(([field = '']) => !jsonEquals(spec[field], before[field]))
+      .map(([field = '', shown]) => invalidValue(`spec.${shown}`, given(spec, field), 'field is immutable'));
   },
 });
 

@@ -34,28 +34,56 @@ export const eventStorage: NonNullable<KindDefinition['storedAs']> = {
 
 const TYPES = ['Normal', 'Warning'];
 
-/** `subject`: what the group calls that which an event is about. Its refusals speak of it as the core group does. */
-function coreCauses(event: ApiObject, subject = 'involvedObject'): StatusCause[] {
-  const involved = look(event, subject);
-  const namespace = text(involved, 'namespace');
+/** Rules of both APIs (`legacyValidateEvent`); refusals speak of the subject as the core group does. `core`: the event is of that group. */
+function legacyCauses(event: ApiObject, core: boolean): StatusCause[] {
+  const namespace = text(look(event, core ? 'involvedObject' : 'regarding'), 'namespace');
   const own = event.metadata.namespace ?? '';
-  const isDated = event.eventTime !== undefined && event.eventTime !== null;
-  if (namespace === '' && own !== 'default' && !(isDated && own === 'kube-system')) {
-    return [invalidValue('involvedObject.namespace', '', 'does not match event.namespace')];
+  const elsewhere = [invalidValue('involvedObject.namespace', namespace, 'does not match event.namespace')];
+  if (event.eventTime === undefined || event.eventTime === null) {
+    const isRight = namespace === '' ? own === 'default' : namespace === own;
+    return isRight ? [] : elsewhere;
   }
   // Events that say when they happened may be about another namespace than their own.
-  if (!isDated && namespace !== '' && namespace !== own) {
-    return [invalidValue('involvedObject.namespace', namespace, 'does not match event.namespace')];
-  }
-  return [];
+  const isRight = namespace !== '' || own === 'default' || own === 'kube-system';
+  return [...(isRight ? [] : elsewhere), ...detailCauses(event, core)];
 }
 
-const LIMITS: readonly (readonly [string, number | undefined])[] = [
-  ['reportingController', undefined],
-  ['reportingInstance', 128],
-  ['action', 128],
-  ['reason', 128],
+const LONGEST_NOTE = 1024;
+
+/** What an event says of its writer and of what was done: name, most characters, and its name in the core group. */
+const DETAILS: readonly (readonly [name: string, limit: number, core: string])[] = [
+  ['reportingController', Number.MAX_SAFE_INTEGER, 'reportingComponent'],
+  ['reportingInstance', 128, 'reportingInstance'],
+  ['action', 128, 'action'],
+  ['reason', 128, 'reason'],
 ];
+
+function detailCauses(event: ApiObject, core: boolean): StatusCause[] {
+  const causes: StatusCause[] = [];
+  for (const [events, limit, inCore] of DETAILS) {
+    const field = core ? inCore : events;
+    const value = text(event, field);
+    if (value === '') causes.push(requiredValue(field));
+    if (events === 'reportingController') {
+      for (const problem of qualifiedNameProblems(value)) causes.push(invalidValue(field, value, problem));
+    }
+    if (Buffer.byteLength(value) > limit) causes.push(tooLongFor(field, limit));
+  }
+  const note = text(event, core ? 'message' : 'note');
+  if (Buffer.byteLength(note) > LONGEST_NOTE) causes.push(tooLongFor('message', LONGEST_NOTE));
+  return causes;
+}
+
+const tooLongFor = (field: string, limit: number): StatusCause =>
+  invalidValue(field, '', `can have at most ${limit} characters`);
+
+function seriesCauses({ series }: ApiObject): StatusCause[] {
+  if (!isPlain(series)) return [];
+  return [
+    ...((number(series, 'count') ?? 0) < 2 ? [invalidValue('series.count', '', 'should be at least 2')] : []),
+    ...(text(series, 'lastObservedTime') === '' ? [requiredValue('series.lastObservedTime')] : []),
+  ];
+}
 
 /** What an event of the new API says in other fields, with its name in the core group. */
 const OLD_FIELDS: readonly (readonly [string, string])[] = [
@@ -66,9 +94,8 @@ const OLD_FIELDS: readonly (readonly [string, string])[] = [
 ];
 
 function eventCauses(event: ApiObject): StatusCause[] {
-  // The rules of the new API hold for those that are written as such: with a time of their own.
-  if (event.eventTime === undefined || event.eventTime === null) return [requiredValue('eventTime')];
-  const causes = detailCauses(event);
+  const causes = [...legacyCauses(event, false), ...seriesCauses(event)];
+  if (event.eventTime === undefined || event.eventTime === null) causes.push(requiredValue('eventTime'));
   const type = text(event, 'type');
   if (!TYPES.includes(type)) causes.push(invalidValue('type', '', `has invalid value: ${type}`));
   for (const [field, name] of OLD_FIELDS) {
@@ -76,47 +103,26 @@ function eventCauses(event: ApiObject): StatusCause[] {
     const isSet = isPlain(value) ? text(value, 'component') !== '' || text(value, 'host') !== '' : (value ?? 0) !== 0;
     if (isSet) causes.push(invalidValue(name, '', 'needs to be unset'));
   }
-  return [...causes, ...coreCauses(event, 'regarding')];
-}
-
-/** What an event says of who saw what. */
-function detailCauses(event: ApiObject): StatusCause[] {
-  const causes: StatusCause[] = [];
-  for (const [field, limit] of LIMITS) {
-    const value = text(event, field);
-    if (value === '') causes.push(requiredValue(field));
-    else if (limit !== undefined && value.length > limit)
-      causes.push(invalidValue(field, '', `can have at most ${limit} characters`));
-  }
-  const controller = text(event, 'reportingController');
-  for (const problem of qualifiedNameProblems(controller)) {
-    causes.push(invalidValue('reportingController', controller, problem));
-  }
-  const { series } = event;
-  if (isPlain(series)) {
-    if ((number(series, 'count') ?? 0) < 2) causes.push(invalidValue('series.count', '', 'should be at least 2'));
-    if (text(series, 'lastObservedTime') === '') causes.push(requiredValue('series.lastObservedTime'));
-  }
   return causes;
 }
-
-/** On an update only a namespace that has gone is told; another one is a change of the reference. */
-const namespaceCauses = (event: ApiObject): StatusCause[] =>
-  text(look(event, 'regarding'), 'namespace') === '' ? coreCauses(event, 'regarding') : [];
 
 /** What of an event of the new API never changes, in the order of the server and under the names of the core group. */
 const FROZEN: readonly (readonly [string, string])[] = [
   ['regarding', 'involvedObject'],
   // The server asks for the reason twice.
   ['reason', 'reason'],
-  ['reason', 'reason'],
   ['note', 'message'],
+  ['deprecatedSource', 'source'],
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
+  ['reason', 'reason'],
   ['type', 'type'],
   ['eventTime', 'eventTime'],
-  ['reportingController', 'reportingController'],
-  ['reportingInstance', 'reportingInstance'],
   ['action', 'action'],
   ['related', 'related'],
+  ['reportingController', 'reportingController'],
+  ['reportingInstance', 'reportingInstance'],
 ];
 
 function eventChange(event: ApiObject, old: ApiObject): StatusCause[] {
@@ -132,13 +138,17 @@ function eventChange(event: ApiObject, old: ApiObject): StatusCause[] {
 }
 
 export const coreEventStrategy: Strategy = {
-  validate: (event) => coreCauses(event),
-  validateUpdate: (event) => coreCauses(event),
+  validate: (event) => legacyCauses(event, true),
+  validateUpdate: (event) => legacyCauses(event, true),
   // Names of the old API only have to fit into a path.
   validateName: pathSegmentProblems,
 };
 export const eventStrategy: Strategy = {
   validate: eventCauses,
-  validateUpdate: (event, old) => [...detailCauses(event), ...namespaceCauses(event), ...eventChange(event, old)],
+  validateUpdate: (event, old) => [
+    ...legacyCauses(event, false),
+    ...(jsonEquals(event.series ?? null, old.series ?? null) ? [] : seriesCauses(event)),
+    ...eventChange(event, old),
+  ],
   validateName: subdomainProblems,
 };

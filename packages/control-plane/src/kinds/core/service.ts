@@ -149,6 +149,8 @@ export const serviceStrategy: Strategy = {
     const before = look(old, 'spec');
     keepAllocated(spec, before);
     dropOfOldType(spec, before);
+    // A service without endpoints has none to choose from.
+    if (spec.type === 'ExternalName') delete spec.internalTrafficPolicy;
     allocate(service);
     if (!isPlain(service.status)) service.status = { loadBalancer: {} };
   },

@@ -75,15 +75,11 @@ function relevant(applied: ApiObject, scope: Scope): ApiObject {
   return copy;
 }
 
-/**
- * What a new object is made of: also of a spec that has no owners, as that of a CertificateSigningRequest, and of all that stands beside an applied
- * status (the few kinds that are made by one keep it).
- */
-const made = ({ applied, subresource }: ApplyInput, { ignored, ...scope }: Scope): ApiObject =>
-  relevant(applied, { ...scope, ignored: subresource === '' ? without(ignored, 'spec') : new Set() });
-
-const without = (fields: ReadonlySet<string>, field: string): ReadonlySet<string> =>
-  new Set([...fields].filter((one) => one !== field));
+/** What a new object is made of: also of what has no owners. What a built-in kind does not take from a creation, it drops itself. */
+function made({ applied, subresource, kind }: ApplyInput, scope: Scope): ApiObject {
+  const dropsStatus = subresource === '' && kind.custom && kind.subresources?.status === true;
+  return relevant(applied, { ...scope, ignored: new Set(dropsStatus ? ['status'] : []) });
+}
 
 /** Who owns what before this apply. An object that nobody has been recorded for belongs to `before-first-apply`. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {

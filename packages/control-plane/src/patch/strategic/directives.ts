@@ -31,23 +31,17 @@ export const noMergeKey = (item: unknown, key: string): StatusError =>
 export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
   patchError(`unknown patch type: ${goPlain(type)} in map: ${goPlain(map)}`);
 
-const isDirective = (key: string): boolean =>
-  key === PATCH ||
-  key === RETAIN_KEYS ||
-  key.startsWith(SET_ELEMENT_ORDER) ||
-  key.startsWith(DELETE_FROM_PRIMITIVE_LIST);
-
-/** A patch value that meets nothing: taken as it is, without nulls and directives; undefined when it only deletes. */
+/** A patch value that meets nothing: taken as it is, without nulls; undefined where `$patch` says what to do. Other directives stay. */
 export function plainValue(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(plainValue).filter((item) => item !== undefined);
   }
   if (!isRecord(value)) return value;
-  if (value[PATCH] === 'delete') return undefined;
+  if (Object.hasOwn(value, PATCH)) return undefined;
   const plain: Record<string, unknown> = {};
   for (const key of Object.keys(value)) {
     const inner = value[key];
-    if (isDirective(key) || inner === null) continue;
+    if (inner === null) continue;
     const kept = plainValue(inner);
     if (kept !== undefined) put(plain, key, kept);
   }

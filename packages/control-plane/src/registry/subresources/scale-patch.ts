@@ -103,8 +103,11 @@ export function patchedScale(
   if (strategic) Object.assign(scale, { apiVersion: CARRIED_SCALE.apiVersion, kind: CARRIED_SCALE.kind.kind });
   if (!sameVersion(scale, CARRIED_SCALE)) refuseVersion(scale, current, CARRIED_SCALE, registry.kinds);
   const problem = replicasProblem(scale);
-  // An applied number is converted once it has been merged.
-  if (problem !== undefined && type !== 'application/apply-patch+yaml') throw invalidPatch(shown(), problem);
+  if (problem !== undefined) {
+    // An applied number is converted once it has been merged.
+    if (type === 'application/apply-patch+yaml') return scale;
+    throw invalidPatch(shown(), problem);
+  }
   const unknown = options.fieldValidation === 'Ignore' ? [] : unknownFields(made, CARRIED_SCALE);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(unknown));
   for (const field of unknown) warn(`unknown field "${field}"`);
