@@ -103,6 +103,26 @@ const variations: readonly [title: string, recorded: Partial<RecordedCase>, outp
     { error: 'Kubelet could not be unmarshalled, err: time: invalid duration "soon"' },
   ],
   [
+    'base64 data that is cut off, in a report',
+    {
+      fn: 'validate',
+      input: {
+        spec: {
+          config: {
+            ignition: { version: '3.0.0' },
+            storage: { files: [{ path: '/a', mode: 420, contents: { source: 'data:;base64,a' } }] },
+          },
+        },
+      },
+    },
+    {
+      error:
+        'parsing Ignition config spec v3 failed with error: config is not valid\nReport: error at ' +
+        '$.storage.files.0.contents.source, line 1 col 96: illegal base64 data at input byte 0\n',
+    },
+    { error: 'parsing Ignition config spec v3 failed: illegal base64 data at input byte 0' },
+  ],
+  [
     'a truncated archive',
     {
       fn: 'decode',

@@ -11,12 +11,12 @@ interface TextRule {
   readonly ours: (text: string) => string;
 }
 
-/** All of a text before what a pattern finds, with the mark that it was found. */
+/** All of a text before what a pattern finds, without positions, with the mark that it was found. */
 const before =
   (pattern: RegExp) =>
   (text: string): string | undefined => {
     const at = text.search(pattern);
-    return at < 0 ? undefined : `${text.slice(0, at)}<parser>`;
+    return at < 0 ? undefined : `${withoutPositions(text.slice(0, at))}<parser>`;
   };
 
 const orWhole =
@@ -95,7 +95,7 @@ const RULES: readonly TextRule[] = [
       /invalid value for IntOrString: (invalid value .*strconv|invalid type: )/.test(text)
         ? before(/invalid value for IntOrString/)(text)
         : undefined,
-    ours: (text) => (/neither a count nor a percentage/.test(text) ? 'maxUnavailable: <parser>' : text),
+    ours: (text) => (/neither a count nor a percentage/.test(text) ? 'maxUnavailable:<parser>' : text),
   },
   rule("Go's numbers", /strconv\./, /strconv\./),
   rule('gzip', GZIP, GZIP),
