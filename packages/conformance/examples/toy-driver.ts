@@ -76,9 +76,15 @@ export function createDriver({ connect }: DriverContext) {
     return found;
   }
 
-  /** The server made with this Machine's UID: that is what makes a repeated call find the first one. */
-  const find = async (request: MachineRequest<Spec, Credentials>) =>
-    (await listAll(request, `&token=${request.machine.metadata.uid}`))[0];
+  /**
+   * The server made with this Machine's UID: that is what makes a repeated call find the first one. Else the server of its
+   * name, which another controller may have made.
+   */
+  const find = async (request: MachineRequest<Spec, Credentials>) => {
+    const { name, uid } = request.machine.metadata;
+    const [own] = await listAll(request, `&token=${uid}`);
+    return own ?? (await listAll(request)).find((server) => server.name === name);
+  };
 
   const tell = ({ id, name }: z.infer<typeof Server>) => ({ providerId: `${PREFIX}${id}`, nodeName: name });
 

@@ -26,6 +26,13 @@ const spoilt = (change: (toy: Toy, context: DriverContext) => Partial<DriverDefi
     return defineDriver({ ...toy, ...(change(toy, context) as Partial<Toy>) });
   }) as CreateDriver;
 
+/** Who made each VM of the driver that tells owners and does not heed them. */
+const OWNERS = new Map<string, string | undefined>();
+
+const absent = (): never => {
+  throw new MachineError('Unimplemented', 'the example has no look-up');
+};
+
 let next = 0;
 const fresh = (): string => `other-${++next}`;
 
@@ -73,6 +80,52 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     'lost answers of a creation',
     'a token of its own for each call',
     (context) => createDriver(asking(context, (body) => ({ ...body, token: fresh() }))),
+  ],
+  [
+    'adoption of a VM that was not recorded',
+    'a look-up by the UID alone',
+    spoilt((toy) => ({
+      status: async (r: { machine: { metadata: object } }) => {
+        const { machine } = r;
+        return (toy.status ?? absent)({
+          ...r,
+          machine: { ...machine, metadata: { ...machine.metadata, name: fresh() } },
+        } as never);
+      },
+    })),
+  ],
+  [
+    'no adoption of a VM that has ended',
+    'a look-up that remembers what was made under the name',
+    spoilt((toy) => {
+      const made = new Map<string, unknown>();
+      return {
+        create: async (r: { machine: { metadata: { name: string } } }) => {
+          const { name } = r.machine.metadata;
+          const vm = await toy.create(r as never);
+          made.set(name, vm);
+          return vm;
+        },
+        status: async (r: { machine: { metadata: { name: string } } }) =>
+          made.get(r.machine.metadata.name) ?? toy.status?.(r as never),
+      } as never;
+    }),
+  ],
+  [
+    "no adoption of another control cluster's VM",
+    'owners are told, and not heeded',
+    spoilt((toy) => ({
+      create: async (r: { owner?: string }) => {
+        const vm = await toy.create(r as never);
+        OWNERS.set(vm.providerId, r.owner);
+        return vm;
+      },
+      list: async (r: never) =>
+        ((await toy.list?.(r)) ?? []).map((vm) => {
+          const owner = OWNERS.get(vm.providerId);
+          return owner === undefined ? vm : { ...vm, owner };
+        }),
+    })),
   ],
   [
     'many machines',
@@ -163,9 +216,10 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     'deletion of an orphan',
     'it is looked for by the UID of its Machine',
     spoilt((toy) => ({
-      delete: (r: { machine: { spec: object } }) => {
+      delete: (r: { machine: { spec: object; metadata: object } }) => {
         const { machine } = r;
-        return toy.delete({ ...r, machine: { ...machine, spec: { ...machine.spec, providerID: undefined } } } as never);
+        const unknown = { ...machine, metadata: { ...machine.metadata, name: fresh() } };
+        return toy.delete({ ...r, machine: { ...unknown, spec: { ...machine.spec, providerID: undefined } } } as never);
       },
     })),
   ],
@@ -237,7 +291,10 @@ const twice = async <T>(call: () => Promise<T>): Promise<T> => call().catch(call
 
 const withUid = (request: object): never => {
   const { machine } = request as { machine: { metadata: object } };
-  return { ...request, machine: { ...machine, metadata: { ...machine.metadata, uid: fresh() } } } as never;
+  return {
+    ...request,
+    machine: { ...machine, metadata: { ...machine.metadata, uid: fresh(), name: fresh() } },
+  } as never;
 };
 
 test.each(BAD)('%s: %s, and it is seen', async (only, _, make) => {

@@ -1,5 +1,6 @@
 import { type Clock, errorText, seededRandom } from '@mcm/kube';
 import { Failure, type Scenario, Skip } from './scenario.ts';
+import { adoption } from './scenarios/adoption.ts';
 import { creation } from './scenarios/creation.ts';
 import { deletion } from './scenarios/deletion.ts';
 import { lookup } from './scenarios/lookup.ts';
@@ -9,7 +10,14 @@ import { Stage } from './stage.ts';
 import type { ConformanceTarget } from './target.ts';
 
 /** All that a driver must do. */
-export const SCENARIOS: readonly Scenario[] = [...creation, ...refusals, ...lookup, ...deletion, ...manners];
+export const SCENARIOS: readonly Scenario[] = [
+  ...creation,
+  ...adoption,
+  ...refusals,
+  ...lookup,
+  ...deletion,
+  ...manners,
+];
 
 /** The one of a name, else those whose name holds the text. */
 export function scenariosOf(only: string): readonly Scenario[] {

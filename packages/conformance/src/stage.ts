@@ -5,6 +5,7 @@ import {
   type DriverDefinition,
   type DriverInvoker,
   type DriverTimeouts,
+  type Instance,
   MachineError,
 } from '@mcm/core';
 import { createMemoryLogger, type MemoryLogger, type Random, type Secret, sleep } from '@mcm/kube';
@@ -83,6 +84,8 @@ export class Stage {
       readonly spec?: Readonly<Record<string, unknown>>;
       readonly secret?: Readonly<Record<string, string | Uint8Array>>;
       readonly timeouts?: DriverTimeouts;
+      /** The control cluster of the process; absent: it does not know its own. */
+      readonly owner?: string;
     } = {},
   ): Process {
     const { target, world, log } = this;
@@ -99,6 +102,7 @@ export class Stage {
       log,
       stop: stop.signal,
       ...(change.timeouts ? { timeouts: change.timeouts } : {}),
+      ...(change.owner === undefined ? {} : { owner: () => change.owner }),
     });
     return { wire, invoker, driver, stop };
   }
@@ -109,7 +113,7 @@ export class Stage {
 
   /** A Machine nobody has made a VM for yet. */
   machine(name = 'machine', spec?: Readonly<Record<string, unknown>>): Machine {
-    const uid = [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
+    const uid = this.#uid();
     const machine: Machine = {
       apiVersion: 'machine.sapcloud.io/v1alpha1',
       kind: 'Machine',
@@ -118,6 +122,18 @@ export class Stage {
     };
     this.#machines.push({ machine, spec });
     return machine;
+  }
+
+  /** Another Machine of the same name, as after its object was lost and made again. */
+  again(machine: Machine): Machine {
+    const { name } = machine.metadata;
+    const other = { ...machine, metadata: { ...machine.metadata, name, uid: this.#uid() } };
+    this.#machines.push({ machine: other, spec: undefined });
+    return other;
+  }
+
+  #uid(): string {
+    return [8, 4, 4, 4, 12].map((length) => this.#hex(length)).join('-');
   }
 
   /** The Machine that orphan collection makes up for a VM whose own is gone: its UID is nobody's. */
@@ -136,6 +152,22 @@ export class Stage {
 
   create(process: Process, machine: Machine) {
     return process.invoker.create(machine, async (userData) => userData);
+  }
+
+  /** What the controller does for a machine without a provider id: it looks for a VM, and makes one if there is none. */
+  async obtain(process: Process, machine: Machine): Promise<Instance> {
+    if (!process.invoker.can.status) return this.create(process, machine);
+    try {
+      const found = await process.invoker.status(machine);
+      if (found.ending !== undefined) throw new MachineError('Aborted', `the VM is ${found.ending}`);
+      return found;
+    } catch (thrown) {
+      const error = MachineError.from(thrown);
+      const [one] = error.code === 'Uninitialized' ? error.found : [];
+      if (one) return one;
+      if (error.code !== 'NotFound' && error.code !== 'Unimplemented' && error.code !== 'Uninitialized') throw error;
+      return this.create(process, machine);
+    }
   }
 
   /** Deletes a machine's VM; that there is none is as good. */

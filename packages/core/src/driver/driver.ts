@@ -12,6 +12,8 @@ export interface DriverRequest<Spec, Credentials> {
   readonly log: Logger;
   /** The control cluster that asks: `create` marks the VM with it (see `ownerTags`), `list` tells the mark. Absent: unknown. */
   readonly owner?: string;
+  /** Control clusters that this one was moved from: their VMs count as its own. */
+  readonly formerOwners?: readonly string[];
   /** To be told of the cloud's requests, for metrics; absent: nobody counts. */
   readonly observeApi?: ObserveApi;
 }
@@ -46,6 +48,14 @@ export interface Instance {
   readonly providerId: string;
   readonly nodeName: string;
   readonly addresses?: readonly Address[];
+}
+
+/** A VM that a look-up found. */
+export interface FoundInstance extends Instance {
+  /** When the cloud made it, RFC 3339, if the cloud says so: of several VMs the oldest is adopted. */
+  readonly createdAt?: string;
+  /** Why it is no VM to adopt, as a predicate such as `being deleted`: a machine without a VM waits for its end. */
+  readonly ending?: string;
 }
 
 /** A VM that was made, with what the driver wants to remember of it. */
@@ -85,10 +95,12 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** Settings that the cloud takes only after creation. Called again until it succeeds. */
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks the VM up.
-   * @throws `NotFound` the cloud is sure that there is none; `Uninitialized` there is one but `initialize` has not succeeded; `OutOfRange` several match.
+   * Looks the VM up. A machine without a provider id is looked up by its name, whoever made the VM: the controller asks
+   * before the first `create`, and adopts what another controller made and did not record. VMs of another control cluster
+   * and VMs that have ended do not count, see `isOthers`.
+   * @throws `NotFound` the cloud is sure that there is none; `Uninitialized` there is one but `initialize` has not succeeded; `OutOfRange` several match. The last two tell the VMs (`MachineError.found`).
    */
-  status?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
+  status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;
   /**
    * Deletes the VM with its NICs and disks and resolves once the cloud reports it gone (or already absent):
    * a kubelet still alive would register its Node again. May resolve late; rejects with `DeadlineExceeded` to be called again.

@@ -1,4 +1,5 @@
 import type { MachineCode } from '@mcm/api';
+import type { FoundInstance } from './driver.ts';
 import { boundedWait } from './retry-after.ts';
 
 export type { MachineCode };
@@ -25,6 +26,12 @@ export class MachineError extends Error {
    */
   readonly place: 'secret' | `providerSpec.${string}` | undefined;
 
+  /**
+   * The VMs that the cloud has for the machine, where a look-up cannot answer with one: that which is `Uninitialized`, or
+   * those that are `OutOfRange`. The machine controller adopts one for a machine that has none on record.
+   */
+  readonly found: readonly FoundInstance[];
+
   /** @param options.throttled Default: an `Unavailable` for which the cloud said how long to wait. */
   constructor(
     code: MachineCode,
@@ -36,6 +43,7 @@ export class MachineError extends Error {
       throttled?: boolean;
       unexpected?: boolean;
       place?: MachineError['place'];
+      found?: readonly FoundInstance[];
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -44,6 +52,7 @@ export class MachineError extends Error {
     this.credentialsRefused = options.credentialsRefused ?? (code === 'Unauthenticated' || code === 'PermissionDenied');
     this.unexpected = options.unexpected ?? false;
     this.place = options.place;
+    this.found = options.found ?? [];
     this.throttled = options.throttled ?? (code === 'Unavailable' && this.retryAfterMs !== undefined);
   }
 

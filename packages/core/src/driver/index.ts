@@ -10,6 +10,7 @@ export type {
   CreateRequest,
   Driver,
   DriverRequest,
+  FoundInstance,
   Instance,
   ListedInstance,
   MachineRequest,
@@ -31,7 +32,7 @@ export {
 export { LearnedRate } from './learned-rate.ts';
 export { type ObservedCall, observedCalls } from './observed.ts';
 export { observingDriver } from './observing.ts';
-export { OWNER_TAG, ownerOf, ownerTags } from './owner.ts';
+export { isOthers, OWNER_TAG, ownerOf, ownerTags, refuseOthers } from './owner.ts';
 export { type Sent, withoutSent } from './redact.ts';
 export { type DriverReference, driverReference, type JsonSchema, referenceText } from './reference.ts';
 export { retryAfterOf } from './retry-after.ts';

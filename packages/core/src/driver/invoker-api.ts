@@ -4,7 +4,7 @@ import type { InstanceEvidence } from '../evidence/bundle.ts';
 import type { ClassSecrets } from './credentials.ts';
 import type { Trouble } from './cure.ts';
 import type { DriverDefinition } from './define-driver.ts';
-import type { CreatedInstance, Instance, ListedInstance, ObserveApi, VolumeSource } from './driver.ts';
+import type { CreatedInstance, FoundInstance, Instance, ListedInstance, ObserveApi, VolumeSource } from './driver.ts';
 import type { MachineError } from './errors.ts';
 import type { DriverTracer } from './tracing.ts';
 
@@ -60,7 +60,7 @@ export interface DriverInvoker {
     onWaiting?: OnWaiting,
   ): Promise<CreatedInstance>;
   initialize(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
-  status(machine: Machine, onOverdue?: OnOverdue): Promise<Instance>;
+  status(machine: Machine, onOverdue?: OnOverdue): Promise<FoundInstance>;
   delete(machine: Machine, onOverdue?: OnOverdue): Promise<{ readonly lastKnownState?: string } | undefined>;
   evidence(machine: Machine, onOverdue?: OnOverdue): Promise<InstanceEvidence>;
   /** Data of the Secrets of the machine's class, which no kept text may hold. */
@@ -114,6 +114,8 @@ export interface InvokerOptions<Spec, Credentials> {
   readonly fence?: Fence;
   /** The control cluster of this process, see `OWNER_TAG`; absent, or undefined: VMs bear no mark. */
   readonly owner?: (() => string | undefined) | undefined;
+  /** Control clusters that this one was moved from; absent: none. */
+  readonly formerOwners?: readonly string[] | undefined;
   /** Told of every call that ended; for metrics. */
   readonly observe?: ObserveCall;
   /** Classes whose credentials are tried when those of a machine's own class are refused; absent: none. */

@@ -30,6 +30,9 @@ const KIND = machineClasses.kind;
 /** Calls that make or delete something in the cloud. */
 const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
 
+/** Codes by which a cloud tells of a VM: nothing is wrong with the class. */
+const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
+
 /** Machines of former kinds are kept and deleted by the name of their class; no new VM is made for one. */
 const unknownKind = (kind: string | undefined): MachineError =>
   new MachineError(
@@ -78,6 +81,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       ...decode({ call, machineClass, data: usable(secrets).data, ...(machine ? { machine } : {}) }),
       signal,
       ...(owner === undefined ? {} : { owner }),
+      ...(options.formerOwners ? { formerOwners: options.formerOwners } : {}),
       observeApi: (service, ms, error) => {
         observeApi?.(service, ms, error);
         span.request(service, ms, error !== undefined);
@@ -159,6 +163,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     const trouble = asked ? troubleOf(thrown, machineClass, data, call) : undefined;
     const error = scrub(thrown, hidden, trouble?.cure ?? placeOf(thrown, machineClass));
     if (trouble) options.observeClass(machineClass, call, { reason: trouble.reason, message: error.message });
+    else if (asked && ANSWERS.has(thrown.code)) options.observeClass(machineClass, call, undefined);
     return error;
   };
 

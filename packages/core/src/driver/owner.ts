@@ -1,3 +1,6 @@
+import type { Machine } from '@mcm/api';
+import { MachineError } from './errors.ts';
+
 /**
  * Tag (label, where a cloud calls it so) of a VM that names the control cluster that made it: the UID of the namespace
  * of its Machines. Two control clusters of one cloud account and one cluster tag list each other's VMs; by it neither
@@ -8,6 +11,37 @@ export const OWNER_TAG = 'mcm-control-cluster';
 /** The tags that a driver adds to those of a new VM. */
 export const ownerTags = ({ owner }: { readonly owner?: string | undefined }): Readonly<Record<string, string>> =>
   owner === undefined ? {} : { [OWNER_TAG]: owner };
+
+/** Who asks, and for which machine. */
+interface Asked {
+  readonly owner?: string | undefined;
+  readonly formerOwners?: readonly string[] | undefined;
+  readonly machine: Machine;
+}
+
+/**
+ * Whether another control cluster made a VM that has the name of a machine without a provider id. Its tags say so. Such a
+ * VM is neither adopted nor deleted. A process that does not know its own control cluster takes all VMs for its own.
+ */
+export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unknown): boolean {
+  const made = ownerOf(tags).owner;
+  if (machine.spec.providerID || owner === undefined || made === undefined) return false;
+  return made !== owner && !formerOwners.includes(made);
+}
+
+/**
+ * For clouds in which the name names the VM: nothing can be made beside a VM of another control cluster. A machine that
+ * is being deleted has no VM then.
+ * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
+ */
+export function refuseOthers(asked: Asked, tags: unknown): void {
+  if (!isOthers(asked, tags)) return;
+  const { name, deletionTimestamp } = asked.machine.metadata;
+  throw new MachineError(
+    deletionTimestamp === undefined ? 'AlreadyExists' : 'NotFound',
+    `VM ${name} was made by another control cluster (${ownerOf(tags).owner}); if this one took its place, name that one in --orphan-former-owners`,
+  );
+}
 
 /** What a driver tells of a listed VM's tags, as the cloud answered them. */
 export function ownerOf(tags: unknown): { readonly owner?: string } {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { isInstance } from '../node/instance.ts';
 import { type DriverDefinition, defineDriver } from './define-driver.ts';
-import type { CreatedInstance, Instance, MachineRequest, VolumeSource } from './driver.ts';
+import type { CreatedInstance, FoundInstance, Instance, MachineRequest, VolumeSource } from './driver.ts';
 import { type MachineCode, MachineError } from './errors.ts';
+import { isOthers, OWNER_TAG } from './owner.ts';
 import { bytesOf } from './secret-value.ts';
 
 /** A VM of the fake cloud. */
@@ -18,6 +19,8 @@ export interface FakeVm {
   readonly createdAt?: string;
   /** The control cluster that made it. */
   readonly owner?: string;
+  /** Why it is about to end. */
+  ending?: string;
   initialized: boolean;
 }
 
@@ -150,6 +153,19 @@ export class FakeCloud {
     return result;
   }
 
+  /** A machine without a provider id is looked up by its name too, as real clouds have nothing but names. */
+  #look({ machine, owner, formerOwners }: MachineRequest<unknown, unknown>): readonly FakeVm[] {
+    const { uid, name } = machine.metadata;
+    const known = this.#find(uid, machine.spec.providerID);
+    if (known || machine.spec.providerID) return known ? [known] : [];
+    return this.vms.filter(
+      (vm) =>
+        vm.machineName === name &&
+        !this.#options.hides?.(vm) &&
+        !isOthers({ machine, owner, formerOwners }, vm.owner === undefined ? {} : { [OWNER_TAG]: vm.owner }),
+    );
+  }
+
   #find(uid: string, providerId: string | undefined): FakeVm | undefined {
     const byId = this.vms.find((vm) => isInstance(vm.providerId, providerId));
     return byId ?? this.vms.find((vm) => vm.uid === uid);
@@ -174,11 +190,13 @@ export class FakeCloud {
         }),
       status: (request) =>
         this.#call('status', request, () => {
-          const { machine } = request;
-          const vm = this.#find(machine.metadata.uid, machine.spec.providerID);
-          if (!vm) throw new MachineError('NotFound', `no VM of machine ${machine.metadata.name}`);
-          if (!vm.initialized) throw new MachineError('Uninitialized', `VM ${vm.providerId} is not initialised`);
-          return instance(vm);
+          const [vm, ...others] = this.#look(request);
+          const found = [...(vm ? [vm] : []), ...others].map(foundInstance);
+          if (!vm) throw new MachineError('NotFound', `no VM of machine ${request.machine.metadata.name}`);
+          if (others.length > 0) throw new MachineError('OutOfRange', 'several VMs have its name', { found });
+          if (!vm.initialized)
+            throw new MachineError('Uninitialized', `VM ${vm.providerId} is not initialised`, { found });
+          return foundInstance(vm);
         }),
       delete: (request) =>
         this.#call('delete', request, () => {
@@ -239,6 +257,12 @@ const instance = ({ providerId, nodeName }: FakeVm): Instance => ({
   providerId,
   nodeName,
   addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+});
+
+const foundInstance = (vm: FakeVm): FoundInstance => ({
+  ...instance(vm),
+  ...(vm.createdAt === undefined ? {} : { createdAt: vm.createdAt }),
+  ...(vm.ending === undefined ? {} : { ending: vm.ending }),
 });
 
 const failureError = ({ code, message, retryAfterMs }: FakeFailure): MachineError =>

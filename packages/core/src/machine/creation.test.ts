@@ -58,7 +58,20 @@ const verb = (actions: readonly Action[]): string => {
 };
 
 test.each<[row: string, observation: MachineObservation, does: string]>([
-  ['a new machine', see(machine()), 'call create'],
+  ['a new machine: the cloud may have a VM of its name', see(machine()), 'call status'],
+  ['it has none', see(machine(), { calls: failed('status', 'NotFound') }), 'call create'],
+  ['it has one: on record', see(machine(), { calls: ok('status') }), 'record'],
+  [
+    'a driver that tells no VM with Uninitialized finds it by create',
+    see(machine(), { calls: failed('status', 'Uninitialized') }),
+    'call create',
+  ],
+  ['a driver without a look-up', see(machine(), { driver: { initialize: true, status: false } }), 'call create'],
+  [
+    'the look-up fails: nothing is made',
+    see(machine(), { calls: failed('status', 'Internal') }),
+    'CrashLoopBackOff Internal',
+  ],
   ['S-C14 the VM exists: on record in one write', see(machine(), { calls: ok('create') }), 'record'],
   ['S-C1 on record: initialised', see(recorded(), { calls: ok('create') }), 'call initialize'],
   ['initialised: Pending', see(recorded(), { calls: ok('initialize') }), 'Pending'],
@@ -101,7 +114,13 @@ test.each<[row: string, observation: MachineObservation, does: string]>([
   ],
   ['S-C12 no target: Available', see(recorded(), { calls: ok('initialize'), hasTarget: false }), 'Available'],
   ['O-10 a Failed machine gets no VM', see(machine({ metadata: owned, status: gaveUp })), 'wait'],
-  ['a Failed machine that nobody replaces is tried on', see(machine({ status: gaveUp })), 'call create'],
+  ['a Failed machine that nobody replaces is tried on', see(machine({ status: gaveUp })), 'call status'],
+  ['and has no VM', see(machine({ status: gaveUp }), { calls: failed('status', 'NotFound') }), 'call create'],
+  [
+    'and begins anew with a VM of its name',
+    see(machine({ status: gaveUp }), { calls: ok('status') }),
+    'CrashLoopBackOff',
+  ],
   ['and begins anew with its VM', see(machine({ status: gaveUp }), { calls: ok('create') }), 'CrashLoopBackOff'],
   [
     'S-C8 the name belongs to an older Node: the VM goes',

@@ -16,8 +16,9 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
 }
 
 /**
- * The next step of a creation. The driver's `create` finds the VM that an earlier call made, so nothing has to be
- * noted before it and a crash anywhere leads back here.
+ * The next step of a creation. Before the first `create` of this process the cloud is asked for a VM of the machine's
+ * name, which another controller may have made. `create` finds the VM that an earlier call made, although the look-up may
+ * not show it yet. So nothing has to be noted before it, and a crash anywhere leads back here.
  * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
@@ -56,7 +57,8 @@ function planVm(o: MachineObservation, now: Date): Plan {
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
   if (last?.kind !== 'create') {
-    return planShortage(o, now) ?? act('there is no VM on record', { do: 'call', call: 'create' });
+    const none = act('there is no VM on record', { do: 'call', call: 'create' });
+    return planAdoption(o, failed, now) ?? planShortage(o, now) ?? none;
   }
   if (!last.outcome.ok)
     return planShortage(o, now) ?? planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now);
@@ -66,6 +68,23 @@ function planVm(o: MachineObservation, now: Date): Plan {
   }
   if (failed) return act('the VM exists, late', begunAnew(o, now));
   return act('the VM exists', { do: 'record', instance: created });
+}
+
+/** Absent: the driver has no look-up, or it found no VM of the machine's name. */
+function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
+  const { last } = o.calls;
+  if (!o.driver.status) return undefined;
+  if (last?.kind !== 'status') return act('is there a VM already?', { do: 'call', call: 'status' });
+  const { outcome } = last;
+  if (outcome.ok) {
+    if (!outcome.instance) return undefined;
+    if (failed) return act('the VM exists, late', begunAnew(o, now));
+    return act('there is a VM already', { do: 'record', instance: outcome.instance });
+  }
+  const { error } = outcome;
+  // A driver that does not tell the VM finds it by `create`.
+  if (['NotFound', 'Unimplemented', 'Uninitialized'].includes(error.code)) return undefined;
+  return planRetry(o, last, createBackoff(o, error), creationFailed, now);
 }
 
 /** A machine that had Failed, and that nobody replaces, has a VM after all: it is completed, and has its time to join. */
@@ -144,7 +163,7 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
 
 /** A new process cannot know whether the VM was initialised: the cloud can. */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
-  if (last.outcome.ok) return act('initialised', pending(o, now));
+  if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
   // The VM on record is gone or the driver cannot tell: it joins, or the creation timeout ends it. Never a second VM.

@@ -2,12 +2,13 @@ import type { Machine } from '@mcm/api';
 import type { Instance } from '../driver/driver.ts';
 import { MachineError } from '../driver/errors.ts';
 import type { DriverInvoker, OnOverdue, OnWaiting } from '../driver/invoker-api.ts';
+import { type AdoptionOptions, findUnrecorded } from './adoption.ts';
 import type { CallResult, DriverCalls } from './calls.ts';
 import type { CallKind, MachineObservation } from './observation.ts';
 import type { BootstrapTokenIssuer } from './tokens.ts';
 import { asksForToken, renderUserData } from './user-data.ts';
 
-export interface MachineCallsOptions {
+export interface MachineCallsOptions extends AdoptionOptions {
   readonly invoker: DriverInvoker;
   readonly calls: DriverCalls;
   readonly tokens: BootstrapTokenIssuer | undefined;
@@ -44,7 +45,7 @@ export class MachineCalls {
       case 'initialize':
         return { ok: true, instance: await invoker.initialize(machine, onOverdue) };
       case 'status':
-        return { ok: true, instance: await invoker.status(machine, onOverdue) };
+        return this.#look(o, onOverdue);
       case 'delete': {
         const gone = await invoker.delete(withProviderId(machine, o.calls.created), onOverdue);
         return { ok: true, ...(gone?.lastKnownState === undefined ? {} : { lastKnownState: gone.lastKnownState }) };
@@ -52,6 +53,15 @@ export class MachineCalls {
       default:
         return assertNever(call);
     }
+  }
+
+  async #look(o: MachineObservation, onOverdue: OnOverdue): Promise<CallResult> {
+    const { machine } = o;
+    const look = () => this.#options.invoker.status(machine, onOverdue);
+    if (machine.spec.providerID) return { ok: true, instance: await look() };
+    const result = await findUnrecorded(machine, look, this.#options);
+    if (result.instance && !machine.metadata.deletionTimestamp) requireNames(o, result.instance);
+    return result;
   }
 
   async #render(o: MachineObservation, userData: Uint8Array): Promise<Uint8Array> {

@@ -15,7 +15,13 @@ export type CallKind = 'create' | 'initialize' | 'status' | 'delete';
 
 /** What came of a driver's call: the VM, or the error. */
 export type CallOutcome =
-  | { readonly ok: true; readonly instance?: Instance; readonly lastKnownState?: string }
+  | {
+      readonly ok: true;
+      readonly instance?: Instance;
+      readonly lastKnownState?: string;
+      /** A look-up found the VM and does not know that it is initialised. */
+      readonly incomplete?: true;
+    }
   | { readonly ok: false; readonly error: MachineError };
 
 /** A call under way. */

@@ -74,6 +74,7 @@ export function buildMachineController<Spec, Credentials>(
     ...(options.observeApi ? { observeApi: options.observeApi } : {}),
     tracer: options.tracer,
     owner: options.owner,
+    formerOwners: options.orphans?.formerOwners,
     ...(options.fence ? { fence: options.fence } : {}),
     observeClass: troubles.observe,
   });

@@ -1,9 +1,9 @@
-import { type CreatedInstance, type CreateRequest, MachineError, type ObservedCall } from '@mcm/core/driver';
+import { type CreatedInstance, type CreateRequest, isOthers, MachineError, type ObservedCall } from '@mcm/core/driver';
 import { type Clock, type Random, sleep } from '@mcm/kube';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { Refusal } from '../ec2/refusal.ts';
 import { fromLaunch, isExhausted } from './errors.ts';
-import { findById, findByTags } from './lookup.ts';
+import { findById, findByTags, tagsOf } from './lookup.ts';
 import { formatProviderId } from './provider-id.ts';
 import { runInstancesInput } from './run-instances.ts';
 import type { AwsCredentials, AwsProviderSpec } from './schemas.ts';
@@ -98,8 +98,9 @@ async function launch(ec2: Ec2, request: Create, rootDevice: string | undefined)
       if (n >= TOKENS || !DEAD.has(instance.State?.Name ?? '')) return instance;
     } catch (thrown) {
       if (n >= TOKENS || !(thrown instanceof Refusal && thrown.code === 'IdempotentParameterMismatch')) throw thrown;
-      const [made] = await findByTags(ec2, request, machine.metadata.name);
-      if (made?.InstanceId) return made;
+      const made = await findByTags(ec2, request, machine.metadata.name);
+      const own = made.find(({ InstanceId, Tags = [] }) => InstanceId && !isOthers(request, tagsOf(Tags)));
+      if (own) return own;
     }
   }
 }

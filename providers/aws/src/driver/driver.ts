@@ -1,6 +1,7 @@
 import {
   type DriverDefinition,
   defineDriver,
+  type FoundInstance,
   MachineError,
   type ObservedCall,
   observedCalls,
@@ -14,11 +15,12 @@ import type { Environment } from '../ec2/environment.ts';
 import type { AwsSettings } from '../settings.ts';
 import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
+import { EndedInstances } from './ended-instances.ts';
 import { fromCloud, isAbsentInstance, isExhausted } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { FreshInstances } from './fresh-instances.ts';
 import { initializeInstance, requireInitialized } from './initialize.ts';
-import { findByTags, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
+import { findByName, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
 import { formatProviderId, instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
 import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
@@ -57,6 +59,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
     allowPlainHttp: settings.allowPlainHttp ?? environment.variables.MCM_ALLOW_PLAIN_HTTP === 'true',
   });
   const fresh = new FreshInstances(clock);
+  const gone = new EndedInstances(clock);
   const timed = ({ observeApi }: Request): ObservedCall => observedCalls(clock, observeApi);
 
   const connectTo = async (
@@ -92,7 +95,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
     initialize: async (request) => {
       const ec2 = await connectTo(request, 'Uninitialized');
       const known = fresh.take(request.machine);
-      const found = known ? Promise.resolve([known]) : findTimed(ec2, request, timed(request));
+      const found = known ? Promise.resolve([known]) : findTimed(ec2, request, gone, timed(request));
       const [instance] = await found.catch((thrown: unknown) => {
         const error = fromCloud(thrown, request.signal);
         if (error.code !== 'NotFound') throw error;
@@ -108,23 +111,28 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
 
     status: async (request) => {
       const ec2 = await connectTo(request);
-      const found = await findTimed(ec2, request, timed(request));
+      const found = await findTimed(ec2, request, gone, timed(request));
       const [instance] = found;
       if (!instance || found.length > 1) {
         const ids = found.map(({ InstanceId: id = '' }) => id).join(' ');
         throw new MachineError(
           'OutOfRange',
           `AWS plugin is returning multiple VM instances backing this machine object. IDs for all backing VMs - [${ids}] `,
+          { found: found.map((each) => describeFound(request, each)) },
         );
       }
-      requireInitialized(request, instance);
-      return describe(request, instance);
+      const told = describeFound(request, instance);
+      requireInitialized(request, instance, told);
+      return told;
     },
 
     delete: async (request) => {
-      const ids = await idsToDelete(request, connectTo, timed(request));
+      const ids = await idsToDelete(request, connectTo, gone, timed(request));
       const ec2 = await connectTo(request);
-      for (const id of ids) await timed(request)('instance_terminate', () => terminate(ec2, id, request.signal));
+      for (const id of ids) {
+        await timed(request)('instance_terminate', () => terminate(ec2, id, request.signal));
+        gone.add(id);
+      }
       return undefined;
     },
 
@@ -156,25 +164,35 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
   });
 }
 
-const findTimed = (ec2: Ec2, request: OnMachine, timed: ObservedCall): ReturnType<typeof findMachine> =>
-  timed('instance_get_by_machine', () => findMachine(ec2, request, timed));
+const findTimed = (
+  ec2: Ec2,
+  request: OnMachine,
+  gone: EndedInstances,
+  timed: ObservedCall,
+): ReturnType<typeof findMachine> => timed('instance_get_by_machine', () => findMachine(ec2, request, gone, timed));
+
+const describeFound = (request: Request, instance: Instance): FoundInstance => ({
+  ...describe(request, instance),
+  ...(instance.LaunchTime ? { createdAt: instance.LaunchTime.toISOString() } : {}),
+});
 
 const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: nodeName = '' }: Instance): Told => ({
   providerId: formatProviderId(spec.region ?? '', id),
   nodeName,
 });
 
-/** The VM of the provider id alone; without one, every VM of the machine's name. */
+/** The VM of the provider id alone; without one, every VM of the machine's name that is not another control cluster's. */
 async function idsToDelete(
   request: OnMachine,
   connectTo: (request: Request) => Promise<Ec2>,
+  gone: EndedInstances,
   timed: ObservedCall,
 ): Promise<readonly string[]> {
   const { machine, signal } = request;
   if (machine.spec.providerID) return [instanceIdOf(machine.spec.providerID)];
   const ec2 = await connectTo(request);
   try {
-    const found = await timed('instance_get_by_tag_and_status', () => findByTags(ec2, request, machine.metadata.name));
+    const found = await timed('instance_get_by_tag_and_status', () => findByName(ec2, request, gone));
     return found.map(({ InstanceId: id = '' }) => id);
   } catch (thrown) {
     throw fromCloud(thrown, signal);

@@ -1,4 +1,4 @@
-import { MachineError, type ObservedCall } from '@mcm/core/driver';
+import { type FoundInstance, MachineError, type ObservedCall } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
 import { fromCloud } from './errors.ts';
 import { findById, type OnMachine } from './lookup.ts';
@@ -45,20 +45,22 @@ function prefixGaps(spec: AwsProviderSpec, instance: Instance): PrefixGap[] {
 /** Whether the source/destination check of an interface is on. */
 const isChecked = (each: Interface): boolean => !isEfa(each) && each.SourceDestCheck === true;
 
-/** What `initialize` has left to do with a VM. @throws `Uninitialized` */
-export function requireInitialized({ spec, machine }: OnMachine, instance: Instance): void {
+/** @param told The VM, to go with the error. @throws `Uninitialized` where `initialize` has something left to do */
+export function requireInitialized({ spec, machine }: OnMachine, instance: Instance, told: FoundInstance): void {
   const vm = `VM "${instance.InstanceId ?? ''}" associated with machine "${machine.metadata.name}"`;
   const checked = (instance.NetworkInterfaces ?? []).some(isChecked);
   if (spec.srcAndDstChecksEnabled === false && checked)
     throw new MachineError(
       'Uninitialized',
       `${vm} has SourceDestCheck=true on a non-EFA interface despite providerSpec.SrcAndDstChecksEnabled=false`,
+      { found: [told] },
     );
   const [gap] = prefixGaps(spec, instance);
   if (gap)
     throw new MachineError(
       'Uninitialized',
       `${vm} has no ipv6 prefixes assigned on network interface "${gap.networkInterface.NetworkInterfaceId ?? ''}" despite providerSpec.NetworkInterfaces[${gap.index}].Ipv6PrefixCount=${gap.wanted}`,
+      { found: [told] },
     );
 }
 

@@ -1,6 +1,7 @@
 import type { DriverRequest, MachineRequest } from '@mcm/core/driver';
-import { MachineError, type ObservedCall } from '@mcm/core/driver';
+import { isOthers, MachineError, type ObservedCall } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
+import type { EndedInstances } from './ended-instances.ts';
 import { fromCloud, isAbsentInstance } from './errors.ts';
 import { instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
@@ -44,6 +45,28 @@ export function findByTags(ec2: Ec2, request: Request, name: string): Promise<re
 /** A name as a filter takes it: without the letters that stand for others. Names of Kubernetes have none of them. */
 const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
 
+/**
+ * The VMs that a machine may have by its name: without those of another control cluster, and without those that this
+ * process has terminated, which EC2 may still show as running. If the machine has one of several on record, that alone.
+ * @throws what EC2 threw
+ */
+export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInstances): Promise<readonly Instance[]> {
+  const { metadata, spec } = request.machine;
+  const tagged = await findByTags(ec2, request, metadata.name);
+  if (spec.providerID) {
+    const own =
+      tagged.length > 1
+        ? tagged.find(({ InstanceId: id = '' }) => id === instanceIdOf(spec.providerID ?? ''))
+        : undefined;
+    return own ? [own] : tagged;
+  }
+  return tagged.filter(({ InstanceId = '', Tags = [] }) => !ended.has(InstanceId) && !isOthers(request, tagsOf(Tags)));
+}
+
+/** Tags by their keys. */
+export const tagsOf = (tags: NonNullable<Instance['Tags']>): Readonly<Record<string, string>> =>
+  Object.fromEntries(tags.map(({ Key = '', Value = '' }) => [Key, Value]));
+
 /** A VM by its id, in whatever state; those that are looked up together are asked for together. */
 export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   const shared = ec2.sharedLookup(
@@ -63,10 +86,15 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
  * after its end: one that has been terminated is no VM.
  * @throws MachineError `NotFound`, `InvalidArgument` for a provider id that is none, `Internal`
  */
-export async function findMachine(ec2: Ec2, request: OnMachine, timed: ObservedCall): Promise<readonly Instance[]> {
+export async function findMachine(
+  ec2: Ec2,
+  request: OnMachine,
+  ended: EndedInstances,
+  timed: ObservedCall,
+): Promise<readonly Instance[]> {
   const { machine, signal } = request;
   try {
-    const tagged = await timed('instance_get_by_tag_and_status', () => findByTags(ec2, request, machine.metadata.name));
+    const tagged = await timed('instance_get_by_tag_and_status', () => findByName(ec2, request, ended));
     if (tagged.length > 0) return tagged;
   } catch (thrown) {
     throw fromCloud(thrown, signal);

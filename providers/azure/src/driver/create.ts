@@ -1,4 +1,4 @@
-import { type CreateRequest, MachineError, type ObservedCall } from '@mcm/core/driver';
+import { type CreateRequest, MachineError, type ObservedCall, refuseOthers } from '@mcm/core/driver';
 import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
 import { diskBody, nicBody, vmBody } from './bodies.ts';
@@ -17,7 +17,7 @@ const VM_MS = 15 * MINUTE;
 const NIC_MS = 15 * MINUTE;
 const DISK_MS = 10 * MINUTE;
 
-const identified = z.looseObject({ id: z.string().optional() });
+const identified = z.looseObject({ id: z.string().optional(), tags: z.unknown().optional() });
 const image = z.looseObject({
   id: z.string().optional(),
   properties: z
@@ -134,6 +134,7 @@ async function nicOf(session: Session, request: Create, subnet: unknown, counted
         throw thrown;
       }),
     );
+    if (known !== undefined) refuseOthers(request, identified.safeParse(known).data?.tags);
     if (known !== undefined) return { id: idOf(known), known: true, begun: servesVm(known, machine.metadata.name) };
   } catch (thrown) {
     throw fromCloud(thrown, `Failed to get NIC: ${what}, Err: `, signal);

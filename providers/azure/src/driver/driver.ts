@@ -4,6 +4,7 @@ import {
   type DriverDefinition,
   type DriverRequest,
   defineDriver,
+  isOthers,
   type MachineCode,
   MachineError,
   type MachineRequest,
@@ -11,6 +12,7 @@ import {
   OWNER_TAG,
   observedCalls,
   ownerTags,
+  refuseOthers,
   type VolumeSource,
 } from '@mcm/core/driver';
 import { z } from 'zod';
@@ -81,30 +83,33 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       const { name } = machine.metadata;
       const session = open(request, vmAccess(request));
       const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
-      const look = (): Promise<boolean> =>
+      const look = (): Promise<Looked | undefined> =>
         session.arm.call(session.vm('GET', name), signal).then(
           ({ body }) => {
             // Nothing is no VM, and no word that there is none.
             if (body === undefined) throw new Error('the answer is empty');
-            return true;
+            return looked.safeParse(body).data ?? {};
           },
           (thrown: unknown) => {
-            if (isAbsent(thrown)) return false;
+            if (isAbsent(thrown)) return undefined;
             throw thrown;
           },
         );
       try {
         const found = await counted(request)('virtual_machine_get', look);
         if (!found) throw new MachineError('NotFound', `VM: ${what} is not found`);
+        refuseOthers(request, found.tags);
+        const ending = found.properties?.provisioningState?.toLowerCase() === 'deleting';
+        return { providerId: providerIdOf(spec, name), nodeName: name, ...(ending ? { ending: 'being deleted' } : {}) };
       } catch (thrown) {
         throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
       }
-      return { providerId: providerIdOf(spec, name), nodeName: name };
     },
 
     delete: async (request) => {
       const { machine, spec, signal } = request;
       // As the original: names are not told apart by their letters' case in Azure.
+      const mayGo = (tags: unknown): boolean => !isOthers(request, tags);
       const told = `failed to create ResourceGroup access to process request: [ResourceGroup: ${spec.resourceGroup ?? ''}]`;
       await deleteVm(
         open(request, told, { whole: true }),
@@ -112,6 +117,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
         spec,
         signal,
         counted(request),
+        mayGo,
       );
       return undefined;
     },
@@ -158,6 +164,13 @@ function firstAccess({ properties }: AzureProviderSpec): string {
     isBlank(urn) || skipMarketplaceAgreement ? 'failed to create subnet access' : 'Failed to create image access';
   return `${what}, Err: `;
 }
+
+/** What a look-up reads of a VM. */
+const looked = z.looseObject({
+  tags: z.unknown().optional(),
+  properties: z.looseObject({ provisioningState: z.string().nullish() }).nullish(),
+});
+type Looked = Partial<z.infer<typeof looked>>;
 
 const page = z.looseObject({
   data: z.array(z.looseObject({})).nullish(),

@@ -24,6 +24,7 @@ const disk = z.looseObject({
   toBeDetached: z.boolean().nullish(),
 });
 const virtualMachine = z.looseObject({
+  tags: z.unknown().optional(),
   properties: z
     .looseObject({
       provisioningState: z.string().nullish(),
@@ -34,18 +35,24 @@ const virtualMachine = z.looseObject({
 });
 type Vm = z.infer<typeof virtualMachine>;
 
-/** Deletes a VM and all that was made with it. Disks of persistent volumes are left alone. @throws MachineError */
+/**
+ * Deletes a VM and all that was made with it. Disks of persistent volumes are left alone.
+ * @param mayGo Whether the VM with these tags may be deleted.
+ * @throws MachineError
+ */
 export async function deleteVm(
   session: Session,
   name: string,
   spec: AzureProviderSpec,
   signal: AbortSignal,
   counted: ObservedCall,
+  mayGo: (tags: unknown) => boolean,
 ): Promise<void> {
   const { group, arm } = session;
   if (!(await groupExists(session, signal, counted))) return;
   const vm = await find(session, name, signal, counted);
   if (!vm) return deleteLeftOvers(session, name, spec, signal, counted);
+  if (!mayGo(vm.tags)) return;
   const what = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
     // Its deletion was begun, by an earlier process or by somebody else: neither a change nor a second DELETE is due.

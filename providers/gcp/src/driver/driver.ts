@@ -5,12 +5,14 @@ import {
   type DriverRequest,
   defineDriver,
   type InstanceEvidence,
+  isOthers,
   type ListedInstance,
   MachineError,
   type MachineRequest,
   observedCalls,
   ownerOf,
   ownerTags,
+  refuseOthers,
   type VolumeSource,
 } from '@mcm/core/driver';
 import { type Clock, sleep } from '@mcm/kube';
@@ -126,8 +128,12 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       const { name } = machine.metadata;
       try {
         const session = open(request);
-        if (!(await lookup(request, session)).some((each) => each.name === name)) throw absent(request);
-        return { providerId: providerIdOf(session, name), nodeName: name };
+        const found = (await lookup(request, session)).find((each) => each.name === name);
+        if (!found) throw absent(request);
+        refuseOthers(request, found.labels);
+        const { status = '' } = found;
+        const ending = ENDING.get(status);
+        return { providerId: providerIdOf(session, name), nodeName: name, ...(ending ? { ending } : {}) };
       } catch (thrown) {
         throw fromCloud(thrown, callText({ call: 'status', machine }), signal);
       }
@@ -139,7 +145,8 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
       const remove = async (): Promise<undefined> => {
         const session = open(request);
         failed.delete(uid);
-        if (!(await lookup(request, session)).some((each) => each.name === name)) throw absent(request);
+        const found = (await lookup(request, session)).find((each) => each.name === name);
+        if (!found || isOthers(request, found.labels)) throw absent(request);
         const requestId = requestIdOf(`delete ${uid} ${clock.now().getTime()}`);
         const started = await removal(session, name, requestId, signal);
         if (started) await wait(request, session, started.name);
@@ -212,6 +219,14 @@ function sessions(options: GcpDriverOptions): (request: Request) => Session {
   };
 }
 
+/** States of an instance that will not run again by itself; Compute Engine calls a stopped one TERMINATED. */
+const ENDING: ReadonlyMap<string, string> = new Map([
+  ['STOPPING', 'being stopped or deleted'],
+  ['TERMINATED', 'stopped'],
+  ['SUSPENDING', 'being suspended'],
+  ['SUSPENDED', 'suspended'],
+]);
+
 const providerIdOf = ({ project, zone }: Session, name: string): string => `gce:///${project}/${zone}/${name}`;
 
 const absent = ({ machine }: OnMachine): MachineError =>
@@ -240,11 +255,12 @@ async function isThere({ gce, project, zone }: Session, name: string, signal: Ab
 }
 
 /** Whether a refused insertion was refused because an earlier one of the same Machine had been taken. */
-async function isOurs({ machine, spec, signal }: OnMachine, session: Session, thrown: unknown): Promise<boolean> {
+async function isOurs(request: OnMachine, session: Session, thrown: unknown): Promise<boolean> {
+  const { machine, spec, signal } = request;
   if (!(thrown instanceof Refusal && thrown.status === 409)) return false;
   try {
     const found = await session.gce.get(session.project, session.zone, machine.metadata.name, signal);
-    return sameMarks(spec, found);
+    return sameMarks(spec, found) && !ENDING.has(found.status ?? '') && !isOthers(request, found.labels);
   } catch {
     return false; // the first refusal says more
   }

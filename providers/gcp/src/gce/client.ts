@@ -18,6 +18,7 @@ export type Operation = z.infer<typeof operation>;
 const instance = z.looseObject({
   name: z.string().optional(),
   creationTimestamp: z.string().optional(),
+  labels: z.record(z.string(), z.string()).nullish().catch(undefined),
   tags: z.looseObject({ items: z.array(z.string()).nullish() }).nullish(),
   status: z.string().optional(),
   statusMessage: z.string().optional(),

@@ -13,6 +13,7 @@ export const cloudInstance = z.looseObject({
   createdAt: z.string(),
   privateIp: z.string(),
   clientToken: z.string().optional(),
+  tags: z.record(z.string(), z.string()).optional(),
   stateReason: z.string().optional(),
 });
 export type CloudInstance = z.infer<typeof cloudInstance>;

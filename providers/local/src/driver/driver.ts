@@ -4,7 +4,9 @@ import {
   type DriverDefinition,
   type DriverRequest,
   defineDriver,
+  type FoundInstance,
   type Instance,
+  isOthers,
   isText,
   MachineError,
   type MachineRequest,
@@ -83,13 +85,13 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       return describe(instance);
     },
 
-    status: async (request): Promise<Instance> => {
+    status: async (request): Promise<FoundInstance> => {
       const inPods = podsFor(request);
       if (inPods) return inPods.status(request);
       const cloud = clientFor(request);
       const instance = await find(cloud, request, clock);
       if (!instance || instance.state === 'terminated') throw absent(request);
-      return describe(instance);
+      return described(instance);
     },
 
     delete: async (request) => {
@@ -97,11 +99,12 @@ export function createLocalDriver(options: LocalDriverOptions): LocalDriver {
       if (inPods) return inPods.delete(request);
       const cloud = clientFor(request);
       const until = clock.now().getTime() + LIMIT_MS;
-      const id = await idToDelete(cloud, request, clock);
-      while (id !== undefined) {
-        const instance = await ignoreAbsent(cloud.terminate(id, request.signal));
-        if (!instance || instance.state === 'terminated') break;
-        requireTime(clock, until, `instance ${id} is still ${instance.state}`);
+      for (const id of await idsToDelete(cloud, request, clock)) {
+        for (;;) {
+          const instance = await ignoreAbsent(cloud.terminate(id, request.signal));
+          if (!instance || instance.state === 'terminated') break;
+          requireTime(clock, until, `instance ${id} is still ${instance.state}`);
+        }
       }
       return undefined;
     },
@@ -179,29 +182,64 @@ const describe = (instance: CloudInstance): Instance => ({
   ],
 });
 
+const described = (instance: CloudInstance): FoundInstance => ({
+  ...describe(instance),
+  createdAt: instance.createdAt,
+  ...(instance.state === 'shutting-down' ? { ending: 'shutting down' } : {}),
+});
+
 const ended = ({ id, state, stateReason }: CloudInstance): MachineError =>
   new MachineError('Aborted', `instance ${id} is ${state}${stateReason ? `: ${stateReason}` : ''}`);
 
 const absent = ({ machine }: OnMachine): MachineError =>
   new MachineError('NotFound', `there is no instance of machine ${machine.metadata.name}`);
 
-/** The machine's instance, by its provider id, else by the client token that it was made with. */
+/** The machine's instance by its provider id, else by its name. @throws MachineError `OutOfRange` several have its name */
 async function find(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<CloudInstance | undefined> {
   const { machine, signal } = request;
-  const { providerID } = machine.spec;
-  // Before creation one miss is enough: creating again with the same token finds what the listing did not show.
-  if (!providerID) return (await cloud.list({ clientToken: machine.metadata.uid ?? '' }, signal))[0];
-  const id = requireInstanceId(providerID);
-  return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
+  if (machine.spec.providerID) {
+    const id = requireInstanceId(machine.spec.providerID);
+    return repeatMisses(clock, signal, () => ignoreAbsent(cloud.get(id, signal)));
+  }
+  // One miss is enough: creating with the same token finds what the listing did not show.
+  const [first, ...others] = await findUnrecorded(cloud, request);
+  if (!first || others.length === 0) return first;
+  const found = [first, ...others].map(described);
+  const ids = found.map(({ providerId }) => providerId).join(', ');
+  throw new MachineError('OutOfRange', `several instances have the name ${machine.metadata.name}: ${ids}`, { found });
 }
 
-async function idToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<string | undefined> {
+/**
+ * The instance that was made with the machine's client token; else those of its name that the class's tags mark, whoever
+ * made them, but for another control cluster.
+ */
+async function findUnrecorded(cloud: CloudClient, request: OnMachine): Promise<readonly CloudInstance[]> {
   const { machine, signal } = request;
-  if (machine.spec.providerID) return requireInstanceId(machine.spec.providerID);
-  const { uid } = machine.metadata;
-  if (!uid) throw new MachineError('InvalidArgument', 'a machine without provider id and uid names no instance');
-  const found = await repeatMisses(clock, signal, async () => (await cloud.list({ clientToken: uid }, signal))[0]);
-  return found?.id;
+  const named = await cloud.list({ name: machine.metadata.name }, signal);
+  const own = named.filter(({ clientToken }) => clientToken !== undefined && clientToken === machine.metadata.uid);
+  if (own.length > 0) return own;
+  const marks = Object.entries(ownershipFilter(request)).map(
+    ([key, value]) => [key.slice('tag.'.length), value] as const,
+  );
+  return named.filter(
+    ({ state, tags = {} }) =>
+      (state === 'pending' || state === 'running') &&
+      marks.every(([key, value]) => tags[key] === value) &&
+      !isOthers(request, tags),
+  );
+}
+
+/** Without a provider id, all instances that the machine may have. */
+async function idsToDelete(cloud: CloudClient, request: OnMachine, clock: Clock): Promise<readonly string[]> {
+  const { machine, signal } = request;
+  if (machine.spec.providerID) return [requireInstanceId(machine.spec.providerID)];
+  if (!machine.metadata.uid)
+    throw new MachineError('InvalidArgument', 'a machine without provider id and uid names no instance');
+  const found = await repeatMisses(clock, signal, async () => {
+    const instances = await findUnrecorded(cloud, request);
+    return instances.length > 0 ? instances : undefined;
+  });
+  return (found ?? []).map(({ id }) => id);
 }
 
 function requireInstanceId(providerId: string): string {

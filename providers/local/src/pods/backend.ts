@@ -3,12 +3,15 @@ import {
   type CreatedInstance,
   type CreateRequest,
   type DriverRequest,
+  type FoundInstance,
   type Instance,
+  isOthers,
   type ListedInstance,
   MachineError,
   type MachineRequest,
   ownerOf,
   ownerTags,
+  refuseOthers,
 } from '@mcm/core/driver';
 import {
   type Clock,
@@ -19,6 +22,7 @@ import {
   type Pod,
   pods,
   type Random,
+  type ResourceClient,
   type ResourceDefinition,
   secrets,
   sleep,
@@ -75,7 +79,10 @@ export class PodBackend {
       return client.resource(kind, namespace).patch(body.metadata.name, patch, { signal, onRetryAfter: 'throw' });
     };
     try {
+      // A Pod that is being deleted takes what is applied to it, and goes all the same.
       const { metadata } = await apply(pods, podOf(machine, spec, namespace, ownerTags(request)));
+      if (metadata.deletionTimestamp !== undefined)
+        throw new MachineError('Aborted', `pod ${metadata.name} of an earlier machine is being deleted`);
       await apply(secrets, userDataSecretOf(machine, userData, metadata, namespace));
       await apply(services, serviceOf(machine, metadata, namespace));
     } catch (thrown) {
@@ -88,7 +95,7 @@ export class PodBackend {
    * The machine's Pod. One whose Secret or Service is missing is none yet, as long as its creation has not been told as
    * done: it is made again, which finds the Pod and adds the rest. The original adopts it, and it never starts.
    */
-  async status(request: OnMachine): Promise<Instance> {
+  async status(request: OnMachine): Promise<FoundInstance> {
     const { machine, signal } = request;
     const { name } = machine.metadata;
     const namespace = namespaceOf(request);
@@ -99,6 +106,8 @@ export class PodBackend {
       const pod = await find(pods, podName(name));
       if (!pod) throw new MachineError('NotFound', `there is no pod ${podName(name)} in namespace ${namespace}`);
       if (machine.spec.providerID) return describe(pod);
+      refuseOthers(request, pod.metadata.labels);
+      if (pod.metadata.deletionTimestamp !== undefined) return { ...describe(pod), ending: 'being deleted' };
       const parts = await Promise.all([find(secrets, secretName(name)), find(services, podName(name))]);
       if (parts.includes(undefined))
         throw new MachineError('NotFound', `pod ${podName(name)} is not complete: its Secret or Service is missing`);
@@ -116,6 +125,7 @@ export class PodBackend {
     const client = this.#client(request).resource(pods, namespace);
     const name = podName(machine.metadata.name);
     try {
+      await this.#refuseToDelete(client, request, name);
       await client.delete(name, { signal, onRetryAfter: 'throw' });
     } catch (thrown) {
       if (isAbsent(thrown)) throw new MachineError('NotFound', `there is no pod ${name} in namespace ${namespace}`);
@@ -132,6 +142,15 @@ export class PodBackend {
       if (clock.now().getTime() >= until)
         throw new MachineError('DeadlineExceeded', `pod ${name} is still there ten minutes after its deletion`);
     }
+  }
+
+  /** A machine without a provider id may not take away the Pod of another control cluster. */
+  async #refuseToDelete(client: ResourceClient<Pod>, request: OnMachine, name: string): Promise<void> {
+    const { machine, signal, owner } = request;
+    if (machine.spec.providerID || owner === undefined) return;
+    const pod = await ignoreAbsent(client.get(name, { signal, onRetryAfter: 'throw' }));
+    if (isOthers(request, pod?.metadata.labels))
+      throw new MachineError('NotFound', `pod ${name} was made by another control cluster`);
   }
 
   /** Pods of machines in the class's namespace; never of all namespaces, where other clusters' machines are. */

@@ -1,0 +1,80 @@
+import { expect, type Scenario, Skip } from '../scenario.ts';
+import type { Stage } from '../stage.ts';
+
+/** The VMs that bear a machine's name, by the driver's own listing. */
+const named = async (stage: Stage, name: string): Promise<readonly string[]> =>
+  (await stage.listed()).filter(({ machineName }) => machineName === name).map(({ providerId }) => providerId);
+
+export const adoption: readonly Scenario[] = [
+  {
+    name: 'adoption of a VM that was not recorded',
+    suffers: 'after a take-over a machine has two VMs, and the one that serves is deleted as an orphan',
+    run: async (stage) => {
+      const first = stage.machine('adopted');
+      const made = await stage.must('creation', stage.create(stage.process(), first));
+      const again = stage.again(first);
+      const { name } = again.metadata;
+      const process = stage.process();
+      const { providerId, nodeName } = await stage.retry('creation under another UID', () =>
+        stage.obtain(process, again),
+      );
+      expect(
+        providerId === made.providerId && nodeName === made.nodeName,
+        `a machine of the same name and another UID gets ${providerId} and node ${nodeName}, not ${made.providerId} and node ${made.nodeName}, which its former object had`,
+      );
+      const mine = await named(stage, name);
+      expect(mine.length === 1, `${mine.length} VMs carry the machine's name: ${mine.join(', ')}`);
+      await stage.retry('deletion', () => stage.delete(process, again));
+      const left = await named(stage, name);
+      expect(left.length === 0, `after the deletion of a machine that adopted its VM, ${left.join(', ')} is left`);
+    },
+  },
+  {
+    name: 'no adoption of a VM that has ended',
+    suffers: 'a machine waits for a VM that is gone until its creation timeout',
+    run: async (stage) => {
+      const process = stage.process();
+      const first = stage.machine('ended');
+      const { providerId } = await stage.must('creation', stage.create(process, first));
+      const known = { ...first, spec: { ...first.spec, providerID: providerId } };
+      await stage.retry('deletion', () => stage.delete(process, known));
+      for (const who of [process, stage.process()]) {
+        const again = stage.again(first);
+        const made = await stage.retry('creation after the deletion', () => stage.obtain(who, again));
+        const mine = await named(stage, again.metadata.name);
+        expect(
+          mine.length === 1 && mine[0] === made.providerId,
+          `after the deletion a machine of the same name gets ${made.providerId}; the listing holds ${mine.join(', ') || 'none'}`,
+        );
+        await stage.retry('deletion', () => stage.delete(who, again));
+      }
+    },
+  },
+  {
+    name: "no adoption of another control cluster's VM",
+    suffers: 'two control clusters share a VM, and one deletes it while the other uses it',
+    run: async (stage) => {
+      const theirs = stage.process({ owner: 'theirs' });
+      const first = stage.machine('foreign');
+      const { providerId } = await stage.must('creation', stage.create(theirs, first));
+      const told = await stage.must('list', theirs.invoker.list(stage.machineClass));
+      if (told.find((vm) => vm.providerId === providerId)?.owner !== 'theirs')
+        throw new Skip('the listing does not tell which control cluster made a VM: see ownerTags and ownerOf');
+      const ours = stage.process({ owner: 'ours' });
+      const again = stage.again(first);
+      const ended = await stage.end(stage.obtain(ours, again));
+      expect(
+        !ended.ok || ended.value.providerId !== providerId,
+        `a machine of another control cluster gets ${providerId}`,
+      );
+      const goes = { ...again, metadata: { ...again.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+      const deleted = await stage.end(ours.invoker.delete(goes));
+      expect(
+        deleted.ok || deleted.error.code === 'NotFound',
+        `deletion of a machine whose name another control cluster's VM has must succeed, it is ${deleted.ok ? '' : deleted.error.message}`,
+      );
+      const left = await named(stage, again.metadata.name);
+      expect(left.includes(providerId), 'a machine of one control cluster deletes the VM of another');
+    },
+  },
+];

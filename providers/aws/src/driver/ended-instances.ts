@@ -1,0 +1,33 @@
+import type { Clock } from '@mcm/kube';
+
+/** EC2 shows an instance for an hour after its end. */
+const REMEMBERED_MS = 60 * 60_000;
+
+/**
+ * Instances that this process has terminated. EC2's reads lag behind its writes: for some seconds an instance that is
+ * about to end is still shown as running. A machine that is made again under the same name must not get it.
+ */
+export class EndedInstances {
+  readonly #clock: Clock;
+  /** By instance id, when it is forgotten; those that ended first are forgotten first. */
+  readonly #until = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(id: string): void {
+    const now = this.#clock.now().getTime();
+    for (const [other, until] of this.#until) {
+      if (until > now) break;
+      this.#until.delete(other);
+    }
+    this.#until.delete(id);
+    this.#until.set(id, now + REMEMBERED_MS);
+  }
+
+  has(id: string): boolean {
+    const until = this.#until.get(id);
+    return until !== undefined && until > this.#clock.now().getTime();
+  }
+}
