@@ -14,6 +14,11 @@ export const Annotations = {
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
+   * Machine, `true`: no call to make its VM was sent to the cloud, as its class was refused each time. Removed before the
+   * first such call. A deletion of such a machine needs no class. Ours; the original has no such thing.
+   */
+  NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
+  /**
    * Machine, `true`: made in the place of one that failed or was deleted, not because its set grew; until it runs it is a
    * repair under way. Ours; the original has no such thing.
    */

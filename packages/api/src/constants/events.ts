@@ -259,6 +259,14 @@ export const EVENTS = {
     },
     help: 'The message says what helps; `mcm explain machine/NAME` says since when and until when. Runbook McmMachineTerminatingLong.',
   },
+  VMUnknown: {
+    ...{
+      on: MACHINE,
+      type: 'Warning',
+      means: 'The label `force-deletion` ended a machine of which nobody could tell whether it has a VM.',
+    },
+    help: 'Look for a VM of the machine’s name in the cloud. The search for orphans finds it once a class of the cluster is valid.',
+  },
   PodDoesNotEnd: {
     on: MACHINE,
     type: 'Warning',

@@ -32,6 +32,9 @@ export class MachineError extends Error {
    */
   readonly found: readonly FoundInstance[];
 
+  /** Class or Secrets were refused before the driver was called: nothing was sent to the cloud. */
+  readonly unsent: boolean;
+
   /** @param options.throttled Default: an `Unavailable` for which the cloud said how long to wait. */
   constructor(
     code: MachineCode,
@@ -44,6 +47,7 @@ export class MachineError extends Error {
       unexpected?: boolean;
       place?: MachineError['place'];
       found?: readonly FoundInstance[];
+      unsent?: boolean;
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -53,6 +57,7 @@ export class MachineError extends Error {
     this.unexpected = options.unexpected ?? false;
     this.place = options.place;
     this.found = options.found ?? [];
+    this.unsent = options.unsent ?? false;
     this.throttled = options.throttled ?? (code === 'Unavailable' && this.retryAfterMs !== undefined);
   }
 

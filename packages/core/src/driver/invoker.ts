@@ -30,6 +30,9 @@ const KIND = machineClasses.kind;
 /** Calls that make or delete something in the cloud. */
 const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
 
+/** Codes of failures that pass by themselves. */
+const PASSING: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
+
 /** Codes by which a cloud tells of a VM: nothing is wrong with the class. */
 const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
 
@@ -122,6 +125,12 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     });
     const tell = (error: MachineError | undefined): void =>
       observe?.(call, took(), error, machine, machine && classOf(machine));
+    /** What fails before the driver is called fails by class or Secrets, unless it was time, a stop or a fence that ended it. */
+    const refusedUnsent = (thrown: unknown): MachineError => {
+      const error = MachineError.from(thrown);
+      if (asked || PASSING.has(error.code)) return error;
+      return new MachineError(error.code, error.message, { cause: error, place: error.place, unsent: true });
+    };
     const since = clock.monotonic();
     const took = (): number => clock.monotonic() - since;
     try {
@@ -134,7 +143,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
       if (machineClass) options.observeClass?.(machineClass, call, undefined);
       return result;
     } catch (thrown) {
-      const error = withCure(call, MachineError.from(thrown), ofClass(), asked, secrets());
+      const error = withCure(call, refusedUnsent(thrown), ofClass(), asked, secrets());
       tell(error);
       span.end(error);
       throw error;

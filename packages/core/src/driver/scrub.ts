@@ -4,7 +4,7 @@ import type { SecretValues } from './secret-value.ts';
 
 /** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
 export function scrub(error: MachineError, secrets: SecretValues, cure?: string, cause?: unknown): MachineError {
-  const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found } = error;
+  const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;
   const message = redact(
     cure === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${cure}`,
     secrets,
@@ -14,6 +14,7 @@ export function scrub(error: MachineError, secrets: SecretValues, cure?: string,
     throttled,
     unexpected,
     found,
+    unsent,
     ...(cure === undefined && place !== undefined ? { place } : {}),
     ...(cause === undefined ? {} : { cause }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

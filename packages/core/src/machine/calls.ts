@@ -146,13 +146,14 @@ export class DriverCalls {
       this.#memory.delete(uid);
       return;
     }
-    const { last, created } = this.of(uid);
+    const { last, created, createSent } = this.of(uid);
+    const sent = createSent || (kind === 'create' && (outcome.ok || !outcome.error.unsent));
     const before = last?.kind === kind && !last.outcome.ok ? last.failures : 0;
     const failures = outcome.ok ? 0 : before + 1;
     const made = kind === 'create' && outcome.ok ? outcome.instance : created;
     const settled = { kind, at: this.#options.clock.now(), outcome, failures, inputs };
     this.#settledAt.set(uid, this.#options.clock.monotonic());
-    this.#memory.set(uid, { last: settled, ...(made ? { created: made } : {}) });
+    this.#memory.set(uid, { last: settled, ...(made ? { created: made } : {}), ...(sent ? { createSent: true } : {}) });
     this.#log(`${namespace}/${name}`, kind, outcome, failures);
     if (!outcome.ok && outcome.error.unexpected && failures === FAULT_AFTER_FAILURES)
       this.#options.onFault?.(machine, kind, outcome.error);

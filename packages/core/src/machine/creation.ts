@@ -3,6 +3,7 @@ import { controllerOf, type Node } from '@mcm/kube';
 import type { Address, Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { pointsTo, sameInstance } from '../node/instance.ts';
+import { planNote, withoutNote } from './never-made.ts';
 import type { CallOutcome, MachineObservation, RunningCall, SettledCall } from './observation.ts';
 import { type Action, act, type Plan, wait } from './plan.ts';
 import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from './retry.ts';
@@ -24,7 +25,8 @@ export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>)
 export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
-  return o.machine.spec.providerID ? planCompletion(o, now) : planVm(o, now);
+  if (o.machine.spec.providerID) return planCompletion(o, now);
+  return planNote(o) ?? withoutNote(o, planVm(o, now));
 }
 
 /**

@@ -8,10 +8,11 @@ import { isHealthy } from './conditions.ts';
 import { at, operation, say } from './deletion-status.ts';
 import { describeDrain, evicting } from './describe-drain.ts';
 import { isVmKept, planKeeping } from './keep-vm.ts';
+import { refusedUnsent, wasNeverMade } from './never-made.ts';
 import type { MachineObservation, RunningCall, SettledCall } from './observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
 import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from './retry.ts';
-import { hasReached, withPhase } from './status.ts';
+import { hasReached, withOperation, withPhase } from './status.ts';
 import { tellings } from './tell-drain.ts';
 import { listed } from './texts.ts';
 import { millis } from './timestamps.ts';
@@ -137,7 +138,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
     const nodeName = outcome.instance?.nodeName;
     return nodeName ? act('the cloud knows the node', { do: 'labelNode', nodeName }) : undefined;
   }
-  if (GO_ON.has(outcome.error.code)) return undefined;
+  if (GO_ON.has(outcome.error.code) || endsWithoutClass(o)) return undefined;
   return planRetry(o, calls.last, outcome.error, LOOKUP_RETRY[outcome.error.code], lookupFailed(outcome.error), now);
 }
 
@@ -153,7 +154,15 @@ function planLookupBeside(o: MachineObservation, { since }: RunningCall, now: Da
   };
 }
 
+/** The class is of no use, and the machine has no VM, or `force-deletion` does without knowing it. */
+const endsWithoutClass = (o: MachineObservation): boolean =>
+  refusedUnsent(o) && (wasNeverMade(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
+
+/** What to do about a machine of which nobody can tell whether it has a VM. */
+const UNKNOWN_VM = 'Whether it has a VM is unknown: correct class or Secret, or set the label force-deletion=true.';
+
 function lookupFailed(error: MachineError): string {
+  if (error.unsent) return at('getVmStatus', `${UNKNOWN_VM} machine code: ${printMachineError(error)}`);
   const text = 'Error occurred with decoding machine error status while getting VM status, aborting';
   return isTransient(error.code)
     ? at('getVmStatus', `${text} with retry.`)
@@ -251,10 +260,20 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   if (last?.kind !== 'delete') return planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });
   if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;
   const { error } = last.outcome;
+  if (endsWithoutClass(o)) return wasNeverMade(o) ? undefined : planForced(o, error, now);
   const description = isTransient(error.code)
     ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
     : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
   return planRetry(o, last, error, DELETE_RETRY[error.code], at('deleteVm', description), now);
+}
+
+/** `force-deletion` ends a machine whose class is of no use, and of which nobody knows whether it has a VM. */
+function planForced(o: MachineObservation, error: MachineError, now: Date): Plan {
+  const { name } = o.machine.metadata;
+  const message = `Machine ${name} ends by force-deletion, and may leave a VM of that name behind. Its class could not be used: ${error.message}`;
+  const status = withOperation(o.machine.status, operation(at('deleteNode', message)), now);
+  const event = { type: 'Warning', reason: 'VMUnknown', message } as const;
+  return act('force-deletion ends it without its class', { do: 'writeStatus', status, event });
 }
 
 const vmNote = (o: MachineObservation): string =>

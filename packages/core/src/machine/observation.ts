@@ -51,6 +51,8 @@ export interface CallMemory {
   readonly last?: SettledCall;
   /** The VM that `create` made or found, as long as it is not yet recorded on the Machine or being discarded. */
   readonly created?: Instance;
+  /** A `create` of this process reached the driver. */
+  readonly createSent?: true;
 }
 
 /** Everything that the decision about one machine needs, read from caches at one moment. */
@@ -65,6 +67,8 @@ export interface MachineObservation {
   readonly asksForToken: boolean;
   /** Until when its bootstrap token is known to live. */
   readonly tokenLivesUntil?: Date;
+  /** It was there when this process began to lead: another process may have sent calls for it. */
+  readonly inherited?: boolean;
   /** False with `--target-kubeconfig=none`: no nodes, no drain. */
   readonly hasTarget: boolean;
   /** Why the nodes of the target cluster cannot be seen, as a clause; absent: they can. */

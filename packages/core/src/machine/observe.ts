@@ -29,6 +29,8 @@ export interface ObserveOptions {
   readonly defaults: () => MachineDefaults;
   readonly tokens: Pick<BootstrapTokenIssuer, 'livesUntil'> | undefined;
   readonly frozen: () => boolean;
+  /** Whether the machine was there when this process began to lead. */
+  readonly inherited: (uid: string) => boolean;
   /** Why health is not judged now; undefined: it is. */
   readonly doubt: () => Doubt | undefined;
   /** Machines of the group, other than this one, that are being marked Failed right now. */
@@ -80,6 +82,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(tokenLivesUntil ? { tokenLivesUntil } : {}),
     hasTarget: caches.target !== undefined,
     frozen: o.frozen(),
+    inherited: o.inherited(machine.metadata.uid),
     ...(doubt ? { doubt } : {}),
     ...nodesUnseen(caches),
     calls: callMemory,

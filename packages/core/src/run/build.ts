@@ -16,6 +16,7 @@ import { KEPT_VM_DEFAULTS, KeptVms } from '../evidence/kept-vms.ts';
 import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
 import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls.ts';
 import { CapacityGate } from '../machine/capacity.ts';
+import { InheritedMachines } from '../machine/inherited.ts';
 import { MachineMemories } from '../machine/memory.ts';
 import { Performer } from '../machine/perform.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
@@ -57,6 +58,7 @@ export function buildMachineController<Spec, Credentials>(
   const runtime: InformerRuntime = { clock, random, log, ...options.runtime };
   const caches = createCaches({ control, target, namespace, runtime });
   const stop = new AbortController();
+  const inherited = new InheritedMachines(caches.machines);
   const former = new FormerSpecs();
   const troubles = new ClassTroubles(recorder);
   const invoker = createInvoker({
@@ -163,6 +165,7 @@ export function buildMachineController<Spec, Credentials>(
     defaults: () => defaults,
     tokens,
     frozen: reachability.frozen,
+    inherited: (uid) => inherited.has(uid),
     doubt: reachability.doubt,
     volumeWindow: options.volumeWindow ?? 1,
     keepsEvidence: evidence.enabled,
@@ -265,6 +268,7 @@ export function buildMachineController<Spec, Credentials>(
   const runControllers = async (signal: AbortSignal): Promise<void> => {
     if (signal.aborted) stop.abort(signal.reason);
     signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true });
+    inherited.lead();
     for (const key of orphans.firstKeys) orphanController.enqueue(key);
     if (target) safetyController.enqueue(reachability.key, reachability.begin());
     await Promise.all(controllers.map((each) => each.run(signal)));
