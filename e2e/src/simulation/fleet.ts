@@ -75,6 +75,11 @@ export class Fleet {
     });
   }
 
+  /** Somebody else is about to ask for another size. */
+  expects(replicas: number): void {
+    this.#wish(replicas);
+  }
+
   async deployment(): Promise<MachineDeployment> {
     return this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).get(DEPLOYMENT);
   }

@@ -1,9 +1,11 @@
-import { Labels, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
-import { type KubeClient, nodes, type Transport } from '@mcm/kube';
+import { Annotations, Labels, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { ignoreNotFound, type KubeClient, nodes, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { PauseJudge } from './pause-judge.ts';
 import { play } from './random-history.ts';
-import { PAUSE_SEEDS } from './seeds.ts';
+import { playScaler } from './scaler-history.ts';
+import { ScalerJudge } from './scaler-judge.ts';
+import { PAUSE_SEEDS, SCALER_SEEDS } from './seeds.ts';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world.ts';
 
 /** What proves nothing unless it can see: managers that are broken on purpose, and the judge that must say so. */
@@ -158,23 +160,65 @@ test('more nodes selected for an update than may be unavailable are seen', async
   expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ was selected with .* available .* at least 2 /)]);
 });
 
-const unpaused = (text: string): string => text.replaceAll('"paused":true', '"paused":false');
+type Rewrite = (text: string) => string;
 
-async function* withoutPauses(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* rewritten(body: AsyncIterable<Uint8Array>, rewrite: Rewrite): AsyncIterable<Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
-  for await (const piece of body) yield encoder.encode(unpaused(decoder.decode(piece, { stream: true })));
+  for await (const piece of body) yield encoder.encode(rewrite(decoder.decode(piece, { stream: true })));
 }
 
-/** A manager that never learns of a pause; a watch tells of an object in one piece. */
-const ignoresPauses = (name: ProcessName, transport: Transport): Transport => {
-  if (name !== 'manager') return transport;
-  return async (request) => {
-    const answer = await transport(request);
-    const { status, headers, body } = answer;
-    return { status, headers, body: body && withoutPauses(body), text: async () => unpaused(await answer.text()) };
+/** A manager that reads other answers than the server gave; a watch tells of an object in one piece. */
+const reads =
+  (rewrite: Rewrite) =>
+  (name: ProcessName, transport: Transport): Transport => {
+    if (name !== 'manager') return transport;
+    return async (request) => {
+      const answer = await transport(request);
+      const { status, headers, body } = answer;
+      return {
+        status,
+        headers,
+        body: body && rewritten(body, rewrite),
+        text: async () => rewrite(await answer.text()),
+      };
+    };
   };
+
+/** A manager that never learns of a pause. */
+const ignoresPauses = reads((text) => text.replaceAll('"paused":true', '"paused":false'));
+
+/** A manager that never learns of names. */
+const ignoresNames = reads((text) => text.replaceAll(Annotations.TriggerDeletion, 'unknown'));
+
+/** Gives named machines up before the count has fallen. */
+const hastens: Defect = async (client) => {
+  const { items } = await client.resource<MachineDeployment>(machineDeployments, NAMESPACE).list();
+  const lists = items.map(({ metadata }) => metadata.annotations?.[Annotations.TriggerDeletion] ?? '');
+  const names = lists.flatMap((list) => list.split(',').map((entry) => entry.split('~')[0] ?? ''));
+  const resource = client.resource<Machine>(machines, NAMESPACE);
+  for (const name of names) if (name !== '') await ignoreNotFound(resource.delete(name));
 };
+
+test('a machine that goes though the autoscaler did not name it is seen', async () => {
+  const { violations } = await playScaler(SCALER_SEEDS + 6, ignoresNames);
+  expect(violations).toContainEqual(expect.stringMatching(/ was deleted though the autoscaler did not name it$/));
+});
+
+test('a machine that is made in the place of a named one is seen', async () => {
+  const end = new AbortController();
+  const [healthy, broken] = await judged({}, hastens, async (world) => {
+    const judge = ScalerJudge.watch(world, 3, end.signal);
+    const [first = ''] = await settled(world, 3);
+    judge.names([first]);
+    await world.annotate({ [Annotations.TriggerDeletion]: first });
+  });
+  end.abort(new Error('closed'));
+  expect(healthy).toEqual([]);
+  expect(broken).toContainEqual(
+    expect.stringMatching(/ was made needlessly: it is the 4th machine, 3 were asked for$/),
+  );
+});
 
 test.each([2, 3])('a rollout that goes on though it is paused is seen in a random history: %i', async (seed) => {
   const { violations } = await play(PAUSE_SEEDS + seed, ignoresPauses);

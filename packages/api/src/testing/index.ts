@@ -1,5 +1,6 @@
 /** Manifests for the tests of whoever serves, validates or reconciles these kinds. */
 
+export { Autoscaler, SCALER_FORMS, type ScalerForm, type ScalerPort } from './autoscaler.ts';
 export { crdsWithoutRules } from './crds.ts';
 export {
   type BadManifest,

@@ -120,9 +120,8 @@ export class DeploymentReconciler {
     const sets = await this.#claims.claim(deployment, alone, signal);
     if (await this.#claims.labelAdopted(deployment, sets, signal)) return again(0);
     const settled = await this.#requests.settleScaleIn(deployment, sets, signal);
-    const triggered = await this.#requests.applyTriggers(settled, sets, signal);
-    if (triggered === undefined) return again(0);
-    const { deployment: scaled, undone } = triggered;
+    const scaled = await this.#requests.applyTriggers(settled, sets, signal);
+    if (scaled === undefined) return again(0);
     const { nodes, clock, deployments, disruptions } = this.#access.context;
     const unsettled = sets.filter((set) => disruptions.isShrinking(set));
     for (const set of unsettled) await this.#access.sets.settle(set, signal);
@@ -138,7 +137,6 @@ export class DeploymentReconciler {
       disruptions,
       overlaps: overlapsIn(this.#overlaps, scaled, deployments),
       refusedRollback: this.#execution.refusedRollback(key, scaled),
-      undone,
       now,
     };
     const plan = await this.#plan(snapshot, signal);

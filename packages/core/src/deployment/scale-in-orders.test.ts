@@ -1,8 +1,8 @@
-import { Annotations, machineSets } from '@mcm/api';
+import { Annotations, machineDeployments, machineSets, machines } from '@mcm/api';
+import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { startControlPlane } from '@mcm/control-plane';
-import { ignoreNotFound, sleep } from '@mcm/kube';
+import { ignoreNotFound, isConflict, nodes, sleep } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { Autoscaler, SCALER_FORMS, type ScalerForm } from './testing/autoscaler.ts';
 import { ScaleLedger } from './testing/scale-ledger.ts';
 import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
 
@@ -18,11 +18,22 @@ async function fleet(replicas: number, options: WorldOptions = {}) {
   return { world, ledger: new ScaleLedger(world.truth), first: await names(world) };
 }
 
-const scalerOf = (world: World, form: ScalerForm): Autoscaler =>
-  new Autoscaler(
-    { client: world.keeper, namespace: NAMESPACE, deployment: 'pool', now: () => world.clock.now() },
+function scalerOf({ keeper, clock }: World, form: ScalerForm): Autoscaler {
+  const deployments = keeper.resource(machineDeployments, NAMESPACE);
+  const all = keeper.resource(machines, NAMESPACE);
+  return new Autoscaler(
+    {
+      getDeployment: () => deployments.get('pool'),
+      putDeployment: (deployment) => deployments.update(deployment),
+      getMachine: (name) => all.get(name),
+      putMachine: (machine) => all.update(machine),
+      cordon: (name) => keeper.resource(nodes).patch(name, { type: 'merge', body: { spec: { unschedulable: true } } }),
+      isConflict,
+      now: () => clock.now(),
+    },
     form,
   );
+}
 
 /** How long a request to the server takes each way, in milliseconds. */
 const WIRES = [0, 150];
@@ -72,9 +83,10 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
         named.push(...victims);
         await scaler.scaleDown(victims);
         await world.pass(pause);
-        await scaler.scaleUp(1);
+        await scaler.scaleBy(1);
         await world.pass(pause);
       }
+      await world.pass(SETTLES_S);
       await world.until(() => world.complete(), 120);
       expect([ledger.deleted.toSorted(), ledger.created.length]).toEqual([named.toSorted(), 3]);
     });
@@ -88,11 +100,45 @@ describe('down and up again before anybody looked (9.3)', () => {
     const [, b = ''] = first;
     const restarted = world.restart();
     await scalerOf(world, form).scaleDown([b]);
-    await scalerOf(world, form).scaleUp(1);
+    await scalerOf(world, form).scaleBy(1);
     await restarted;
     await world.pass(SETTLES_S);
     expect([ledger.deleted, ledger.created.length, world.complete()]).toEqual([[b], 1, true]);
   });
+
+  test.each(['names', 'times'] as const)(
+    '%s: by more than it rose, and the first write of the set meets a conflict',
+    async (form) => {
+      const refused = Response.json(
+        { kind: 'Status', apiVersion: 'v1', reason: 'Conflict', code: 409 },
+        { status: 409 },
+      );
+      let conflicts = 0;
+      const { world, ledger, first } = await fleet(5, {
+        fault: async (request, answer) => {
+          if (
+            conflicts === 0 ||
+            request.method !== 'PUT' ||
+            !/\/machinesets\/[^/]+$/.test(new URL(request.url).pathname)
+          ) {
+            return answer();
+          }
+          conflicts -= 1;
+          return refused.clone();
+        },
+      });
+      await using _ = world;
+      const named = first.slice(1, 4);
+      const restarted = world.restart();
+      await scalerOf(world, form).scaleDown(named);
+      await scalerOf(world, form).scaleBy(1);
+      conflicts = 1;
+      await restarted;
+      await world.pass(SETTLES_S);
+      expect([ledger.deleted.toSorted(), ledger.created.length, conflicts]).toEqual([named, 1, 0]);
+      expect(world.complete()).toBe(true);
+    },
+  );
 });
 
 describe('names that wait for their fall', () => {
@@ -240,7 +286,7 @@ describe('the manager dies at any of its writes', () => {
         const scaler = scalerOf(world, 'names');
         const restarted = world.restart();
         await scaler.scaleDown(all.slice(2));
-        await scaler.scaleUp(1);
+        await scaler.scaleBy(1);
         await restarted;
       });
       const { first, ledger } = seen;

@@ -1,19 +1,10 @@
 import { Annotations, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { coveredUntil, fallOf } from '../set/scaler.ts';
-import { parseTime } from '../set/text.ts';
 import type { DeploymentAccess } from './access.ts';
 import { splitSets } from './revisions.ts';
 import { planScaleIn, ScaleInReasons } from './scale-in.ts';
 import { isUndone, scalerTimes } from './scaler-time.ts';
 import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletion.ts';
-
-/** What a deployment's list of names has led to. */
-interface Triggered {
-  /** As it is now. */
-  readonly deployment: MachineDeployment;
-  /** The count fell for the named machines and rose again before this look. */
-  readonly undone: boolean;
-}
 
 /** Settles what an autoscaler or a user asks for by naming machines. */
 export class ScaleRequests {
@@ -58,14 +49,14 @@ export class ScaleRequests {
    * Marks the machines that the cluster autoscaler named and prunes its list (docs/rules.md §9.2). The list is written
    * first: a name has its time before its machine is marked with it.
    *
-   * @returns Undefined: the current set was written, and all is to be read again.
+   * @returns The deployment as it is now; undefined: its current set was written, and all is to be read again.
    */
   async applyTriggers(
     deployment: MachineDeployment,
     sets: readonly MachineSet[],
     signal: AbortSignal,
-  ): Promise<Triggered | undefined> {
-    if (!deployment.metadata.annotations?.[Annotations.TriggerDeletion]?.trim()) return { deployment, undone: false };
+  ): Promise<MachineDeployment | undefined> {
+    if (!deployment.metadata.annotations?.[Annotations.TriggerDeletion]?.trim()) return deployment;
     const { machines: cache, clock } = this.#access.context;
     const { current } = splitSets(deployment, sets);
     const undone = current !== undefined && isUndone(deployment, this.#access.machinesOf(current));
@@ -87,7 +78,7 @@ export class ScaleRequests {
       plan.marks.map(({ machine, annotations }) => ({ machine, body: { metadata: { annotations } } })),
       signal,
     );
-    return { deployment: written, undone };
+    return written;
   }
 
   async #writeList(
@@ -105,17 +96,17 @@ export class ScaleRequests {
   }
 
   /**
-   * The count fell for the named machines and rose again unseen: no write of the set will show the fall, so the set
-   * learns of it by the time alone. Before the machines are marked, because an unmarked name is what tells of the fall.
+   * The count fell for the named machines and rose again unseen, so no fall of the set shows it: the set learns of it by
+   * the time alone. Before the machines are marked, because an unmarked name is what tells of the fall.
    *
    * @returns Whether the set was written.
    */
   async #coverUndone(deployment: MachineDeployment, set: MachineSet, signal: AbortSignal): Promise<boolean> {
-    if (fallOf(set, deployment) > 0) return false;
     const now = this.#access.context.clock.now();
-    const machines = this.#access.machinesOf(set);
-    const { withFall } = scalerTimes({ deployment, set, machines, undone: true, now });
-    if (withFall === undefined || coveredUntil(set) === parseTime(withFall)) return false;
+    const input = { deployment, set, machines: this.#access.machinesOf(set), now };
+    const { withFall } = scalerTimes({ ...input, undone: true });
+    // A fall that is to come covers all names: they go with it.
+    if (withFall === undefined || withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
     const { uid, resourceVersion } = set.metadata;
     const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
     await this.#access.sets.patch(set, { metadata: { uid, resourceVersion, annotations } }, signal);

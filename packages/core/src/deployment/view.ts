@@ -39,8 +39,6 @@ export interface DeploymentSnapshot {
   readonly disruptions?: DisruptionsUnderWay;
   /** What is to be said of a rollback that was refused and cleared. */
   readonly refusedRollback?: string | undefined;
-  /** The autoscaler lowered the replicas and raised them again before this look; absent: it did not. */
-  readonly undone?: boolean;
   readonly now: Date;
 }
 
@@ -139,8 +137,8 @@ export function viewOf(seen: DeploymentSnapshot): View {
   };
 }
 
-function timesOf({ deployment, machines, now, undone = false }: DeploymentSnapshot, set: MachineSet): ScalerTimes {
-  return scalerTimes({ deployment, set, machines: machines.get(set.metadata.uid) ?? [], undone, now });
+function timesOf({ deployment, machines, now }: DeploymentSnapshot, set: MachineSet): ScalerTimes {
+  return scalerTimes({ deployment, set, machines: machines.get(set.metadata.uid) ?? [], undone: false, now });
 }
 
 function repairsOf(
