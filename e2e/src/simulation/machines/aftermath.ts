@@ -6,6 +6,8 @@ import { MuteJudge } from './mute-judge.ts';
 const MINUTE = 60_000;
 /** A silent watch is opened anew within this. */
 export const SILENCE_MS = 200_000;
+/** A controller that was frozen asks the API servers once a minute, and judges health 30 s after both have answered. */
+const THAW_MS = 95_000;
 /** A client that was refused tries again within this. */
 const RECONNECT_MS = 25_000;
 /** The longest that a machine takes to be Running or Failed once all is well: a driver call that hangs, then a birth. */
@@ -35,6 +37,7 @@ export class Aftermath {
   /** @param silenced Watches may be silent still. */
   async judge(silenced: boolean): Promise<void> {
     await this.#calm(silenced);
+    await this.#world.clock.advance(THAW_MS);
     await this.#promptBesideStuck();
     await this.#quiet();
     await this.#end();
