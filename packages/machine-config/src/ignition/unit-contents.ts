@@ -1,27 +1,40 @@
+type PrintText = (text: string) => string;
+
 /** systemd's limit of a line. */
 const MAX_LINE = 2048;
 
 /**
  * What is wrong with the contents of a unit: undefined if systemd can read it. Text before the first section is
  * ignored, as the original's parser does. Source: coreos/go-systemd, unit/deserialize.go.
+ * @param print how the message shows text behind the name of a section; Ignition 2 uses {@link printBytes}
  */
-export function unitProblem(contents: string | undefined): string | undefined {
+export function unitProblem(contents: string | undefined, print: PrintText = JSON.stringify): string | undefined {
   if (contents === undefined) return undefined;
   if (contents.split(/[\r\n]/).some((line) => Buffer.byteLength(line) >= MAX_LINE)) {
     return 'invalid unit content: line too long (max 2048 bytes)';
   }
-  const problem = new Reader(contents).problem();
+  const problem = new Reader(contents, print).problem();
   return problem && `invalid unit content: ${problem}`;
 }
 
 const isComment = (character: string): boolean => character === '#' || character === ';';
 
+/** What Go counts as space: U+0085 is, the byte order mark is not. */
+const SPACE = /^\p{White_Space}$/u;
+const SPACE_AT_THE_ENDS = /^\p{White_Space}+|\p{White_Space}+$/gu;
+const trimSpace = (text: string): string => text.replace(SPACE_AT_THE_ENDS, '');
+
+/** The bytes of a text as Go prints them: `[120 121]`. */
+export const printBytes: PrintText = (text) => `[${[...Buffer.from(text)].join(' ')}]`;
+
 class Reader {
   #at = 0;
   readonly #text: string;
+  readonly #print: PrintText;
 
-  constructor(text: string) {
+  constructor(text: string, print: PrintText) {
     this.#text = text;
+    this.#print = print;
   }
 
   problem(): string | undefined {
@@ -34,7 +47,7 @@ class Reader {
         inSection = true;
       } else if (isComment(character)) {
         this.#comment();
-      } else if (!inSection || /\s/.test(character)) {
+      } else if (!inSection || SPACE.test(character)) {
         this.#at += 1;
       } else {
         const problem = this.#option();
@@ -56,8 +69,8 @@ class Reader {
     const end = this.#text.indexOf(']', this.#at);
     if (end < 0) return 'unable to find end of section';
     this.#at = end + 1;
-    const garbage = this.#line().trim();
-    return garbage === '' ? undefined : `found garbage after section name : ${JSON.stringify(garbage)}`;
+    const garbage = trimSpace(this.#line());
+    return garbage === '' ? undefined : `found garbage after section name : ${this.#print(garbage)}`;
   }
 
   #comment(): void {
@@ -72,7 +85,7 @@ class Reader {
     this.#at = equals + 1;
     for (;;) {
       const line = this.#line();
-      if (line.trim() === '' || !line.endsWith('\\') || this.#at >= this.#text.length) return undefined;
+      if (!line.endsWith('\\') || this.#at >= this.#text.length) return undefined;
     }
   }
 }

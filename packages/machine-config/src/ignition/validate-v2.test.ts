@@ -76,3 +76,32 @@ describe('version 2 is judged by its own rules', () => {
     expect(read(0)).toEqual({ files: [{ ...bare, mode: 0, user: { id: 0 }, group: { id: 0 } }] });
   });
 });
+
+describe('text behind the name of a section', () => {
+  const unit = (contents: string) => ({
+    systemd: { units: [{ name: 'a.service', contents, dropins: [{ name: 'a.conf', contents }] }] },
+    networkd: { units: [{ name: 'a.link', contents, dropins: [{ name: 'a.conf', contents }] }] },
+  });
+
+  test.each([0, 1, 2])('appears as bytes in a report of version 2.%i', (minor) => {
+    const found = problems(unit('[Unit] "é \nA=b'), minor).split('\n');
+    expect(found.length).toBeGreaterThanOrEqual(3);
+    for (const line of found)
+      expect(line).toMatch(/: invalid unit content: found garbage after section name : \[34 195 169\]$/);
+  });
+
+  test('appears quoted in a report of version 3', () => {
+    const config = {
+      ignition: { version: '3.5.0' },
+      systemd: { units: [{ name: 'a.service', contents: '[Unit] x' }] },
+    };
+    expect(() => parseIgnition(config)).toThrow('found garbage after section name : "x"\n');
+  });
+
+  test('is space as Go counts it: U+0085 is space, the byte order mark is not', () => {
+    const space = { systemd: { units: [{ name: 'a.service', contents: '[Unit]\u0085\u00a0\n\u0085\nA=b' }] } };
+    const mark = { systemd: { units: [{ name: 'a.service', contents: '[Unit]\ufeff\nA=b' }] } };
+    expect(problems(space)).toBe('');
+    expect(problems(mark)).toContain('found garbage after section name : [239 187 191]');
+  });
+});

@@ -1,7 +1,7 @@
 import { extensionOf } from './paths.ts';
 import type { Issue } from './report.ts';
 import type { FileV2, IgnitionV2, UserV2 } from './schema-v2.ts';
-import { unitProblem } from './unit-contents.ts';
+import { printBytes, unitProblem } from './unit-contents.ts';
 import { urlProblemV2 } from './urls.ts';
 import { RAID_LEVELS, UNIT_EXTENSIONS, verificationProblem } from './validate.ts';
 import { type Add, collector, filesystemLabelProblem, guidProblem } from './validate-storage.ts';
@@ -167,11 +167,11 @@ function checkUnits(
 ): void {
   for (const [index, { name = '', contents, dropins = [] }] of units.entries()) {
     if (!extensions.includes(extensionOf(name))) add(`${at}.${index}.name`, `invalid ${kind} unit extension`);
-    add(`${at}.${index}.contents`, unitProblem(contents));
+    add(`${at}.${index}.contents`, unitProblem(contents, printBytes));
     for (const [number, dropin] of dropins.entries()) {
       const inner = `${at}.${index}.dropins.${number}`;
       if (extensionOf(dropin.name ?? '') !== '.conf') add(`${inner}.name`, `invalid ${kind} drop-in extension`);
-      add(`${inner}.contents`, unitProblem(dropin.contents));
+      add(`${inner}.contents`, unitProblem(dropin.contents, printBytes));
     }
   }
 }
