@@ -6,9 +6,12 @@ export class DecodeError extends Error {
   override readonly name = 'DecodeError';
   /** Path of the value: `$.storage.files.0.mode`. */
   readonly path: string;
-  constructor(path: string, message: string) {
-    super(`error at ${path}: ${message}`);
+  /** What the value must be. */
+  readonly detail: string;
+  constructor(path: string, detail: string) {
+    super(`error at ${path}: ${detail}`);
     this.path = path;
+    this.detail = detail;
   }
 }
 
@@ -22,11 +25,13 @@ export const decode = (plan: Plan, value: unknown): unknown => decodeAt(plan, va
 function decodeAt(plan: Plan, value: unknown, path: Trail): unknown {
   switch (plan.kind) {
     case 'string':
-      return typeof value === 'string' ? value : fail(path, 'a text', value);
+      if (typeof value !== 'string') return fail(path, 'a text', value);
+      return (plan.accepts?.(value) ?? true) ? value : refuse(path, value);
     case 'boolean':
       return typeof value === 'boolean' ? value : fail(path, 'true or false', value);
     case 'integer':
-      return isInteger(value) ? value : fail(path, 'an integer', value);
+      if (!isInteger(value)) return fail(path, 'an integer', value);
+      return (plan.accepts?.(value) ?? true) ? value : refuse(path, value);
     case 'list':
       if (!Array.isArray(value)) return fail(path, 'a list', value);
       return decodeList(plan.entry, value, path);
@@ -36,7 +41,7 @@ function decodeAt(plan: Plan, value: unknown, path: Trail): unknown {
   }
 }
 
-const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
+const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
 function decodeList(plan: Plan, value: readonly unknown[], path: Trail): unknown[] {
   const depth = path.parts.length;
@@ -90,4 +95,8 @@ function zeroOf(plan: Plan): unknown {
 function fail(path: Trail, wanted: string, value: unknown): never {
   const given = value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value;
   throw new DecodeError(String(path), `must be ${wanted}, not ${given}`);
+}
+
+function refuse(path: Trail, value: string | number): never {
+  throw new DecodeError(String(path), `${JSON.stringify(value)} is not a valid value`);
 }

@@ -32,7 +32,10 @@ export interface FieldPlan {
 
 /** What decoding, merging and checking need to know of a schema, worked out once. */
 export type Plan =
-  | { readonly kind: 'string' | 'integer' | 'boolean' }
+  | { readonly kind: 'boolean' }
+  /** A text or number that `accepts` refuses cannot be decoded. */
+  | { readonly kind: 'string'; readonly accepts?: (text: string) => boolean }
+  | { readonly kind: 'integer'; readonly accepts?: (number: number) => boolean }
   | { readonly kind: 'list'; readonly entry: Plan; readonly rule: ListRule }
   | {
       readonly kind: 'object';

@@ -1,5 +1,6 @@
 import { DecodeError, decode } from './decode.ts';
 import { deduplicateV2 } from './deduplicate-v2.ts';
+import { decoderOfRest } from './older-decoders.ts';
 import { IgnitionError, type Issue, printIssues } from './report.ts';
 import { IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
 import type { IgnitionV2 } from './schema-v2.ts';
@@ -27,6 +28,30 @@ const invalidV2 = (detail: string, issues: readonly Issue[], cause?: unknown) =>
     cause === undefined ? undefined : { cause },
   );
 
+const unsupported = (version: 'invalid' | 'unknown', issues: readonly Issue[] = [], options?: ErrorOptions) =>
+  new IgnitionError(
+    `parsing Ignition config failed: ${version} version. Supported spec versions: ${SUPPORTED_VERSIONS}`,
+    issues,
+    options,
+  );
+
+/** The error for a config that the decoder of its version refuses. The issue names the field. */
+function undecodedV2(raw: unknown, version: ReadableVersion, cause: DecodeError): IgnitionError {
+  const issues = [{ path: cause.path, message: cause.detail }];
+  switch (decoderOfRest(raw, version)) {
+    case 'older':
+      return unsupported('unknown', issues, { cause });
+    case 'newer':
+      return new IgnitionError(
+        'parsing Ignition spec v2 failed with error: HandleParseErrors called with a valid config\nReport: ',
+        issues,
+        { cause },
+      );
+    case 'none':
+      return invalidV2(`${cause.message}\n`, issues, cause);
+  }
+}
+
 /**
  * Reads an Ignition config: version 2.2 or 3.0 to 3.5.
  * @param raw parsed JSON
@@ -35,9 +60,7 @@ const invalidV2 = (detail: string, issues: readonly Issue[], cause?: unknown) =>
 export function parseIgnition(raw: unknown): ParsedIgnition {
   const version = readVersion(versionText(raw));
   if (version === 'invalid' || version === 'unknown') {
-    throw new IgnitionError(
-      `parsing Ignition config failed: ${version} version. Supported spec versions: ${SUPPORTED_VERSIONS}`,
-    );
+    throw unsupported(version);
   }
   return version.major === 2 ? parseV2(raw, version) : parseV3(raw, version);
 }
@@ -98,7 +121,7 @@ function parseV2(raw: unknown, version: ReadableVersion): ParsedIgnition {
   try {
     config = decode(planOfVersion(version), raw) as IgnitionV2;
   } catch (error) {
-    if (error instanceof DecodeError) throw invalidV2(`${error.message}\n`, [], error);
+    if (error instanceof DecodeError) throw undecodedV2(raw, version, error);
     throw error;
   }
   const issues = validateIgnitionV2(config, version.minor);

@@ -77,6 +77,91 @@ describe('version 2 is judged by its own rules', () => {
   });
 });
 
+describe('a config of version 2 that its decoder refuses', () => {
+  const spec = (version: string, config: object) => ({ ...config, ignition: { ...ignitionOf(config), version } });
+  const ignitionOf = (config: object) => (config as { ignition?: object }).ignition ?? {};
+  const errorOf = (version: string, config: object): IgnitionError => {
+    try {
+      parseIgnition(spec(version, config));
+    } catch (error) {
+      if (error instanceof IgnitionError) return error;
+      throw error;
+    }
+    throw new Error('the config is valid');
+  };
+  const hash = (text: string) => file({ contents: { verification: { hash: text } } });
+  /** Only version 1 has files in a filesystem. */
+  const withFilesystemFiles = (fields: object, files: unknown) => ({
+    storage: { ...file(fields).storage, filesystems: [{ files }] },
+  });
+  const UNKNOWN = /^parsing Ignition config failed: unknown version\. Supported spec versions: 2\.2,/;
+  const RETRIED =
+    /^parsing Ignition spec v2 failed with error: HandleParseErrors called with a valid config\nReport: $/;
+  const REPORTED = /^parsing Ignition spec v2 failed with error: config is not valid\nReport: error at \$/;
+
+  test.each<[version: string, config: object, path: string]>([
+    ['2.0.0', file({ mode: '420' }), '$.storage.files.0.mode'],
+    ['2.1.0', file({ mode: 420.5 }), '$.storage.files.0.mode'],
+    ['2.2.0', file({ mode: '420' }), '$.storage.files.0.mode'],
+    ['2.2.0', file({ overwrite: 7 }), '$.storage.files.0.overwrite'],
+    ['2.1.0', { systemd: { units: [{ name: 'a.service', enabled: 7 }] } }, '$.systemd.units.0.enabled'],
+    ['2.0.0', file({ mode: -1 }), '$.storage.files.0.mode'],
+    ['2.0.0', file({ mode: 2 ** 32 }), '$.storage.files.0.mode'],
+    ['2.0.0', file({ contents: { source: 'http://%zz' } }), '$.storage.files.0.contents.source'],
+    ['2.0.0', hash('x'), '$.storage.files.0.contents.verification.hash'],
+    ['2.0.0', { ignition: { config: { append: [{ source: '::' }] } } }, '$.ignition.config.append.0.source'],
+    ['2.0.0', { ignition: { config: { replace: { source: '::' } } } }, '$.ignition.config.replace.source'],
+    [
+      '2.0.0',
+      { ignition: { config: { append: [{ verification: { hash: 'x' } }] } } },
+      '$.ignition.config.append.0.verification.hash',
+    ],
+    [
+      '2.0.0',
+      { ignition: { config: { replace: { verification: { hash: 'x' } } } } },
+      '$.ignition.config.replace.verification.hash',
+    ],
+    ['2.2.0', withFilesystemFiles({ overwrite: 7 }, 'x'), '$.storage.files.0.overwrite'],
+    ['2.2.0', withFilesystemFiles({ mode: 'x' }, [{ mode: 1 }]), '$.storage.files.0.mode'],
+  ])('is one of an unknown version if an older decoder reads it: %s %j', (version, config, path) => {
+    const error = errorOf(version, config);
+    expect(error.message).toMatch(UNKNOWN);
+    expect(error.issues.map((issue) => issue.path)).toEqual([path]);
+  });
+
+  test.each<[version: string, config: object]>([
+    ['2.0.0', disk({ start: -2048 })],
+    ['2.0.0', disk({ size: -1 })],
+    ['2.0.0', { passwd: { groups: [{ name: 'g', gid: -1 }] } }],
+    ['2.0.0', user({ create: { uid: -1 } })],
+  ])('names the retry if only a newer decoder reads it: %s %j', (version, config) => {
+    expect(errorOf(version, config).message).toMatch(RETRIED);
+  });
+
+  test.each<[version: string, config: object]>([
+    ['2.0.0', { storage: 7 }],
+    ['2.2.0', disk({ start: 'x' })],
+    ['2.2.0', { systemd: { units: [{ name: 7 }] } }],
+    ['2.1.0', { passwd: { users: [{ create: { uid: 'x' } }] } }],
+    ['2.2.0', withFilesystemFiles({ mode: 'x' }, 'x')],
+    ['2.2.0', withFilesystemFiles({ mode: 'x' }, [{ mode: -1 }])],
+  ])('has a report if no decoder reads it: %s %j', (version, config) => {
+    expect(errorOf(version, config).message).toMatch(REPORTED);
+  });
+
+  test.each<[version: string, config: object, message: string]>([
+    ['2.1.0', file({ mode: -1 }), 'illegal file mode'],
+    ['2.0.0', file({ mode: 0o10000 }), 'illegal file mode'],
+    ['2.1.0', file({ contents: { source: 'http://%zz' } }), 'unable to parse url'],
+    ['2.1.0', hash('x'), 'malformed hash specifier'],
+    ['2.0.0', hash('md5-x'), 'unrecognized hash function'],
+  ])('differs from a config that only the validation refuses: %s %j', (version, config, message) => {
+    const error = errorOf(version, config);
+    expect(error.message).toMatch(REPORTED);
+    expect(error.message).toContain(message);
+  });
+});
+
 describe('text behind the name of a section', () => {
   const unit = (contents: string) => ({
     systemd: { units: [{ name: 'a.service', contents, dropins: [{ name: 'a.conf', contents }] }] },

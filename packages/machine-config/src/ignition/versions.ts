@@ -1,5 +1,7 @@
-import { type FieldPlan, objectPlan, type Plan } from './plan.ts';
+import { parseGoUrl } from './go-url.ts';
+import { type FieldPlan, objectPlan, type Plan, planOf } from './plan.ts';
 import { IGNITION_PLAN } from './schema.ts';
+import { ignitionV1Schema } from './schema-v1.ts';
 import { IGNITION_V2_PLAN } from './schema-v2.ts';
 
 /** Versions that are read, as the original's error texts list them. */
@@ -84,17 +86,52 @@ const LATER_V2: Later = {
   'systemd.units.enabled': 1,
 };
 
+const url = (text: string): boolean => parseGoUrl(text) !== undefined;
+const hash = (text: string): boolean => text.includes('-');
+const unsigned = (number: number): boolean => number >= 0;
+const unsigned32 = (number: number): boolean => number >= 0 && number <= 0xff_ff_ff_ff;
+
+/** What a decoder accepts in a field, by the path of the field. */
+type Limits = Readonly<{
+  texts: Readonly<Record<string, (text: string) => boolean>>;
+  numbers: Readonly<Record<string, (number: number) => boolean>>;
+}>;
+
+const LIMITS_V2_0: Limits = {
+  texts: {
+    'ignition.config.append.source': url,
+    'ignition.config.append.verification.hash': hash,
+    'ignition.config.replace.source': url,
+    'ignition.config.replace.verification.hash': hash,
+    'storage.files.contents.source': url,
+    'storage.files.contents.verification.hash': hash,
+  },
+  numbers: {
+    'passwd.groups.gid': unsigned,
+    'passwd.users.create.uid': unsigned,
+    'storage.disks.partitions.size': unsigned,
+    'storage.disks.partitions.start': unsigned,
+    'storage.files.mode': unsigned32,
+    // Only version 1 has files here.
+    'storage.filesystems.files.mode': unsigned32,
+  },
+};
+
 const plans = new Map<string, Plan>();
 
 /** How configs of a version are decoded: what came later is unknown to it, whatever it holds. */
 export function planOfVersion({ major, minor }: ReadableVersion): Plan {
   const name = `${major}.${minor}`;
-  const known =
-    plans.get(name) ??
-    (major === 2 ? until(IGNITION_V2_PLAN, minor, LATER_V2, []) : until(IGNITION_PLAN, minor, LATER, []));
+  const known = plans.get(name) ?? (major === 2 ? planOfV2(minor) : until(IGNITION_PLAN, minor, LATER, []));
   plans.set(name, known);
   return known;
 }
+
+/** Version 2.0 decodes URLs, hashes and unsigned numbers; later versions only validate them. Source: config/v2_0/types. */
+const planOfV2 = (minor: number): Plan => {
+  const plan = until(IGNITION_V2_PLAN, minor, LATER_V2, []);
+  return minor === 0 ? limited(plan, LIMITS_V2_0, []) : plan;
+};
 
 function until(plan: Plan, minor: number, later: Later, path: readonly string[]): Plan {
   if (plan.kind === 'list') return { ...plan, entry: until(plan.entry, minor, later, path) };
@@ -106,3 +143,19 @@ function until(plan: Plan, minor: number, later: Later, path: readonly string[])
   });
   return objectPlan(fields);
 }
+
+function limited(plan: Plan, limits: Limits, path: readonly string[]): Plan {
+  if (plan.kind === 'list') return { ...plan, entry: limited(plan.entry, limits, path) };
+  if (plan.kind === 'object') {
+    return objectPlan(
+      plan.fields.map((field) => ({ ...field, plan: limited(field.plan, limits, [...path, field.name]) })),
+    );
+  }
+  const name = path.join('.');
+  if (plan.kind === 'string' && limits.texts[name]) return { ...plan, accepts: limits.texts[name] };
+  if (plan.kind === 'integer' && limits.numbers[name]) return { ...plan, accepts: limits.numbers[name] };
+  return plan;
+}
+
+/** How configs of version 1 are decoded. */
+export const IGNITION_V1_PLAN = limited(planOf(ignitionV1Schema), LIMITS_V2_0, []);
