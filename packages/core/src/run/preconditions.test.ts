@@ -48,11 +48,12 @@ const deletes =
 
 const machineClient = (rig: Rig) => rig.admin.resource<Machine>(machines, NAMESPACE);
 
-/** Replaces a machine by another of the same name, as a user does who forces it away and applies its manifest again. */
+/** Replaces a machine by another of the same name, which cannot adopt the VM: that is gone as well. */
 async function replace(rig: Rig, name: string): Promise<Machine> {
   const client = machineClient(rig);
   await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
   await client.delete(name).catch(() => undefined);
+  rig.cloud.lose(name);
   return rig.createMachine(name, {}, { finalizers: [FOREIGN] });
 }
 
