@@ -178,6 +178,10 @@ test.each<[row: string, given: Given, value: string]>([
   ['S-E6', { onNode: 'now', own: 'now', last: 'now' }, 'now'],
   ['S-E7', { onNode: 'now', own: 'now', last: 'when-failed' }, 'now'],
   ['S-E8', { own: 'when-failed', last: 'now', node: false }, 'when-failed'],
+  ['the Node is missing: its last request counts:', { last: 'now', node: false }, 'now'],
+  ['the Node is missing and was not annotated at the end:', { last: '', node: false }, ''],
+  ['the Node is missing and its last value was invalid:', { last: 'later', node: false }, ''],
+  ['the Node is missing and the Machine says no:', { own: 'false', last: 'now', node: false }, 'false'],
 ])('%s the value that counts', (_row, given, value) => {
   const o = see(given);
   expect(effectiveValue(o.machine, o.node)).toBe(value);
@@ -208,6 +212,16 @@ test.each<[row: string, given: Given, expected: Expected]>([
   ],
   ['S-M9', { own: 'invalidValue' }, { expiry: false, tainted: false, own: 'invalidValue' }],
   ['S-M11', { own: 'now', phase: 'Unknown', label: false }, { expiry: true, tainted: false, own: 'now' }],
+  [
+    'the request of a Node that is missing now keeps the machine',
+    { last: 'now', phase: 'Failed', expiry: HOUR, node: false },
+    { expiry: true, tainted: false, last: 'now' },
+  ],
+  [
+    'the request of a Node that is missing now ends with its time',
+    { last: 'now', phase: 'Failed', expiry: -1, node: false },
+    { expiry: false, tainted: false },
+  ],
   ['S-M13', { own: 'now', phase: 'Unknown', node: false }, { expiry: true, tainted: false, own: 'now' }],
   [
     'S-M14',

@@ -25,6 +25,7 @@ const requestOf = (object: Machine | Node | undefined): string => {
   return VALUES.has(value) ? value : '';
 };
 
+/** The last value of the Node that was noted on the Machine; it may be empty. */
 const lastAppliedOf = (machine: Machine): string =>
   machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
 
@@ -32,10 +33,17 @@ const expiryOf = ({ status }: Machine): string | undefined => status?.currentSta
 
 const phaseOf = ({ machine }: MachineObservation): string | undefined => machine.status?.currentStatus?.phase;
 
-/** The value that counts: the Node's if it is, or was, annotated; a Node that is missing says nothing. */
+/**
+ * The value that counts: the Node's if it is, or was, annotated. When the Node is missing, the Machine's own value
+ * counts, and without one the last value of the Node. Source: getEffectivePreservationAnnotations; there, the Machine
+ * loses the Node's request together with the Node.
+ */
 export function effectiveValue(machine: Machine, node: Node | undefined): string {
   const own = requestOf(machine);
-  if (machine.metadata.labels?.[Labels.Node] && !node) return own;
+  if (machine.metadata.labels?.[Labels.Node] && !node) {
+    const last = lastAppliedOf(machine);
+    return own === '' && VALUES.has(last) ? last : own;
+  }
   const onNode = requestOf(node);
   return onNode === '' && lastAppliedOf(machine) === '' ? own : onNode;
 }
@@ -213,8 +221,8 @@ function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefin
 }
 
 /** Where the wish stands that counts. */
-const wishOf = ({ machine, node }: MachineObservation, value: string): string =>
-  `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value || !node ? 'Machine' : 'Node'}`;
+const wishOf = ({ machine }: MachineObservation, value: string): string =>
+  `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
 
 /** Why a preservation ends. By then the annotation that asked for it may be gone. */
 function endOf(o: MachineObservation, now: Date): string {

@@ -13,18 +13,19 @@ const KEEPS: ReadonlySet<string> = new Set([
 const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 
 /**
- * The preserve value that counts. The node's wins where it is, or was, annotated; a node that is gone says nothing,
- * so the machine's own value counts (the original deletes the machine there: ODD-11 of docs/rules.md).
+ * The preserve value that counts. The node's wins where it is, or was, annotated. When the node is gone, the machine's
+ * own value counts, and without one the last value of the node (the original deletes the machine there: ODD-11 of
+ * docs/rules.md).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
   const own = machine.metadata.annotations?.[Annotations.Preserve] ?? '';
   const nodeName = machine.metadata.labels?.[Labels.Node];
   const node = nodeName ? nodeAnnotations(nodeName) : {};
-  if (node === undefined) return own;
+  const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
+  if (node === undefined) return KNOWN.has(own) ? own : lastApplied;
   // It may ask for the machine to be kept, which cannot be made good.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = node[Annotations.Preserve] ?? '';
-  const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   return onNode === '' && lastApplied === '' ? own : onNode;
 }
 

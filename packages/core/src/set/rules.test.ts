@@ -78,3 +78,16 @@ test.each([
     expect(mayDeleteFailed(one, onNodes, NOW)).toBe(goes);
   },
 );
+
+test.each([
+  ['', 'now', false],
+  ['', 'false', true],
+  ['', '', true],
+  ['false', 'now', true],
+  ['later', 'now', false],
+])('7.11 a node that is gone leaves its last value: %j on the machine, %j applied', (preserve, applied, goes) => {
+  const base = machine('m', { phase: 'Failed', preserve, labels: { node: 'n' } });
+  const annotations = { ...base.metadata.annotations, [Annotations.LastAppliedNodePreserve]: applied };
+  const one = { ...base, metadata: { ...base.metadata, annotations } };
+  expect(mayDeleteFailed(one, () => undefined, NOW)).toBe(goes);
+});
