@@ -70,6 +70,15 @@ describe('sets', () => {
     expect(woken()).toEqual(want);
   });
 
+  test.each<[string, MachineSet]>([
+    ['name', ownedBy(owned, pool.metadata.uid, 'renamed')],
+    ['kind', ownedBy(owned, pool.metadata.uid, 'pool', 'Dummy')],
+  ])('one whose owner has another %s concerns the deployment', (_title, renamed) => {
+    const { sets, woken } = world(owned);
+    sets.update(owned, renamed);
+    expect(woken()).toEqual([POOL]);
+  });
+
   test('one that changes hands concerns both', () => {
     const other = deployment(1);
     const second = { ...other, metadata: { ...other.metadata, name: 'second', uid: 'uid-second' } };
@@ -132,4 +141,15 @@ test.each<[string, MachineSet, boolean]>([
   expect(deploymentOf(child, { deployments: deployments as never })?.metadata.uid).toBe(
     found ? pool.metadata.uid : undefined,
   );
+});
+
+test.each<[string, Partial<MachineSet['metadata']>]>([
+  ['another owner', { name: 'elsewhere', uid: 'uid-elsewhere' }],
+  ['an owner of the same uid and another name', { name: 'renamed' }],
+])('a machine that gets %s concerns the deployment that had it', (_title, change) => {
+  const before = machine('m', { phase: 'Running', owner: owned });
+  const owner = { ...owned, metadata: { ...owned.metadata, ...change } };
+  const { machines, woken } = world(owned);
+  machines.update(before, machine('m', { phase: 'Running', owner }));
+  expect(woken()).toEqual([POOL]);
 });

@@ -4,7 +4,7 @@ import { BY_NODE, type ControllerContext, changedBeyondStatus } from '../set/cac
 import { isAvailable, isFailed, isReady, phaseOf, updateReasonOf } from '../set/machines.ts';
 import { compileSelector } from '../set/selector.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
-import { setOf } from '../set/wakeups.ts';
+import { changedHands, setOf } from '../set/wakeups.ts';
 
 /**
  * How long a deployment waits for more machines to become ready or vanish before it looks. Each look may scale a set,
@@ -53,8 +53,9 @@ export function deploymentsOfSetChange(change: Change<MachineSet>, context: Cont
   // An empty set whose status has caught up may be one too many in the history.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
-  const moved = controllerOf(old)?.uid !== controllerOf(object)?.uid;
-  return moved ? [...interested(old, context), ...interested(object, context)] : interested(object, context);
+  return changedHands(old, object)
+    ? [...interested(old, context), ...interested(object, context)]
+    : interested(object, context);
 }
 
 /** Whether a machine's change can move a rollout or what the deployment says. */
@@ -81,6 +82,13 @@ function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[
   return deployment ? [keyOf(deployment)] : [];
 }
 
+/** A machine that another set controls now concerns both deployments. */
+function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
+  const now = deploymentOfMachine(change.object, context);
+  const moved = change.type === 'updated' && changedHands(change.old, change.object);
+  return moved ? [...deploymentOfMachine(change.old, context), ...now] : now;
+}
+
 /** Wires the deployment controller to what it must hear of. */
 export function wakeDeployments(controller: Controller, context: ControllerContext): void {
   const soon = (keys: readonly Key[]): [] => {
@@ -99,7 +107,7 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
     // A failure is looked at before the set has replaced the machine.
     change.type === 'updated' && !matters(change.old, change.object)
       ? []
-      : (isFailed(change.object) ? (keys: readonly Key[]) => keys : soon)(deploymentOfMachine(change.object, context)),
+      : (isFailed(change.object) ? (keys: readonly Key[]) => keys : soon)(deploymentsOfMachineChange(change, context)),
   );
   if (context.nodes === undefined) return;
   controller.watch(

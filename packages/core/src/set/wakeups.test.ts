@@ -51,6 +51,8 @@ describe('machines', () => {
     ['E-27 labels', machine('m', { phase: 'Pending', owner: ms, labels: { ...LABELS, a: 'b' } }), [MS]],
     ['E-27 the owner is taken off', withoutOwner(LABELS), [MS]],
     ['E-27 the owner is another one', machine('m', { phase: 'Pending', owner: other }), [MS, 'test/other']],
+    ['E-27 the owner has another name', namedOwner('renamed'), [MS]],
+    ['E-27 the owner has another kind', namedOwner('ms', 'MachineSetDummy'), [MS]],
     ['E-27 the owner is one that is not there', namedOwner('dummy-one', 'MachineSet', 'uid-dummy'), [MS]],
   ])('%s, changed', (_title, changed, want) => {
     const { machines, woken } = world();

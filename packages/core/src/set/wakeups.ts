@@ -1,5 +1,5 @@
 import type { Machine, MachineSet } from '@mcm/api';
-import { type Change, type Controller, controllerOf, type Key, keyOf, makeKey } from '@mcm/kube';
+import { type Change, type Controller, controllerOf, type Key, type KubeObject, keyOf, makeKey } from '@mcm/kube';
 import { type ControllerContext, changedBeyondStatus } from './caches.ts';
 import { phaseOf } from './machines.ts';
 import { compileSelector, isEmptySelector } from './selector.ts';
@@ -14,6 +14,12 @@ export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'
   if (controller?.kind !== 'MachineSet') return undefined;
   const set = sets.store.get(makeKey(machine.metadata.namespace, controller.name));
   return set?.metadata.uid === controller.uid ? set : undefined;
+}
+
+/** Whether another object controls it now, or its reference names the same uid in another way. */
+export function changedHands(old: KubeObject, object: KubeObject): boolean {
+  const [before, after] = [controllerOf(old), controllerOf(object)];
+  return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
 /** Whether a change of a machine can change what its set or deployment does or says. */
@@ -55,8 +61,7 @@ export function setsOfMachineChange(change: Change<Machine>, context: Controller
     return change.type === 'deleted' && controllerOf(object) === undefined ? [] : interestedSets(object, context);
   }
   if (!machineMatters(change.old, object)) return [];
-  const moved = controllerOf(change.old)?.uid !== controllerOf(object)?.uid;
-  return moved
+  return changedHands(change.old, object)
     ? [...interestedSets(change.old, context), ...interestedSets(object, context)]
     : interestedSets(object, context);
 }
