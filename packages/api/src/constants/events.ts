@@ -303,7 +303,7 @@ export const EVENTS = {
     ...{
       on: CLASS,
       type: 'Warning',
-      means: 'No VM can be made of the class: its provider spec or its Secret is wrong.',
+      means: 'The provider spec or the Secret is wrong, and no VM can be made; or the nodeTemplate is incomplete.',
     },
     help: 'Correct the fields that the message names.',
   },

@@ -1,4 +1,12 @@
-import { Annotations, type EventReason, Finalizers, type MachineClass, machineClasses } from '@mcm/api';
+import {
+  Annotations,
+  type EventReason,
+  Finalizers,
+  formatFieldErrors,
+  type MachineClass,
+  machineClasses,
+  validateMachineClass,
+} from '@mcm/api';
 import {
   again,
   type Clock,
@@ -32,6 +40,16 @@ export interface ClassReconcilerOptions {
   readonly forget: (key: Key) => void;
   /** VMs that are kept for study, which nobody could find without their class. */
   readonly keptVms?: Pick<KeptVms, 'list'>;
+}
+
+/**
+ * Names the fields of the nodeTemplate that are missing or invalid; '' if there are none. The CRDs of this project refuse
+ * such a class, those of the original store it. Machines need no nodeTemplate; the cluster-autoscaler scales from zero by it.
+ */
+export function nodeTemplateProblems(machineClass: MachineClass): string {
+  const problems = validateMachineClass(machineClass).filter(({ path }) => /^nodeTemplate\b/.test(path));
+  const text = formatFieldErrors(problems);
+  return text && `${text}; correct it, or the cluster-autoscaler cannot scale from zero by this class`;
 }
 
 /** How long a class may be incomplete before it is told of. */
@@ -107,13 +125,12 @@ export const createClassReconcile = ({
     const answer = await ignoreNotFound(classes.patch(name, { type: 'merge', body }));
     if (answer) caches.classes.recordWrite(answer);
   };
-  const warned = new Map<Key, string>();
-  /** Says once that fields of a class have no effect. */
-  const warn = (key: Key, machineClass: MachineClass): void => {
-    const unknown = unknownFields(machineClass).join('; ');
-    if (unknown === (warned.get(key) ?? '')) return;
-    warned.set(key, unknown);
-    if (unknown) recorder.event(machineClass, 'Warning', 'UnknownField', unknown);
+  const warned = { UnknownField: new Map<Key, string>(), InvalidClass: new Map<Key, string>() };
+  /** Says once what of a class has no effect or is wrong without keeping VMs from being made. */
+  const warn = (key: Key, machineClass: MachineClass, reason: keyof typeof warned, text: string): void => {
+    if (text === (warned[reason].get(key) ?? '')) return;
+    warned[reason].set(key, text);
+    if (text) recorder.event(machineClass, 'Warning', reason, text);
   };
   /** Without their class nobody could find the VMs that are kept of it. */
   const heldByKept = (machineClass: MachineClass, kept: readonly KeptVm[]): Outcome => {
@@ -132,13 +149,16 @@ export const createClassReconcile = ({
       former.forget(uids.get(key) ?? '');
       uids.delete(key);
       forget(key);
-      warned.delete(key);
+      for (const texts of Object.values(warned)) texts.delete(key);
       told.delete(key);
       since.delete(key);
       return done;
     }
     uids.set(key, found.metadata.uid);
-    if (!found.metadata.deletionTimestamp) warn(key, found);
+    if (!found.metadata.deletionTimestamp) {
+      warn(key, found, 'UnknownField', unknownFields(found).join('; '));
+      warn(key, found, 'InvalidClass', nodeTemplateProblems(found));
+    }
     const outcome = found.metadata.deletionTimestamp ? done : tell(key, found);
     const users = caches.machines.store.countByIndex('classUsers', splitKey(key).name);
     const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);

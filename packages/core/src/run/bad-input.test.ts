@@ -392,6 +392,19 @@ test('a field that the driver does not know: one warning on the class with the n
   );
 });
 
+test('a nodeTemplate without cpu and region: one warning on the class that names both, and the machine runs', async () => {
+  const rig = await started();
+  await secret('odd', { userData: base64('hello') }, rig);
+  const nodeTemplate = { capacity: { gpu: '0', memory: '8Gi' }, instanceType: 'large', zone: 'a' };
+  await classOf('odd', { nodeTemplate }, rig);
+  await rig.createMachine('m', ofClass('odd'));
+  await rig.until(async () => (await rig.phase('m')) === 'Running', 10_000);
+  await rig.clock.advance(HOUR);
+  const said = await told(rig, 'odd');
+  expect(said).toMatch(/^InvalidClass: nodeTemplate\.region: [^\n]*nodeTemplate\.capacity\.cpu: must be given[^\n]*$/);
+  expect(said).not.toContain('nodeTemplate.capacity.memory');
+});
+
 test.each([
   ['no class', { class: { kind: 'MachineClass', name: '' } }, /spec\.class\.name.*must not be empty/],
   [
