@@ -1,4 +1,4 @@
-import { API_VERSION, type Machine } from '@mcm/api';
+import { Annotations, API_VERSION, type Machine } from '@mcm/api';
 import { MACHINE_DEFAULTS } from '@mcm/core';
 import { expect, test } from 'vitest';
 import { machineCures } from './machine-cures.ts';
@@ -112,4 +112,17 @@ test.each<[what: string, parts: Parts, code: string | undefined, cures: RegExp[]
   const cause = code === undefined ? undefined : { code };
   const told = machineCures(machine(parts), { cause, drain: undefined, settings: MACHINE_DEFAULTS });
   expect(told).toEqual(cures.map((cure) => expect.stringMatching(cure)));
+});
+
+test('a machine whose node is being updated is Failed after the update at the earliest', () => {
+  const one = machine({ phase: 'Unknown', description: toUnknown });
+  const annotations = { [Annotations.UpdateInProgressUntil]: at(30) };
+  const wait = machineWait({ ...one, metadata: { ...one.metadata, annotations } });
+  expect(wait?.deadline?.at).toEqual(new Date(at(30)));
+});
+
+test('a machine without a set whose VM came late has the whole creation timeout from then on', () => {
+  const { ownerReferences: _owners, ...metadata } = machine({ phase: 'Pending', description: '' }).metadata;
+  const wait = machineWait({ ...machine({ phase: 'Pending', description: '' }), metadata });
+  expect(wait?.deadline?.at).toEqual(new Date(at(17)));
 });

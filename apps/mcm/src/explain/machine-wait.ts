@@ -2,6 +2,8 @@ import { formatDurationMs, isForceDeletion, type Machine, type MachineClass, STE
 import {
   ailmentsOf,
   FORCED,
+  healthDeadline,
+  joinDeadline,
   MACHINE_DEFAULTS,
   type MachineDefaults,
   settingsOf,
@@ -113,6 +115,9 @@ function deadlineOf(
   defaults: MachineDefaults,
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults);
+  // As the machine controller counts: a machine that is updated or came late has longer.
+  const at = (since: string | undefined, deadline: Date, then: string) =>
+    since === undefined || Number.isNaN(Date.parse(since)) ? undefined : { at: deadline, then };
   const from = (since: string | undefined, ms: number, then: string) => {
     const start = since === undefined ? Number.NaN : Date.parse(since);
     return Number.isNaN(start) ? undefined : { at: new Date(start + ms), then };
@@ -125,12 +130,12 @@ function deadlineOf(
     case 'Creating':
     case 'Pending':
     case 'CrashLoopBackOff':
-      return from(machine.metadata.creationTimestamp, settings.creationTimeoutMs, failed);
+      return at(machine.metadata.creationTimestamp, joinDeadline(machine, settings), failed);
     case 'Unknown':
     case 'InPlaceUpdateFailed':
       return settings.healthTimeoutDisabled
         ? undefined
-        : from(since, settings.healthTimeoutMs, `it may be Failed${replaced}`);
+        : at(since, healthDeadline(machine, settings), `it may be Failed${replaced}`);
     case 'Failed':
       return from(
         machine.status?.currentStatus?.preserveExpiryTime,

@@ -6,4 +6,5 @@ export type { CallKind, CallOutcome, MachineObservation } from './observation.ts
 export type { Action, Plan } from './plan.ts';
 export { CALL_RETRIES } from './retry.ts';
 export { MACHINE_DEFAULTS, type MachineDefaults, type MachineSettings, settingsOf } from './settings.ts';
+export { healthDeadline, joinDeadline } from './timestamps.ts';
 export { asksForToken, renderUserData } from './user-data.ts';
