@@ -48,6 +48,9 @@ test('#13 two speak again: the third is judged when they have done so for long e
 describe('a cluster with fewer machines than the breaker needs', () => {
   const HOUR = 60 * MINUTE;
 
+  /** Look-ups of VMs since the births, each of which costs one per machine. */
+  const lookUps = (rig: Rig): number => rig.cloud.calls.status - rig.cloud.made.length;
+
   /** So many machines, all of which fall silent at once. */
   async function allSilent(count: number): Promise<Rig> {
     const rig = await startRig();
@@ -65,7 +68,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     expect(told.filter(({ reason }) => reason === 'ReplacementHeld')).toHaveLength(2);
     await rig.clock.advance(3 * HOUR);
     expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
-    expect(rig.cloud.calls.status).toBe(2);
+    expect(lookUps(rig)).toBe(2);
     // One speaks again, and stays so: the other one is judged.
     await rig.conditions('m-0', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 10 * MINUTE);
@@ -101,12 +104,12 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     const rig = await allSilent(2);
     await rig.conditions('m-1', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * MINUTE);
-    expect(rig.cloud.calls.status).toBe(0);
+    expect(lookUps(rig)).toBe(0);
   });
 
   test('a machine without peers is replaced after the health timeout', async () => {
     const rig = await allSilent(1);
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
-    expect(rig.cloud.calls.status).toBe(0);
+    expect(lookUps(rig)).toBe(0);
   });
 });
