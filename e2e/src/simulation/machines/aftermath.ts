@@ -6,6 +6,8 @@ import { MuteJudge } from './mute-judge.ts';
 const MINUTE = 60_000;
 /** A silent watch is opened anew within this. */
 export const SILENCE_MS = 200_000;
+/** An outage that is shorter freezes no controller. */
+const FREEZE_MS = 30_000;
 /** A controller that was frozen asks the API servers once a minute, and judges health 30 s after both have answered. */
 const THAW_MS = 95_000;
 /** A client that was refused tries again within this. */
@@ -34,10 +36,13 @@ export class Aftermath {
     this.#mute = new MuteJudge(world.clock, world.eyes);
   }
 
-  /** @param silenced Watches may be silent still. */
-  async judge(silenced: boolean): Promise<void> {
+  /**
+   * @param silenced Watches may be silent still.
+   * @param cutMs The longest time for which the API server was gone.
+   */
+  async judge(silenced: boolean, cutMs: number): Promise<void> {
     await this.#calm(silenced);
-    await this.#world.clock.advance(THAW_MS);
+    if (cutMs > FREEZE_MS) await this.#world.clock.advance(THAW_MS);
     await this.#promptBesideStuck();
     await this.#quiet();
     await this.#end();

@@ -32,6 +32,7 @@ class MachineHistory {
   readonly ordered: OrderedFault[] = [];
   #named = 0;
   #silenced = false;
+  #cutMs = 0;
 
   constructor(world: MachineWorld, seed: number) {
     this.#world = world;
@@ -72,7 +73,7 @@ class MachineHistory {
     }
     await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
     this.#note('all is well from now on');
-    await new Aftermath(this.#world).judge(this.#silenced);
+    await new Aftermath(this.#world).judge(this.#silenced, this.#cutMs);
   }
 
   #note(text: string): void {
@@ -181,6 +182,7 @@ class MachineHistory {
   #cut(): void {
     const ms = this.#dice.pause(120_000);
     this.#note(`the API server is gone for ${ms} ms`);
+    this.#cutMs = Math.max(this.#cutMs, ms);
     this.#world.oracle.blind(ms);
     this.#world.network.cut('machine-controller');
     this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
