@@ -3,7 +3,7 @@ import { controllerOf, type Node } from '@mcm/kube';
 import type { Address, Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { pointsTo, sameInstance } from '../node/instance.ts';
-import { planNote, withoutNote } from './never-made.ts';
+import { isCreation, planNote, withoutNote } from './never-made.ts';
 import type { CallOutcome, MachineObservation, RunningCall, SettledCall } from './observation.ts';
 import { type Action, act, type Plan, wait } from './plan.ts';
 import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from './retry.ts';
@@ -26,7 +26,9 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
   const { running } = o.calls;
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   if (o.machine.spec.providerID) return planCompletion(o, now);
-  return planNote(o) ?? withoutNote(o, planVm(o, now));
+  const plan = planVm(o, now);
+  // A plan that creates takes the note off: writing the note again here would put the call off without end.
+  return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
 }
 
 /**

@@ -25,9 +25,12 @@ export function planNote(o: MachineObservation): Plan | undefined {
   return act('no call to make its VM was sent', { do: 'annotate', annotations });
 }
 
+/** Whether the plan sends the call that may make a VM. */
+export const isCreation = ({ actions }: Plan): boolean =>
+  actions.some((action) => action.do === 'call' && action.call === 'create');
+
 /** The note goes before the first call that may make a VM: after a crash in between, nobody knows. */
 export function withoutNote(o: MachineObservation, plan: Plan): Plan {
-  const creates = plan.actions.some((action) => action.do === 'call' && action.call === 'create');
-  if (!creates || !isNoted(o.machine)) return plan;
+  if (!isCreation(plan) || !isNoted(o.machine)) return plan;
   return act('its VM is about to be made', { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } });
 }
