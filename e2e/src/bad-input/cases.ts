@@ -293,7 +293,7 @@ const GCP: readonly Case[] = [
     what: 'a missing field',
     spec: gcp.spec({ zone: undefined }),
     event: /^InvalidClass: .*spec\.zone: Required value: zone is required/,
-    says: /spec\.zone: Required value/,
+    says: /zone cannot be empty.*; correct providerSpec\.zone of MachineClass odd/,
   },
   {
     what: 'a wrong type',
