@@ -7,5 +7,7 @@ export type { JsonSchema, KindDefinition, PrinterColumn } from './kinds/kind.ts'
 export type { ApiObject, Json, JsonObject, ObjectMeta, OwnerReference } from './object.ts';
 export type { ControlPlane, ControlPlaneOptions, PlaneRequest, PlaneResponse, RequestLogEntry } from './plane.ts';
 export { startControlPlane } from './plane.ts';
+export { type RestorablePlane, type RestoreOptions, startRestorablePlane } from './restorable.ts';
 export type { Status, StatusCause } from './status.ts';
 export { StatusError } from './status.ts';
+export type { StoreSnapshot } from './store/store.ts';

@@ -26,7 +26,7 @@ import { type Listener, listen } from './server/listener.ts';
 import { type PlaneRequest, type PlaneResponse, transportTo } from './server/transport.ts';
 import { FileStore } from './store/file-store.ts';
 import { MemoryStore } from './store/memory-store.ts';
-import type { Store } from './store/store.ts';
+import type { Store, StoreSnapshot } from './store/store.ts';
 
 export type { RequestLogEntry } from './server/handler.ts';
 export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
@@ -37,8 +37,14 @@ export interface ControlPlaneOptions {
   readonly clock?: Clock;
   /** Random number in [0, 1), for generated names, uids and tokens; default: the system's. */
   readonly random?: () => number;
-  /** `memory` (default), or the folder in which store, certificates and tokens are kept; `maxBytes`: how large the store may grow. */
-  readonly store?: 'memory' | { readonly dir: string; readonly maxBytes?: number };
+  /**
+   * `memory` (default), or the folder in which store, certificates and tokens are kept; `maxBytes`: how large the store may grow.
+   * With a snapshot: in memory, and what the snapshot holds is there from the start.
+   */
+  readonly store?:
+    | 'memory'
+    | { readonly dir: string; readonly maxBytes?: number }
+    | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
   /** TCP port on 127.0.0.1; 0 picks a free one. Absent: no socket, in process only. */
   readonly port?: number;
   /** Which controllers run: all (default), none, or those named. */
@@ -86,6 +92,8 @@ export interface ControlPlane {
   readonly adminToken: string;
   /** The CA's certificate (PEM); undefined without a socket. */
   readonly caCertificate: string | undefined;
+  /** A backup of the store, which another plane can be started with. */
+  snapshot(): StoreSnapshot;
   /** Ends watches, controllers and the socket, and closes the store. */
   close(): Promise<void>;
 }
@@ -102,11 +110,15 @@ const hexToken = (random: () => number): string =>
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const clock = options.clock ?? realClock;
   const limits = options.historyMs === undefined ? {} : { maxAgeMs: options.historyMs };
-  const folder = options.store === undefined || options.store === 'memory' ? undefined : options.store;
+  const { store: kept = 'memory' } = options;
+  const folder = kept !== 'memory' && 'dir' in kept ? kept : undefined;
+  const restored = kept !== 'memory' && 'snapshot' in kept ? kept : undefined;
   const dir = folder?.dir;
   const store: Store =
     dir === undefined
-      ? new MemoryStore(clock, limits)
+      ? restored
+        ? MemoryStore.of(restored.snapshot, clock, limits, restored.bumpRevision)
+        : new MemoryStore(clock, limits)
       : FileStore.open(dir, clock, {
           limits,
           maxBytes: folder?.maxBytes,
@@ -234,6 +246,7 @@ async function serve(
     url,
     adminToken,
     caCertificate: authority?.certificate,
+    snapshot: () => store.snapshot(),
     close: async () => {
       await stop();
       try {

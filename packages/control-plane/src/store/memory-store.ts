@@ -3,7 +3,16 @@ import type { Demand } from './demand.ts';
 import { History, type HistoryLimits } from './history.ts';
 import { Listeners } from './listeners.ts';
 import { ResourceTable } from './resource-table.ts';
-import type { PageOptions, RecordDraft, RecordPage, Store, StoredRecord, StoreEvent, StoreListener } from './store.ts';
+import type {
+  PageOptions,
+  RecordDraft,
+  RecordPage,
+  Store,
+  StoredRecord,
+  StoreEvent,
+  StoreListener,
+  StoreSnapshot,
+} from './store.ts';
 import type { Words } from './word-index.ts';
 
 const DEFAULT_LIMITS: HistoryLimits = { maxAgeMs: 5 * 60_000, maxEvents: 20_000 };
@@ -96,6 +105,26 @@ export class MemoryStore implements Store {
 
   close(): void {
     for (const resource of this.#resources.values()) resource.listeners.clear();
+  }
+
+  /** All objects and the revision, as a backup of etcd has them. */
+  snapshot(): StoreSnapshot {
+    const objects = [...this.#resources].flatMap(([resource, { table }]) =>
+      table.page({}).records.map((record) => ({ resource, record })),
+    );
+    return { revision: this.#revision, objects };
+  }
+
+  /** A store that a backup was restored to. The history before it is compacted. */
+  static of(
+    { objects, revision }: StoreSnapshot,
+    clock: Clock,
+    limits: Partial<HistoryLimits> = {},
+    bump = 0,
+  ): MemoryStore {
+    const store = new MemoryStore(clock, limits, revision + bump);
+    for (const { resource, record } of objects) store.restore(resource, record);
+    return store;
   }
 
   /** Takes up a record that a journal has kept. No event, no history. */

@@ -100,6 +100,14 @@ export interface Store {
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;
+  /** All objects and the revision at this moment. */
+  snapshot(): StoreSnapshot;
+}
+
+/** A backup of a store. */
+export interface StoreSnapshot {
+  readonly revision: number;
+  readonly objects: readonly { readonly resource: string; readonly record: StoredRecord }[];
 }
 
 /** Writes that there was no room for. None of them has happened; once there is room again, the next ones are taken. */
