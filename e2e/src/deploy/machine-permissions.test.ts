@@ -52,7 +52,7 @@ test('machines live and die as the roles of the machine controller allow: nothin
       return answer;
     });
   for (const seed of [1, 2, 3, 4, 5, 8]) {
-    const { violations, story } = await playMachines(seed, { kube: judged, furnish: makeRoles });
+    const { violations, story } = await playMachines({ seed, defect: { kube: judged, furnish: makeRoles } });
     expect(violations, story).toEqual([]);
   }
   expect([...refused]).toEqual([]);

@@ -27,6 +27,8 @@ export interface NetworkOptions {
   readonly kill: (caller: Caller) => void;
   /** Told of every mishap. */
   readonly note: (text: string) => void;
+  /** Whether the history is over: nothing is answered from then on. */
+  readonly isOver?: () => boolean;
 }
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
@@ -99,6 +101,7 @@ export class Network {
   /** A wire of a caller. */
   wire(caller: Caller, transport: Transport): Transport {
     return async (request) => {
+      if (this.#options.isOver?.()) return never();
       if (this.#cut.has(caller)) throw new Error(REFUSED);
       if (isWatch(request.path)) return this.#watch(caller, transport, request);
       const mishap = this.#draw(caller, request);

@@ -2,21 +2,19 @@ import { nodes } from '@mcm/kube';
 import { NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
 import { ConfigWorld } from './config-world.ts';
-import { playPool, TellingJudge } from './pool-history.ts';
+import { TellingJudge } from './pool-history.ts';
+import { again, seedsOf } from './seeds.testing.ts';
+import { playCase } from './suites.ts';
 import { NAMESPACE } from './world.ts';
 
-/** `MCM_SEEDS=500` plays more; `MCM_SEED=17` plays one. */
-const { MCM_SEEDS, MCM_SEED } = process.env;
-/** 10 and 14: a new machine took the config of a pool that selects its node, and was never replaced. From 1000 on MCM has work, too. */
-const seeds = MCM_SEED
-  ? [Number(MCM_SEED)]
-  : [...new Set([1, 10, 14, 1_001, ...Array.from({ length: Number(MCM_SEEDS ?? 0) }, (_, index) => index + 1)])];
+/** 10 and 14: a new machine took the config of a pool that selects its node, and was never replaced. */
+const CASES = [...seedsOf('pools', 1, [10, 14]), ...seedsOf('join', 1)];
 
-test.each(seeds)(
-  'seed %i: a pool over machines, whatever happens to both halves, heals, is quiet, and never tells too many',
-  async (seed) => {
-    const { violations, story } = await playPool(seed);
-    expect(violations, `MCM_SEED=${seed} plays this again\n${story}`).toEqual([]);
+test.each(CASES)(
+  '$suite $seed: a pool over machines, whatever happens to both halves, heals, is quiet, and never tells too many',
+  async (one) => {
+    const { violations, story } = await playCase(one);
+    expect(violations, `${again(one)}\n${story}`).toEqual([]);
   },
   300_000,
 );

@@ -5,6 +5,8 @@ import { ConfigWorld, fileOf } from './config-world.ts';
 import { Dice } from './dice.ts';
 import { JoinJudge } from './join-judge.ts';
 import type { Network } from './network.ts';
+import type { HistoryOptions, Outcome } from './outcome.ts';
+import { type Plan, Script } from './script.ts';
 import { NAMESPACE } from './world.ts';
 
 const MINUTE = 60_000;
@@ -77,8 +79,9 @@ const ACTS = [
   ...['change', 'change', 'change', 'irreconcilable', 'strategy', 'strategy', 'scale', 'deleteMachine', 'failMachine'],
   ...['pool', 'pool', 'pause', 'bad', 'limit', 'kill', 'kill', 'killManager', 'harm', 'silence', 'expire'],
 ] as const;
-/** From here on both halves are asked for something at once, too: earlier seeds keep their histories. */
-const JOIN_SEEDS = 1_000;
+/** Kinds of histories of a pool. `join`: both halves are asked for something at once, too. */
+export const POOL_MODES = ['pools', 'join'] as const;
+export type PoolMode = (typeof POOL_MODES)[number];
 const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
 type Act = (typeof JOIN_ACTS)[number];
 
@@ -93,10 +96,16 @@ class PoolHistory {
   #written = 0;
   #class = 'blue';
 
-  readonly #acts: readonly Act[];
+  readonly #script: Script;
 
-  constructor(config: ConfigWorld, dice: Dice, acts: readonly Act[]) {
-    [this.#config, this.#dice, this.#acts] = [config, dice, acts];
+  constructor(config: ConfigWorld, dice: Dice, acts: readonly Act[], plan: Plan | undefined) {
+    [this.#config, this.#dice] = [config, dice];
+    const { clock } = config.world;
+    this.#script = new Script({
+      ...{ dice, acts, plan, maxPauseMs: 10 * MINUTE, beginsAtOnce: true },
+      wait: (ms) => clock.advance(ms),
+      act: (name) => this.#try(name as Act),
+    });
     this.#judge = new TellingJudge(config.world, () => {
       const since = config.world.clock.now().getTime() - 5 * MINUTE;
       return Math.max(...this.#limits.filter(({ until }) => until >= since).map(({ limit }) => limit));
@@ -112,16 +121,21 @@ class PoolHistory {
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas);
-    for (let left = 4 + this.#dice.number(6); left > 0; left -= 1) {
-      const act = this.#dice.one(this.#acts) ?? 'change';
-      world.witness.note('act', act);
-      await this.#act(act).catch((error: unknown) => {
-        if (!isNotFound(error) && !isConflict(error)) throw error;
-      });
-      await world.clock.advance(this.#dice.pause(10 * MINUTE));
-    }
+    await this.#script.play(4 + this.#dice.number(6));
     await this.#mend();
     await this.#judgeEnd();
+  }
+
+  /** The acts so far. */
+  get plan(): Plan {
+    return this.#script.plan;
+  }
+
+  async #try(act: Act): Promise<void> {
+    this.#config.world.witness.note('act', act);
+    await this.#act(act).catch((error: unknown) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
   }
 
   #patchPool(spec: object): Promise<unknown> {
@@ -294,17 +308,23 @@ class PoolHistory {
   }
 }
 
-/** Plays a history of a seed: what must never happen and did, and the story. */
-export async function playPool(seed: number): Promise<{ violations: readonly string[]; story: string }> {
+/** Plays a history of a pool over machines. */
+export async function playPool(mode: PoolMode, { seed, plan }: HistoryOptions): Promise<Outcome> {
   const dice = new Dice(seed);
   const config = await ConfigWorld.start(
     { machineRef: REF, maxUnavailable: 1, updateStrategy: dice.one(STRATEGIES) ?? 'InPlace' },
     { seed, haltDegraded: dice.number(3), kubelets: { configDelay: 1_000 * (1 + dice.number(60)) } },
   );
-  const history = new PoolHistory(config, dice, seed < JOIN_SEEDS ? ACTS : JOIN_ACTS);
+  const { witness } = config.world;
+  const history = new PoolHistory(config, dice, mode === 'pools' ? ACTS : JOIN_ACTS, plan);
   try {
-    await history.play();
-    return { violations: [...config.world.violations], story: config.world.witness.tell(120) };
+    await history.play().catch((error: unknown) => witness.violate(String(error)));
+    return {
+      violations: [...config.world.violations],
+      story: witness.tell(),
+      history: JSON.stringify(witness.history),
+      plan: history.plan,
+    };
   } finally {
     history.end();
     await config.close();

@@ -2,8 +2,10 @@ import { Labels } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { Dice } from './dice.ts';
 import { type Draw, danger, faultyCloud, lostVm } from './misfortunes.ts';
+import { type FleetMode, strategyOf } from './modes.ts';
 import type { Caller } from './network.ts';
-import { PAUSE_SEEDS, SICK_SEEDS, strategyOf } from './seeds.ts';
+import type { HistoryOptions } from './outcome.ts';
+import { type Plan, Script } from './script.ts';
 import type { ProcessName, World } from './world.ts';
 
 /** Acts of a history before it calms down. */
@@ -34,6 +36,12 @@ const GROUPS: readonly (readonly Caller[])[] = [
   ['manager', 'machine-controller', 'kubelets'],
 ];
 
+const OFTEN = ['scale', 'roll', 'delete', 'faulty cloud'] as const;
+const MISFORTUNES = [
+  ...['cut', 'silence', 'boots', 'silent kubelet', 'lost VM', 'endanger', 'endanger', 'kill', 'kill', 'restart cloud'],
+] as const;
+type ActName = (typeof OFTEN | typeof MISFORTUNES)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
+
 /** A fleet and everything that befalls it, drawn from one seed. */
 export class RandomHistory {
   readonly #world: World;
@@ -46,62 +54,69 @@ export class RandomHistory {
   readonly #inPlace: boolean;
   readonly #byHand: boolean;
   readonly #pauses: boolean;
-  #acts: readonly (() => Promise<void> | void)[];
+  readonly #script: Script;
 
-  constructor(world: World, seed: number) {
+  constructor(world: World, mode: FleetMode, { seed, plan }: HistoryOptions) {
     this.#world = world;
     this.#dice = new Dice(seed + 1_000_000);
-    const often = [() => this.#scale(), () => this.#roll(), () => this.#deleteByHand(), () => this.#faultyCloud()];
-    this.#acts = [
-      ...often,
-      ...often,
-      () => this.#cut(),
-      () => this.#silence(),
-      () => this.#boots(),
-      () => this.#silentKubelet(),
-      () => this.#lostVm(),
-      () => this.#endanger(),
-      () => this.#endanger(),
-      () => this.#kill(),
-      () => this.#kill(),
-      () => this.#restartCloud(),
-    ];
-    const inPlace = strategyOf(seed).inPlace;
+    const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
     this.#byHand = inPlace === 'Manual';
-    this.#sick = seed >= SICK_SEEDS;
-    this.#pauses = seed >= PAUSE_SEEDS;
+    this.#sick = mode !== 'rolls';
+    this.#pauses = mode === 'pauses';
     if (this.#pauses) this.#replicas = MAX_REPLICAS;
-    const more = inPlace ? [() => this.#sicken(), () => this.#agents(), () => this.#select()] : [() => this.#sicken()];
-    if (this.#sick) {
-      this.#acts = [
-        ...this.#acts,
-        ...often,
-        ...Array.from({ length: 12 }, (_, index) => more[index % more.length] ?? this.#sicken),
-      ];
-    }
-    if (this.#pauses) {
-      this.#acts = [
-        ...this.#acts.filter((act) => !often.includes(act)),
-        ...often.slice(seed % 2 === 0 ? 1 : 0),
-        () => this.#pauseAgain(),
-        () => this.#pauseAgain(),
-      ];
-    }
+    this.#script = new Script({
+      dice: this.#dice,
+      acts: this.#acts(seed),
+      maxPauseMs: MAX_PAUSE_MS,
+      wait: (ms) => world.clock.advance(ms),
+      act: (name) => this.#act(name as ActName),
+      plan,
+    });
+  }
+
+  /** Names of acts, as often as they are likely. */
+  #acts(seed: number): readonly ActName[] {
+    if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES];
+    const more: readonly ActName[] = this.#inPlace ? ['sicken', 'agents', 'select'] : ['sicken'];
+    const sick = Array.from({ length: 12 }, (_, index) => more[index % more.length] ?? 'sicken');
+    if (!this.#pauses) return [...OFTEN, ...OFTEN, ...MISFORTUNES, ...OFTEN, ...sick];
+    return [...MISFORTUNES, ...sick, ...OFTEN.slice(seed % 2 === 0 ? 1 : 0), 'pause again', 'pause again'];
+  }
+
+  /** The acts so far. */
+  get plan(): Plan {
+    return this.#script.plan;
   }
 
   async run(): Promise<void> {
-    const { clock } = this.#world;
     await this.#world.createDeployment(this.#replicas);
     if (this.#inPlace) await this.#beginUpdate();
     if (this.#pauses) await this.#beginPause();
-    const acts = 1 + this.#dice.number(MAX_ACTS);
-    for (let act = 0; act < acts; act += 1) {
-      await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
-      await this.#dice.one(this.#acts)?.();
-    }
-    await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    await this.#script.play(1 + this.#dice.number(MAX_ACTS));
     await this.#calm();
+  }
+
+  async #act(name: ActName): Promise<void> {
+    const acts: Readonly<Record<ActName, () => Promise<void> | void>> = {
+      scale: () => this.#scale(),
+      roll: () => this.#roll(),
+      delete: () => this.#deleteByHand(),
+      'faulty cloud': () => this.#faultyCloud(),
+      cut: () => this.#cut(),
+      silence: () => this.#silence(),
+      boots: () => this.#boots(),
+      'silent kubelet': () => this.#silentKubelet(),
+      'lost VM': () => this.#lostVm(),
+      endanger: () => this.#endanger(),
+      kill: () => this.#kill(),
+      'restart cloud': () => this.#restartCloud(),
+      sicken: () => this.#sicken(),
+      agents: () => this.#agents(),
+      select: () => this.#select(),
+      'pause again': () => this.#pauseAgain(),
+    };
+    await acts[name]();
   }
 
   /** What happens to an update in place is to be seen: one begins before anything else does. */

@@ -3,11 +3,13 @@ import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { isConflict, nodes, sleep, type Transport } from '@mcm/kube';
 import { Dice } from './dice.ts';
 import { danger } from './misfortunes.ts';
+import { strategyOf } from './modes.ts';
 import type { Caller } from './network.ts';
-import type { Outcome } from './random-history.ts';
+import type { HistoryOptions, Outcome } from './outcome.ts';
+import type { FleetHistoryOptions } from './random-history.ts';
 import { ScalerJudge } from './scaler-judge.ts';
-import { strategyOf } from './seeds.ts';
-import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world.ts';
+import { type Plan, Script } from './script.ts';
+import { NAMESPACE, type ProcessName, World } from './world.ts';
 
 const DEPLOYMENT = 'workers';
 const FIRST_REPLICAS = 5;
@@ -25,52 +27,67 @@ const MAX_WIRE_MS = 200;
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
 const GROUPS: readonly (readonly Caller[])[] = [['manager'], ['manager', 'machine-controller']];
 
+const OFTEN = ['scale down', 'scale down', 'scale up'] as const;
+type ActName = (typeof OFTEN)[number] | 'name ahead' | 'kill' | 'endanger' | 'cut' | 'silence';
+
 /** A fleet whose size an autoscaler changes, while processes die and the API server fails them; drawn from one seed. */
 class ScalerHistory {
   readonly #world: World;
   readonly #dice: Dice;
   readonly #judge: ScalerJudge;
   readonly #scaler: Autoscaler;
-  readonly #acts: readonly (() => Promise<void> | void)[];
+  readonly #script: Script;
   /** Each name comes with the fall of the count: whatever became of the count since, the machine goes. */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
   #silenced = false;
 
-  constructor(world: World, seed: number, judge: ScalerJudge) {
+  constructor(world: World, judge: ScalerJudge, { seed, plan }: HistoryOptions) {
     this.#world = world;
     this.#dice = new Dice(seed + 2_000_000);
     this.#judge = judge;
     const form = SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
     this.#scaler = scalerOf(world, form);
     world.witness.note('act', `the autoscaler names machines by ${form}`);
-    const often = [() => this.#scaleDown(), () => this.#scaleDown(), () => this.#scaleUp()];
     // Names alone ask for nothing: an autoscaler that writes them first has seen that its last change was taken up.
-    const ahead = seed % 2 === 0 ? [() => this.#nameAhead()] : [];
+    const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    this.#acts = [
-      ...often,
-      ...often,
-      ...ahead,
-      ...ahead,
-      () => this.#kill(),
-      () => this.#kill(),
-      () => this.#endanger(),
-      // A priority and a count are in two objects: a watch that is behind may show the one without the other.
-      ...(form === 'priority' ? [] : [() => this.#cut(), () => this.#silence()]),
-    ];
+    // A priority and a count are in two objects: a watch that is behind may show the one without the other.
+    const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
+    this.#script = new Script({
+      dice: this.#dice,
+      acts: [...OFTEN, ...OFTEN, ...ahead, 'kill', 'kill', 'endanger', ...blind],
+      maxPauseMs: MAX_PAUSE_MS,
+      wait: (ms) => world.clock.advance(ms),
+      act: (name) => this.#act(name as ActName),
+      plan,
+    });
+  }
+
+  /** The acts so far. */
+  get plan(): Plan {
+    return this.#script.plan;
   }
 
   async run(): Promise<void> {
     const world = this.#world;
     await world.createDeployment(FIRST_REPLICAS);
     await world.untilSettled(FIRST_REPLICAS, 'blue');
-    const acts = 2 + this.#dice.number(MAX_ACTS);
-    for (let act = 0; act < acts; act += 1) {
-      await world.clock.advance(this.#dice.pause(MAX_PAUSE_MS));
-      await this.#dice.one(this.#acts)?.();
-    }
+    await this.#script.play(2 + this.#dice.number(MAX_ACTS));
     await this.#calm();
+  }
+
+  async #act(name: ActName): Promise<void> {
+    const acts: Readonly<Record<ActName, () => Promise<void> | void>> = {
+      'scale down': () => this.#scaleDown(),
+      'scale up': () => this.#scaleUp(),
+      'name ahead': () => this.#nameAhead(),
+      kill: () => this.#kill(),
+      endanger: () => this.#endanger(),
+      cut: () => this.#cut(),
+      silence: () => this.#silence(),
+    };
+    await acts[name]();
   }
 
   /** Running machines that the autoscaler may give up: it passes over those that it has named. */
@@ -196,14 +213,9 @@ function scalerOf({ admin, clock }: World, form: ScalerForm): Autoscaler {
   );
 }
 
-/**
- * Plays the history of a seed, in which an autoscaler names the machines that go. Same seed, same history.
- * @param wrap Wraps what a controller asks the API server, e.g. to break it.
- */
-export async function playScaler(
-  seed: number,
-  wrap: NonNullable<WorldOptions['wrap']> = (_, transport) => transport,
-): Promise<Outcome> {
+/** Plays a history in which an autoscaler names the machines that go. */
+export async function playScaler(options: FleetHistoryOptions): Promise<Outcome> {
+  const { seed, wrap = (_, transport) => transport } = options;
   let world: World | undefined;
   const wireMs = new Dice(seed).number(MAX_WIRE_MS);
   const slow =
@@ -221,15 +233,16 @@ export async function playScaler(
     seed,
     machine: { creationTimeout: '30m', healthTimeout: '30m' },
     kubelets: { joinDelay: 500 * (seed % 7) },
-    ...strategyOf(seed),
+    ...strategyOf('scaler', seed),
     restartAfterMs: 1_000 * (seed % 11),
     wrap: (name, transport) => wrap(name, slow(transport)),
   });
   const end = new AbortController();
   const judge = ScalerJudge.watch(world, FIRST_REPLICAS, end.signal);
   const violations: string[] = [];
+  const played = new ScalerHistory(world, judge, options);
   try {
-    await new ScalerHistory(world, seed, judge).run();
+    await played.run();
   } catch (error) {
     violations.push(error instanceof Error ? error.message : String(error));
   }
@@ -238,5 +251,5 @@ export async function playScaler(
   const story = world.witness.tell();
   end.abort(new Error('closed'));
   await world.close();
-  return { violations, story, history };
+  return { violations, story, history, plan: played.plan };
 }

@@ -16,6 +16,7 @@ import { Controllers } from './controllers.ts';
 import { Fleet } from './fleet.ts';
 import { asInstalled, makeRoles } from './installed-roles.ts';
 import { Network } from './network.ts';
+import { StepLimit } from './step-limit.ts';
 import { Witness } from './witness.ts';
 import { WorldEyes } from './world-eyes.ts';
 import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
@@ -37,6 +38,8 @@ type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 export class World extends Fleet {
   readonly log: MemoryLogger;
   readonly network: Network;
+  /** Ends histories that never end by themselves. */
+  readonly steps: StepLimit;
   /** Writes of the controllers that the server answered, as `verb resource name`. */
   readonly writes: string[] = [];
   /** Machines that controllers asked to delete, and when, RFC 3339. */
@@ -55,16 +58,19 @@ export class World extends Fleet {
     super({ clock, witness, admin: createClient({ transport: apiServer, userAgent: 'simulation', clock }) }, options);
     const { seed = 1 } = options;
     const log = createMemoryLogger();
+    const steps = new StepLimit(clock, witness);
     const network = new Network({
       random: seededRandom(seed + 3),
       kill: (caller) => caller !== 'kubelets' && this.kill(caller),
       note: (text) => witness.note('act', text),
+      isOver: () => steps.isOver,
     });
     this.#options = options;
     this.#plane = plane;
     this.#eyes = eyes;
     this.log = log;
     this.network = network;
+    this.steps = steps;
     this.#cloud = new CloudProcess({
       clock,
       random: seededRandom(seed + 1),
@@ -108,7 +114,10 @@ export class World extends Fleet {
     const isController = userAgent.startsWith('machine-controller');
     if (isController && code === 403) this.witness.violate(`no role allows ${userAgent} to ${verb} ${what}`);
     const ours = isController && resource !== 'leases' && resource !== 'events';
-    if (!ours || code >= 400 || !WRITES.has(verb)) return;
+    const written = code < 400 && WRITES.has(verb);
+    if (!ours) return;
+    this.steps.answered(written ? `${resource}/${name}` : undefined);
+    if (!written) return;
     this.writes.push(`${verb} ${resource} ${name}`);
     if (verb === 'delete' && resource === 'machines') this.goings.push({ at: this.clock.now().toISOString(), name });
   }

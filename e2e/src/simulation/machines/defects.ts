@@ -232,6 +232,16 @@ class TattlingLog implements Logger {
   }
 }
 
+/** Writes each status of a machine twice: with another text, and with its own, without end. */
+const flipFlop: BrokenKube = (transport) => async (request) => {
+  if (!isStatusOfMachine(request)) return transport(request);
+  const late = withBody(request, (body) => body.replace(/,?"resourceVersion":"\d+"/, ''));
+  for (let flips = 0; ; flips += 1) {
+    const answer = await transport(withBody(late, (body) => body.replace(/"description":"/, `$&${flips % 2} `)));
+    if (answer.status >= 300) return answer;
+  }
+};
+
 /** What a controller can be broken by, each made anew for a history. */
 export const DEFECTS = {
   tokenless: () => ({ cloud: tokenless() }),
@@ -250,6 +260,7 @@ export const DEFECTS = {
   tattlesInEvents: () => tattling('event'),
   tattlesInEvidence: () => tattling('evidence'),
   tattlesInLogs: () => tattling('log'),
+  flipFlop: () => ({ kube: flipFlop }),
   restless: () => ({
     kube: saying((body, clock) => body.replaceAll('Waiting: pod', `Waiting: at ${clock.now().getTime()} pod`)),
   }),

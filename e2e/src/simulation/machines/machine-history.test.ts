@@ -1,10 +1,30 @@
 import { expect, test } from 'vitest';
+import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
 
 test('the same seed gives the same history, to the byte', async () => {
   for (const seed of [7, 8, 9]) {
-    const [first, second] = [await playMachines(seed), await playMachines(seed)];
+    const [first, second] = [await playMachines({ seed }), await playMachines({ seed })];
     expect(first.history.length).toBeGreaterThan(10_000);
     expect(second.history).toBe(first.history);
   }
+});
+
+test('a plan plays the same history, and a part of it plays the same acts', async () => {
+  const seed = 8;
+  const first = await playMachines({ seed });
+  const { plan } = first;
+  expect(plan.steps.length).toBeGreaterThan(1);
+  expect((await playMachines({ seed, plan })).history).toBe(first.history);
+  const part = { ...plan, steps: plan.steps.slice(1) };
+  const second = await playMachines({ seed, plan: part });
+  expect(second.plan).toEqual(part);
+  expect(second.history).not.toBe(first.history);
+});
+
+test('a controller that writes without end ends its history, which names the object', async () => {
+  const { violations } = await playMachines({ seed: 1, defect: DEFECTS.flipFlop() });
+  expect(violations[0]).toMatch(
+    /^the controllers do not come to rest: machines\/m1 was written 200 times within a minute$/,
+  );
 });

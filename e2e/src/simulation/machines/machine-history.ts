@@ -2,7 +2,8 @@ import type { Machine } from '@mcm/api';
 import type { FaultRule, OrderedFault } from '@mcm/provider-local';
 import { Dice } from '../dice.ts';
 import { type Draw, danger, type FailingOperation, faultyCloud, lostVm } from '../misfortunes.ts';
-import type { Outcome } from '../random-history.ts';
+import type { HistoryOptions, Outcome } from '../outcome.ts';
+import { type Plan, Script } from '../script.ts';
 import { Aftermath, SILENCE_MS } from './aftermath.ts';
 import { type FaultTally, tallyFaults } from './fault-tally.ts';
 import { type Defect, MachineWorld } from './machine-world.ts';
@@ -21,59 +22,77 @@ const STORM_JUMP_MS = 90_000;
 const STORM_CHANCE = 0.4;
 const STORM_MS = 20_000;
 
+const OFTEN = ['create', 'delete', 'delete', 'faulty cloud'] as const;
+/** Acts, as often as they are likely. */
+const ACTS = [
+  ...OFTEN,
+  ...OFTEN,
+  ...['app', 'app', 'budget', 'budget', 'force', 'cut', 'silence', 'expire', 'boots', 'silent kubelet', 'lost VM'],
+  ...['endanger', 'endanger', 'kill', 'two controllers', 'clock jump'],
+] as const;
+type ActName = (typeof ACTS)[number];
+
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 
 /** Machines with pods on them and everything that befalls them, drawn from one seed. */
 class MachineHistory {
   readonly #world: MachineWorld;
   readonly #dice: Dice;
-  readonly #acts: readonly (() => Promise<void> | void)[];
+  readonly #script: Script;
   /** Faults of the cloud, with how often each has acted. */
   readonly ordered: OrderedFault[] = [];
   #named = 0;
   #silenced = false;
   #cutMs = 0;
 
-  constructor(world: MachineWorld, seed: number) {
+  constructor(world: MachineWorld, { seed, plan }: HistoryOptions) {
     this.#world = world;
     this.#dice = new Dice(seed + 2_000_000);
-    const often = [() => this.#create(), () => this.#delete(), () => this.#delete(), () => this.#faultyCloud()];
-    this.#acts = [
-      ...often,
-      ...often,
-      () => this.#app(),
-      () => this.#app(),
-      () => this.#budget(),
-      () => this.#budget(),
-      () => this.#force(),
-      () => this.#cut(),
-      () => this.#silence(),
-      () => this.#expire(),
-      () => this.#boots(),
-      () => this.#silentKubelet(),
-      () => this.#lostVm(),
-      () => this.#endanger(),
-      () => this.#endanger(),
-      () => this.#kill(),
-      () => this.#twoControllers(),
-      () => this.#clockJump(),
-    ];
+    this.#script = new Script({
+      dice: this.#dice,
+      acts: ACTS,
+      maxPauseMs: MAX_PAUSE_MS,
+      wait: (ms) => world.clock.advance(ms),
+      act: (name) => this.#act(name as ActName),
+      plan,
+    });
+  }
+
+  /** The acts so far. */
+  get plan(): Plan {
+    return this.#script.plan;
   }
 
   async run(storm?: Storm): Promise<void> {
-    const { clock } = this.#world;
     await this.#create();
     await this.#create();
     await this.#app();
     if (storm) await this.#storm(storm);
-    const acts = 1 + this.#dice.number(MAX_ACTS);
-    for (let act = 0; act < acts; act += 1) {
-      await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
-      await this.#dice.one(this.#acts)?.();
-    }
-    await clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    await this.#script.play(1 + this.#dice.number(MAX_ACTS));
     this.#note('all is well from now on');
     await new Aftermath(this.#world).judge(this.#silenced, this.#cutMs);
+  }
+
+  async #act(name: ActName): Promise<void> {
+    const acts: Readonly<Record<ActName, () => Promise<void> | void>> = {
+      create: () => this.#create(),
+      delete: () => this.#delete(),
+      'faulty cloud': () => this.#faultyCloud(),
+      app: () => this.#app(),
+      budget: () => this.#budget(),
+      force: () => this.#force(),
+      cut: () => this.#cut(),
+      silence: () => this.#silence(),
+      expire: () => this.#expire(),
+      boots: () => this.#boots(),
+      'silent kubelet': () => this.#silentKubelet(),
+      'lost VM': () => this.#lostVm(),
+      endanger: () => this.#endanger(),
+      kill: () => this.#kill(),
+      'two controllers': () => this.#twoControllers(),
+      'clock jump': () => this.#clockJump(),
+    };
+    await acts[name]();
   }
 
   #note(text: string): void {
@@ -252,16 +271,20 @@ class MachineHistory {
   }
 }
 
-/** Plays the history of a seed. Same seed and storm, same history, to the byte. */
-export async function playMachines(
-  seed: number,
-  defect: Defect = {},
-  storm?: Storm,
-): Promise<Outcome & { readonly faults: FaultTally }> {
-  const world = await MachineWorld.start(seed, defect);
-  const played = new MachineHistory(world, seed);
+/** What else a history of machines can be given. */
+export interface MachineHistoryOptions extends HistoryOptions {
+  /** Breaks the controller. */
+  readonly defect?: Defect;
+  /** Begins the history. */
+  readonly storm?: Storm;
+}
+
+/** Plays a history of machines. */
+export async function playMachines(options: MachineHistoryOptions): Promise<Outcome & { readonly faults: FaultTally }> {
+  const world = await MachineWorld.start(options.seed, options.defect);
+  const played = new MachineHistory(world, options);
   try {
-    await played.run(storm);
+    await played.run(options.storm);
   } catch (error) {
     world.witness.violate(error instanceof Error ? error.message : String(error));
   }
@@ -270,6 +293,7 @@ export async function playMachines(
     story: world.witness.tell(),
     history: JSON.stringify(world.witness.history),
     faults: tallyFaults(world.witness.history, played.ordered),
+    plan: played.plan,
   };
   await world.close();
   return outcome;

@@ -22,6 +22,7 @@ import {
 import { type Cloud, createCloud, createLocalDriver } from '@mcm/provider-local';
 import { Network } from '../network.ts';
 import { Life } from '../process.ts';
+import { StepLimit } from '../step-limit.ts';
 import { Witness } from '../witness.ts';
 import { NAMESPACE } from '../world.ts';
 import { type App, createApp, setBudget } from './apps.ts';
@@ -74,6 +75,8 @@ export class MachineWorld {
   readonly admin: KubeClient;
   readonly network: Network;
   readonly witness: Witness;
+  /** Ends histories that never end by themselves. */
+  readonly steps: StepLimit;
   readonly eyes: Eyes;
   readonly hollow: HollowNodes;
   readonly cloud: Cloud;
@@ -99,10 +102,12 @@ export class MachineWorld {
     this.#random = seededRandom(seed + 2);
     this.#restartAfterMs = 1_000 * (seed % 11);
     this.witness = new Witness(clock);
+    this.steps = new StepLimit(clock, this.witness);
     this.network = new Network({
       random: seededRandom(seed + 3),
       kill: () => this.kill(),
       note: (text) => this.witness.note('act', text),
+      isOver: () => this.steps.isOver,
     });
     this.admin = createClient({ transport: plane.transport, userAgent: 'stage', clock });
     this.eyes = new Eyes(this.admin, clock, this.log);
@@ -152,8 +157,10 @@ export class MachineWorld {
       requestLog: ({ verb, resource, subresource, name, userAgent, code }) => {
         const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
         world?.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
-        if (!userAgent.startsWith(USER_AGENT) || code >= 400 || resource === 'events') return;
-        if (['create', 'update', 'patch', 'delete'].includes(verb)) world?.writes.push(`${verb} ${what}`);
+        if (!userAgent.startsWith(USER_AGENT) || resource === 'events') return;
+        const written = code < 400 && ['create', 'update', 'patch', 'delete'].includes(verb);
+        world?.steps.answered(written ? `${resource}/${name}` : undefined);
+        if (written) world?.writes.push(`${verb} ${what}`);
       },
     });
     world = new MachineWorld(seed, clock, plane, defect);

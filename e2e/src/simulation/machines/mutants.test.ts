@@ -38,7 +38,7 @@ const MUTANTS: readonly Mutant[] = [
 test.each(MUTANTS)('$rule: a controller that $what is caught', async ({ rule, from, defect }) => {
   const caught: string[] = [];
   for (let seed = from; seed < from + SEEDS && !caught.some((text) => text.includes(` ${rule} `)); seed += 1) {
-    const { violations } = await playMachines(seed, DEFECTS[defect]());
+    const { violations } = await playMachines({ seed, defect: DEFECTS[defect]() });
     caught.push(...violations.map((text) => `seed ${seed}: ${text}`));
   }
   expect(caught.join('\n')).toContain(` ${rule} `);

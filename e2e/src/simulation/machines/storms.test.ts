@@ -53,13 +53,13 @@ const STORMS: Readonly<Record<string, Storm>> = {
 const FIRST = 50_000;
 
 test('each fault there is begins a history', async () => {
-  const { faults } = await playMachines(FIRST);
+  const { faults } = await playMachines({ seed: FIRST });
   expect(Object.keys(STORMS).sort()).toEqual(Object.keys(faults).sort());
 });
 
 test.each(Object.entries(STORMS))('%s: no machine, VM, pod, budget or volume comes to harm', async (name, storm) => {
   const seed = FIRST + Object.keys(STORMS).indexOf(name);
-  const { violations, story, faults } = await playMachines(seed, {}, storm);
+  const { violations, story, faults } = await playMachines({ seed, storm });
   expect(violations, story).toEqual([]);
   expect(faults[name], story).toBeGreaterThan(0);
 });

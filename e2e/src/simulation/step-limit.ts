@@ -1,0 +1,57 @@
+import type { Clock } from '@mcm/kube';
+import type { Witness } from './witness.ts';
+
+/** No object has a reason to change more often within a minute of virtual time. */
+const WRITES_A_MINUTE = 200;
+/** No history takes so many requests of the controllers. */
+const REQUESTS = 300_000;
+const MINUTE = 60_000;
+
+/**
+ * Ends a history in which controllers never come to rest, and names the object that they write. It counts the requests
+ * that the server answered; once it is over, nothing is answered any more, and the virtual time can go on.
+ */
+export class StepLimit {
+  readonly #clock: Clock;
+  readonly #witness: Witness;
+  readonly #writes = new Map<string, number>();
+  #minute = 0;
+  #requests = 0;
+  #isOver = false;
+
+  constructor(clock: Clock, witness: Witness) {
+    this.#clock = clock;
+    this.#witness = witness;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /**
+   * The server has answered a controller.
+   * @param object The object that the request has changed; undefined: it has changed none.
+   */
+  answered(object: string | undefined): void {
+    this.#requests += 1;
+    if (this.#requests === REQUESTS) this.#end(`${REQUESTS} requests, most often about ${this.#most()}`);
+    const minute = Math.floor(this.#clock.now().getTime() / MINUTE);
+    if (minute !== this.#minute) this.#writes.clear();
+    this.#minute = minute;
+    if (object === undefined) return;
+    const count = (this.#writes.get(object) ?? 0) + 1;
+    this.#writes.set(object, count);
+    if (count === WRITES_A_MINUTE) this.#end(`${object} was written ${count} times within a minute`);
+  }
+
+  #most(): string {
+    const [most] = [...this.#writes].sort(([, a], [, b]) => b - a);
+    return most?.[0] ?? 'no object';
+  }
+
+  #end(text: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#witness.violate(`the controllers do not come to rest: ${text}`);
+  }
+}

@@ -1,0 +1,28 @@
+import { playMachines } from './machines/machine-history.ts';
+import { FLEET_MODES } from './modes.ts';
+import type { HistoryOptions, Outcome } from './outcome.ts';
+import { POOL_MODES, playPool } from './pool-history.ts';
+import { play } from './random-history.ts';
+import { playScaler } from './scaler-history.ts';
+
+type Play = (options: HistoryOptions) => Promise<Outcome>;
+
+/** Kinds of histories that a seed can play, by their names. */
+export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
+  ['machines', playMachines],
+  ...FLEET_MODES.map((mode): [string, Play] => [mode, (options) => play(mode, options)]),
+  ['scaler', playScaler],
+  ...POOL_MODES.map((mode): [string, Play] => [mode, (options) => playPool(mode, options)]),
+]);
+
+/** What one history is: enough to play it again, to the byte. */
+export interface Case extends HistoryOptions {
+  readonly suite: string;
+}
+
+/** Plays a case. */
+export function playCase({ suite, ...options }: Case): Promise<Outcome> {
+  const play = SUITES.get(suite);
+  if (!play) throw new Error(`suite must be one of ${[...SUITES.keys()].join(', ')}, not ${suite}`);
+  return play(options);
+}

@@ -1,0 +1,137 @@
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { type Case, playCase, SUITES } from '../suites.ts';
+import { type Failure, readReplay, writeReplay } from './replay.ts';
+import { Swarm, type Tally } from './swarm.ts';
+
+const HELP = `usage: pnpm simulate [options]
+  Plays histories on the virtual clock and judges them. A failing history is shrunk to the fewest acts and written to a file.
+  --seeds A-B       these seeds, or one (1-100; with --for: new ones without end)
+  --for TIME        goes on for so long, e.g. 90s, 30m or 8h
+  --suite NAMES     of ${[...SUITES.keys()].join(',')} (all)
+  --workers N       threads (one for each core)
+  --out DIR         where the files of failures go (simulation-failures)
+  --replay FILE     plays such a file, and tells the story
+The exit status is 1 after a violation and 2 after an error.
+`;
+
+const OPTIONS = {
+  seeds: { type: 'string' },
+  for: { type: 'string' },
+  suite: { type: 'string' },
+  workers: { type: 'string', default: String(availableParallelism()) },
+  out: { type: 'string', default: 'simulation-failures' },
+  replay: { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+/** Shrinking plays a history many times, and each may be long. */
+const CASE_MS = 900_000;
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+function fail(message: string): never {
+  process.stderr.write(`simulate: ${message}\n`);
+  process.exit(2);
+}
+
+function readFlags() {
+  const args = process.argv.slice(2).filter((argument) => argument !== '--');
+  try {
+    return parseArgs({ args, options: OPTIONS }).values;
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n${HELP}`);
+  }
+}
+
+const flags = readFlags();
+
+function duration(text: string): number {
+  const [, count, unit = ''] = /^(\d+)([smh])$/.exec(text) ?? [];
+  return count === undefined
+    ? fail(`--for must be a time such as 90s, 30m or 8h, not ${text}`)
+    : Number(count) * (UNITS[unit] ?? 0);
+}
+
+function range(text: string): readonly [first: number, last: number] {
+  const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  if (first === undefined || Number(last) < Number(first))
+    return fail(`--seeds must be a seed or a range such as 1-500, not ${text}`);
+  return [Number(first), Number(last)];
+}
+
+function named(flag: string, text: string | undefined, known: Iterable<string>): readonly string[] {
+  const all = [...known];
+  const names = text?.split(',') ?? all;
+  const strange = names.find((name) => !all.includes(name));
+  return strange === undefined ? names : fail(`--${flag} must be of ${all.join(', ')}, not ${strange}`);
+}
+
+function workers(): number {
+  const count = Number(flags.workers);
+  return Number.isSafeInteger(count) && count > 0
+    ? count
+    : fail(`--workers must be a number from 1 on, not ${flags.workers}`);
+}
+
+function* cases(first: number, last: number, suites: readonly string[]): Generator<Case> {
+  for (let seed = first; seed <= last; seed += 1) for (const suite of suites) yield { suite, seed };
+}
+
+/** Another swarm begins elsewhere: seconds since 2026. */
+const newSeed = (): number => Math.floor((Date.now() - Date.UTC(2026, 0, 1)) / 1_000);
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((all, one) => all + one, 0);
+
+function report({ played, failed, minutes }: Tally): void {
+  const count = sum(played);
+  const rate = (count / Math.max(minutes, 1 / 60_000)).toFixed(1);
+  print(`${count} histories in ${minutes.toFixed(1)} min, ${rate} a minute, ${sum(failed)} with violations`);
+}
+
+async function replay(path: string): Promise<void> {
+  const { one, violations: before } = readReplay(path);
+  const { violations, story } = await playCase(one);
+  print(story);
+  print(
+    violations.length > 0 ? violations.join('\n') : `no violation; when the file was written: ${before.join('; ')}`,
+  );
+  process.exit(violations.length > 0 ? 1 : 0);
+}
+
+function tell(failure: Failure): void {
+  const { suite, seed, plan } = failure.one;
+  print(`${suite} ${seed}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation once it was played again'}`);
+  print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
+  print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
+}
+
+async function swarm(): Promise<void> {
+  const forMs = flags.for === undefined ? undefined : duration(flags.for);
+  const start = newSeed();
+  const [first, last] = flags.seeds
+    ? range(flags.seeds)
+    : forMs === undefined
+      ? [1, 100]
+      : [start, Number.MAX_SAFE_INTEGER];
+  const suites = named('suite', flags.suite, SUITES.keys());
+  print(`seeds from ${first} on, suites ${suites.join(', ')}`);
+  const all = cases(first, last, suites);
+  const run = new Swarm({
+    workers: workers(),
+    cases: all,
+    forMs,
+    caseMs: CASE_MS,
+    onFailure: tell,
+    onProgress: report,
+  });
+  const tally = await run.run();
+  for (const [name, count] of tally.played)
+    print(`${name}: ${count} played, ${tally.failed.get(name) ?? 0} with violations`);
+  report(tally);
+  process.exit(sum(tally.failed) > 0 ? 1 : 0);
+}
+
+if (flags.help) print(HELP);
+else await (flags.replay === undefined ? swarm() : replay(flags.replay)).catch((error: unknown) => fail(String(error)));

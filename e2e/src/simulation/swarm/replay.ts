@@ -1,0 +1,40 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { type Case, SUITES } from '../suites.ts';
+
+const plan = z.strictObject({
+  steps: z.array(z.strictObject({ act: z.string(), pauseMs: z.number().min(0), drawn: z.int().min(0) })),
+  lastPauseMs: z.number().min(0),
+  drawn: z.int().min(0),
+});
+
+const file = z.strictObject({
+  suite: z.enum([...SUITES.keys()]),
+  seed: z.int(),
+  plan: plan.optional(),
+  /** What was seen when the file was written. */
+  violations: z.array(z.string()).default([]),
+});
+
+/** A failure: the case that shows it, and what was seen. */
+export interface Failure {
+  readonly one: Case;
+  readonly violations: readonly string[];
+}
+
+/** Writes the file that plays a failure again, and returns its path. */
+export function writeReplay(folder: string, { one, violations }: Failure): string {
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, `${one.suite}-${one.seed}.json`);
+  writeFileSync(path, `${JSON.stringify({ ...one, violations }, null, 2)}\n`);
+  return path;
+}
+
+/** Reads such a file. */
+export function readReplay(path: string): Failure {
+  const parsed = file.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+  if (!parsed.success) throw new Error(`${path} is no replay file: ${z.prettifyError(parsed.error)}`);
+  const { violations, ...one } = parsed.data;
+  return { one, violations };
+}

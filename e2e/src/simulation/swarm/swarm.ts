@@ -1,0 +1,109 @@
+import { setInterval } from 'node:timers';
+import { Worker } from 'node:worker_threads';
+import type { Case } from '../suites.ts';
+import type { Failure } from './replay.ts';
+import type { Verdict } from './work.ts';
+
+export interface SwarmOptions {
+  readonly workers: number;
+  /** The cases, in their order; may be endless. */
+  readonly cases: Iterable<Case>;
+  /** No case begins after so long; undefined: until there are no more. */
+  readonly forMs: number | undefined;
+  /** A case that takes longer in real time is given up: it loops without end. */
+  readonly caseMs: number;
+  readonly onFailure: (failure: Failure) => void;
+  readonly onProgress: (tally: Tally) => void;
+}
+
+/** How far a swarm is. */
+export interface Tally {
+  readonly played: ReadonlyMap<string, number>;
+  readonly failed: ReadonlyMap<string, number>;
+  readonly minutes: number;
+}
+
+const PROGRESS_MS = 60_000;
+/** A worker plays so many cases; then another takes its place, with an empty heap. */
+const CASES_A_WORKER = 500;
+
+const add = (counts: Map<string, number>, { suite }: Case): void =>
+  void counts.set(suite, (counts.get(suite) ?? 0) + 1);
+
+/** Plays cases on several threads until time is up or there are no more. */
+export class Swarm {
+  readonly #options: SwarmOptions;
+  readonly #cases: Iterator<Case>;
+  readonly #played = new Map<string, number>();
+  readonly #failed = new Map<string, number>();
+  readonly #began = performance.now();
+
+  constructor(options: SwarmOptions) {
+    this.#options = options;
+    this.#cases = options.cases[Symbol.iterator]();
+  }
+
+  async run(): Promise<Tally> {
+    const progress = setInterval(() => this.#options.onProgress(this.#tally()), PROGRESS_MS);
+    await Promise.all(Array.from({ length: this.#options.workers }, () => this.#work()));
+    clearInterval(progress);
+    return this.#tally();
+  }
+
+  #tally(): Tally {
+    return { played: this.#played, failed: this.#failed, minutes: (performance.now() - this.#began) / 60_000 };
+  }
+
+  #next(): Case | undefined {
+    const { forMs = Number.POSITIVE_INFINITY } = this.#options;
+    if (performance.now() - this.#began >= forMs) return undefined;
+    const { done, value } = this.#cases.next();
+    return done ? undefined : value;
+  }
+
+  async #work(): Promise<void> {
+    let worker: Worker | undefined;
+    let left = 0;
+    for (let one = this.#next(); one; one = this.#next()) {
+      if (!worker || left === 0) {
+        await worker?.terminate();
+        worker = new Worker(new URL('./worker.ts', import.meta.url));
+        left = CASES_A_WORKER;
+      }
+      left -= 1;
+      const verdict = await this.#judge(worker, one);
+      add(this.#played, one);
+      if (verdict.failure) {
+        add(this.#failed, one);
+        this.#options.onFailure(verdict.failure);
+      }
+      if (verdict.ended) worker = undefined;
+    }
+    await worker?.terminate();
+  }
+
+  /** What a worker says of a case; one that does not answer in time, or ends, has found a failure. */
+  #judge(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
+    return new Promise((resolve) => {
+      const fail = (why: string): void => {
+        settle();
+        void worker.terminate();
+        resolve({ one, failure: { one, violations: [why] }, ended: true });
+      };
+      const onError = (error: unknown): void => fail(`the simulation ended: ${String(error)}`);
+      const onExit = (code: number): void => fail(`the simulation's thread ended with ${code}`);
+      const onMessage = (verdict: Verdict): void => {
+        settle();
+        resolve(verdict);
+      };
+      const { caseMs } = this.#options;
+      const timer = setTimeout(() => fail(`not over within ${caseMs / 1_000} s of real time`), caseMs);
+      const settle = (): void => {
+        clearTimeout(timer);
+        worker.off('message', onMessage).off('error', onError).off('exit', onExit);
+      };
+      worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+      worker.postMessage(one);
+    });
+  }
+}

@@ -1,0 +1,29 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { DEFECTS } from '../machines/defects.ts';
+import { playMachines } from '../machines/machine-history.ts';
+import { readReplay, writeReplay } from './replay.ts';
+import { judge } from './work.ts';
+
+const SEED = 15;
+
+test('a failing history is shrunk, written, read and played again to the byte', async () => {
+  const play = (options: { seed: number }) => playMachines({ ...options, defect: DEFECTS.suspendsBudgets() });
+  const one = { suite: 'machines', seed: SEED };
+  const before = await play(one);
+  expect(before.violations.length).toBeGreaterThan(0);
+  const { failure } = await judge(one, play, 4);
+  if (!failure) throw new Error('no failure');
+  expect(failure.one.plan?.steps.length).toBeLessThan(before.plan.steps.length);
+  const folder = mkdtempSync(join(tmpdir(), 'replay-'));
+  const read = readReplay(writeReplay(folder, failure));
+  expect(read).toEqual(failure);
+  const [first, second] = [await play(read.one), await play(read.one)];
+  expect(first.violations).toEqual(failure.violations);
+  expect(second.history).toBe(first.history);
+  writeFileSync(join(folder, 'bad.json'), '{"suite":"machines","seed":"x"}');
+  expect(() => readReplay(join(folder, 'bad.json'))).toThrow(/bad\.json is no replay file/);
+  rmSync(folder, { recursive: true });
+});
