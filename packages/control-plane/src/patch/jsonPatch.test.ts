@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../object.ts';
 import { StatusError } from '../status.ts';
-import { applyJsonPatch, MAX_OPERATIONS } from './jsonPatch.ts';
+import { applyJsonPatch, MAX_COPIED_BYTES, MAX_OPERATIONS } from './jsonPatch.ts';
 
 const target: JsonObject = { data: { a: '1', 'x/y': '2', 'm~n': '3' }, list: ['a', 'b'] };
 
@@ -99,6 +99,28 @@ describe('applyJsonPatch', () => {
     });
     const many = Array.from({ length: MAX_OPERATIONS + 1 }, () => ({ op: 'test', path: '/data/a', value: '1' }));
     expect(refusal(many)).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
+  });
+
+  it('refuses copies that are larger than the limit together, as soon as they are', () => {
+    // Each operation doubles the document: 40 of them would need a terabyte.
+    const doubled = Array.from({ length: 40 }, (_, index) => ({ op: 'copy', from: '', path: `/copy${index}` }));
+    const long = { op: 'add', path: '/long', value: 'x'.repeat(10_000) };
+    expect(refusal([long, ...doubled])).toMatchObject({
+      code: 422,
+      reason: 'Invalid',
+      message: 'the server rejected our request due to an error in our request',
+    });
+  });
+
+  it('takes copies up to the limit, and counts the bytes of their JSON', () => {
+    // In JSON the text has two quotes, a letter of two bytes, and a sign that Go writes with six.
+    const text = `${'x'.repeat(MAX_COPIED_BYTES / 2 - 10)}é<`;
+    const copy = (path: string) => ({ op: 'copy', from: '/text', path });
+    const copied = applyJsonPatch({ text }, [copy('/a'), copy('/b')]);
+    expect(copied).toEqual({ text, a: text, b: text });
+    expect(() => applyJsonPatch({ text, one: 1 }, [copy('/a'), copy('/b'), { ...copy('/c'), from: '/one' }])).toThrow(
+      'the server rejected our request',
+    );
   });
 
   it('never reaches a prototype', () => {

@@ -1,10 +1,12 @@
 import type { Json, JsonObject } from '../object.ts';
-import { cloneJson, equalJson, isRecord, own, put } from '../schema/json.ts';
+import { cloneJson, equalJson, goJsonBytes, isRecord, own, put } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
 import { goTypeName } from './errors.ts';
 
 /** The most operations that one patch may hold. */
 export const MAX_OPERATIONS = 10_000;
+/** The most bytes of JSON that the `copy` operations of one patch may copy together, as kube-apiserver limits it. */
+export const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 interface Operation {
   readonly op: string;
@@ -112,7 +114,19 @@ function replace(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-function apply(document: Json, operation: Operation): Json {
+/** Counts what the operations of one patch copy. */
+class Copies {
+  #bytes = 0;
+
+  /** A copy of `value`. @throws StatusError 422 beyond the limit */
+  of(value: Json): Json {
+    this.#bytes += goJsonBytes(value);
+    if (this.#bytes > MAX_COPIED_BYTES) throw refused();
+    return cloneJson(value);
+  }
+}
+
+function apply(document: Json, operation: Operation, copies: Copies): Json {
   switch (operation.op) {
     case 'add':
       return add(document, operation.path, cloneJson(operation.value));
@@ -122,7 +136,7 @@ function apply(document: Json, operation: Operation): Json {
     case 'replace':
       return replace(document, operation.path, cloneJson(operation.value));
     case 'copy':
-      return add(document, operation.path, cloneJson(get(document, operation.from)));
+      return add(document, operation.path, copies.of(get(document, operation.from)));
     case 'move': {
       const value = get(document, operation.from);
       remove(document, operation.from);
@@ -153,7 +167,8 @@ export function applyJsonPatch(target: JsonObject, operations: unknown): JsonObj
     });
   }
   let document: Json = cloneJson(target);
-  for (const entry of list) document = apply(document, parseOperation(entry));
+  const copies = new Copies();
+  for (const entry of list) document = apply(document, parseOperation(entry), copies);
   if (!isRecord(document)) throw refused();
   return document as JsonObject;
 }
