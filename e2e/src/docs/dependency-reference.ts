@@ -20,6 +20,7 @@ const WHY: Readonly<Record<string, string>> = {
   'prom-client': 'metrics in Prometheus’ formats',
   'reflect-metadata': 'what `@peculiar/x509` needs to be loaded first',
   undici: 'HTTPS to API servers and clouds: pools, proxies, aborts',
+  re2js: 'patterns of schemas and expressions of CEL, as Go reads them, in linear time',
   yaml: 'manifests, kubeconfigs, configuration files, with the line of what is wrong',
   zod: 'schemas of all that comes from outside, and the JSON Schemas made of them',
 };

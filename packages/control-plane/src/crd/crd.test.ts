@@ -175,7 +175,7 @@ describe('several faults', () => {
 
   it('tells what is not structural and what is wrong with extensions together', () => {
     expect(problems(withSchema({ l: list, b: { pattern: '(' } }))).toEqual([
-      `${ROOT}.properties[b].pattern: Invalid value: "(": must be a valid regular expression, but isn't`,
+      `${ROOT}.properties[b].pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): \`(\``,
       `${ROOT}.properties[b].type: Required value: must not be empty for specified object fields`,
       keys,
     ]);

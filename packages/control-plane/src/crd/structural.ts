@@ -1,6 +1,6 @@
 import { forbidden, invalid, notSupported, required } from '../schema/causes.ts';
 import { isRecord, own } from '../schema/json.ts';
-import { goRegExp } from '../schema/node.ts';
+import { RegExpError, readRegExp } from '../schema/regexp.ts';
 import type { StatusCause } from '../status.ts';
 import { validateDefaults } from './default-values.ts';
 import { type Fields, record, text, texts } from './fields.ts';
@@ -228,8 +228,11 @@ function validateJunctor(schema: Fields, path: string, structure: Fields, causes
 
 function validatePattern(schema: Fields, path: string, causes: StatusCause[]): void {
   const pattern = text(schema.pattern);
-  if (pattern === '' || goRegExp(pattern) !== undefined) return;
-  causes.push(invalid(`${path}.pattern`, pattern, "must be a valid regular expression, but isn't"));
+  if (pattern === '') return;
+  const read = readRegExp(pattern);
+  if (!(read instanceof RegExpError)) return;
+  const why = `must be a valid regular expression, but isn't: ${read.message}`;
+  causes.push(invalid(`${path}.pattern`, pattern, why));
 }
 
 function validateStructure(

@@ -130,6 +130,12 @@ describe('validation', () => {
       'spec.a: Invalid value: 0: spec.a in body should be greater than 0',
     ],
     [{ type: 'integer', multipleOf: 3 }, 4, 'spec.a: Invalid value: 4: spec.a in body should be a multiple of 3'],
+    // An expression of an older version of this program, which kept some that Go cannot read.
+    [
+      { type: 'string', pattern: '(?=a)' },
+      'a',
+      'spec.a: Invalid value: "a": spec.a in body should match \'(?=a), but pattern is invalid: error parsing regexp: invalid or unsupported Perl syntax: `(?=`\'',
+    ],
     [{ type: 'string', pattern: '^a+$' }, 'b', 'spec.a: Invalid value: "b": spec.a in body should match \'^a+$\''],
     [
       { type: 'string', minLength: 2 },

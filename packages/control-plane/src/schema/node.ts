@@ -1,5 +1,6 @@
 import type { JsonSchema } from '../kinds/kind.ts';
 import { isRecord } from './json.ts';
+import { type GoRegExp, type RegExpError, readRegExp } from './regexp.ts';
 
 /** A CEL rule of `x-kubernetes-validations`. */
 export interface RuleSpec {
@@ -18,43 +19,6 @@ const asString = (value: unknown): string => (typeof value === 'string' ? value 
 const asSchema = (value: unknown): JsonSchema | undefined => (isRecord(value) ? (value as JsonSchema) : undefined);
 const asSchemas = (value: unknown): JsonSchema[] =>
   Array.isArray(value) ? value.filter(isRecord).map((entry) => entry as JsonSchema) : [];
-
-/** Escapes of JavaScript that RE2 has not: `\u00b5`, `\cA`, `\k<name>`, and back references. */
-const NOT_IN_GO = /(?<!\\)(?:\\\\)*\\[uck1-9]/;
-
-/** Go's RE2 syntax is nearly JavaScript's; what differs in everyday patterns is rewritten. */
-export function goRegExp(pattern: string): RegExp | undefined {
-  if (NOT_IN_GO.test(pattern)) return undefined;
-  let flags = 'u';
-  let source = pattern
-    .replace(/\(\?P</g, '(?<')
-    .replace(/\\z/g, '$')
-    .replace(/\\A/g, '^')
-    .replace(/\\Q(.*?)\\E/g, '$1');
-  const inline = /^\(\?([ims]+)\)/.exec(source);
-  if (inline !== null) {
-    flags += inline[1] ?? '';
-    source = source.slice(inline[0].length);
-  }
-  source = source
-    .replace(/\[\[:alpha:\]\]/g, '[A-Za-z]')
-    .replace(/\[:alpha:\]/g, 'A-Za-z')
-    .replace(/\[:digit:\]/g, '0-9')
-    .replace(/\[:alnum:\]/g, '0-9A-Za-z')
-    .replace(/\[:lower:\]/g, 'a-z')
-    .replace(/\[:upper:\]/g, 'A-Z')
-    .replace(/\[:space:\]/g, '\\s')
-    .replace(/\[:word:\]/g, '\\w');
-  for (const attempt of [flags, flags.replace('u', '')]) {
-    try {
-      return new RegExp(source, attempt);
-    } catch (error) {
-      // Without the `u` flag JavaScript accepts needless escapes such as `\-`, which Go accepts as well.
-      if (!(error instanceof SyntaxError)) throw error;
-    }
-  }
-  return undefined;
-}
 
 const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
   if (typeof schema.type === 'string' && schema.type !== '') return [schema.type];
@@ -90,7 +54,6 @@ export class SchemaNode {
   readonly multipleOf: number | undefined;
   readonly minLength: number | undefined;
   readonly maxLength: number | undefined;
-  readonly pattern: RegExp | undefined;
   readonly patternText: string;
   readonly minItems: number | undefined;
   readonly maxItems: number | undefined;
@@ -102,6 +65,7 @@ export class SchemaNode {
   readonly rules: readonly RuleSpec[];
   /** There is an allOf, anyOf, oneOf or not. */
   readonly combined: boolean;
+  #pattern: GoRegExp | RegExpError | undefined;
   #properties: ReadonlyMap<string, SchemaNode> | undefined;
   #below = new Map<string, boolean>();
 
@@ -127,7 +91,6 @@ export class SchemaNode {
     this.minLength = asNumber(schema.minLength);
     this.maxLength = asNumber(schema.maxLength);
     this.patternText = asString(schema.pattern);
-    this.pattern = this.patternText === '' ? undefined : goRegExp(this.patternText);
     this.minItems = asNumber(schema.minItems);
     this.maxItems = asNumber(schema.maxItems);
     this.minProperties = asNumber(schema.minProperties);
@@ -140,6 +103,12 @@ export class SchemaNode {
     this.rules = Array.isArray(rules) ? rules : [];
     this.combined =
       ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
+  }
+
+  /** Read when a text is first held against it. */
+  get pattern(): GoRegExp | RegExpError | undefined {
+    if (this.patternText !== '') this.#pattern ??= readRegExp(this.patternText);
+    return this.#pattern;
   }
 
   get properties(): ReadonlyMap<string, SchemaNode> {

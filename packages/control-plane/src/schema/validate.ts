@@ -14,6 +14,7 @@ import { hasFormat } from './formats.ts';
 import { equalJson, goJson, isRecord, own } from './json.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './node.ts';
+import { RegExpError } from './regexp.ts';
 
 /** What one schema had to say of one value. `matches` counts the checks that were made: it picks the best of several alternatives. */
 interface Verdict {
@@ -81,6 +82,13 @@ function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verd
     mismatch(node.types.join(','), actual.type);
 }
 
+/** What a text should match; nothing where it does. Only a CRD that was stored without a check has an expression that cannot be read. */
+function patternProblem({ pattern, patternText }: SchemaNode, value: string): string | undefined {
+  if (pattern === undefined) return undefined;
+  if (!(pattern instanceof RegExpError)) return pattern.test(value) ? undefined : patternText;
+  return `${patternText}, but pattern is invalid: ${pattern.message}`;
+}
+
 function checkString(value: string, node: SchemaNode, path: string, verdict: Verdict): void {
   const field = path === '' ? NO_FIELD : path;
   if (node.maxLength !== undefined || node.minLength !== undefined) {
@@ -95,9 +103,8 @@ function checkString(value: string, node: SchemaNode, path: string, verdict: Ver
       return;
     }
   }
-  if (node.pattern !== undefined && !node.pattern.test(value)) {
-    verdict.causes.push(invalid(field, value, inBody(path, `should match '${node.patternText}'`)));
-  }
+  const unmatched = patternProblem(node, value);
+  if (unmatched !== undefined) verdict.causes.push(invalid(field, value, inBody(path, `should match '${unmatched}'`)));
   if (node.format !== '' && !hasFormat(node.format, value)) {
     verdict.causes.push(typeInvalid(field, value, inBody(path, `must be of type ${node.format}: ${goQuote(value)}`)));
   }

@@ -1,4 +1,4 @@
-import { goRegExp } from '../../node.ts';
+import { type GoRegExp, RegExpError, readRegExp } from '../../regexp.ts';
 import {
   BOOL,
   BYTES,
@@ -36,14 +36,15 @@ import { checkedInt, fail, fn, method, type Overload, toIndex } from './overload
 const A = param('A');
 const B = param('B');
 
-const compiledPatterns = new Map<string, RegExp>();
+const compiledPatterns = new Map<string, GoRegExp>();
 const MAX_PATTERNS = 1000;
 
 /** A regular expression, compiled once. */
-export function regExp(pattern: string): RegExp {
+export function regExp(pattern: string): GoRegExp {
   let found = compiledPatterns.get(pattern);
   if (found === undefined) {
-    found = goRegExp(pattern) ?? fail(`error parsing regexp: \`${pattern}\``);
+    const read = readRegExp(pattern);
+    found = read instanceof RegExpError ? fail(read.message) : read;
     if (compiledPatterns.size >= MAX_PATTERNS) compiledPatterns.clear();
     compiledPatterns.set(pattern, found);
   }

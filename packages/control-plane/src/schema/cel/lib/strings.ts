@@ -141,15 +141,13 @@ const strings: Overload[] = [
   method('join', [listOf(STRING), STRING], STRING, (list: string[], separator: string) => list.join(separator)),
   method('format', [STRING, listOf(DYN)], STRING, format),
   fn('strings.quote', [STRING], STRING, goQuote),
-  method('find', [STRING, STRING], STRING, (text: string, pattern: string) => regExp(pattern).exec(text)?.[0] ?? ''),
+  method('find', [STRING, STRING], STRING, (text: string, pattern: string) => regExp(pattern).find(text, 1)[0] ?? ''),
   method('findAll', [STRING, STRING], listOf(STRING), findAll),
   method('findAll', [STRING, STRING, INT], listOf(STRING), findAll),
 ];
 
 function findAll(text: string, pattern: string, limit = -1n): string[] {
-  const expression = regExp(pattern);
-  const found = [...text.matchAll(new RegExp(expression.source, `${expression.flags}g`))].map((match) => match[0]);
-  return limit < 0n ? found : found.slice(0, toIndex(limit));
+  return regExp(pattern).find(text, limit < 0n ? -1 : toIndex(limit));
 }
 
 function extreme(list: readonly unknown[], sign: number): unknown {
