@@ -2,7 +2,8 @@ import { Annotations, Labels, type Machine, type MachinePhase, type MachineSet }
 import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { deployment, machine, NOW, set } from '../set/test-objects.ts';
-import { type InPlaceSnapshot, movePatch, planInPlaceUpdate } from './in-place.ts';
+import { movePatch, planInPlaceUpdate } from './in-place.ts';
+import type { InPlaceSnapshot } from './in-place-snapshot.ts';
 import { NO_NODES } from './in-place-step.ts';
 import { nodeMarks } from './node-marks.ts';
 import { planRollout } from './plan.ts';

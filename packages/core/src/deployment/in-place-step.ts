@@ -1,7 +1,8 @@
 import { Annotations, Labels, type Machine, type MachineDeployment } from '@mcm/api';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
 import { phaseOf } from '../set/machines.ts';
-import { planInPlaceUpdate, sizesOfMoved } from './in-place.ts';
+import { planInPlaceUpdate } from './in-place.ts';
+import { sizesOfMoved } from './in-place-sizes.ts';
 import { currentReplicas } from './rolling-update.ts';
 import type { CountedSet } from './status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type Step } from './step.ts';
@@ -62,13 +63,14 @@ function failedUpdates(
 
 const staffed = ({ machines }: View, { set }: CountedSet) => ({ set, machines: machines.get(set.metadata.uid) ?? [] });
 
-/** Sizes that follow machines which were moved before the rollout was paused: none is made or goes by it. */
+/** Sizes that follow machines which were moved before the rollout was paused or scaled: none is made or goes by it. */
 export function movedStep(view: View): Step | undefined {
-  const { deployment, counted } = view;
+  const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;
   if (deployment.spec.strategy?.type !== 'InPlaceUpdate' || !current) return undefined;
-  const resize = sizesOfMoved({ current: staffed(view, current), old: old.map((one) => staffed(view, one)) });
-  return resize.size > 0 ? { resize, because: 'paused, and sizes follow the machines that were moved' } : undefined;
+  const sets = { current: staffed(view, current), old: old.map((one) => staffed(view, one)) };
+  const resize = sizesOfMoved({ ...sets, replicas, surge: limits.surge });
+  return resize.size > 0 ? { resize, because: 'sizes follow the machines that were moved' } : undefined;
 }
 
 /** The next step of a deployment whose machines are updated where they are (docs/rules.md §5). */

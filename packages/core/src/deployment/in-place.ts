@@ -11,7 +11,25 @@ import type { Node } from '@mcm/kube';
 import { rolloutRoom } from '../disruption/ledger.ts';
 import { controllerReference } from '../set/claim.ts';
 import { createdAt, isAvailable, isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../set/machines.ts';
-import { type GrowthRule, grown } from './growth.ts';
+import {
+  intoSurge,
+  keptAboveZero,
+  mayNotRefill,
+  repairSizes,
+  resizeCurrent,
+  roomOf,
+  surplusGone,
+} from './in-place-sizes.ts';
+import {
+  type InPlaceSnapshot,
+  type InPlaceWork,
+  isSelected,
+  NO_WORK,
+  nodeOf,
+  replicasOf,
+  replicasOfAll,
+  type StaffedSet,
+} from './in-place-snapshot.ts';
 import {
   beganFor,
   DECIDED_BY_DRAIN,
@@ -23,39 +41,7 @@ import {
   startedFor,
 } from './in-place-template.ts';
 import type { NodeMark } from './node-marks.ts';
-import { type Resize, type SetSize, sizeOf } from './size.ts';
-
-/** A set with the machines that it controls. */
-export interface StaffedSet {
-  readonly set: MachineSet;
-  readonly machines: readonly Machine[];
-}
-
-/** Everything that the decision about an in-place update looks at. */
-export interface InPlaceSnapshot extends GrowthRule {
-  readonly current: StaffedSet;
-  /** Oldest first. */
-  readonly old: readonly StaffedSet[];
-  readonly surge: number;
-  readonly unavailable: number;
-  /** Places that it may yet take of the budget that it shares with repairs; absent: as many as its own bounds allow. */
-  readonly free?: number;
-  /** Failed machines wait for their repair: until they have been seen to, no node is selected. */
-  readonly repairsFirst?: boolean;
-  /** Machines are selected by somebody else. */
-  readonly manual: boolean;
-  readonly nodeOf: (name: string) => Node | undefined;
-}
-
-/** Writes to machines and nodes; each may be repeated without harm. */
-export interface InPlaceWork {
-  readonly machines: readonly { readonly machine: Machine; readonly body: object }[];
-  readonly nodes: readonly NodeMark[];
-  /** Nodes of the current template that were selected; told only to a server that knows of no newer template. */
-  readonly leftovers?: readonly NodeMark[];
-}
-
-export const NO_WORK: InPlaceWork = { machines: [], nodes: [] };
+import type { Resize } from './size.ts';
 
 /** One step of an in-place update. */
 export interface InPlaceStep {
@@ -64,16 +50,16 @@ export interface InPlaceStep {
   readonly because: string;
 }
 
-const replicasOf = ({ set }: StaffedSet): number => set.spec.replicas ?? 0;
-const sum = (sets: readonly StaffedSet[]): number => sets.reduce((total, set) => total + replicasOf(set), 0);
-
 /**
  * The next step (docs/rules.md §5.2 to 5.7). Each is computed from what is there, so that a death after any write is mended by
  * the next look: first sizes follow the machines that were moved, then machines move, then others are selected.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   const repair = repairSizes(o);
-  if (repair.size > 0) return { resize: repair, work: NO_WORK, because: 'sizes follow the machines that were moved' };
+  if (repair.size > 0) {
+    const resize = keptAboveZero(o, repair);
+    return { resize, work: NO_WORK, because: 'sizes follow the machines that were moved or are gone' };
+  }
   const tidy = tidyUp(o);
   const sizes = resizeCurrent(o);
   if (sizes) return { ...sizes, work: tidy };
@@ -88,9 +74,15 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   }
   const left = o.old.filter((set) => replicasOf(set) > 0);
   if (left.length > 0 && replicasOf(o.current) === o.replicas) {
-    return { resize: surplusGone(o, left), work: tidy, because: 'the current set has all replicas: the surplus goes' };
+    const nodes = [...tidy.nodes, ...again, ...(o.manual ? [] : selectedAgain(o))];
+    const because = 'the current set has all replicas: the surplus goes';
+    return { resize: surplusGone(o, left), work: { ...tidy, nodes }, because };
   }
   const selected = o.manual ? [] : select(o);
+  const spare = selected.length > 0 || again.length > 0 ? new Map() : intoSurge(o);
+  if (spare.size > 0) {
+    return { resize: spare, work: tidy, because: 'no machine may be unavailable: the current set makes the surge' };
+  }
   return {
     resize: new Map(),
     work: { ...tidy, nodes: [...tidy.nodes, ...again, ...selected], leftovers: leftovers(o) },
@@ -102,37 +94,6 @@ function reason(o: InPlaceSnapshot, left: readonly StaffedSet[], selected: numbe
   if (left.length === 0) return 'no old machine is left';
   if (selected > 0) return `${selected} ${selected === 1 ? 'node is' : 'nodes are'} selected for an update`;
   return o.manual ? 'waiting: machines are selected by hand' : 'waiting: no further machine may be unavailable';
-}
-
-/** Machines that were moved in and that the set does not count yet. */
-function movedIn({ set, machines }: StaffedSet): number {
-  const alive = machines.filter((machine) => !isTerminating(machine));
-  return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - (set.spec.replicas ?? 0)), 0);
-}
-
-/**
- * A set that machines were moved to gets the size that it has, whatever its template has become since; the one they came
- * from does not make others in their place when one comes back to it before its size could follow.
- */
-export function sizesOfMoved({ current, old }: Pick<InPlaceSnapshot, 'current' | 'old'>): Map<string, number> {
-  const resize = new Map<string, number>();
-  for (const one of [...old, current]) {
-    if (movedIn(one) > 0) resize.set(one.set.metadata.name, replicasOf(one) + movedIn(one));
-  }
-  const away = old.reduce((total, one) => total + movedIn(one), 0);
-  const left = Math.min(away, replicasOf(current) - current.machines.length);
-  if (left > 0) resize.set(current.set.metadata.name, replicasOf(current) - left);
-  return resize;
-}
-
-/** A set whose machines were moved away, or moved in, gets the size that it has (docs/rules.md §5.3). */
-function repairSizes({ current, old }: InPlaceSnapshot): Map<string, number> {
-  const resize = sizesOfMoved({ current, old });
-  for (const { set, machines } of old) {
-    if (set.metadata.labels?.[Labels.ScaleUpDisabled] === undefined) continue;
-    if (machines.length < (set.spec.replicas ?? 0)) resize.set(set.metadata.name, machines.length);
-  }
-  return resize;
 }
 
 /** Nodes whose update was, or is, for a template that is not wanted any more, and what was selected by hand. */
@@ -156,53 +117,6 @@ const leftovers = (o: InPlaceSnapshot): NodeMark[] =>
     return change ? [{ node, change }] : [];
   });
 
-/** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (docs/rules.md §5.4). */
-function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
-  const n = replicasOf(o.current);
-  const left = sum(o.old);
-  const { name } = o.current.set.metadata;
-  if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'fewer replicas are asked for' };
-  const surplus = left + n - o.replicas - o.surge;
-  if (surplus > 0) return { resize: shrunk(o.old, surplus), because: 'fewer replicas are asked for: old machines go' };
-  if (n >= o.replicas || left + n >= o.replicas) return undefined;
-  const resize = grown({ current: asSize(o.current), old: o.old.map(asSize) }, o.replicas - left - n, o);
-  if (resize.size === 0) return undefined;
-  const because = resize.has(name)
-    ? 'machines are missing: the current set makes them'
-    : 'machines are missing, and the newest template is not proven: the last good set makes them';
-  return { resize, because };
-}
-
-const asSize = ({ set, machines }: StaffedSet): SetSize =>
-  sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
-
-/** Old machines that no place is left for go, as far as the current set's are available. */
-function surplusGone(o: InPlaceSnapshot, left: readonly StaffedSet[]): Map<string, number> {
-  const steady = ({ set, machines }: StaffedSet) =>
-    Math.min(machines.filter(isAvailable).length, set.spec.replicas ?? 0);
-  const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
-  const idle = left.reduce((total, one) => total + replicasOf(one) - steady(one), 0);
-  const surplus = o.repairsFirst ? 0 : rolloutRoom(available, o.replicas, o.unavailable);
-  return shrunk(left, surplus + idle);
-}
-
-/** Takes so many replicas off the sets, the oldest set first. */
-function shrunk(sets: readonly StaffedSet[], surplus: number): Map<string, number> {
-  const resize = new Map<string, number>();
-  let rest = surplus;
-  for (const staffed of sets) {
-    const take = Math.min(replicasOf(staffed), rest);
-    if (take > 0) resize.set(staffed.set.metadata.name, replicasOf(staffed) - take);
-    rest -= take;
-  }
-  return resize;
-}
-
-const nodeOf = (machine: Machine, o: InPlaceSnapshot): Node | undefined => {
-  const name = machine.metadata.labels?.[Labels.Node];
-  return name ? o.nodeOf(name) : undefined;
-};
-
 const isUpdated = (machine: Machine, node: Node): boolean =>
   node.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful &&
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
@@ -212,7 +126,7 @@ function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
     // Without the label the set would replace what leaves it.
-    if (set.metadata.labels?.[Labels.ScaleUpDisabled] === undefined) return [];
+    if (!mayNotRefill({ set, machines })) return [];
     return machines.flatMap((machine) => {
       const node = nodeOf(machine, o);
       const updated = node && isUpdated(machine, node) && !isOutdated(node, o.current.set);
@@ -243,11 +157,16 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
   };
 }
 
-/** Machines that were moved and that their set counts, whose nodes take part in the next update like any other's. */
-const counted = ({ set, machines }: StaffedSet): Machine[] => {
-  const alive = machines.filter((machine) => !isTerminating(machine));
-  return alive.length <= (set.spec.replicas ?? 0) ? alive.filter(isBeingHandedOver) : [];
-};
+/**
+ * Machines that were moved and that their set counts, or that the deployment has no place for: their nodes take part in the
+ * next update like any other's, and their set may give them up.
+ */
+const settledMoves =
+  (o: InPlaceSnapshot) =>
+  ({ set, machines }: StaffedSet): Machine[] => {
+    const alive = machines.filter((machine) => !isTerminating(machine));
+    return alive.length <= (set.spec.replicas ?? 0) || roomOf(o) <= 0 ? alive.filter(isBeingHandedOver) : [];
+  };
 
 /**
  * What is left of an update once the machine's set counts it (docs/rules.md §5.3), be it that the set is an old one by now. A node
@@ -257,7 +176,7 @@ function tidyUp(o: InPlaceSnapshot): InPlaceWork {
   const { machines, set } = o.current;
   const alive = machines.filter((machine) => !isTerminating(machine));
   return {
-    machines: [o.current, ...o.old].flatMap(counted).map((machine) => ({
+    machines: [o.current, ...o.old].flatMap(settledMoves(o)).map((machine) => ({
       machine,
       body: { metadata: { uid: machine.metadata.uid, labels: { [Labels.UpdateResult]: null } } },
     })),
@@ -290,6 +209,28 @@ export function cleaned(node: Node): NodeMark['change'] {
   };
 }
 
+const wasEmptied = (machine: Machine, o: InPlaceSnapshot): boolean => {
+  const node = nodeOf(machine, o);
+  return node !== undefined && beganFor(node, o.current.set);
+};
+
+/**
+ * Nodes whose update to another template has ended, to be selected for the current one. They are empty and cordoned
+ * already: they go first, and cost nothing more.
+ */
+function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
+  const { current, old } = o;
+  const first = [...old, current].flatMap(({ machines }) =>
+    machines.flatMap((machine) => {
+      const node = nodeOf(machine, o);
+      const waits = node && !isTerminating(machine) && wasEmptied(machine, o);
+      const told = updateReasonOf(machine) === InPlaceUpdateReasons.CandidateForUpdate;
+      return waits && told ? [{ node, change: selectedFor(current.set) }] : [];
+    }),
+  );
+  return o.repairsFirst ? [] : first.slice(0, o.free ?? first.length);
+}
+
 /**
  * Nodes to select (docs/rules.md §5.6, 5.7): as many as may be unavailable beside those that are. A selected machine that is not
  * available any more counts once; the original counts it twice and so stays below what it is allowed.
@@ -297,27 +238,16 @@ export function cleaned(node: Node): NodeMark['change'] {
 function select(o: InPlaceSnapshot): NodeMark[] {
   const { replicas, unavailable, current, old } = o;
   const marked = (machine: Machine, key: string) => nodeOf(machine, o)?.metadata.labels?.[key] !== undefined;
-  const selected = (machine: Machine) => marked(machine, Labels.SelectedForUpdate);
+  const selected = (machine: Machine) => isSelected(machine, o);
   const undergoing = old.flatMap(({ machines }) => machines.filter(selected)).length;
-  const began = (machine: Machine) => {
-    const node = nodeOf(machine, o);
-    return node !== undefined && beganFor(node, current.set);
-  };
-  const first = [...old, current].flatMap(({ machines }) =>
-    machines.flatMap((machine) => {
-      const node = nodeOf(machine, o);
-      const waits = node && !isTerminating(machine) && began(machine);
-      const told = updateReasonOf(machine) === InPlaceUpdateReasons.CandidateForUpdate;
-      return waits && told ? [{ node, change: selectedFor(current.set) }] : [];
-    }),
-  );
-  // These are empty and cordoned already: they go first, and cost nothing more.
-  if (first.length > 0 || o.repairsFirst) return o.repairsFirst ? [] : first.slice(0, o.free ?? first.length);
+  const began = (machine: Machine) => wasEmptied(machine, o);
+  const first = selectedAgain(o);
+  if (first.length > 0 || o.repairsFirst) return first;
   const n = replicasOf(current);
   const minAvailable = replicas - unavailable;
   const newUnavailable = Math.max(0, n - current.machines.filter(isAvailable).length);
   if (undergoing + n >= replicas) return [];
-  if (sum(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
+  if (replicasOfAll(old) + n - minAvailable - newUnavailable - undergoing <= 0) return [];
   // Machines above their set's size are on their way out, whichever they are.
   const steady = [current, ...old].reduce((total, one) => {
     const available = one.machines.filter((machine) => isAvailable(machine) && !began(machine));

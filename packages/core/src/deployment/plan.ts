@@ -2,7 +2,8 @@ import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymen
 import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
 import { checkPlan } from './guard.ts';
-import { NO_WORK } from './in-place.ts';
+import { endOfUpdates } from './in-place-end.ts';
+import { NO_WORK } from './in-place-snapshot.ts';
 import { inPlaceStep, movedStep } from './in-place-step.ts';
 import { withProtection, withTaints } from './node-care.ts';
 import { hasArrived } from './progress.ts';
@@ -42,7 +43,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     rollback: step.rollback,
     revision: step.create ? view.nextRevision : view.split.current && revisionOf(view.split.current),
     nodes: step.nodes ?? NO_MARKS,
-    inPlace: step.inPlace ?? NO_WORK,
+    inPlace: step.inPlace ?? endOfUpdates(view),
     condition: step.condition ?? foundCondition(view),
     events: [...(step.events ?? []), ...scaleEvents(view, resize)],
     measureProgress: step.measureProgress ?? true,
@@ -84,7 +85,7 @@ function nextStep(view: View): Step {
   // Before any machine is added to the template that fails.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
-  if (scales) return { ...scalingStep(view), measureProgress: false };
+  if (scales) return { ...(movedStep(view) ?? scalingStep(view)), measureProgress: false };
   return held(view, strategyStep(view));
 }
 

@@ -119,8 +119,10 @@ export function planRollingUpdate(sizes: Sizes & { readonly current: SetSize }, 
   const missing = addMissing(sizes, target);
   if (missing.size > 0)
     return { resize: missing, because: 'the newest template is not proven: the last good set grows' };
-  // What may not be made yet must not be missing either.
-  const growth = target.ceiling === undefined ? target.unavailable : Math.max(target.ceiling - current.replicas, 0);
+  // What may not be made yet must not be missing either. Where the sets ask for too many, the current one may make none.
+  const isOver = sum(allOf(sizes), (size) => size.replicas) > target.replicas + target.surge;
+  const isFree = target.ceiling === undefined || isOver;
+  const growth = isFree ? target.unavailable : Math.max((target.ceiling ?? 0) - current.replicas, 0);
   const resize = shrinkOld(sizes, { ...target, unavailable: Math.min(target.unavailable, growth) });
   if (resize.size > 0) return { resize, because: 'enough machines are available to give old ones up' };
   if (!sizes.old.some((size) => footprint(size) > 0)) return { resize, because: 'no old machine is left' };

@@ -2,7 +2,7 @@ import { EventReasons, MachineDeploymentConditions, type MachineSet } from '@mcm
 import type { Draft } from '@mcm/kube';
 import type { RepairPlan } from '../disruption/repairs.ts';
 import type { ConditionChange } from '../set/conditions.ts';
-import type { InPlaceWork } from './in-place.ts';
+import type { InPlaceWork } from './in-place-snapshot.ts';
 import type { PlannedEvent, Rollback } from './rollback.ts';
 import type { AutomaticPause } from './rollout-gate.ts';
 import type { Resize } from './size.ts';

@@ -56,8 +56,11 @@ export interface SimulatedStep {
   readonly because: string;
 }
 
-/** A deployment, its sets, and by their uids their machines. */
-export type SimulatedEnd = Pick<DeploymentSnapshot, 'deployment' | 'sets' | 'machines'>;
+/** A deployment, its sets, and by their uids their machines; and the nodes, where somebody sees them. */
+export interface SimulatedEnd extends Pick<DeploymentSnapshot, 'deployment' | 'sets' | 'machines'> {
+  readonly nodes: readonly Node[] | undefined;
+  readonly now: Date;
+}
 
 /** What would happen. */
 export interface Simulation {
@@ -135,7 +138,7 @@ class Run {
       lastsMs: Math.max(last, this.#quietAt - this.#input.now.getTime()),
       complete,
       because: plan.because,
-      end: this.#there(),
+      end: { ...this.#there(), nodes: this.#world.nodes, now: this.#world.now },
       troubles: [...plan.troubles.conditions.map(({ type, message }) => `${type}: ${message}`), ...this.#rivals],
       leastAvailable: this.#leastAvailable,
       most: this.#most,
@@ -168,7 +171,7 @@ class Run {
     this.#seen = seen;
   }
 
-  #there(): SimulatedEnd {
+  #there(): Pick<DeploymentSnapshot, 'deployment' | 'sets' | 'machines'> {
     const { deployment, sets } = this.#world;
     return { deployment, sets, machines: new Map(sets.map((set) => [set.metadata.uid, this.#world.machinesOf(set)])) };
   }

@@ -75,6 +75,10 @@ export class SimulatedWorld {
     return nodes && ((name) => nodes.get(name));
   }
 
+  get nodes(): readonly Node[] | undefined {
+    return this.#nodes && [...this.#nodes.values()];
+  }
+
   nodeOfMachine({ metadata }: Machine): Node | undefined {
     return this.#nodes?.get(metadata.labels?.[Labels.Node] ?? '');
   }
@@ -186,7 +190,8 @@ export class SimulatedWorld {
     if (!before && this.#isSelected(after)) this.#update(machine);
     const had = node.metadata.labels?.[Labels.UpdateResult] !== undefined;
     if (had && after.metadata.labels?.[Labels.UpdateResult] === undefined) {
-      this.#setPhase(machine.metadata.uid, 'Running');
+      const waits = after.metadata.labels?.[Labels.CandidateForUpdate] !== undefined;
+      this.#setPhase(machine.metadata.uid, 'Running', waits ? InPlaceUpdateReasons.CandidateForUpdate : undefined);
     }
   }
 
