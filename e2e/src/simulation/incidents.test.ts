@@ -61,6 +61,21 @@ test('#3: a large scale-up makes no machine too many, whatever answers are lost 
   });
 });
 
+test('#3: a creation that is repeated without any answer, also to its live read, makes no second machine', async () => {
+  await inWorld({ seed: 3 }, async (world) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    world.network.loseAnswers('manager', /\/machines([/?]|$)/);
+    world.witness.silences();
+    await world.change({ replicas: 5 });
+    await world.clock.advance(20_000);
+    expect((await world.machines()).length).toBeGreaterThan(3);
+    world.network.mend();
+    await world.untilSettled(5, 'blue');
+    expect(world.vmsMade).toBe(5);
+  });
+});
+
 test('#12: kubelets that cannot reach the API server, all of them: the fleet is not replaced', async () => {
   await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
     await world.createDeployment(6);

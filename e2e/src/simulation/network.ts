@@ -50,6 +50,8 @@ export class Network {
   /** Connections that a cut breaks. */
   readonly #open = new Map<AbortController, Caller>();
   readonly #silent = new Map<Caller, AbortController>();
+  /** Paths whose answers do not reach a caller. */
+  readonly #unheard = new Map<Caller, RegExp>();
   /** Watches of a caller that will be answered 410. */
   readonly #expired = new Map<Caller, number>();
   #chances: Chances = {};
@@ -75,6 +77,15 @@ export class Network {
 
   mend(): void {
     this.#cut.clear();
+    this.#unheard.clear();
+  }
+
+  /**
+   * The server carries out a caller's requests to these paths, reads and writes, and every answer is lost until `mend`.
+   * A watch that loses an event says nothing any more.
+   */
+  loseAnswers(caller: Caller, paths: RegExp): void {
+    this.#unheard.set(caller, paths);
   }
 
   /** The open watches of a caller say nothing any more, though their connections stay. New ones speak. */
@@ -107,7 +118,7 @@ export class Network {
       const mishap = this.#draw(caller, request);
       if (mishap !== undefined) this.#options.note(`${caller}: ${request.method} ${request.path} ${mishap}`);
       const answer = refusalFor(mishap) ?? (await this.#send(caller, transport, request, mishap));
-      if (this.#cut.has(caller)) throw new Error(RESET);
+      if (this.#cut.has(caller) || this.#isUnheard(caller, request)) throw new Error(RESET);
       return answer;
     };
   }
@@ -120,6 +131,10 @@ export class Network {
       this.#options.note(`${caller}: cloud ${request.method} ${request.path} ${mishap}`);
       return this.#send(caller, transport, request, mishap);
     };
+  }
+
+  #isUnheard(caller: Caller, { path }: TransportRequest): boolean {
+    return this.#unheard.get(caller)?.test(path) ?? false;
   }
 
   async #send(
@@ -171,7 +186,8 @@ export class Network {
       const answer = await transport({ ...request, signal: connection.signal });
       const silent = this.#silent.get(caller) ?? new AbortController();
       this.#silent.set(caller, silent);
-      const body = answer.body && heard(answer.body, connection.signal, silent.signal, close);
+      const isSilent = (): boolean => silent.signal.aborted || this.#isUnheard(caller, request);
+      const body = answer.body && heard(answer.body, connection.signal, isSilent, close);
       return { status: answer.status, headers: answer.headers, text: () => answer.text(), body };
     } catch (error) {
       close();
@@ -205,12 +221,12 @@ const broken = (connection: AbortSignal): Promise<never> =>
 async function* heard(
   body: AsyncIterable<Uint8Array>,
   connection: AbortSignal,
-  silent: AbortSignal,
+  isSilent: () => boolean,
   close: () => void,
 ): AsyncGenerator<Uint8Array, void, void> {
   try {
     for await (const chunk of body) {
-      if (silent.aborted) await broken(connection);
+      if (isSilent()) await broken(connection);
       yield chunk;
     }
   } finally {
