@@ -167,15 +167,18 @@ export class SilenceCensus {
   }
 
   /**
-   * In a cluster with fewer machines than a breaker needs: that each of them, and not this one alone, is silent. Then
-   * the network is as likely a cause as the machines. Undefined for a machine without peers.
+   * Whether a machine is silent in a cluster with fewer machines than a breaker needs. `peers`: that each of them, and
+   * not this one alone, is silent. Then the network is as likely a cause as the machines.
    */
-  silentPeersOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
+  smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isSilent(machine)) return undefined;
     const joined = this.#countOf(CLUSTER, 'joined');
-    if (joined < 2 || joined >= limits.minimumCount) return undefined;
+    if (joined >= limits.minimumCount) return undefined;
+    if (joined < 2) return {};
     const since = millis(machine.status?.currentStatus?.lastUpdateTime);
-    return openBreaker(CLUSTER, since, this.#countOf, { ...limits, minimumCount: joined, thresholdPercent: 100 }, now);
+    const whole = { ...limits, minimumCount: joined, thresholdPercent: 100 };
+    const peers = openBreaker(CLUSTER, since, this.#countOf, whole, now);
+    return peers ? { peers } : {};
   }
 }
 

@@ -23,7 +23,7 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'fewer silent machines than this are replaced, unless they are all machines of the cluster and their VMs are there',
+    help: 'fewer silent machines than this are replaced, unless they are all machines of the cluster, at least two, and their VMs are there',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,

@@ -54,7 +54,10 @@ export interface Instance {
 export interface FoundInstance extends Instance {
   /** When the cloud made it, RFC 3339, if the cloud says so: of several VMs the oldest is adopted. */
   readonly createdAt?: string;
-  /** Why it is no VM to adopt, as a predicate such as `being deleted`: a machine without a VM waits for its end. */
+  /**
+   * Why it runs nothing and will not by itself, as a predicate such as `being deleted`. A machine without a VM waits for
+   * its end and does not adopt it. A silent machine in a small cluster is replaced, as if its VM were gone.
+   */
   readonly ending?: string;
 }
 

@@ -27,7 +27,8 @@ export function tellHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);
   if (held === (o.held === true)) return undefined;
   if (held && o.breaker) {
-    const message = breakerMessage(o.breaker, o.settings.breaker.thresholdPercent);
+    const said = o.cloudSays === undefined ? '' : `${o.cloudSays} `;
+    const message = `${said}${breakerMessage(o.breaker, o.settings.breaker.thresholdPercent)}`;
     return { do: 'tellHeld', held, event: { type: 'Warning', reason: 'ReplacementHeld', message } };
   }
   const message = o.breaker

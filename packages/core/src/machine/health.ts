@@ -270,7 +270,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
     return { ...(lookAgainAt ? { deadline: lookAgainAt } : {}), because: heldBecause(o.breaker) };
   }
   if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
-    const because = 'all machines of the cluster are silent: the cloud is asked whether the VM is there';
+    const because = 'it is silent in a small cluster: the cloud is asked whether its VM is there';
     if ('ask' in o.unconfirmed) return { ask: true, because };
     return { ...(o.unconfirmed.waitUntil ? { deadline: o.unconfirmed.waitUntil } : {}), because };
   }
@@ -284,7 +284,8 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   }
   const conditions = printConditions(o.machine.status?.conditions ?? []);
   const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
-  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${whatLasted(o)}`;
+  const said = o.cloudSays === undefined ? '' : `. ${o.cloudSays}`;
+  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${whatLasted(o)}${said}`;
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }
 

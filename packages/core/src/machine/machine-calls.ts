@@ -58,7 +58,10 @@ export class MachineCalls {
   async #look(o: MachineObservation, onOverdue: OnOverdue): Promise<CallResult> {
     const { machine } = o;
     const look = () => this.#options.invoker.status(machine, onOverdue);
-    if (machine.spec.providerID) return { ok: true, instance: await look() };
+    if (machine.spec.providerID) {
+      const { ending, ...instance } = await look();
+      return { ok: true, instance, ...(ending === undefined ? {} : { ending }) };
+    }
     const result = await findUnrecorded(machine, look, this.#options);
     if (result.instance && !machine.metadata.deletionTimestamp) requireNames(o, result.instance);
     return result;

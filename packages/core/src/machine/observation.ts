@@ -19,6 +19,8 @@ export type CallOutcome =
       readonly ok: true;
       readonly instance?: Instance;
       readonly lastKnownState?: string;
+      /** A look-up found the VM, which does not run and will not by itself: why, as a predicate. */
+      readonly ending?: string;
       /** A look-up found the VM and does not know that it is initialised. */
       readonly incomplete?: true;
     }
@@ -100,8 +102,10 @@ export interface MachineObservation {
   readonly replacementsAllowed?: number;
   /** So many fell silent with this machine that replacing it would cure nothing. */
   readonly breaker?: OpenBreaker;
-  /** All machines of a small cluster are silent, and the cloud has not yet said whether this one's VM is there. */
+  /** It is silent in a small cluster, and the cloud has not yet said whether its VM is there. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
+  /** What the cloud said of the VM of a silent machine, as a sentence. */
+  readonly cloudSays?: string;
   /** Somebody was told that the breaker holds it back. */
   readonly held?: boolean;
   /** What it asks for in vain. */

@@ -143,7 +143,7 @@ function breakerOf(
   settings: MachineDefaults,
   { caches, defaults, calls, invoker }: ObserveOptions,
   now: Date,
-): Pick<MachineObservation, 'breaker' | 'deletedForHealth' | 'unconfirmed'> {
+): Pick<MachineObservation, 'breaker' | 'deletedForHealth' | 'unconfirmed' | 'cloudSays'> {
   const phase = machine.status?.currentStatus?.phase;
   const failed = phase === 'Failed' || machine.metadata.annotations?.[Annotations.DeletedForHealth] === TRUE;
   const deletedForHealth = failed && machine.metadata.deletionTimestamp !== undefined;
@@ -151,12 +151,14 @@ function breakerOf(
   const limits = defaults().breaker;
   const breaker = caches.census.breakerOf(machine, limits, now);
   const found = { ...(deletedForHealth ? { deletedForHealth } : {}), ...(breaker ? { breaker } : {}) };
-  const peers = breaker ? undefined : caches.census.silentPeersOf(machine, limits, now);
-  if (!peers || now <= healthDeadline(machine, settings)) return found;
-  const canAsk = invoker.can.status;
-  const answer = confirm({ machine, settings, calls: calls.of(machine.metadata.uid), canAsk, peers }, now);
-  if ('held' in answer) return { ...found, breaker: answer.held };
-  return 'replace' in answer ? found : { ...found, unconfirmed: answer };
+  const small = breaker ? undefined : caches.census.smallClusterOf(machine, limits, now);
+  if (!small || now <= healthDeadline(machine, settings)) return found;
+  const input = { machine, settings, calls: calls.of(machine.metadata.uid), canAsk: invoker.can.status, ...small };
+  const confirmation = confirm(input, now);
+  if ('ask' in confirmation || 'waitUntil' in confirmation) return { ...found, unconfirmed: confirmation };
+  const { answer } = confirmation;
+  const said = { ...found, ...(answer === undefined ? {} : { cloudSays: answer }) };
+  return 'held' in confirmation ? { ...said, breaker: confirmation.held } : said;
 }
 
 function replacements(

@@ -100,16 +100,72 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', MINUTE);
   });
 
-  test('one of two is silent: it is replaced, and the cloud is not asked', async () => {
+  async function eventsOf(rig: Rig, reason: string): Promise<readonly string[]> {
+    // Events are written a moment after what they tell of.
+    await rig.clock.advance(5_000);
+    const { items } = await rig.admin.resource(events, NAMESPACE).list();
+    return items.flatMap((event) =>
+      event.reason === reason ? [`${event.involvedObject.name}: ${event.message}`] : [],
+    );
+  }
+
+  test('the event of a machine that is held back says that its VM is there', async () => {
+    const rig = await allSilent(2);
+    await rig.clock.advance(20 * MINUTE);
+    const held = await eventsOf(rig, 'ReplacementHeld');
+    expect(held).toHaveLength(2);
+    for (const text of held) expect(text).toContain('The cloud says that its VM is there.');
+  });
+
+  test('a silent machine whose VM is stopped is replaced, although its peer is silent too', async () => {
+    const rig = await allSilent(2);
+    const stopped = rig.cloud.vms.find(({ machineName }) => machineName === 'm-0');
+    if (stopped) stopped.ending = 'stopped';
+    await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
+    expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
+      expect.stringMatching(/^m-0: .*The cloud says that its VM is stopped\.$/),
+      // Its peer is Failed and no longer silent: nothing points to the network any more.
+      expect.stringMatching(/^m-1: .*The cloud says that its VM is there\.$/),
+    ]);
+  });
+
+  test('one of two is silent: it is replaced after one look-up of its VM', async () => {
     const rig = await allSilent(2);
     await rig.conditions('m-1', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * MINUTE);
-    expect(lookUps(rig)).toBe(0);
+    expect(lookUps(rig)).toBe(1);
+    expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
+      expect.stringMatching(/^m-0: .*The cloud says that its VM is there\.$/),
+    ]);
   });
 
-  test('a machine without peers is replaced after the health timeout', async () => {
+  test.each([
+    { vm: 'is there', change: () => undefined, says: 'The cloud says that its VM is there.' },
+    { vm: 'is gone', change: (rig: Rig) => rig.cloud.lose('m-0'), says: 'The cloud says that its VM is gone.' },
+    {
+      vm: 'cannot be looked up',
+      change: (rig: Rig) => rig.cloud.fail('status', { code: 'Unavailable' }),
+      says: 'The cloud did not say whether its VM is there: Unavailable.',
+    },
+  ])('a machine without peers whose VM $vm is replaced after its health timeout and one look-up', async (row) => {
     const rig = await allSilent(1);
-    await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
-    expect(lookUps(rig)).toBe(0);
+    row.change(rig);
+    await rig.clock.advance(9 * MINUTE);
+    expect([await rig.phase('m-0'), lookUps(rig)]).toEqual(['Unknown', 0]);
+    await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 2 * MINUTE);
+    expect(lookUps(rig)).toBe(1);
+    expect((await eventsOf(rig, 'HealthTimeout')).map((text) => text.endsWith(row.says))).toEqual([true]);
+  });
+
+  test('each silence of a machine has a look-up of its own', async () => {
+    const rig = await allSilent(2);
+    await rig.clock.advance(12 * MINUTE);
+    expect(lookUps(rig)).toBe(2);
+    for (const i of [0, 1]) await rig.conditions(`m-${i}`, ready('True', rig));
+    await rig.clock.advance(30 * MINUTE);
+    for (const i of [0, 1]) await rig.conditions(`m-${i}`, ready('Unknown', rig));
+    await rig.clock.advance(12 * MINUTE);
+    expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
+    expect(lookUps(rig)).toBe(4);
   });
 });

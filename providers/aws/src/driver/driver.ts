@@ -123,7 +123,7 @@ export function createAwsDriver(options: AwsDriverOptions): AwsDriver {
       }
       const told = describeFound(request, instance);
       requireInitialized(request, instance, told);
-      return told;
+      return { ...told, ...stopped(request, instance) };
     },
 
     delete: async (request) => {
@@ -175,6 +175,12 @@ const describeFound = (request: Request, instance: Instance): FoundInstance => (
   ...describe(request, instance),
   ...(instance.LaunchTime ? { createdAt: instance.LaunchTime.toISOString() } : {}),
 });
+
+/** A VM on record that is stopped runs nothing. One that no machine has on record is adopted all the same. */
+function stopped({ machine }: OnMachine, { State }: Instance): Pick<FoundInstance, 'ending'> {
+  const state = State?.Name ?? '';
+  return machine.spec.providerID && ['stopping', 'stopped'].includes(state) ? { ending: state } : {};
+}
 
 const describe = ({ spec }: Request, { InstanceId: id = '', PrivateDnsName: nodeName = '' }: Instance): Told => ({
   providerId: formatProviderId(spec.region ?? '', id),
