@@ -46,6 +46,7 @@ const installed = objects.filter((object) => 'kind' in object && /Role|ServiceAc
 const JUSTIFIED: Readonly<Record<string, string>> = {
   'default /secrets get': 'of two replicas that make certificates at once one is late, and takes the other’s',
   'default /secrets update': 'certificates that are renewed',
+  '* /pods delete': 'a drain at an API server without an eviction API',
 };
 
 /** Of clusters that tell the TLS profile of their API server. */

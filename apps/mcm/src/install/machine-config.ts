@@ -71,7 +71,7 @@ const RULES: readonly Rule[] = [
 /** The same in the cluster of the nodes. */
 const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
-  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch'] },
+  { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'delete'] },
   { apiGroups: [''], resources: ['pods/eviction'], verbs: ['create'] },
   { apiGroups: ['policy'], resources: ['poddisruptionbudgets'], verbs: ['list', 'watch'] },
   ...ACCESS_RULES,

@@ -11,9 +11,10 @@ export interface EvictedPod {
 
 /**
  * What became of the request. `asked`: the eviction was accepted. `gone`: there is no such pod. `deleted`: the API
- * server has no eviction API, so the pod was deleted with its own grace period and without its budgets.
+ * server has no eviction API, so the pod was deleted with its own grace period and without its budgets. `kept`: it has
+ * none, and the caller does not let the pod be deleted.
  */
-export type Eviction = 'asked' | 'gone' | 'deleted';
+export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 
 /** The version that servers have since Kubernetes 1.22, then the one before it. */
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
@@ -29,9 +30,16 @@ const isStatus = ({ status }: KubeError): boolean => status.message !== undefine
 
 /**
  * Evicts a pod, or deletes it where the API server has no eviction API, as kubectl does.
+ * @param mayDelete asked once, before a deletion that takes the place of the eviction; default: always
  * @throws KubeError 429 when a budget forbids it now (never waited for); any other refusal
  */
-export async function evictPod(client: KubeClient, pod: EvictedPod, signal: AbortSignal): Promise<Eviction> {
+export async function evictPod(
+  client: KubeClient,
+  pod: EvictedPod,
+  signal: AbortSignal,
+  mayDelete: () => boolean = () => true,
+): Promise<Eviction> {
+  const fallBack = async (): Promise<Eviction> => (mayDelete() ? remove(client, pod, signal) : 'kept');
   for (const version of VERSIONS) {
     try {
       await post(client, pod, version, signal);
@@ -40,12 +48,12 @@ export async function evictPod(client: KubeClient, pod: EvictedPod, signal: Abor
       if (isNotFound(error)) {
         if (namesObject(error)) return 'gone';
         if (!isStatus(error) && (await listsEviction(client, signal))) throw error;
-        return remove(client, pod, signal);
+        return fallBack();
       }
       if (!(error instanceof KubeError) || error.code !== 400 || isDenied(error)) throw error;
     }
   }
-  return remove(client, pod, signal);
+  return fallBack();
 }
 
 const post = (client: KubeClient, { namespace, name, uid }: EvictedPod, apiVersion: string, signal: AbortSignal) =>

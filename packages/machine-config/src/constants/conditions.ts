@@ -68,6 +68,8 @@ export const ConfigEvents = {
   NodesClaimed: 'NodesClaimed',
   DrainThresholdExceeded: 'DrainThresholdExceeded',
   DrainFailed: 'DrainFailed',
+  /** Ours: the API server has no eviction API. */
+  EvictionUnavailable: 'EvictionUnavailable',
   /** Ours: too many updated nodes are degraded; no further node is told the target. */
   RolloutHalted: 'RolloutHalted',
 } as const;

@@ -88,6 +88,12 @@ export const CONFIG_EVENTS = {
     means: 'A drain has taken an hour; the node is degraded and the drain goes on.',
     help: 'Look at the budgets and finalizers of the pods that the message names.',
   },
+  EvictionUnavailable: {
+    on: NODE,
+    type: 'Warning',
+    means: 'The pods in the message were deleted with their grace period, because they cannot be evicted.',
+    help: 'The API server of the nodes has no eviction API. Serve `pods/eviction` of `policy/v1`.',
+  },
   WritesForbidden: {
     on: POOL,
     type: 'Warning',

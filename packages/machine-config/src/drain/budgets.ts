@@ -16,3 +16,24 @@ export function budgetGivesWay(change: Change<PodDisruptionBudget>): number {
 export const isUnder = ({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean =>
   metadata.namespace === pod.metadata.namespace &&
   selectorMatches(spec.selector as LabelSelector | undefined, pod.metadata.labels);
+
+/**
+ * Counts deletions against the budgets as they are known, for an API server that does not keep them itself. A budget has
+ * room again when it is judged anew.
+ */
+export class BudgetRoom {
+  /** By the object as the cache has it: a budget that changes is another object. */
+  readonly #left = new WeakMap<PodDisruptionBudget, number>();
+
+  /** Whether one more pod may go; a yes takes one off each of its budgets. */
+  take(pod: Pod, budgets: Iterable<PodDisruptionBudget>): boolean {
+    const own = [...budgets].filter((budget) => isUnder(budget, pod));
+    if (own.some((budget) => this.#leftOf(budget) <= 0)) return false;
+    for (const budget of own) this.#left.set(budget, this.#leftOf(budget) - 1);
+    return true;
+  }
+
+  #leftOf(budget: PodDisruptionBudget): number {
+    return this.#left.get(budget) ?? budget.status?.disruptionsAllowed ?? 0;
+  }
+}

@@ -1,5 +1,5 @@
 import { Annotations, Labels } from '@mcm/api';
-import { type Attempt, planDrain } from '@mcm/core';
+import { type Attempt, type DrainPod, planDrain } from '@mcm/core';
 import {
   again,
   type Change,
@@ -9,6 +9,7 @@ import {
   type Informer,
   ignoreNotFound,
   type Key,
+  makeKey,
   type Node,
   nodes,
   type Outcome,
@@ -20,8 +21,8 @@ import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import type { ConfigEvent } from '../constants/event-meanings.ts';
 import { annotationOf } from '../pool/predicates.ts';
-import { budgetGivesWay, isUnder } from './budgets.ts';
-import { evict } from './evict.ts';
+import { BudgetRoom, budgetGivesWay, isUnder } from './budgets.ts';
+import { type EvictOptions, evict } from './evict.ts';
 import { observeNode } from './observe.ts';
 import { type DrainRequest, DrainRequestError, drainRequestOf } from './request.ts';
 
@@ -45,6 +46,8 @@ const SLOW_MS = 600_000;
 const FAILED_MS = 3_600_000;
 /** Events bring the next look; this is for the case that none comes. */
 const LOOK_AGAIN_MS = 60_000;
+/** Pods that an event names. */
+const PODS_TOLD = 5;
 
 /** A drain under way. Lost with the process: waiting times begin anew, nothing else. */
 interface UnderWay {
@@ -85,6 +88,7 @@ class Drains {
   readonly #context: ConfigContext;
   readonly #options: DrainControllerOptions;
   readonly #underWay: Map<Key, UnderWay>;
+  readonly #room = new BudgetRoom();
 
   constructor(context: ConfigContext, options: DrainControllerOptions, underWay: Map<Key, UnderWay>) {
     this.#context = context;
@@ -164,12 +168,29 @@ class Drains {
     const now = clock.now();
     const plan = planDrain(observeNode(name, pods, state.attempts), now);
     if (plan.drained) return this.#finish(name, request);
-    await evict(this.#context.target ?? this.#context.client, plan.evict, state.attempts, now, signal);
+    await this.#evict(node, plan.evict, { attempts: state.attempts, at: now, signal });
     const left = [...plan.leaving, ...plan.evict].map((pod) => `${pod.namespace}/${pod.name}`).slice(0, 3);
     const news = newsOf(state, clock.monotonic());
     if (news) recorder.event(node, 'Warning', news, `Drain of node ${name} is not done, left: ${left.join(', ')}`);
     const latest = Math.min(plan.lookAgainAt?.getTime() ?? Number.POSITIVE_INFINITY, now.getTime() + LOOK_AGAIN_MS);
     return again(Math.max(latest - now.getTime(), 1_000));
+  }
+
+  /** Without an eviction API the budgets are kept as far as they are known. An event says so, with the pods. */
+  async #evict(node: Node, going: readonly DrainPod[], options: Omit<EvictOptions, 'mayDelete'>): Promise<void> {
+    const { client, target = client, recorder } = this.#context;
+    const { pods, budgets } = this.#options;
+    const mayDelete = ({ namespace, name }: DrainPod): boolean => {
+      const pod = pods.store.get(makeKey(namespace, name));
+      return pod !== undefined && this.#room.take(pod, budgets?.store.list() ?? []);
+    };
+    const deleted = await evict(target, going, { ...options, mayDelete });
+    if (deleted.length === 0) return;
+    const names = deleted.map(({ namespace, name }) => `${namespace}/${name}`);
+    const shown = names.slice(0, PODS_TOLD).join(', ');
+    const more = names.length > PODS_TOLD ? ` and ${names.length - PODS_TOLD} more` : '';
+    const message = `Deleted because the API server has no eviction API: ${shown}${more}`;
+    recorder.event(node, 'Warning', ConfigEvents.EvictionUnavailable, message);
   }
 
   /** The node is read anew: one that somebody made schedulable meanwhile is not drained. */

@@ -1,4 +1,4 @@
-import { type KubeClient, nodes, podDisruptionBudgets, pods } from '@mcm/kube';
+import { type KubeClient, nodes, podDisruptionBudgets, pods, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { startWorld, type World, type WorldOptions } from '../testing.ts';
@@ -160,3 +160,82 @@ test('a request that nobody understands is told as an event and changes nothing'
     const events = await world.client.request<{ items: { reason: string }[] }>('GET', '/api/v1/events');
     expect(events.items.map(({ reason }) => reason)).toContain('DrainRequestInvalid');
   }));
+
+/** An API server without an eviction API answers as this code says. */
+const withoutEvictions =
+  (code: number) =>
+  (transport: Transport): Transport =>
+  async (request) => {
+    if (!request.path.endsWith('/eviction')) return transport(request);
+    const reason = code === 404 ? 'NotFound' : 'BadRequest';
+    const message = 'the server could not find the requested resource';
+    const missing = { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message, details: {} };
+    return Response.json(missing, { status: code });
+  };
+
+test.each([404, 400])(
+  'without an eviction API (%i) pods are deleted as far as budgets allow, and an event says so',
+  (code) =>
+    inWorld(
+      async ({ client, clock }) => {
+        const own = client.resource(pods, 'default');
+        await client.resource(nodes).create({ metadata: { name: 'n' }, spec: {} });
+        for (const [name, app] of [
+          ['web-1', 'web'],
+          ['web-2', 'web'],
+          ['other', 'other'],
+          ['pair-1', 'pair'],
+          ['pair-2', 'pair'],
+        ] as const) {
+          await own.create({
+            metadata: { name, namespace: 'default', labels: { app } },
+            spec: { nodeName: 'n', containers: [{ name: 'c', image: 'i' }], terminationGracePeriodSeconds: 20 },
+          });
+        }
+        const budgets = client.resource(podDisruptionBudgets, 'default');
+        for (const [name, app] of Object.entries({ b: 'web', pair: 'pair' })) {
+          await budgets.create({ metadata: { name }, spec: { minAvailable: 1, selector: { matchLabels: { app } } } });
+        }
+        const allow = (disruptionsAllowed: number, name = 'b') => {
+          const counts = { currentHealthy: 2, desiredHealthy: 1, expectedPods: 2, observedGeneration: 1 };
+          const status = { ...counts, disruptionsAllowed };
+          return budgets.patch(name, { type: 'merge', body: { status } }, { subresource: 'status' });
+        };
+        await allow(0);
+        await allow(1, 'pair');
+        await client
+          .resource(nodes)
+          .patch('n', { type: 'merge', body: { metadata: { annotations: { [DesiredDrain]: 'drain-a' } } } });
+        await clock.advance(10 * 60_000);
+        const going = async () =>
+          (await own.list()).items.flatMap(({ metadata }) =>
+            metadata.deletionTimestamp === undefined ? [] : [`${metadata.name} ${metadata.deletionGracePeriodSeconds}`],
+          );
+        const before = await going();
+        expect(before).toContain('other 20');
+        expect(
+          before.filter((pod) => pod.startsWith('web')),
+          'a budget that allows nothing is kept',
+        ).toEqual([]);
+        expect(
+          before.filter((pod) => pod.startsWith('pair')),
+          'a budget that allows one lets one go',
+        ).toHaveLength(1);
+        await allow(1);
+        await clock.advance(2_000);
+        expect(await going(), 'a budget that gives way lets one more go').toHaveLength(3);
+        await own.delete('other', { gracePeriodSeconds: 0 });
+        for (const name of ['web-1', 'web-2', 'pair-1', 'pair-2']) await own.delete(name, { gracePeriodSeconds: 0 });
+        await clock.advance(2_000);
+        expect(await nodeNow(client)).toEqual({ unschedulable: true, answer: 'drain-a' });
+        const events = await client.request<{ items: { reason: string; message: string }[] }>('GET', '/api/v1/events');
+        const told = events.items
+          .filter(({ reason }) => reason === 'EvictionUnavailable')
+          .map(({ message }) => message);
+        expect(told).toContainEqual(
+          expect.stringMatching(/^Deleted because the API server has no eviction API: .*default\/other/),
+        );
+      },
+      { wire: withoutEvictions(code) },
+    ),
+);

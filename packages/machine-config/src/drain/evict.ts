@@ -1,39 +1,52 @@
 import type { Attempt, DrainPod } from '@mcm/core';
-import { ignoreNotFound, isForbidden, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
+import { evictPod, isForbidden, isTooManyRequests, type KubeClient, KubeError } from '@mcm/kube';
 import { inParallel } from '../parallel.ts';
 
 /** Evictions at once for one node. */
 const PARALLEL = 10;
 
-/** Asks for evictions and notes what the API server said. Only a lost connection or a stop throws. */
+/** What an eviction needs beside the pods. */
+export interface EvictOptions {
+  /** What the API server said of each pod, by UID; noted here. */
+  readonly attempts: Map<string, Attempt>;
+  readonly at: Date;
+  readonly signal: AbortSignal;
+  /** Whether the budgets let the pod be deleted, asked where the API server has no eviction API. */
+  readonly mayDelete: (pod: DrainPod) => boolean;
+}
+
+/**
+ * Asks for evictions and notes what the API server said. Only a lost connection or a stop throws.
+ * @returns the pods that were deleted because the API server has no eviction API
+ */
 export async function evict(
   client: KubeClient,
   going: readonly DrainPod[],
-  attempts: Map<string, Attempt>,
-  at: Date,
-  signal: AbortSignal,
-): Promise<void> {
+  { attempts, at, signal, mayDelete }: EvictOptions,
+): Promise<readonly DrainPod[]> {
+  const deleted: DrainPod[] = [];
   const note = (uid: string, attempt: Pick<Attempt, 'result' | 'message' | 'retryAfterMs'>) => {
     const before = attempts.get(uid);
     const count = before?.result === attempt.result ? before.count + 1 : 1;
     attempts.set(uid, { ...attempt, at, budgets: '', count });
   };
-  await inParallel(going, PARALLEL, async ({ namespace, name, uid }) => {
-    const body = {
-      ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
-      deleteOptions: { preconditions: { uid } },
-    };
+  await inParallel(going, PARALLEL, async (pod) => {
+    const { uid } = pod;
     try {
-      const asked = client.resource(pods, namespace).createSubresource(name, 'eviction', body, { signal });
-      await ignoreNotFound(asked);
-      note(uid, { result: 'asked', message: '' });
+      const eviction = await evictPod(client, pod, signal, () => mayDelete(pod));
+      if (eviction === 'deleted') deleted.push(pod);
+      if (eviction === 'kept') note(uid, { result: 'blocked', message: KEPT });
+      else note(uid, { result: 'asked', message: '' });
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
       const { message, retryAfterMs } = error;
       note(uid, { result: resultOf(error), message, ...(retryAfterMs !== undefined && { retryAfterMs }) });
     }
   });
+  return deleted;
 }
+
+const KEPT = 'the API server has no eviction API, and a PodDisruptionBudget allows no disruption now';
 
 /** Nothing may be made in a namespace that is being deleted, not even an Eviction. */
 function resultOf(error: KubeError): Attempt['result'] {
