@@ -25,43 +25,43 @@ const flags = {
     templates: textFlag({
       placeholder: '<directory>',
       default: '',
-      help: 'templates of the nodes: <role>/<MachineConfig>/<overlay>/{files,units,extensions}/<template>; default: those that come with the binary',
+      help: 'directory of node templates: <role>/<MachineConfig>/<overlay>/{files,units,extensions}/<template>; default: the built-in templates',
     }),
     'pull-secret-namespace': textFlag({
       placeholder: '<namespace>',
       default: DEFAULT_CONFIG_SETTINGS.pullSecretNamespace,
-      help: 'where the Secret of the ControllerConfig’s spec.pullSecret is',
+      help: 'namespace of the Secret in spec.pullSecret of the ControllerConfig',
     }),
     'tls-profile': textFlag({
       placeholder: '<name>',
       default: 'Intermediate',
-      help: 'TLS profile of kubelets without one of their own: Old, Intermediate or Modern',
+      help: 'default TLS profile of kubelets: Old, Intermediate or Modern',
     }),
     'watch-api-server-config': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.watchApiServerConfig,
-      help: 'take the TLS profile from apiservers.config.openshift.io/cluster, and follow it',
+      help: 'use the TLS profile of apiservers.config.openshift.io/cluster, and apply its changes',
     }),
     'stamp-version': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.stampVersion,
-      help: 'write this version to the ControllerConfig; false where an operator does, whose version is then waited for',
+      help: 'write the version of this program to the ControllerConfig; false: wait for the version that an operator writes',
     }),
     'render-while-paused': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.renderWhilePaused,
-      help: 'render paused pools too, so that they show what they will get; certificates reach their nodes anyway',
+      help: 'render paused pools too, so that they show their next configuration; certificates reach their nodes in both cases',
     }),
     'keep-renders': integerFlag({
       min: -1,
       default: DEFAULT_CONFIG_SETTINGS.keepRenders,
-      help: 'how many rendered MachineConfigs that neither a pool nor a node names are kept for each pool; -1: all',
+      help: 'number of unused rendered MachineConfigs to keep for each pool; -1: all',
     }),
     'machine-pools': booleanFlag({
       default: DEFAULT_CONFIG_SETTINGS.machinePools,
-      help: 'pools may refer to MachineDeployments and MachineSets (machineRef, machineRefs), whose kinds must be there',
+      help: 'allow pools to refer to MachineDeployments and MachineSets (machineRef, machineRefs); requires their CRDs',
     }),
     'halt-degraded': integerFlag({
       min: 0,
       default: DEFAULT_CONFIG_SETTINGS.haltDegraded,
-      help: 'from so many nodes that degraded on a pool’s target on, no further node is told it; 0: never',
+      help: 'stop the rollout of a pool when this many nodes are Degraded; 0 disables the limit',
     }),
   }),
   ...flagGroup('Config server', {
@@ -69,31 +69,31 @@ const flags = {
       min: 0,
       max: 65_535,
       default: 0,
-      help: 'serve the configuration of first boots over HTTPS here, usually 22623, in every replica; 0: not at all',
+      help: 'port of the config server for first boots over HTTPS, usually 22623, in each replica; 0: disabled',
     }),
     'config-server-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: 'holds tls.crt and tls.key of the config server; read again when they change; without it they are self-made',
+      help: 'directory with tls.crt and tls.key for the config server; reloaded when they change; default: self-signed certificates',
     }),
     'config-server-cert-secret': textFlag({
       placeholder: '<name>',
       default: 'machine-config-controller-server',
-      help: 'Secret in --namespace where replicas share the self-made certificates; its ca.crt is what machines trust',
+      help: 'Secret in --namespace with the self-signed certificates of all replicas; machines trust its ca.crt',
     }),
     'config-server-names': listFlag({
       default: [],
-      help: 'DNS names and addresses in the self-made certificate; default: those of Service machine-config-controller',
+      help: 'DNS names and addresses in the self-signed certificate; default: those of the Service machine-config-controller',
     }),
     'config-server-burst': integerFlag({
       min: 1,
       default: 60,
-      help: 'requests of one address that the config server answers at once',
+      help: 'burst of requests of one client address that the config server accepts',
     }),
     'config-server-requests-per-minute': integerFlag({
       min: 1,
       default: 120,
-      help: 'requests of one address that the config server answers in a minute; more are told when to ask again',
+      help: 'requests per minute of one client address that the config server accepts; it answers others with 429 and Retry-After',
     }),
   }),
 } as const;

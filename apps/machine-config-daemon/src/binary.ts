@@ -18,27 +18,27 @@ const flags = {
     'node-name': textFlag({
       placeholder: '<name>',
       default: '',
-      help: "the Node that this machine is; default: the machine's host name",
+      help: 'name of the Node of this machine; default: the host name',
     }),
     'root-mount': textFlag({
       placeholder: '<directory>',
       default: '/',
-      help: "where the machine's root directory is; files, units and kernel arguments are kept below it",
+      help: 'root directory of the machine; the daemon writes files, units and kernel arguments below it',
     }),
     'disruption-policy': textFlag({
       placeholder: '<file>',
       default: '',
-      help: 'YAML with files, units and sshkey: what happens after which change, in place of a drain and a reboot; default: built in',
+      help: 'YAML file with files, units and sshkey: the action after a change, instead of a drain and a reboot; default: the built-in policy',
     }),
     'reboot-command': textFlag({
       placeholder: '<command>',
       default: 'systemctl reboot',
-      help: 'reboots the machine, run in its root directory; none: somebody else does when the node says Rebooting',
+      help: 'command that reboots the machine, run in its root directory; none: another component reboots a node in state Rebooting',
     }),
     'boot-id-file': textFlag({
       placeholder: '<file>',
       default: '/proc/sys/kernel/random/boot_id',
-      help: 'holds what changes with every boot of the machine',
+      help: 'file whose content changes with each boot of the machine',
     }),
   }),
 } as const;

@@ -26,7 +26,7 @@ const SERVICE = 'machine-controller-manager';
 const FEATURES = {
   RolloutAnnotations: {
     stage: 'BETA',
-    help: 'annotations rollout.machine.sapcloud.io/… of a deployment hold its rollout back or pause it',
+    help: 'annotations rollout.machine.sapcloud.io/… of a MachineDeployment delay or pause its rollout',
   },
 } as const satisfies Features;
 
@@ -35,24 +35,24 @@ const flags = {
     'safety-up': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyUp,
-      help: 'machines beyond replicas and surge at which a set is frozen',
+      help: 'number of machines above replicas and surge that freezes a MachineSet',
     }),
     'safety-down': integerFlag({
       min: 0,
       default: DEFAULT_SETTINGS.safetyDown,
-      help: 'how many machines below that number a frozen set is thawed',
+      help: 'number of machines below the limit of --safety-up that ends the freeze',
     }),
     'machine-safety-overshooting-period': durationFlag({
       default: DEFAULT_SETTINGS.overshootingPeriodMs,
-      help: 'how often sets are checked for far too many machines, beside the check at each change',
+      help: 'interval of the check for MachineSets with too many machines; each change also starts a check',
     }),
     'autoscaler-scaledown-annotation-during-rollout': booleanFlag({
       default: DEFAULT_SETTINGS.protectNodesDuringRollout,
-      help: 'keep the cluster autoscaler from removing nodes of a deployment that is rolled out',
+      help: 'prevent the cluster autoscaler from removing nodes of a MachineDeployment during a rollout',
     }),
     'count-terminating-towards-surge': booleanFlag({
       default: DEFAULT_SETTINGS.countTerminating,
-      help: 'make no machine of a deployment while it has replicas and surge already, those that still terminate counted; its annotation rollout.machine.sapcloud.io/count-terminating-towards-surge beats this',
+      help: 'count terminating machines towards replicas and surge when the manager creates machines; the annotation rollout.machine.sapcloud.io/count-terminating-towards-surge overrides it',
     }),
   }),
   ...safeguardFlags,
@@ -61,26 +61,26 @@ const flags = {
       min: 0,
       max: 65_535,
       default: 0,
-      help: 'serve defaulting and validating webhooks over HTTPS here; 0: not at all',
+      help: 'HTTPS port of the defaulting and validating webhooks; 0: disabled',
     }),
     'webhook-cert-dir': textFlag({
       placeholder: '<directory>',
       default: '',
-      help: 'holds tls.crt and tls.key of the webhooks; read again when they change; without it they are self-made',
+      help: 'directory with tls.crt and tls.key for the webhooks; reloaded when they change; default: self-signed certificates',
     }),
     'webhook-cert-secret': textFlag({
       placeholder: '<name>',
       default: 'machine-controller-manager-webhooks',
-      help: 'Secret in --namespace where replicas share the self-made certificates',
+      help: 'Secret in --namespace with the self-signed certificates of all replicas',
     }),
     'webhook-names': listFlag({
       default: [],
-      help: 'DNS names and addresses in the self-made certificate; default: those of Service machine-controller-manager',
+      help: 'DNS names and addresses in the self-signed certificate; default: those of the Service machine-controller-manager',
     }),
     'webhook-configurations': textFlag({
       placeholder: '<name>',
       default: 'machine-controller-manager',
-      help: 'webhook configurations that are told to trust the self-made certificates; empty: none',
+      help: 'webhook configurations to which the manager writes the authority of the self-signed certificates; empty: none',
     }),
   }),
   // Older installations of the original give them to the manager.
@@ -90,11 +90,11 @@ const flags = {
   ),
   'machine-safety-apiserver-statuscheck-period': ignoredFlag(
     '<duration>',
-    'deprecated here; give it to the machine controller',
+    'deprecated here; set it for the machine controller',
   ),
   'machine-safety-apiserver-statuscheck-timeout': ignoredFlag(
     '<duration>',
-    'deprecated here; give it to the machine controller',
+    'deprecated here; set it for the machine controller',
   ),
 } as const;
 

@@ -9,7 +9,7 @@ import { gcpFlags } from '@mcm/provider-gcp';
 import { localFlags } from '@mcm/provider-local';
 import { GENERATED, table } from './markdown.ts';
 
-/** A binary's flags, by the headings of its `--help`. */
+/** The flags of a program, grouped as in its `--help`. */
 function sections(flags: Flags): string {
   const groups = Map.groupBy(Object.entries(flags), ([, flag]) =>
     flag.ignored === undefined ? (flag.group ?? 'Flags of this binary') : 'Accepted for compatibility, without effect',
@@ -17,7 +17,7 @@ function sections(flags: Flags): string {
   return [...groups].map(([group, entries]) => `### ${group}\n\n${table(HEADING, entries.map(row))}\n`).join('\n');
 }
 
-const HEADING = ['Flag', 'Value', 'Default', 'Environment', 'What it does'];
+const HEADING = ['Flag', 'Value', 'Default', 'Environment', 'Description'];
 
 function row([name, flag]: readonly [string, Flag<unknown>]): string[] {
   const older = Object.keys(flag.deprecated ?? {}).map((old) => `\`--${old}\``);
@@ -34,7 +34,7 @@ function row([name, flag]: readonly [string, Flag<unknown>]): string[] {
 const featureRows = (binary: string, features: Features = {}): string[][] =>
   Object.entries(features).map(([name, { stage, help }]) => [`\`${binary}\``, `\`${name}\``, stage, help]);
 
-/** What all have, with the default of each where these differ. */
+/** The common flags of all programs, with their different defaults. */
 const BINARIES = {
   'machine-controller-manager': machineControllerManager.defaults,
   'machine-controller-…': { port: 10_259, concurrency: 50, controllers: [] },
@@ -51,24 +51,24 @@ function commonOfAll(): Flags {
   const common: Flags = Object.fromEntries(
     Object.entries(all[0] ?? {}).map(([name, flag]) => [name, { ...flag, shown: shown(name) }]),
   );
-  const told = (name: string, help: string): Flags => {
+  const withHelp = (name: string, help: string): Flags => {
     const flag = common[name];
     return flag === undefined ? {} : { [name]: { ...flag, help } };
   };
   return {
     ...common,
-    ...told(
+    ...withHelp(
       'feature-gates',
-      'what is switched on or off ([feature gates](#feature-gates)); AllAlpha and AllBeta stand for those of a stage that are not named',
+      'features to enable or disable ([feature gates](#feature-gates)); AllAlpha and AllBeta: all other features of a stage',
     ),
-    ...told(
+    ...withHelp(
       'concurrent-syncs-by-controller',
-      'beats --concurrent-syncs for single controllers, whose names `--help` lists',
+      'overrides --concurrent-syncs for single controllers; `--help` lists their names',
     ),
   };
 }
 
-/** The page of all flags, made of the flags themselves. */
+/** The page of all flags, generated from the flags. */
 export function flagReferenceFiles(): ReadonlyMap<string, string> {
   const { defaults, flags } = machineControllerManager;
   const own = new Set(Object.keys(commonFlags(defaults)));
@@ -77,20 +77,20 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
   const text = [
     GENERATED,
     '# Flags\n',
-    'Where a value may stand besides: [configuration.md](../configuration.md).\n',
-    `## All binaries\n\nDefaults that differ are those of ${binaries.join(', ')}.\n`,
+    'This page lists the flags of all programs. [Configuration](../configuration.md) describes environment variables and the configuration file.\n',
+    `## All binaries\n\nIf the defaults differ, the table lists them in this order: ${binaries.join(', ')}.\n`,
     sections(commonOfAll()),
     '## machine-controller-manager\n',
     sections(Object.fromEntries(Object.entries<Flag<unknown>>(flags).filter(([name]) => !own.has(name)))),
     '## machine-controller-aws, -azure, -gcp, -local\n',
     sections(machine),
     ...Object.entries<Flags>({ aws: awsFlags, azure: azureFlags, gcp: gcpFlags, local: localFlags }).flatMap(
-      ([provider, own]) => [`## machine-controller-${provider} beside those\n`, sections(flagGroup('Cloud', own))],
+      ([provider, own]) => [`## More flags of machine-controller-${provider}\n`, sections(flagGroup('Cloud', own))],
     ),
     '## Feature gates\n',
-    'Switched by `--feature-gates=Name=false`, told by the metric `kubernetes_feature_enabled`. BETA features are on by default, ALPHA features off.\n',
+    '`--feature-gates=Name=false` disables a feature. The metric `kubernetes_feature_enabled` shows the enabled features. BETA features are enabled by default, ALPHA features are not.\n',
     table(
-      ['Binary', 'Feature', 'Stage', 'When it is on'],
+      ['Program', 'Feature', 'Stage', 'Effect'],
       [
         ...featureRows('machine-controller-manager', defaults.features),
         ...featureRows('machine-controller-…', MACHINE_FEATURES),
@@ -101,8 +101,8 @@ export function flagReferenceFiles(): ReadonlyMap<string, string> {
     '## machine-config-daemon\n',
     sections(machineConfigDaemon.flags),
     '## Programs for laptops and tests\n',
-    'They read flags from the command line alone, and list them in `--help` and on their pages: [control-plane](../../packages/control-plane/README.md#the-command),',
-    '[local-cloud](../../providers/local/README.md), [cloud-emulator](../../apps/cloud-emulators/README.md). The commands of [mcm](../../apps/mcm/README.md) do the same.\n',
+    'These programs read flags only from the command line. `--help` and these pages list them: [control-plane](../../packages/control-plane/README.md#the-command),',
+    '[local-cloud](../../providers/local/README.md), [cloud-emulator](../../apps/cloud-emulators/README.md). This also applies to the commands of [mcm](../../apps/mcm/README.md).\n',
   ].join('\n');
   return new Map([['docs/reference/flags.md', text]]);
 }

@@ -15,10 +15,10 @@ export const localFlags = {
   backend: textFlag({
     placeholder: '<cloud|pod>',
     default: '',
-    help: 'what machines are made of: VMs of a local cloud, or pods; also MCM_LOCAL_BACKEND; default: as the class says',
+    help: 'backend of the machines: VMs of a local cloud, or pods; also MCM_LOCAL_BACKEND; default: the setting of the class',
   }),
   'cloud-endpoint': endpointFlag(
-    'address of the local cloud for classes whose Secret names none; also MCM_LOCAL_CLOUD_ENDPOINT',
+    'address of the local cloud, for classes whose Secret contains none; also MCM_LOCAL_CLOUD_ENDPOINT',
   ),
 } as const;
 

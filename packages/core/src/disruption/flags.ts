@@ -8,26 +8,26 @@ export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {
   'max-unhealthy-replacements': textFlag({
     default: String(MAX_UNHEALTHY_REPLACEMENTS),
     placeholder: '<count or percent>',
-    help: 'unhealthy machines of a deployment that are replaced at once, beside no more disruptions than these; at least one',
+    help: 'number or percentage of unhealthy machines of a MachineDeployment that are replaced at the same time; at least one',
   }),
   'silence-window': durationFlag({
     default: BREAKER_DEFAULTS.windowMs,
     minMs: 60_000,
-    help: 'machines that fell silent within this time of each other are counted together',
+    help: 'the circuit breaker counts machines together that became unreachable within this time',
   }),
   'silence-threshold-percent': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.thresholdPercent,
-    help: 'when this share of the machines of a zone or of the cluster fell silent together, none of them is replaced; above 100 never',
+    help: 'percentage of unreachable machines of a zone or of the cluster that opens the circuit breaker, so that none is replaced; above 100: disabled',
   }),
   'silence-minimum-count': integerFlag({
     min: 1,
     default: BREAKER_DEFAULTS.minimumCount,
-    help: 'fewer silent machines than this are replaced, unless they are all machines of the cluster, at least two, and their VMs are there',
+    help: 'minimum number of unreachable machines for the circuit breaker; fewer are replaced, unless they are all machines of the cluster, at least two, and their VMs exist',
   }),
   'silence-stable-period': durationFlag({
     default: BREAKER_DEFAULTS.stableMs,
-    help: 'a machine that is heard of again counts as silent for this long',
+    help: 'time for which a machine that is reachable again still counts as unreachable',
   }),
 });
 

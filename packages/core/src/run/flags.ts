@@ -22,114 +22,114 @@ export const machineFlags = {
   ...flagGroup('Machines', {
     'machine-creation-timeout': durationFlag({
       default: MACHINE_DEFAULTS.creationTimeoutMs,
-      help: 'from creation until the node must have joined',
+      help: 'longest time from the creation of a machine until its node joins',
     }),
     'machine-health-timeout': durationFlag({
       default: MACHINE_DEFAULTS.healthTimeoutMs,
-      help: 'after this long unhealthy a machine is Failed',
+      help: 'a machine that is unhealthy for this time becomes Failed',
     }),
     'machine-inplace-update-timeout': durationFlag({
       default: MACHINE_DEFAULTS.inPlaceUpdateTimeoutMs,
-      help: 'limit of an in-place update',
+      help: 'longest time for an in-place update',
     }),
     'machine-preserve-timeout': durationFlag({
       default: MACHINE_DEFAULTS.preserveTimeoutMs,
-      help: 'length of a preservation',
+      help: 'duration of a preservation',
     }),
     'node-conditions': listFlag({
       default: DEFAULT_NODE_CONDITIONS.split(','),
-      help: 'node condition types that make a machine unhealthy unless False',
+      help: 'node conditions that make a machine unhealthy unless they are False',
     }),
     'bootstrap-token-auth-extra-groups': textFlag({
       default: '',
-      help: 'comma-separated groups that bootstrap tokens authenticate to as well',
+      help: 'comma-separated extra groups of bootstrap tokens',
     }),
     'resource-exhausted-retry': durationFlag({
       default: MACHINE_DEFAULTS.resourceExhaustedRetryMs,
-      help: 'first wait after a creation that failed with ResourceExhausted, shared by the machines of a class and zone and doubled up to three times it; 0 means 10m',
+      help: 'first delay after ResourceExhausted, shared by the machines of a class and zone; it doubles up to three times this value; 0 means 10m',
     }),
     'driver-call-timeout': durationFlag({
       default: DRIVER_TIMEOUTS.create,
       minMs: 1000,
-      help: 'the longest that a creation or deletion at the cloud may take before it is tried again',
+      help: 'longest time for a create or delete call to the cloud before the controller retries it',
     }),
     'failure-evidence-per-class': integerFlag({
       min: 0,
       default: EVIDENCE_PER_CLASS,
-      help: 'ConfigMaps with what was found of failed machines kept for each MachineClass, the newest; 0 keeps none',
+      help: 'number of ConfigMaps with evidence of failed machines to keep for each MachineClass; 0: none',
     }),
     'failed-vms-kept-per-class': integerFlag({
       min: 0,
       default: KEPT_VM_DEFAULTS.perClass,
-      help: 'emptied VMs of failed machines of a MachineClass that are kept for study at once when their machines are deleted; needs --orphan-policy=delete; 0 keeps none',
+      help: 'number of drained VMs of failed machines to keep for each MachineClass, for an investigation; requires --orphan-policy=delete; 0: none',
     }),
     'failed-vms-kept-for': durationFlag({
       default: KEPT_VM_DEFAULTS.forMs,
       minMs: 60_000,
-      help: 'how long such a VM is kept; then it is deleted as one without a machine',
+      help: 'how long such a VM is kept; then it is deleted as an orphan',
     }),
   }),
   ...flagGroup('Drain', {
     'machine-drain-timeout': durationFlag({
       default: MACHINE_DEFAULTS.drainTimeoutMs,
-      help: 'after this long a drain is forced',
+      help: 'a drain that takes longer than this is forced',
     }),
     'machine-max-evict-retries': integerFlag({
       min: 0,
       default: MACHINE_DEFAULTS.maxEvictRetries,
-      help: 'evictions tried for a pod, one every 20 s, before it is deleted',
+      help: 'number of evictions of a pod, one every 20 s, before the pod is deleted',
     }),
     'machine-pv-detach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeDetachTimeoutMs,
-      help: 'how long a drain waits for a volume to come off the node',
+      help: 'how long a drain waits until a volume is detached from the node',
     }),
     'machine-pv-reattach-timeout': durationFlag({
       default: MACHINE_DEFAULTS.volumeReattachTimeoutMs,
-      help: 'how long a drain waits for a volume to be attached elsewhere before the next pod with volumes leaves',
+      help: 'how long a drain waits until a volume is attached to another node, before it evicts the next pod with volumes',
     }),
     'machine-unresponsive-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.unresponsiveNodeMs,
-      help: 'NotReady for longer than this, the pods of a node that is deleted are force-deleted',
+      help: 'the drain of a node that is NotReady for longer than this deletes its pods without a grace period',
     }),
     'machine-read-only-node-timeout': durationFlag({
       default: MACHINE_DEFAULTS.readOnlyNodeMs,
-      help: 'its file system read-only (condition ReadonlyFilesystem) for longer than this, the pods of a node that is deleted are force-deleted; much longer than the other where pods end well without writing',
+      help: 'the drain of a node with condition ReadonlyFilesystem for longer than this deletes its pods without a grace period; raise it if pods can end without writing',
     }),
     'drain-volume-window': integerFlag({
       min: 1,
       default: 5,
-      help: 'pods with volumes of one node on their way to other nodes at once at most; begins with 1, grows while volumes come off fast, halves when they do not; never more than the CSI drivers can attach to the other nodes of the zone',
+      help: 'maximum number of pods with volumes that a drain evicts in parallel; starts with 1, grows while volumes are detached in time, and halves otherwise; limited by the CSI drivers of the other nodes of the zone',
     }),
   }),
   ...flagGroup('Orphans and reachability', {
     'machine-safety-orphan-vms-period': durationFlag({
       default: ORPHAN_DEFAULTS.periodMs,
       minMs: 1,
-      help: 'time between two searches for VMs and nodes without a machine',
+      help: 'interval of the search for orphaned VMs and Nodes',
     }),
     'orphan-policy': textFlag({
       default: ORPHAN_DEFAULTS.policy,
       oneOf: ['delete', 'report'],
-      help: 'what becomes of VMs and Nodes without a machine',
+      help: 'delete orphaned VMs and Nodes, or only report them',
     }),
     'orphan-max-deletions-per-hour': integerFlag({
       min: 0,
       default: ORPHAN_DEFAULTS.maxPerHour,
-      help: 'VMs without a machine, and Nodes without one, deleted within an hour at most',
+      help: 'maximum number of orphaned VMs, and of orphaned Nodes, that are deleted within an hour',
     }),
     'orphan-former-owners': listFlag({
       default: [],
-      help: 'control clusters (UIDs of their namespaces of Machines) that this one was moved from: VMs that they made are its own; those of others are never deleted as orphans',
+      help: 'former control clusters, as UIDs of their namespaces of Machines; this controller owns their VMs, and never deletes VMs of other control clusters as orphans',
     }),
     'machine-safety-apiserver-statuscheck-period': durationFlag({
       default: REACHABILITY_DEFAULTS.periodMs,
       minMs: 1,
-      help: 'time between two checks of the API servers while machines are not judged; before that, a check comes every fifth of --machine-safety-apiserver-statuscheck-timeout',
+      help: 'interval of the check of the API servers while the controller is frozen; otherwise a fifth of --machine-safety-apiserver-statuscheck-timeout',
     }),
     'machine-safety-apiserver-statuscheck-timeout': durationFlag({
       default: REACHABILITY_DEFAULTS.timeoutMs,
       minMs: 1,
-      help: 'an API server gives no answer for longer than this: machines are not judged until 30 s after it is back',
+      help: 'an API server without an answer for longer than this freezes the controller: no health check until 30 s after it answers again',
     }),
   }),
   ...safeguardFlags,
@@ -139,11 +139,11 @@ export const machineFlags = {
 export const MACHINE_FEATURES = {
   SiblingCredentials: {
     stage: 'BETA',
-    help: 'a machine whose class has credentials that the cloud refuses is deleted with those of another class',
+    help: 'a machine whose class has refused credentials is deleted with the credentials of another class',
   },
   UndrainablePolicy: {
     stage: 'BETA',
-    help: 'annotation node.machine.sapcloud.io/undrainable-policy keeps a VM whose drain was not done in time',
+    help: 'annotation node.machine.sapcloud.io/undrainable-policy keeps a VM whose drain did not finish in time',
   },
 } as const satisfies Features;
 
@@ -163,7 +163,7 @@ export const checkMachineFlags = (flags: MachineFlagValues): readonly string[] =
     ? ['--machine-safety-apiserver-statuscheck-period must be at least --machine-safety-apiserver-statuscheck-timeout']
     : []),
   ...(flags['failed-vms-kept-per-class'] > 0 && flags['orphan-policy'] === 'report'
-    ? ['--failed-vms-kept-per-class needs --orphan-policy=delete: with report nothing would end what is kept']
+    ? ['--failed-vms-kept-per-class requires --orphan-policy=delete: with report, the kept VMs would never be deleted']
     : []),
   ...checkSafeguardFlags(flags),
 ];

@@ -217,7 +217,7 @@ test('kept VMs that nothing would end are refused at start, with the flag to cha
     if (parsed.kind !== 'run') throw new Error(`not parsed: ${JSON.stringify(parsed)}`);
     return checkMachineFlags(parsed.values).filter((text) => text.includes('kept'));
   };
-  const refusal = expect.stringContaining('--failed-vms-kept-per-class needs --orphan-policy=delete');
+  const refusal = expect.stringContaining('--failed-vms-kept-per-class requires --orphan-policy=delete');
   expect(await asked('--failed-vms-kept-per-class=1', '--orphan-policy=report')).toEqual([refusal]);
   expect(await asked('--failed-vms-kept-per-class=1', '--orphan-policy=delete')).toEqual([]);
   expect(await asked('--orphan-policy=report')).toEqual([]);

@@ -18,7 +18,7 @@ export const switchFlag = (help: string): Flag<boolean | undefined> => ({
 /** The flag that lets every provider send credentials over plain http. */
 export const plainHttpFlag = {
   'allow-plain-http': switchFlag(
-    'endpoints of the cloud may be plain http on other hosts than this one; also MCM_ALLOW_PLAIN_HTTP=true',
+    'allow cloud endpoints with plain http on other hosts; also MCM_ALLOW_PLAIN_HTTP=true',
   ),
 } as const;
 

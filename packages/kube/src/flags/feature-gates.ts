@@ -58,11 +58,11 @@ function parseStates(text: string, features: Features): FeatureStates {
  */
 export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   placeholder: '<name=bool,…>',
-  help: `what is switched on or off: ${[
+  help: `features to enable or disable: ${[
     ...Object.entries(features).map(
       ([name, { stage, help }]) => `${name} (${stage}, default ${stage === 'BETA'}): ${help}`,
     ),
-    'AllAlpha and AllBeta: those of a stage that are not named',
+    'AllAlpha and AllBeta: all other features of a stage',
   ].join('; ')}`,
   fallback: parseStates('', features),
   shown: '',
@@ -70,12 +70,12 @@ export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   parse: (text) => parseStates(text, features),
 });
 
-/** Tells the features as Kubernetes' components do. */
+/** Exports the features as a metric, as Kubernetes' components do. */
 export function registerFeatures(meters: Meters, features: Features, states: FeatureStates): void {
   meters.observed(
     {
       name: 'kubernetes_feature_enabled',
-      help: 'Features of this binary by stage: 1 when on, 0 when off (--feature-gates)',
+      help: 'Features of this program by stage: 1 when enabled, 0 when disabled (--feature-gates)',
       labels: ['name', 'stage'],
     },
     () =>

@@ -52,7 +52,7 @@ describe('flags', () => {
     const { values, warnings } = await run('--concurrent-node-syncs=7', '--address=127.0.0.1');
     expect(values).toMatchObject({ 'concurrent-syncs': 7, 'bind-address': '127.0.0.1' });
     expect(warnings).toEqual([
-      '--concurrent-node-syncs is deprecated: it never was about nodes; use --concurrent-syncs',
+      '--concurrent-node-syncs is deprecated: use --concurrent-syncs',
       '--address is deprecated: use --bind-address',
     ]);
     expect((await run('--concurrent-node-syncs=7', '--concurrent-syncs=8')).values['concurrent-syncs']).toBe(8);

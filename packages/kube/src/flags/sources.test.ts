@@ -58,7 +58,7 @@ test('an older name in a file is taken with a warning', async () => {
   const { values, warnings } = await run('namespace: n\nconcurrent-node-syncs: 7\nvmodule: x\n');
   expect(values).toMatchObject({ 'concurrent-syncs': 7 });
   expect(warnings.map((line) => line.replace(`${folder}/`, ''))).toEqual([
-    'c.yaml:2: concurrent-node-syncs is deprecated: it never was about nodes; use --concurrent-syncs',
+    'c.yaml:2: concurrent-node-syncs is deprecated: use --concurrent-syncs',
     'c.yaml:3: vmodule has no effect: use --log-level',
   ]);
 });
