@@ -3,6 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { controllerOf, type Random, seededRandom, sleep, type VirtualClock } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { delayedWatch } from './testing/delayed-watch.ts';
 import { PauseJudge } from './testing/pause-judge.ts';
 import { World } from './testing/world.ts';
 
@@ -14,25 +15,10 @@ interface Trouble {
   readonly staleMs: number;
 }
 
-/** Delays every piece of a watch, in order: a cache that is always some way behind. */
-function delayed(response: Response, clock: VirtualClock, random: Random, staleMs: number): Response {
-  if (response.body === null || staleMs === 0) return response;
-  const reader = response.body.getReader();
-  const stream = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) return controller.close();
-      await sleep(clock, random.next() * staleMs);
-      controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-  return new Response(stream, { status: response.status, headers: response.headers });
-}
-
 const troubled = (random: Random, { lost, staleMs }: Trouble) =>
   async function fault(request: Request, answer: () => Promise<Response>, clock: VirtualClock): Promise<Response> {
-    if (request.url.includes('watch=true')) return delayed(await answer(), clock, random, staleMs);
+    if (request.url.includes('watch=true'))
+      return delayedWatch(await answer(), () => sleep(clock, random.next() * staleMs));
     if (request.method === 'GET') return answer();
     await sleep(clock, random.next() * 50);
     const luck = random.next();

@@ -108,11 +108,14 @@ export class SetWriter {
     this.#context.sets.recordWrite(written);
   }
 
-  /** Deletes the sets that are not being deleted yet; throws the first failure after all were tried. */
+  /**
+   * Deletes the sets that are not being deleted yet, each as it was when that was decided; throws the first failure, be it
+   * that a set has changed, after all were tried.
+   */
   async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
     const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);
-    const errors = await inParallel(alive, PARALLEL, async ({ metadata: { name, uid } }) => {
-      const lingering = await this.#client.delete(name, { preconditions: { uid }, signal });
+    const errors = await inParallel(alive, PARALLEL, async ({ metadata: { name, uid, resourceVersion = '' } }) => {
+      const lingering = await this.#client.delete(name, { preconditions: { uid, resourceVersion }, signal });
       if (lingering !== undefined) this.#context.sets.recordWrite(lingering);
     });
     const failure = errors.find((error) => !isNotFound(error));

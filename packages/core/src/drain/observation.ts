@@ -83,7 +83,7 @@ export interface DrainMemory {
   readonly moves: ReadonlyMap<string, VolumeMove>;
   /** When no pod was left that has to go. */
   readonly emptySince?: Date;
-  /** VolumeAttachments that were deleted after a forced drain. */
+  /** UIDs of the VolumeAttachments that were deleted after a forced drain. */
   readonly detachAsked?: ReadonlySet<string>;
   /** When this process last wrote what the drain waits for. */
   readonly toldAt?: Date;
@@ -100,6 +100,8 @@ export const NO_DRAIN_MEMORY: DrainMemory = { attempts: new Map(), moves: new Ma
 export interface Attachment {
   /** Name of the VolumeAttachment; absent when only the node's status tells. */
   readonly name?: string;
+  /** Its UID, where it has a name. */
+  readonly uid?: string;
   readonly volume: string;
   readonly deleting: boolean;
   /** Only `status.volumesInUse` of the Node tells of it: its kubelet has it mounted, or is dead and says nothing. */

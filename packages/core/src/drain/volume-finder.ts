@@ -60,7 +60,9 @@ export class VolumeFinder {
   attachedTo(node: Node, used: readonly string[]): Attachment[] {
     const told = this.#caches.attachments.store.byIndex('node', node.metadata.name).flatMap(({ metadata, spec }) => {
       const volume = spec.source.persistentVolumeName;
-      return volume ? [{ name: metadata.name, volume, deleting: metadata.deletionTimestamp !== undefined }] : [];
+      return volume
+        ? [{ name: metadata.name, uid: metadata.uid, volume, deleting: metadata.deletionTimestamp !== undefined }]
+        : [];
     });
     const known = new Set(told.map(({ volume }) => volume));
     const names = (node.status?.volumesAttached ?? []).map(({ name }) => name);

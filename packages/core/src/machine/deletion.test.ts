@@ -94,7 +94,7 @@ const failedCall = (kind: 'status' | 'delete', code: MachineCode): CallMemory =>
 
 const attachedBy = (state: 'live' | 'going'): DrainObservation => ({
   ...emptyDrain,
-  attachments: [{ name: 'va', volume: 'pv', deleting: state === 'going' }],
+  attachments: [{ name: 'va', uid: 'uid-va', volume: 'pv', deleting: state === 'going' }],
 });
 const vmGoneAt = (minutes: number): CallMemory => ({
   last: { kind: 'delete', at: new Date(at(minutes)), outcome: { ok: true }, failures: 0, inputs: 'i' },

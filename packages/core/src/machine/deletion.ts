@@ -299,10 +299,10 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   if (now >= until) return undefined;
   if (!isOutOfService(node)) return act('volumes are attached to a VM that is gone', { do: 'markOutOfService' });
   const { detachAsked } = drain.memory;
-  const names = attachments.flatMap(({ name, deleting }) =>
-    name && !deleting && !detachAsked?.has(name) ? [name] : [],
+  const asked = attachments.flatMap(({ name, uid, deleting }) =>
+    name && uid && !deleting && !detachAsked?.has(uid) ? [{ name, uid }] : [],
   );
-  if (names.length > 0) return act('their attachments go', { do: 'deleteAttachments', names });
+  if (asked.length > 0) return act('their attachments go', { do: 'deleteAttachments', attachments: asked });
   const volumes = listed([...new Set(attachments.map(({ volume }) => volume))].sort());
   const note = `VM deletion was successful. Waiting: volumes are still attached: ${volumes}.`;
   return {

@@ -20,7 +20,16 @@ async function detach(second: () => Response) {
   const memory: MachineMemory = { drain: NO_DRAIN_MEMORY };
   const scope = { o: { machine: {} }, memory, now: clock.now(), signal: new AbortController().signal };
   const done = new Performer({ target, log } as never)
-    .perform({ do: 'deleteAttachments', names: ['first', 'second'] }, scope as never)
+    .perform(
+      {
+        do: 'deleteAttachments',
+        attachments: [
+          { name: 'first', uid: 'uid-1' },
+          { name: 'second', uid: 'uid-2' },
+        ],
+      },
+      scope as never,
+    )
     .then(
       () => 'done',
       (error: unknown) => String(error),
@@ -34,13 +43,13 @@ test('an attachment whose deletion got no answer, or met a server in trouble, is
   const lost = await detach(() => {
     throw new Error('read ECONNRESET');
   });
-  expect(lost).toMatchObject({ said: expect.stringContaining('ECONNRESET'), asked: ['first'] });
+  expect(lost).toMatchObject({ said: expect.stringContaining('ECONNRESET'), asked: ['uid-1'] });
   const broken = await detach(() => status(500, 'InternalError'));
-  expect(broken).toMatchObject({ said: expect.stringContaining('InternalError'), asked: ['first'] });
+  expect(broken).toMatchObject({ said: expect.stringContaining('InternalError'), asked: ['uid-1'] });
 });
 
 test('a deletion that is refused for good is not repeated, and told once', async () => {
   const { said, asked, log } = await detach(() => status(403, 'Forbidden'));
-  expect([said, asked]).toEqual(['done', ['first', 'second']]);
+  expect([said, asked]).toEqual(['done', ['uid-1', 'uid-2']]);
   expect(log.lines.map(({ message }) => message)).toEqual(['VolumeAttachment was not deleted']);
 });

@@ -3,6 +3,7 @@ import {
   type Condition,
   errorText,
   ignoreNotFound,
+  isConflict,
   type KubeClient,
   KubeError,
   type Logger,
@@ -114,15 +115,20 @@ export class NodeActions {
    * Each is asked for once, also where that is refused for good. What may not have been done is asked for again, with the
    * queue's back-off: a volume that stays attached keeps its pod from starting elsewhere.
    */
-  async deleteAttachments(scope: Scope, names: readonly string[]): Promise<void> {
+  async deleteAttachments(
+    scope: Scope,
+    attachments: readonly { readonly name: string; readonly uid: string }[],
+  ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
+    const { signal } = scope;
+    // A later attachment of the volume to a Node of this name has the same name, and is in use.
     const results = await Promise.allSettled(
-      names.map((name) => ignoreNotFound(client.delete(name, { signal: scope.signal }))),
+      attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
     const failed = results.map((result) => (result.status === 'rejected' ? { error: result.reason } : undefined));
     const open = failed.find((failure) => failure && isTransient(failure.error));
-    const settled = names.filter((_, index) => !(failed[index] && isTransient(failed[index].error)));
-    const asked = new Set([...(scope.memory.drain.detachAsked ?? []), ...settled]);
+    const settled = attachments.filter((_, index) => !(failed[index] && isTransient(failed[index].error)));
+    const asked = new Set([...(scope.memory.drain.detachAsked ?? []), ...settled.map(({ uid }) => uid)]);
     scope.memory.drain = { ...scope.memory.drain, detachAsked: asked };
     for (const failure of failed) {
       if (failure && !isTransient(failure.error)) {
@@ -139,14 +145,35 @@ export class NodeActions {
     memory.releasedNode = node.metadata.uid;
   }
 
+  /**
+   * The Node of another VM under the machine's name goes in the state in which nobody reported on it: a kubelet that came
+   * back makes it a conflict, and what is to be done is decided again on the Node as it is.
+   */
+  async releaseStale({ o: { squatter }, memory, signal }: Scope): Promise<void> {
+    if (!squatter) return;
+    const { name, uid, resourceVersion = '', finalizers } = squatter.metadata;
+    // The answer is the Node as it is: the next look decides on it.
+    if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(squatter, signal);
+    try {
+      await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid, resourceVersion }, signal }));
+      memory.releasedNode = uid;
+    } catch (error) {
+      const found = isConflict(error) && (await ignoreNotFound(this.#nodes().get(name, { signal })));
+      if (found) this.#record(found);
+      throw error;
+    }
+  }
+
   /** A Node whose VM is gone goes too, if it is still the same Node. */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
-    if (finalizers?.includes(Finalizers.Node)) {
-      const answer = await ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
-      if (answer) this.#record(answer);
-    }
+    if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
     if (!deletionTimestamp) await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid }, signal }));
+  }
+
+  async #withoutFinalizer(node: Node, signal: AbortSignal): Promise<void> {
+    const answer = await ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
+    if (answer) this.#record(answer);
   }
 
   /**

@@ -103,11 +103,11 @@ export class Performer {
       case 'markOutOfService':
         return this.#nodes.markOutOfService(scope);
       case 'deleteAttachments':
-        return this.#nodes.deleteAttachments(scope, action.names);
+        return this.#nodes.deleteAttachments(scope, action.attachments);
       case 'releaseNode':
         return this.#nodes.release(scope.o.node, scope);
       case 'deleteStaleNode':
-        return this.#nodes.release(scope.o.squatter, scope);
+        return this.#nodes.releaseStale(scope);
       default:
         return assertNever(action);
     }
@@ -197,8 +197,9 @@ export class Performer {
   }
 
   async #deleteMachine(scope: Scope): Promise<void> {
-    const { name, uid, labels } = scope.o.machine.metadata;
-    const options = { preconditions: { uid }, signal: scope.signal };
+    const { name, uid, resourceVersion = '', labels } = scope.o.machine.metadata;
+    // Its label says which Node it has: another one since then is no reason to delete it.
+    const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
     // Else the next look, which may come before the watch tells of it, would delete it again.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);

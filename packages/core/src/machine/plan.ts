@@ -53,7 +53,10 @@ export type Action =
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
   /** Says of the Node that its VM is gone for good. */
   | { readonly do: 'markOutOfService' }
-  | { readonly do: 'deleteAttachments'; readonly names: readonly string[] }
+  | {
+      readonly do: 'deleteAttachments';
+      readonly attachments: readonly { readonly name: string; readonly uid: string }[];
+    }
   /** Takes our finalizer off the Node and deletes it. */
   | { readonly do: 'releaseNode' }
   /** The same for the Node of an earlier VM that bears the name of the machine's own. */

@@ -41,11 +41,24 @@ export type DeletionState = 'asked' | 'unanswered';
  */
 export class PendingDeletions {
   readonly #uids = new Map<string, DeletionState>();
+  /** The version of each machine that its deletion was decided on. */
+  readonly #versions = new Map<string, string>();
   readonly #shared: Set<string>;
 
   /** @param shared Gets the same uids, for those who decide about more than one set. */
   constructor(shared = new Set<string>()) {
     this.#shared = shared;
+  }
+
+  /** A deletion of the machine is about to be sent: it is bound to this version, however often it is repeated. */
+  begin({ metadata: { uid, resourceVersion } }: Machine): void {
+    if (!this.#versions.has(uid) && resourceVersion !== undefined) this.#versions.set(uid, resourceVersion);
+    this.note(uid, 'unanswered');
+  }
+
+  /** The version that the deletion of the machine was decided on. */
+  versionOf(uid: string): string | undefined {
+    return this.#versions.get(uid);
   }
 
   /** A deletion was sent. */
@@ -57,6 +70,7 @@ export class PendingDeletions {
   /** The server refused; the machine counts again. */
   forget(uid: string): void {
     this.#uids.delete(uid);
+    this.#versions.delete(uid);
     this.#shared.delete(uid);
   }
 

@@ -2,6 +2,7 @@ import { EventReasons, type Machine, type MachineSet, machines as machineResourc
 import {
   controllerOf,
   type Draft,
+  ignoreNotFound,
   isAlreadyExists,
   isConflict,
   isNotFound,
@@ -24,6 +25,8 @@ const NAMES_IN_EVENT = 10;
 /** What came of a number of creations or deletions. */
 export interface WriteResult {
   readonly succeeded: number;
+  /** Machines that were not deleted, because they have changed since that was decided; absent: none. */
+  readonly changed?: number;
   readonly error: unknown;
 }
 
@@ -144,7 +147,10 @@ export class MachineWriter {
     return found;
   }
 
-  /** Deletes the machines, all of them in parallel; what is deleted or gone already is a success. */
+  /**
+   * Deletes the machines, all of them in parallel; what is deleted or gone already is a success. Each goes in the state in
+   * which that was decided: one that has recovered since stays, and is decided on again.
+   */
   async delete(
     set: MachineSet,
     doomed: readonly Machine[],
@@ -152,9 +158,10 @@ export class MachineWriter {
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const gone: string[] = [];
+    let changed = 0;
     const errors = await inParallel(doomed, PARALLEL, async (machine) => {
-      await this.#deleteOne(machine, pending, signal);
-      gone.push(machine.metadata.name);
+      if (await this.#deleteOne(machine, pending, signal)) gone.push(machine.metadata.name);
+      else changed += 1;
     });
     const { recorder } = this.#context;
     if (gone.length > 0) {
@@ -165,25 +172,48 @@ export class MachineWriter {
     if (error !== undefined) {
       recorder.event(set, 'Warning', EventReasons.FailedDelete, `Error deleting: ${message(error)}`);
     }
-    return { succeeded: gone.length, error };
+    return { succeeded: gone.length, error, changed };
   }
 
-  async #deleteOne(machine: Machine, pending: PendingDeletions, signal: AbortSignal): Promise<void> {
+  /** False: the machine has changed, and whether it goes is to be decided again. */
+  async #deleteOne(machine: Machine, pending: PendingDeletions, signal: AbortSignal): Promise<boolean> {
     const { name, uid } = machine.metadata;
-    pending.note(uid, 'unanswered');
+    pending.begin(machine);
+    const resourceVersion = pending.versionOf(uid);
+    const preconditions = { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
     try {
-      const lingering = await this.#client.delete(name, { preconditions: { uid }, signal });
+      const lingering = await this.#client.delete(name, { preconditions, signal });
       pending.note(uid, 'asked');
       if (lingering !== undefined) this.#context.machines.recordWrite(lingering);
+      return true;
     } catch (error) {
-      // Gone, or another machine of the same name: the one that was meant is not there any more.
-      if (isNotFound(error) || isConflict(error)) return pending.note(uid, 'asked');
+      if (isConflict(error)) return this.#isGoneAlready(machine, pending, signal);
+      if (isNotFound(error)) {
+        pending.note(uid, 'asked');
+        return true;
+      }
       if (!mayHaveHappened(error)) pending.forget(uid);
       // A live read: a machine that is believed available, and goes, lets the deployment give up another one.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
     }
+  }
+
+  /** After a conflict: a live read, so that the next decision is made on the machine as it is. */
+  async #isGoneAlready(
+    { metadata: { name, uid } }: Machine,
+    pending: PendingDeletions,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const found = await ignoreNotFound(this.#client.get(name, { signal }));
+    if (found !== undefined) this.#context.machines.recordWrite(found);
+    // Another machine of the same name: the one that was meant is not there any more.
+    const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
+    if (isGone) pending.note(uid, 'asked');
+    else pending.forget(uid);
+    this.#context.log.info('A machine has changed since its deletion was decided', { machine: name, isGone });
+    return isGone;
   }
 
   /** Writes part of a machine, and puts the answer into the cache. The server refuses it for another machine of the same name. */

@@ -168,7 +168,7 @@ export class SetReconciler {
     const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
     const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
     // Before anything is awaited: the other sets of the deployment count them from now on.
-    for (const { metadata } of plan.doomed) pending.note(metadata.uid, 'unanswered');
+    for (const machine of plan.doomed) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
       const names = nextMachineNames(
@@ -184,8 +184,8 @@ export class SetReconciler {
       ...{ set: set.metadata.name, count: doomed.length, because: plan.because },
       machines: doomed.slice(0, MOST_NAMED).map(({ metadata }) => metadata.name),
     });
-    const failure = failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
-    return { failure, lookAgain, held };
+    const result = await this.#writer.delete(set, doomed, pending, signal);
+    return { failure: failureOf('delete', result), lookAgain: result.changed ? again(1) : lookAgain, held };
   }
 
   /** How many machines may be made: none for places that the deployment is about to take. */
@@ -252,10 +252,11 @@ export class SetReconciler {
         machine.metadata.deletionTimestamp === undefined &&
         (!deleting.has(machine.metadata.uid) || unanswered.has(machine)),
     );
-    const failure = failureOf('delete', await this.#writer.delete(set, doomed, pending, signal));
+    const result = await this.#writer.delete(set, doomed, pending, signal);
+    const failure = failureOf('delete', result);
     const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held: [] }, signal);
     if (failure !== undefined) throw failure.error;
-    return outcome;
+    return result.changed ? again(1) : outcome;
   }
 
   async #removeFinalizer(set: MachineSet, signal: AbortSignal): Promise<void> {

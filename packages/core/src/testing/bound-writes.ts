@@ -1,7 +1,9 @@
 import type { Transport } from '@mcm/kube';
 
-/** Kinds whose names say which object they are: Events, Leases, attachments of one volume to one node, the token of one machine's UID. */
-const EXEMPT = /\/(events|leases|volumeattachments)(\/|\?|$)|\/secrets\/bootstrap-token-/;
+/** Kinds whose names say which object they are: Events, Leases, the token of one machine's UID. */
+const EXEMPT = /\/(events|leases)(\/|\?|$)|\/secrets\/bootstrap-token-/;
+/** Objects that are deleted because of their state: phase, replicas, annotations. */
+const BY_STATE = /\/(machines|machinesets)\/[^/?]+(\?|$)/;
 
 interface Body {
   readonly metadata?: { readonly uid?: unknown; readonly resourceVersion?: unknown };
@@ -19,14 +21,18 @@ const namesObject = ({ metadata, preconditions, deleteOptions }: Body): boolean 
     (bound) => bound?.uid !== undefined || bound?.resourceVersion !== undefined,
   );
 
+/** Whether a deletion that was decided by an object's state names the version that had it. */
+const isVersioned = ({ preconditions }: Body): boolean => preconditions?.resourceVersion !== undefined;
+
 const isBound = (body: Body | readonly Operation[]): boolean =>
   'some' in body ? body.some(({ op, path }) => op === 'test' && path === '/metadata/uid') : namesObject(body);
 
 /**
  * Watches the writes of a controller under test. A controller that changes, evicts or deletes an object names the UID or the version
- * that it decided on, so that another object of the same name is refused.
+ * that it decided on, so that another object of the same name is refused. One that deletes a machine or a set names the
+ * version, so that an object which has changed since is kept.
  *
- * @returns `wrap` passes requests on; `unbound` lists the writes without a UID and without a version, each once.
+ * @returns `wrap` passes requests on; `unbound` lists the writes that name neither, and the deletions without a version, each once.
  */
 export function watchBoundWrites(): {
   readonly wrap: (transport: Transport) => Transport;
@@ -38,7 +44,9 @@ export function watchBoundWrites(): {
     (request) => {
       const { method, path, body = '{}' } = request;
       const changes = ['PATCH', 'PUT', 'DELETE'].includes(method) || /\/eviction(\?|$)/.test(path);
-      if (changes && !EXEMPT.test(path) && !isBound(JSON.parse(body))) unbound.add(`${method} ${path}`);
+      const parsed = JSON.parse(body);
+      const isLoose = method === 'DELETE' && BY_STATE.test(path) && !isVersioned(parsed);
+      if (changes && !EXEMPT.test(path) && (isLoose || !isBound(parsed))) unbound.add(`${method} ${path}`);
       return transport(request);
     };
   return { wrap, unbound };

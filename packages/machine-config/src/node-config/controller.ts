@@ -131,8 +131,12 @@ async function takeDown<T extends NodeConfig>(
   await writeObject(context, room, config, plan);
 }
 
-async function removeAll({ client }: ConfigContext, names: readonly string[]): Promise<void> {
-  for (const name of names) await ignoreNotFound(client.resource(machineConfigs).delete(name));
+async function removeAll({ client, caches }: ConfigContext, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const uid = caches.machineConfigs.store.get(name)?.metadata.uid;
+    const options = uid === undefined ? {} : { preconditions: { uid } };
+    await ignoreNotFound(client.resource(machineConfigs).delete(name, options));
+  }
 }
 
 async function writeObject<T extends NodeConfig>(

@@ -117,5 +117,9 @@ async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool,
     ...{ pool, pools: caches.pools.store.list(), machineConfigs: caches.machineConfigs.store.list(), keep },
     isOnNode: (name) => caches.nodes.store.countByIndex(NODE_CONFIG_INDEX, name) > 0,
   });
-  for (const name of names) await ignoreNotFound(client.resource(machineConfigs).delete(name));
+  for (const name of names) {
+    const uid = caches.machineConfigs.store.get(name)?.metadata.uid;
+    if (uid !== undefined)
+      await ignoreNotFound(client.resource(machineConfigs).delete(name, { preconditions: { uid } }));
+  }
 }

@@ -210,7 +210,8 @@ export class World implements AsyncDisposable {
     await Promise.all(this.#running);
     await (await this.#plane).close();
     if (this.problems.length > 0) throw new AggregateError(this.problems, 'the world broke');
-    if (this.bound.unbound.size > 0) throw new Error(`writes that name no UID: ${[...this.bound.unbound].join(', ')}`);
+    if (this.bound.unbound.size > 0)
+      throw new Error(`writes that do not name what they were decided on: ${[...this.bound.unbound].join(', ')}`);
   }
 
   /** Lets time pass. */
