@@ -27,7 +27,7 @@ test.each([
 test.each([
   ['docs/reference/events.md', '`OrphanVM`', 'Runbook [McmOrphans](../runbooks/McmOrphans.md)'],
   ['docs/reference/conditions.md', '`ProgressDeadlineExceeded`', '| False'],
-  ['docs/reference/conditions.md', '`Initiate VM deletion`', 'told to delete the VM'],
+  ['docs/reference/conditions.md', '`Initiate VM deletion`', 'requests the deletion of the VM'],
   ['docs/reference/errors.md', '`ResourceExhausted` | 8', 'capacity or quota'],
   ['docs/reference/errors.md', '`ResourceExhausted` | 10m |', '| 5s … 1m | 3m | 10m |'],
 ])('%s tells %s with %s', (page, what, told) => {

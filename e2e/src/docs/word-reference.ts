@@ -24,7 +24,7 @@ import {
 } from '@mcm/machine-config';
 import { GENERATED, table } from './markdown.ts';
 
-/** Runbooks and how-tos are named in the code, and linked here. */
+/** Adds links to the runbooks and how-tos that the code names. */
 const linked = (text = ''): string =>
   text
     .replaceAll(/\b([Rr]unbook) (Mcm\w+)/g, '$1 [$2](../runbooks/$2.md)')
@@ -45,28 +45,28 @@ const conditionTable = (conditions: Conditions): string =>
         told,
         linked(help),
       ]);
-      return `### ${type}\n\n${means}\n\n${table(['Reason', 'Status', 'What it means', 'What to do'], rows)}\n`;
+      return `### ${type}\n\n${means}\n\n${table(['Reason', 'Status', 'Meaning', 'Action'], rows)}\n`;
     })
     .join('\n');
 
 const wordTable = (heading: string, words: Readonly<Record<string, WordMeaning>>): string =>
   `${table(
-    [heading, 'What it means', 'What to do'],
+    [heading, 'Meaning', 'Action'],
     Object.entries(words).map(([word, { means, help }]) => [`\`${word}\``, means, linked(help)]),
   )}\n`;
 
-/** Of each kind of objects the conditions that controllers write, and the words in a Machine's status. */
+/** The conditions of each kind, and the values in the status of a Machine. */
 const conditionsPage = (): string =>
   [
     GENERATED,
     '# Conditions and phases\n',
-    'What objects say of themselves in their status. `mcm explain` puts the same in sentences, with what helps (`mcm config explain` of a pool).\n',
-    '## Phases of a Machine\n\nIn `status.currentStatus.phase`, written by the machine controller. A new machine has none.\n',
+    'This page lists the values in the status of objects, for operators. `mcm explain` describes the same for one object, with the fix. For a pool, run `mcm config explain`.\n',
+    '## Phases of a Machine\n\nThe machine controller writes `status.currentStatus.phase`. A new machine has none.\n',
     wordTable('Phase', PHASE_MEANINGS),
     '## The last operation of a Machine\n\nIn `status.lastOperation`: `type`, `state`, `errorCode` ([error codes](errors.md)) and `description`.\n',
     wordTable('Type', OPERATION_MEANINGS),
     wordTable('State', STATE_MEANINGS),
-    'The description of a deletion holds the text of its step; steps follow each other in this order.\n',
+    'The description of a deletion contains the text of its step. The steps have this order:\n',
     wordTable(
       'Text of the step',
       Object.fromEntries(Object.entries(STEP_MEANINGS).map(([step, words]) => [textOf(step), words])),
@@ -75,7 +75,7 @@ const conditionsPage = (): string =>
     conditionTable(DEPLOYMENT_CONDITIONS),
     '## Conditions of a MachineSet\n\nIn `status.machineSetCondition`, written by the machine-controller-manager.\n',
     conditionTable(SET_CONDITIONS),
-    '## Conditions of a Node\n\nIn `status.conditions` of the Node, written by the machine controller beside those of the kubelet. All of them are mirrored in `status.conditions` of the Machine.\n',
+    '## Conditions of a Node\n\nIn `status.conditions` of the Node, written by the machine controller, in addition to those of the kubelet. The controller copies all of them to `status.conditions` of the Machine.\n',
     conditionTable(NODE_CONDITIONS),
     '## Conditions of a MachineConfigPool\n\nIn `status.conditions`, written by the machine-config-controller.\n',
     conditionTable(POOL_CONDITIONS),
@@ -95,7 +95,7 @@ interface EventMeaning extends WordMeaning {
 
 const eventTable = (events: Readonly<Record<string, EventMeaning>>, kind: string): string =>
   `${table(
-    ['Reason', 'Type', 'What it means', 'What to do'],
+    ['Reason', 'Type', 'Meaning', 'Action'],
     Object.entries(events)
       .filter(([, { on }]) => on.includes(kind))
       .map(([reason, { type, means, help }]) => [`\`${reason}\``, type, means, linked(help)]),
@@ -105,12 +105,12 @@ const MANAGER = 'the machine-controller-manager';
 const CONTROLLER = 'the machine controller of the provider';
 const CONFIG = 'the machine-config-controller';
 
-/** Events by the objects that they are told of. */
+/** The events of each kind. */
 const eventsPage = (): string =>
   [
     GENERATED,
     '# Events\n',
-    'What controllers tell of objects: `mcm events`, `kubectl describe`, `kubectl get events`. The API server keeps an event for an hour. What lasts stands in the [status](conditions.md).\n',
+    'This page lists the events of the controllers, for operators. `mcm events`, `kubectl describe` and `kubectl get events` show them. The API server keeps an event for an hour. The [status](conditions.md) of an object contains its lasting state.\n',
     ...(
       [
         ['MachineDeployment', MANAGER, EVENTS],
@@ -125,7 +125,7 @@ const eventsPage = (): string =>
         ['Node', CONFIG, CONFIG_EVENTS],
         ['Node', 'the machine-config-daemon', DAEMON_EVENTS],
       ] as const
-    ).map(([kind, who, events]) => `## On a ${kind}, by ${who}\n\n${eventTable(events, kind)}`),
+    ).map(([kind, component, events]) => `## Events of a ${kind}, by ${component}\n\n${eventTable(events, kind)}`),
   ].join('\n');
 
 const CALLS = ['create', 'initialize', 'status', 'delete'] as const;
@@ -136,14 +136,14 @@ const minutes = (ms: number): string =>
 const pace = ({ firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number }): string =>
   firstMs === maxMs ? minutes(firstMs) : `${minutes(firstMs)} … ${minutes(maxMs)}`;
 
-/** What a driver's error is called, whose it is to mend, and when the call is made again. */
+/** The error codes of drivers, with the component to fix, and the delay of the next call. */
 const errorsPage = (): string =>
   [
     GENERATED,
     '# Error codes\n',
-    'What a cloud’s answer comes to. A driver throws one of these codes; it stands in `status.lastOperation` of the Machine (`errorCode` of a creation, else in `description`), in the label `error_code` of metrics and in the log. Anything else that a driver throws counts as `Unknown`.\n',
+    'This page lists the error codes of drivers, for operators. `status.lastOperation` of the Machine contains the code: `errorCode` for a creation, `description` for other calls. The log and the label `error_code` of metrics contain it too. Any other error of a driver counts as `Unknown`.\n',
     table(
-      ['Code', 'Number', 'Kind', 'To be mended by', 'What it means', 'What to do'],
+      ['Code', 'Number', 'Kind', 'Fixed by', 'Meaning', 'Action'],
       Object.entries(MachineCodes).map(([code, number]) => {
         const kind = errorKindOf(code);
         const { means, help }: WordMeaning = CODE_MEANINGS[code as keyof typeof MachineCodes];
@@ -151,7 +151,7 @@ const errorsPage = (): string =>
       }),
     ),
     '\n## When a call is made again\n',
-    'After the first failure, and at the most after many. Where the cloud says how long to wait, longer. `status` is the look-up before a VM is initialised or deleted.\n',
+    'The table shows the delay after the first failure, and the longest delay after many. If the cloud requests a longer delay, the controller respects it. `status` is the lookup of a VM before its initialization or deletion.\n',
     table(
       ['Code', ...CALLS],
       Object.keys(MachineCodes)
@@ -161,10 +161,10 @@ const errorsPage = (): string =>
           ...CALLS.map((call) => pace(CALL_RETRIES[call][code as keyof typeof MachineCodes])),
         ]),
     ),
-    '\nAfter `ResourceExhausted` on `create` the first wait is that of `--resource-exhausted-retry`; the machines of a class and zone share it, and it is doubled up to three times its length. A `NotFound` on `delete` is no failure: the VM is gone.\n',
+    '\nAfter `ResourceExhausted` for `create`, the first delay is `--resource-exhausted-retry`. The machines of a class and zone share it, and it doubles up to three times its value. A `NotFound` for `delete` is a success, because the VM no longer exists.\n',
   ].join('\n');
 
-/** The pages of all words that objects, events and errors bear, made of the tables that the code is checked against. */
+/** The reference pages of conditions, events and errors, generated from the tables that the code uses. */
 export const wordReferenceFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ['docs/reference/conditions.md', conditionsPage()],

@@ -7,15 +7,15 @@ import type {
   TerminatingReasons,
 } from './conditions.ts';
 
-/** What a reason of a condition tells. */
+/** The meaning of a reason of a condition. */
 export interface ReasonMeaning {
   readonly status: ConditionStatus;
   readonly means: string;
-  /** What an operator does; absent: nothing. */
+  /** The action of an operator; absent: none. */
   readonly help?: string;
 }
 
-/** A type of conditions, and every reason that it comes with. */
+/** A condition type, and all its reasons. */
 export interface ConditionMeaning {
   readonly means: string;
   readonly reasons: Readonly<Record<string, ReasonMeaning>>;
@@ -23,34 +23,34 @@ export interface ConditionMeaning {
 
 const FAILED_CREATE = {
   status: 'True',
-  means: 'The API server refuses a Machine object.',
-  help: 'Mend what the message names: a quota of the namespace, a webhook, the permissions of the manager.',
+  means: 'The API server refuses to create a Machine object.',
+  help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
 } as const;
 const FAILED_DELETE = {
   status: 'True',
-  means: 'The API server does not delete a Machine object.',
-  help: 'Mend what the message names: a webhook, the permissions of the manager.',
+  means: 'The API server refuses to delete a Machine object.',
+  help: 'Fix the cause in the message: a webhook, or the permissions of the manager.',
 } as const;
 const INVALID_FIELD = {
   status: 'True',
-  means: 'A field has a value that nobody can act on. Nothing is done.',
+  means: 'A field has an invalid value. The manager does nothing.',
   help: 'Correct the field that the message names.',
 } as const;
 const CLASS_NOT_FOUND = {
   status: 'True',
-  means: 'The template names a MachineClass that is not there. No machine is made.',
-  help: 'Make the class, or name another in `spec.template.spec.class`.',
+  means: 'The template names a MachineClass that does not exist. The manager creates no machine.',
+  help: 'Create the class, or use another one in `spec.template.spec.class`.',
 } as const;
 const SILENT_TOGETHER = {
   status: 'True',
-  means: 'So many machines fell silent together that it may be the network.',
+  means: 'The circuit breaker is open: many machines became unreachable at the same time.',
   help: 'Runbook McmReplacementHeld.',
 } as const;
 
 /** Every condition that the manager writes on a MachineDeployment. */
 export const DEPLOYMENT_CONDITIONS = {
   Available: {
-    means: 'Whether as many machines run as `spec.replicas` less what may be unavailable.',
+    means: 'Whether the deployment has at least `spec.replicas` minus `maxUnavailable` available machines.',
     reasons: {
       MinimumReplicasAvailable: { status: 'True', means: 'Enough machines are Running.' },
       MinimumReplicasUnavailable: {
@@ -61,104 +61,105 @@ export const DEPLOYMENT_CONDITIONS = {
     },
   },
   Progressing: {
-    means: 'How the rollout goes; after it, how the last one ended.',
+    means: 'The progress of the rollout, or the result of the last one.',
     reasons: {
-      NewMachineSetCreated: { status: 'True', means: 'The set of a new template was made.' },
-      FoundNewMachineSet: { status: 'True', means: 'A set that was there already has the template.' },
-      MachineSetUpdated: { status: 'True', means: 'The rollout came forward at `lastUpdateTime`.' },
+      NewMachineSetCreated: { status: 'True', means: 'The manager created the MachineSet of a new template.' },
+      FoundNewMachineSet: { status: 'True', means: 'An existing MachineSet has the template.' },
+      MachineSetUpdated: { status: 'True', means: 'The rollout made progress at `lastUpdateTime`.' },
       NewMachineSetAvailable: {
         status: 'True',
-        means: 'The rollout has arrived: all machines have the template and run.',
+        means: 'The rollout is complete: all machines have the template and are Running.',
       },
       MachineSetCreateError: {
         status: 'False',
-        means: 'The set of a new template cannot be made.',
-        help: 'Mend what the message names: a quota of the namespace, a webhook, the permissions of the manager.',
+        means: 'The manager cannot create the MachineSet of a new template.',
+        help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
       },
       ProgressDeadlineExceeded: {
         ...{
           status: 'False',
-          means: 'The rollout did not come forward for `spec.progressDeadlineSeconds`. It goes on trying.',
+          means: 'The rollout made no progress for `spec.progressDeadlineSeconds`. The manager continues to try.',
         },
         help: 'Runbook McmRolloutStuck.',
       },
-      DeploymentPaused: { status: 'Unknown', means: '`spec.paused` is true.', help: '`mcm rollout resume NAME`.' },
-      DeploymentResumed: { status: 'Unknown', means: '`spec.paused` was taken back; the rollout goes on.' },
+      DeploymentPaused: { status: 'Unknown', means: '`spec.paused` is true.', help: 'Run `mcm rollout resume NAME`.' },
+      DeploymentResumed: { status: 'Unknown', means: '`spec.paused` is false again. The rollout continues.' },
     },
   },
   ReplicaFailure: {
-    means: 'Taken over from a set of the deployment; absent while all is well.',
+    means: 'The condition of a MachineSet of the deployment. Absent without a failure.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
-    means: 'A set of the deployment is frozen: no machine is added. Absent otherwise.',
+    means: 'A MachineSet of the deployment is frozen, so the manager adds no machine. Absent otherwise.',
     reasons: {
       OverShootingReplicaCount: {
         status: 'True',
-        means: 'There are far more machines than asked for.',
+        means: 'The MachineSet has too many machines.',
         help: 'Runbook McmSetFrozen.',
       },
       MachineDeploymentStateSync: {
         status: 'True',
-        means: 'The set bears the label of a frozen one and does not say why.',
+        means: 'The MachineSet has the label `freeze` without a reason.',
         help: 'Runbook McmSetFrozen.',
       },
     },
   },
   InvalidSpec: {
-    means: 'The spec is not one that can be acted on. Absent otherwise. Not in the original.',
+    means: 'The spec is invalid. Absent otherwise. Not in the original.',
     reasons: {
       ValidationFailed: INVALID_FIELD,
       SelectingAll: {
         ...{
           status: 'True',
-          means: '`spec.selector` is empty and would take every machine of the namespace. Nothing is done.',
+          means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
         },
-        help: 'Name a label of the template in it.',
+        help: 'Add a label of the template to it.',
       },
       ClassNotFound: CLASS_NOT_FOUND,
       SelectorOverlaps: {
         ...{
           status: 'True',
-          means: 'Another deployment selects the same machines: the older goes on, the newer waits.',
+          means:
+            'Another deployment selects the same machines. The older deployment continues, and the newer one waits.',
         },
-        help: 'Give each a label of its own in `spec.selector` and in the labels of the template.',
+        help: 'Use a unique label in `spec.selector` and in the labels of the template of each deployment.',
       },
     },
   },
   RolloutBlocked: {
-    means: 'The rollout does not go on until somebody changes something. Absent otherwise. Not in the original.',
+    means: 'The rollout is blocked and needs an action of a user. Absent otherwise. Not in the original.',
     reasons: {
       PausedOnFailure: {
         status: 'True',
-        means: 'Machines of the new template failed, and an annotation asks for a pause then.',
-        help: 'Correct the template, then `mcm rollout resume NAME`; or `mcm rollout undo NAME`.',
+        means: 'Machines of the new template failed, and the pause on failure is enabled.',
+        help: 'Correct the template and run `mcm rollout resume NAME`, or run `mcm rollout undo NAME`.',
       },
       InPlaceUpdateFailed: {
         status: 'True',
-        means: 'Updates in place have failed on the nodes that the message names.',
-        help: 'Correct the template, or `mcm rollout undo NAME`; a late success is accepted.',
+        means: 'Updates in place failed on the nodes in the message.',
+        help: 'Correct the template, or run `mcm rollout undo NAME`. The manager accepts a late success.',
       },
       NoTargetCluster: {
         status: 'True',
-        means: 'Updates in place need the nodes, and the manager has no target cluster.',
-        help: 'Start it with `--target-kubeconfig`, or choose another strategy.',
+        means: 'Updates in place require the nodes, but the manager has no target cluster.',
+        help: 'Start the manager with `--target-kubeconfig`, or use another strategy.',
       },
       NodesNotReadable: {
         status: 'True',
-        means: 'Updates in place need the nodes, which the manager may not list or watch now.',
-        help: 'Apply the roles of this version; it goes on by itself.',
+        means: 'Updates in place require the nodes, but the manager has no permission to list or watch them.',
+        help: 'Apply the roles of this version. The manager then continues.',
       },
       PlanRefused: {
         status: 'True',
         means:
-          'A decision broke a bound that none may break, and nothing of it was done. A defect of ours; tried again.',
+          'The manager rejected its own plan because it violated a limit. This is a bug of mcm. The manager retries.',
         help: 'Report it with a debug bundle: `mcm debug bundle`.',
       },
       RollbackRevisionNotFound: {
         status: 'True',
-        means: 'A rollback asked for a revision that is not kept. The request was cleared.',
-        help: 'Choose one that `mcm rollout history NAME` lists.',
+        means: 'A rollback requested a revision that does not exist. The manager removed the request.',
+        help: 'Choose a revision from `mcm rollout history NAME`.',
       },
     },
   },
@@ -167,19 +168,21 @@ export const DEPLOYMENT_CONDITIONS = {
     reasons: { MachinesFellSilentTogether: SILENT_TOGETHER },
   },
   InputIgnored: {
-    means: 'Part of what is written is not done as it is written; the rest is. Absent otherwise. Not in the original.',
+    means:
+      'The manager ignores an invalid field or annotation and applies the rest. Absent otherwise. Not in the original.',
     reasons: {
       AnnotationNotUnderstood: {
         status: 'True',
-        means: 'An annotation has a value that means nothing.',
-        help: 'Write one as the message shows it.',
+        means: 'An annotation has an invalid value.',
+        help: 'Use a value as in the message.',
       },
       LimitsComeToZero: {
         ...{
           status: 'True',
-          means: '`maxSurge` and `maxUnavailable` both come to 0: one machine may be unavailable all the same.',
+          means:
+            '`maxSurge` and `maxUnavailable` are both 0 for these replicas. The manager allows one unavailable machine.',
         },
-        help: 'Write `maxUnavailable: 1`, or a `maxSurge` of 1 and more.',
+        help: 'Set `maxUnavailable: 1`, or a `maxSurge` of at least 1.',
       },
     },
   },
@@ -188,15 +191,15 @@ export const DEPLOYMENT_CONDITIONS = {
 /** Every condition that the manager writes on a MachineSet, in `status.machineSetCondition`. */
 export const SET_CONDITIONS = {
   ReplicaFailure: {
-    means: 'Machine objects cannot be made or deleted. Absent while they can.',
+    means: 'The manager cannot create or delete Machine objects. Absent otherwise.',
     reasons: { FailedCreate: FAILED_CREATE, FailedDelete: FAILED_DELETE },
   },
   Frozen: {
-    means: 'No machine is added to the set. Absent otherwise.',
+    means: 'The MachineSet is frozen, so the manager adds no machine. Absent otherwise.',
     reasons: { OverShootingReplicaCount: DEPLOYMENT_CONDITIONS.Frozen.reasons.OverShootingReplicaCount },
   },
   InvalidSpec: {
-    means: 'The spec is not one that can be acted on. Absent otherwise. Not in the original.',
+    means: 'The spec is invalid. Absent otherwise. Not in the original.',
     reasons: { ValidationFailed: INVALID_FIELD, ClassNotFound: CLASS_NOT_FOUND },
   },
   ReplacementHeld: {
@@ -208,26 +211,27 @@ export const SET_CONDITIONS = {
 /** Every condition that the machine controller writes on a Node; a Machine's status mirrors them with the kubelet's. */
 export const NODE_CONDITIONS = {
   InPlaceUpdate: {
-    means: 'How far the update in place of the node is.',
+    means: 'The progress of the update in place of the node.',
     reasons: {
-      CandidateForUpdate: { status: 'True', means: 'The node has an old template and may be selected.' },
-      SelectedForUpdate: { status: 'True', means: 'The node is cordoned and emptied.' },
-      DrainSuccessful: { status: 'True', means: 'The node is empty.' },
-      ReadyForUpdate: { status: 'True', means: 'The agent on the node may begin.' },
-      UpdateSuccessful: { status: 'True', means: 'The agent says that the update succeeded.' },
+      CandidateForUpdate: { status: 'True', means: 'The node has an old template and can be selected.' },
+      SelectedForUpdate: { status: 'True', means: 'The node is cordoned and drained.' },
+      DrainSuccessful: { status: 'True', means: 'The drain is complete.' },
+      ReadyForUpdate: { status: 'True', means: 'The agent on the node can start.' },
+      UpdateSuccessful: { status: 'True', means: 'The agent reported a successful update.' },
       UpdateFailed: {
         status: 'True',
-        means: 'The agent says that the update failed; the message is its reason.',
+        means: 'The agent reported a failed update. The message contains its reason.',
         help: 'Correct the template, or undo the rollout.',
       },
     } satisfies Record<InPlaceUpdateReason, ReasonMeaning>,
   },
   Preserved: {
-    means: 'Whether the machine of the node is kept; the message says until when, and whether the node was drained.',
+    means:
+      'Whether the machine of the node is preserved. The message contains the end, and whether the node was drained.',
     reasons: {
-      'Preserved by MCM.': { status: 'True', means: 'It failed and is kept automatically.' },
-      'Preserved by user.': { status: 'True', means: 'An annotation on Machine or Node asks for it.' },
-      'Preservation stopped.': { status: 'False', means: 'It is not kept any more.' },
+      'Preserved by MCM.': { status: 'True', means: 'The machine failed and is preserved automatically.' },
+      'Preserved by user.': { status: 'True', means: 'An annotation on the Machine or the Node requests it.' },
+      'Preservation stopped.': { status: 'False', means: 'The preservation ended.' },
     } satisfies Record<(typeof PreservedReasons)[keyof typeof PreservedReasons], ReasonMeaning>,
   },
   Terminating: {

@@ -21,13 +21,13 @@ export const EventSources = {
   MachineController: 'machine-controller',
 } as const;
 
-/** What the reason of an event tells whoever reads it. */
+/** The meaning of an event reason, for the reference and the CLI. */
 export interface EventMeaning {
-  /** Kinds of the objects that it is told of. */
+  /** Kinds of the objects of the event. */
   readonly on: readonly ('Machine' | 'MachineClass' | 'MachineDeployment' | 'MachineSet' | 'Node')[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** What an operator does; absent: nothing. */
+  /** The action of an operator; absent: none. */
   readonly help?: string;
 }
 
@@ -36,184 +36,194 @@ const SET = ['MachineSet'] as const;
 const MACHINE = ['Machine'] as const;
 const CLASS = ['MachineClass'] as const;
 
-/** Every reason of an event that the controllers of machines write. The recorders take no other. */
+/** All event reasons of the machine controllers. The recorders accept no other. */
 export const EVENTS = {
   ScalingMachineSet: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'A set of the deployment gets another number of replicas.',
+    means: 'The manager changed the replicas of a MachineSet of the deployment.',
   },
   MachineSetCreateError: {
     ...{
       on: DEPLOYMENT,
       type: 'Warning',
-      means: 'The set of a new template cannot be made; the message is the API server’s.',
+      means: 'The manager cannot create the MachineSet of a new template. The message is the error of the API server.',
     },
-    help: 'Mend what it names: a quota of the namespace, a webhook, the permissions of the manager.',
+    help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
   },
   SelectingAll: {
     ...{
       on: DEPLOYMENT,
       type: 'Warning',
-      means: '`spec.selector` is empty and would take every machine of the namespace: nothing is done.',
+      means: '`spec.selector` is empty and would select every machine of the namespace. The manager does nothing.',
     },
-    help: 'Name a label of the template in `spec.selector`.',
+    help: 'Add a label of the template to `spec.selector`.',
   },
-  DeploymentRollback: { on: DEPLOYMENT, type: 'Normal', means: 'The template of an older revision is back.' },
+  DeploymentRollback: {
+    on: DEPLOYMENT,
+    type: 'Normal',
+    means: 'The manager restored the template of an older revision.',
+  },
   DeploymentRollbackRevisionNotFound: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'A rollback asks for a revision that is not kept.',
-    help: 'Choose one that `mcm rollout history NAME` lists; raise `spec.revisionHistoryLimit` to keep more.',
+    means: 'A rollback requests a revision that does not exist.',
+    help: 'Choose a revision from `mcm rollout history NAME`. Raise `spec.revisionHistoryLimit` to keep more.',
   },
   DeploymentRollbackTemplateUnchanged: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'A rollback asks for the template that the deployment has already.',
-    help: 'Name another revision: `mcm rollout history NAME`.',
+    means: 'A rollback requests the current template.',
+    help: 'Choose another revision from `mcm rollout history NAME`.',
   },
   RolloutPaused: {
     ...{
       on: DEPLOYMENT,
       type: 'Warning',
-      means: 'Machines of the new template failed and the pause on failure set `spec.paused`.',
+      means: 'Machines of the new template failed, and the pause on failure set `spec.paused`.',
     },
-    help: 'Correct the template, then `mcm rollout resume NAME`; or `mcm rollout undo NAME`.',
+    help: 'Correct the template and run `mcm rollout resume NAME`, or run `mcm rollout undo NAME`.',
   },
   NoTargetCluster: {
     ...{
       on: DEPLOYMENT,
       type: 'Warning',
-      means: 'The strategy is InPlaceUpdate and the manager sees no nodes: nothing is done.',
+      means: 'The strategy is InPlaceUpdate, but the manager has no target cluster. It does nothing.',
     },
-    help: 'Start the manager with `--target-kubeconfig`, or choose another strategy.',
+    help: 'Start the manager with `--target-kubeconfig`, or use another strategy.',
   },
   NodesNotReadable: {
     ...{
       on: DEPLOYMENT,
       type: 'Warning',
-      means: 'The strategy is InPlaceUpdate and the manager may not list or watch nodes: nothing is done.',
+      means:
+        'The strategy is InPlaceUpdate, but the manager has no permission to list or watch nodes. It does nothing.',
     },
-    help: 'Apply the roles of this version; it goes on by itself.',
+    help: 'Apply the roles of this version. The manager then continues.',
   },
   SelectionTakenOff: {
     ...{
       on: DEPLOYMENT,
       type: 'Normal',
-      means: 'A node was selected for an update in place and has the current template already.',
+      means: 'A node with the current template was selected for an update in place. The manager removed the selection.',
     },
-    help: 'Select nodes once they are candidates.',
+    help: 'Select only nodes with the candidate label.',
   },
   InputIgnored: {
     ...{
       on: DEPLOYMENT,
       type: 'Warning',
-      means: 'Part of what is written cannot be done as it is written; the rest is done.',
+      means: 'The manager ignores an invalid field or annotation and applies the rest of the spec.',
     },
     help: 'Correct the field or annotation that the message names.',
   },
   ScaleInAccepted: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'The machines that a scale-in names go, and the count with them.',
+    means: 'The manager accepted a scale-in. It deletes the named machines and lowers the replicas.',
   },
   ScaleInRefused: {
     on: DEPLOYMENT,
     type: 'Warning',
     means:
-      'A scale-in of named machines, or a name in a list of machines to delete, was refused; the message says why.',
-    help: 'Read the count and the machines anew and write the annotation again with another id.',
+      'The manager refused a scale-in, or a name in the list of machines to delete. The message contains the reason.',
+    help: 'Read the replicas and the machines again, and write the annotation with another ID.',
   },
   ScaleInPending: {
     on: DEPLOYMENT,
     type: 'Normal',
-    means: 'A machine is named for deletion and stays for now; the message says why. The next scale-in takes it first.',
+    means:
+      'A machine is marked for deletion but not deleted yet. The message contains the reason. The next scale-in deletes it first.',
   },
   InvalidSpec: {
     on: ['MachineDeployment', 'MachineSet'],
     type: 'Warning',
-    means: 'The spec is not one that can be acted on; the condition of this name says more.',
+    means: 'The spec is invalid. The condition of the same name contains the details.',
     help: 'Correct the field that the message names.',
   },
   RolloutBlocked: {
     on: DEPLOYMENT,
     type: 'Warning',
-    means: 'A decision broke a bound that none may break, and nothing of it was done. A defect of ours; tried again.',
+    means: 'The manager rejected its own plan because it violated a limit. This is a bug of mcm. The manager retries.',
     help: 'Report it with a debug bundle: `mcm debug bundle`.',
   },
   ReplacementHeld: {
     on: ['MachineDeployment', 'MachineSet', 'Machine'],
     type: 'Warning',
-    means: 'So many machines fell silent together that none of them is replaced: it may be the network.',
+    means: 'The circuit breaker is open: many machines became unreachable at the same time, so none is replaced.',
     help: 'Runbook McmReplacementHeld.',
   },
   ReplacementResumed: {
     on: ['MachineDeployment', 'MachineSet', 'Machine'],
     type: 'Normal',
-    means: 'What was held is replaced again, or was heard of again.',
+    means: 'The circuit breaker is closed: the machines are reachable again, or are replaced.',
   },
-  SuccessfulCreate: { on: SET, type: 'Normal', means: 'Machine objects were made.' },
+  SuccessfulCreate: { on: SET, type: 'Normal', means: 'The manager created Machine objects.' },
   FailedCreate: {
     on: SET,
     type: 'Warning',
-    means: 'A Machine object cannot be made; the message is the API server’s.',
-    help: 'Mend what it names: a quota of the namespace, a webhook, the permissions of the manager.',
+    means: 'The manager cannot create a Machine object. The message is the error of the API server.',
+    help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
   },
-  SuccessfulDelete: { on: SET, type: 'Normal', means: 'Machine objects were deleted.' },
+  SuccessfulDelete: { on: SET, type: 'Normal', means: 'The manager deleted Machine objects.' },
   FailedDelete: {
     on: SET,
     type: 'Warning',
-    means: 'A Machine object cannot be deleted; the message is the API server’s.',
-    help: 'Mend what it names: a webhook, the permissions of the manager.',
+    means: 'The manager cannot delete a Machine object. The message is the error of the API server.',
+    help: 'Fix the cause in the message: a webhook, or the permissions of the manager.',
   },
   FrozeMachineSet: {
     on: SET,
     type: 'Normal',
-    means: 'The set has far more machines than asked for: none is added.',
+    means: 'The MachineSet has too many machines, so the manager adds none.',
     help: 'Runbook McmSetFrozen.',
   },
-  UnfrozeMachineSet: { on: SET, type: 'Normal', means: 'Machines are added to the set again.' },
-  NodeHealthy: { on: MACHINE, type: 'Normal', means: 'The node of a new machine has joined and is healthy.' },
+  UnfrozeMachineSet: {
+    on: SET,
+    type: 'Normal',
+    means: 'The freeze ended. The manager adds machines to the MachineSet again.',
+  },
+  NodeHealthy: { on: MACHINE, type: 'Normal', means: 'The node of a new machine joined and is healthy.' },
   NodeUnhealthy: {
     on: MACHINE,
     type: 'Warning',
-    means: 'A condition of the node speaks against it; the time to recover runs.',
-    help: 'Look at the node; `mcm explain machine/NAME` says until when it may recover.',
+    means: 'A condition of the node reports a problem. The health timeout started.',
+    help: 'Check the node. `mcm explain machine/NAME` shows the end of the health timeout.',
   },
   NodeMissing: {
     ...{
       on: MACHINE,
       type: 'Warning',
-      means: 'The Node of a machine that had one is gone; the time to come back runs.',
+      means: 'The Node of a machine no longer exists. The health timeout started.',
     },
-    help: 'Find out who deleted it; restart the kubelet to have it register again.',
+    help: 'Find out who deleted it. Restart the kubelet, so that it registers again.',
   },
   NodeDeleted: {
     on: MACHINE,
     type: 'Warning',
-    means: 'Somebody deleted the Node of the machine, which is therefore deleted, too; its set makes another.',
-    help: 'Find out who deleted it. To have a machine replaced delete the Machine.',
+    means: 'The Node of the machine was deleted, so the machine is deleted too. Its MachineSet creates another one.',
+    help: 'Find out who deleted it. To replace a machine, delete the Machine.',
   },
   StaleNode: {
     on: MACHINE,
     type: 'Warning',
     means:
-      'The new VM was deleted: a Node of its name belongs to an earlier VM. The machine is Failed and is replaced.',
-    help: 'Delete the Node if its VM is gone for good.',
+      'A Node of the same name belongs to an earlier VM, so the new VM was deleted. The machine is Failed and is replaced.',
+    help: 'Delete the Node if its VM no longer exists.',
   },
   CreationFailed: {
     ...{
       on: MACHINE,
       type: 'Warning',
-      means: 'The cloud made no VM, or one that could not be made ready; it is tried again.',
+      means: 'The cloud created no VM, or its initialization failed. The machine controller retries.',
     },
-    help: 'Look up the code in the message among the error codes.',
+    help: 'Look up the code of the message in the reference of error codes.',
   },
   FailedToJoin: {
     ...{
       on: MACHINE,
       type: 'Warning',
-      means: 'The node did not join within the creation timeout: the machine is Failed and is replaced.',
+      means: 'The node did not join within the creation timeout. The machine is Failed and is replaced.',
     },
     help: 'Runbook McmMachinesDoNotJoin.',
   },
@@ -221,152 +231,156 @@ export const EVENTS = {
     ...{
       on: MACHINE,
       type: 'Warning',
-      means: 'The node did not recover within the health timeout: the machine is Failed and is replaced.',
+      means: 'The node did not recover within the health timeout. The machine is Failed and is replaced.',
     },
     help: 'Runbook McmMachineFailed.',
   },
   InPlaceUpdateFailed: {
     on: ['Machine', 'MachineDeployment'],
     type: 'Warning',
-    means: 'The agent on the node says that the update failed, or nothing within the time for it.',
-    help: 'Read the agent’s reason in the message; correct the template, or undo the rollout.',
+    means: 'The agent on the node reported a failed update, or no result within the timeout.',
+    help: 'Read the reason of the agent in the message. Correct the template, or undo the rollout.',
   },
   Preserved: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The machine is kept; the message says until when and who asks for it.',
+    means: 'The machine is preserved. The message contains the end and the origin of the request.',
   },
-  PreservationEnded: { on: MACHINE, type: 'Normal', means: 'The machine is not kept any more.' },
+  PreservationEnded: { on: MACHINE, type: 'Normal', means: 'The preservation of the machine ended.' },
   VMKept: {
     on: MACHINE,
     type: 'Normal',
-    means: 'The VM of a failed machine is kept for study beyond the machine.',
-    help: 'Look into it before its time is over; the ConfigMap in the message ends it sooner when deleted.',
+    means: 'The VM of a failed machine is kept for an investigation after the deletion of the machine.',
+    help: 'Investigate the VM before its time is over. To delete it earlier, delete the ConfigMap in the message.',
   },
   InvalidInput: {
     ...{
       on: MACHINE,
       type: 'Warning',
-      means: 'An annotation or a field of the machine has a value that means nothing.',
+      means: 'An annotation, a label or a field of the machine has an invalid value.',
     },
-    help: 'Write a value that the message names.',
+    help: 'Use one of the values in the message.',
   },
   DeletionBlocked: {
     ...{
       on: MACHINE,
       type: 'Warning',
-      means: 'Something stops the deletion: a budget, a cloud that refuses, an API server.',
+      means: 'The deletion is blocked by a budget, by an error of the cloud, or by an API server.',
     },
-    help: 'The message says what helps; `mcm explain machine/NAME` says since when and until when. Runbook McmMachineTerminatingLong.',
+    help: 'The message contains the fix. `mcm explain machine/NAME` shows since when and until when. Runbook McmMachineTerminatingLong.',
   },
   VMUnknown: {
     ...{
       on: MACHINE,
       type: 'Warning',
-      means: 'The label `force-deletion` ended a machine of which nobody could tell whether it has a VM.',
+      means:
+        'The label `force-deletion` ended the deletion of a machine, although the machine controller cannot determine whether it has a VM.',
     },
-    help: 'Look for a VM of the machine’s name in the cloud. The search for orphans finds it once a class of the cluster is valid.',
+    help: 'Look for a VM with the name of the machine in the cloud. The search for orphans finds it when a class of the cluster is valid.',
   },
   PodDoesNotEnd: {
     on: MACHINE,
     type: 'Warning',
-    means: 'A pod was told to end and is there 30 s after its grace period.',
-    help: 'Look at the finalizers of the pod and at the kubelet of the node.',
+    means: 'A pod still exists 30 s after its grace period.',
+    help: 'Check the finalizers of the pod and the kubelet of the node.',
   },
   VolumeStaysAttached: {
     on: MACHINE,
     type: 'Warning',
-    means: 'A volume did not come off in its time; the drain goes on.',
-    help: 'Look at the VolumeAttachment and the CSI driver.',
+    means: 'A volume was not detached in time. The drain continues.',
+    help: 'Check the VolumeAttachment and the CSI driver.',
   },
   EvictionUnavailable: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The pods in the message were deleted with their grace period, but without their PodDisruptionBudgets.',
+    means:
+      'The machine controller deleted the pods in the message with their grace period, but without their PodDisruptionBudgets.',
     help: 'The API server of the nodes has no eviction API. Serve `pods/eviction` of `policy/v1`.',
   },
   PodsForcedOff: {
     ...{
       on: MACHINE,
       type: 'Warning',
-      means: 'The pods in the message were deleted without grace, whatever their budgets say.',
+      means:
+        'The machine controller deleted the pods in the message without a grace period, and ignored their budgets.',
     },
-    help: 'The message says why: the time to drain was over, the node was silent, or a label asks for it.',
+    help: 'The message contains the reason: the drain timeout, an unreachable node, or the label `force-deletion`.',
   },
   DriverFault: {
     on: MACHINE,
     type: 'Warning',
-    means: 'The driver failed several times with what is no answer of the cloud.',
-    help: 'Mend the driver, or report it with a debug bundle.',
+    means: 'The driver failed several times with an error that is not an answer of the cloud.',
+    help: 'Fix the driver, or report the bug with a debug bundle.',
   },
   InvalidClass: {
     ...{
       on: CLASS,
       type: 'Warning',
-      means: 'The provider spec or the Secret is wrong, and no VM can be made; or the nodeTemplate is incomplete.',
+      means: 'The provider spec or the Secret is invalid, so no VM can be created. Or the nodeTemplate is incomplete.',
     },
     help: 'Correct the fields that the message names.',
   },
-  ClassIsValid: { on: CLASS, type: 'Normal', means: 'What was wrong with the class is mended.' },
+  ClassIsValid: { on: CLASS, type: 'Normal', means: 'The class is valid again.' },
   UnknownField: {
     on: CLASS,
     type: 'Warning',
     means: 'Fields of the provider spec have no effect.',
-    help: 'Correct their names, or take them out.',
+    help: 'Correct their names, or remove them.',
   },
   InUse: {
     on: CLASS,
     type: 'Normal',
-    means: 'The deletion of the class waits for machines, or for VMs that are kept.',
-    help: 'Have them use another class, or delete them.',
+    means: 'The deletion of the class waits for machines, or for kept VMs.',
+    help: 'Use another class for the machines, or delete them.',
   },
   CredentialsRefused: {
     on: CLASS,
     type: 'Warning',
     means: 'The cloud refuses the credentials of the class.',
-    help: 'Correct the Secret that the message names; it is read again at once.',
+    help: 'Correct the Secret in the message. The machine controller reads it at once.',
   },
   CloudUnreachable: {
     on: CLASS,
     type: 'Warning',
-    means: 'Nobody answers at the cloud’s address.',
-    help: 'Look at region and endpoint, at DNS, proxies and network policies of the machine controller.',
+    means: 'The address of the cloud does not answer.',
+    help: 'Check the region and the endpoint, and DNS, proxies and network policies of the machine controller.',
   },
   CloudRefuses: {
     ...{
       on: CLASS,
       type: 'Warning',
-      means: 'The cloud refuses calls because of a value of the class, such as an image that is gone.',
+      means: 'The cloud refuses calls because of a value of the class, such as a missing image.',
     },
-    help: 'Correct the field that the message names, in a class of another name.',
+    help: 'Create a class with another name and a correct value for the field in the message.',
   },
-  CloudAnswers: { on: CLASS, type: 'Normal', means: 'The cloud takes calls for the class again.' },
+  CloudAnswers: { on: CLASS, type: 'Normal', means: 'The cloud accepts calls for the class again.' },
   ListingFailed: {
     on: CLASS,
     type: 'Warning',
-    means: 'The VMs of the class cannot be listed: orphans are not found.',
-    help: 'Give the credentials the right to list; the message is the cloud’s.',
+    means: 'The machine controller cannot list the VMs of the class, so it finds no orphans.',
+    help: 'Grant the credentials the permission to list VMs. The message is the error of the cloud.',
   },
-  ListingWorks: { on: CLASS, type: 'Normal', means: 'The VMs of the class are listed again.' },
+  ListingWorks: { on: CLASS, type: 'Normal', means: 'The machine controller can list the VMs of the class again.' },
   ForeignVMs: {
     ...{
       on: CLASS,
       type: 'Warning',
-      means: 'VMs with the tags of the class were made by another control cluster and are left alone.',
+      means:
+        'VMs with the tags of the class belong to another control cluster. The machine controller does not delete them.',
     },
-    help: 'If this control cluster took the other’s place, name it in `--orphan-former-owners`.',
+    help: 'If this control cluster replaces the other one, add it to `--orphan-former-owners`.',
   },
   OrphanVM: {
     on: CLASS,
     type: 'Warning',
-    means: 'A VM belongs to no machine; the message says what becomes of it.',
+    means: 'A VM has no machine. The message contains the next step.',
     help: 'Runbook McmOrphans.',
   },
   OrphanNode: {
     ...{
       on: ['Node'],
       type: 'Warning',
-      means: 'A Node is left whose machine is gone; the message says what becomes of it.',
+      means: 'The machine of a Node no longer exists. The message contains the next step.',
     },
     help: 'Runbook McmOrphans.',
   },

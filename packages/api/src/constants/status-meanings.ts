@@ -2,133 +2,142 @@ import type { MachineCode } from '../wire/machine-codes.ts';
 import type { DeletionStep } from '../wire/steps.ts';
 import type { MachineOperationType, MachinePhase, MachineState } from './machine-phases.ts';
 
-/** What a word in a Machine's status tells. */
+/** The meaning of a value in the status of a Machine. */
 export interface WordMeaning {
   readonly means: string;
-  /** What an operator does; absent: nothing. */
+  /** The action of an operator; absent: none. */
   readonly help?: string;
 }
 
 /** Phases in `status.currentStatus.phase`. */
 export const PHASE_MEANINGS: Readonly<Record<MachinePhase, WordMeaning>> = {
   Pending: {
-    means: 'The VM is there and its node is awaited, until the creation timeout.',
-    help: 'When it lasts: runbook McmMachinesDoNotJoin.',
+    means: 'The VM exists. The node must join within the creation timeout.',
+    help: 'If it does not join: runbook McmMachinesDoNotJoin.',
   },
-  Available: { means: 'The VM is there, and there is no target cluster that it could join.' },
+  Available: { means: 'The VM exists, and there is no target cluster for it to join.' },
   Running: { means: 'The node is healthy.' },
   Unknown: {
-    means: 'The node was healthy and is not, or is gone. It may recover until the health timeout.',
-    help: 'Look at the node; `mcm explain machine/NAME` says what speaks against it and until when.',
+    means: 'The node is no longer healthy, or no longer exists. It can recover within the health timeout.',
+    help: 'Check the node. `mcm explain machine/NAME` shows the condition and the end of the health timeout.',
   },
   Failed: {
-    means: 'It did not join or did not recover in time. Its set replaces it, unless it is preserved.',
+    means: 'The machine did not join or did not recover in time. Its MachineSet replaces it, unless it is preserved.',
     help: 'Runbook McmMachineFailed.',
   },
   CrashLoopBackOff: {
     means:
-      'The cloud made no VM, or one that could not be made ready. It is tried again; after the creation timeout it is Failed.',
-    help: 'Look up `status.lastOperation.errorCode` among the error codes.',
+      'The cloud created no VM, or its initialization failed. The machine controller retries until the creation timeout. Then the machine is Failed.',
+    help: 'Look up `status.lastOperation.errorCode` in the reference of error codes.',
   },
   Terminating: {
-    means: 'It is being deleted: drained, then the VM goes, then the Node.',
-    help: 'When it lasts: runbook McmMachineTerminatingLong.',
+    means: 'The machine is being deleted: first the drain, then the VM, then the Node.',
+    help: 'If it takes long: runbook McmMachineTerminatingLong.',
   },
-  InPlaceUpdating: { means: 'The node was emptied and its agent updates it, until the in-place update timeout.' },
-  InPlaceUpdateSuccessful: { means: 'The agent says that the update succeeded; the machine moves to the new set.' },
+  InPlaceUpdating: { means: 'The node was drained, and its agent updates it within the in-place update timeout.' },
+  InPlaceUpdateSuccessful: {
+    means: 'The agent reported a successful update. The machine moves to the new MachineSet.',
+  },
   InPlaceUpdateFailed: {
-    means: 'The agent says that the update failed, or nothing in time.',
-    help: 'Correct the template, or `mcm rollout undo NAME`.',
+    means: 'The agent reported a failed update, or no result in time.',
+    help: 'Correct the template, or run `mcm rollout undo NAME`.',
   },
 };
 
 /** Types in `status.lastOperation.type`. */
 export const OPERATION_MEANINGS: Readonly<Record<MachineOperationType, WordMeaning>> = {
-  Create: { means: 'The VM is made and its node joins.' },
-  Update: { means: 'Never written.' },
+  Create: { means: 'The VM is created, and its node joins.' },
+  Update: { means: 'Not used.' },
   InPlaceUpdate: { means: 'The node is updated in place.' },
-  DrainNode: { means: 'The node is emptied and the machine stays: an update in place, or preservation.' },
-  HealthCheck: { means: 'The conditions of the node were judged.' },
-  Delete: { means: 'The machine is being deleted; `description` names the step.' },
+  DrainNode: { means: 'The node is drained and the machine stays, for an update in place or a preservation.' },
+  HealthCheck: { means: 'The machine controller checked the conditions of the node.' },
+  Delete: { means: 'The machine is being deleted. `description` contains the step.' },
 };
 
 /** States in `status.lastOperation.state`. */
 export const STATE_MEANINGS: Readonly<Record<MachineState, WordMeaning>> = {
-  Processing: { means: 'It goes on.' },
+  Processing: { means: 'The operation is in progress.' },
   Failed: {
-    means: 'The last try failed; `description` says why, `errorCode` what kind of failure. It is tried again.',
+    means:
+      'The last attempt failed. `description` contains the reason, and `errorCode` the kind of failure. The controller retries.',
   },
-  Successful: { means: 'It is done.' },
+  Successful: { means: 'The operation is complete.' },
 };
 
 /** Steps of a deletion, in order; each is found in `status.lastOperation.description` by its text. */
 export const STEP_MEANINGS: Readonly<Record<DeletionStep, WordMeaning>> = {
-  getVmStatus: { means: 'The cloud is asked for the VM.' },
+  getVmStatus: { means: 'The controller asks the cloud for the VM.' },
   drain: {
-    means: 'Pods go off the node.',
-    help: '`mcm explain machine/NAME` names those that do not, and what helps.',
+    means: 'The controller evicts the pods of the node.',
+    help: '`mcm explain machine/NAME` names the blocked pods, and the fix.',
   },
-  deleteVolumeAttachments: { means: 'What a forced drain left attached is let go.' },
+  deleteVolumeAttachments: { means: 'The controller deletes the VolumeAttachments that a forced drain left.' },
   deleteVm: {
-    means: 'The cloud is told to delete the VM.',
-    help: 'When it fails: look up the code among the error codes.',
+    means: 'The controller requests the deletion of the VM.',
+    help: 'If it fails: look up the code in the reference of error codes.',
   },
   deleteNode: { means: 'The Node object is deleted.' },
-  removeFinalizer: { means: 'Nothing is left: the Machine goes.' },
+  removeFinalizer: { means: 'The controller removes the finalizer, so the Machine is deleted.' },
 };
 
 /** Codes in `status.lastOperation.errorCode`. */
 export const CODE_MEANINGS: Readonly<Record<MachineCode, WordMeaning>> = {
-  OK: { means: 'No error; never thrown.' },
-  Canceled: { means: 'The call was broken off, as when the controller ends.' },
+  OK: { means: 'No error.' },
+  Canceled: { means: 'The call was cancelled, for example because the controller stops.' },
   Unknown: {
-    means: 'The cloud said what the driver cannot place.',
-    help: 'Read the message. If it lasts, report it with a debug bundle: the driver should know it.',
+    means: 'The driver does not know the error of the cloud.',
+    help: 'Read the message. If the error repeats, report it with a debug bundle.',
   },
   InvalidArgument: {
-    means: 'A value of the class or its Secret cannot be.',
-    help: 'Correct the field that the message names, in a class of another name.',
+    means: 'A value of the class or of its Secret is invalid.',
+    help: 'Create a class with another name and a correct value for the field in the message.',
   },
-  DeadlineExceeded: { means: 'The cloud did not answer in time.', help: 'If it lasts: runbook McmCloudCallsFail.' },
+  DeadlineExceeded: {
+    means: 'The cloud did not answer in time.',
+    help: 'If the error repeats: runbook McmCloudCallsFail.',
+  },
   NotFound: {
     means:
-      'On creation: what the class names, such as an image or a network, is not there. On deletion: the VM is gone, which is well.',
-    help: 'Correct the name in a class of another name.',
+      'At a creation: a resource of the class, such as an image or a network, does not exist. At a deletion: the VM no longer exists, which is the goal.',
+    help: 'Create a class with another name and the correct resource.',
   },
   AlreadyExists: {
-    means: 'Something of that name is there and is not the machine’s.',
-    help: 'Look who made it; delete it or wait until it goes.',
+    means: 'A resource of the same name exists and does not belong to the machine.',
+    help: 'Find its owner. Delete it, or wait until it is deleted.',
   },
   PermissionDenied: {
-    means: 'The credentials are right and may not do this.',
-    help: 'Grant the right that the message names; the page of the provider lists those it needs.',
+    means: 'The credentials are valid but do not have the permission.',
+    help: 'Grant the permission in the message. The page of the provider lists all required permissions.',
   },
   ResourceExhausted: {
-    means: 'The cloud has no capacity of this type in this zone, or a quota is used up.',
+    means: 'The cloud has no capacity for this type in this zone, or a quota is exceeded.',
     help: 'How-to “A zone has no capacity”.',
   },
   FailedPrecondition: {
-    means: 'The state of something in the cloud does not allow it.',
-    help: 'Mend what the message names.',
+    means: 'The state of a resource in the cloud does not allow the call.',
+    help: 'Fix the cause in the message.',
   },
-  Aborted: { means: 'The cloud broke it off, as when two calls meet.' },
+  Aborted: { means: 'The cloud aborted the call, for example because of a concurrent call.' },
   OutOfRange: {
-    means: 'Several VMs bear the name of one machine. Those that are not on its record go as orphans.',
+    means: 'Several VMs have the name of one machine. Those that it does not refer to are deleted as orphans.',
     help: 'Runbook McmOrphans.',
   },
-  Unimplemented: { means: 'The driver cannot do this.', help: 'Use what the page of the provider lists.' },
+  Unimplemented: {
+    means: 'The driver does not support the call.',
+    help: 'Use a feature that the page of the provider lists.',
+  },
   Internal: {
-    means: 'The cloud failed, or gave an answer that cannot be.',
-    help: 'If it lasts: runbook McmCloudCallsFail.',
+    means: 'The cloud failed, or its answer is invalid.',
+    help: 'If the error repeats: runbook McmCloudCallsFail.',
   },
   Unavailable: {
-    means: 'The cloud cannot be reached, or asks for fewer calls.',
-    help: 'If it lasts: runbook McmCloudCallsFail.',
+    means: 'The cloud is unreachable, or limits the rate of calls.',
+    help: 'If the error repeats: runbook McmCloudCallsFail.',
   },
-  DataLoss: { means: 'The cloud lost what it had.', help: 'Ask the cloud.' },
+  DataLoss: { means: 'The cloud lost data.', help: 'Contact the cloud provider.' },
   Unauthenticated: {
-    means: 'The cloud does not take the credentials.',
+    means: 'The cloud refuses the credentials.',
     help: 'How-to “Rotate the credentials of a cloud”.',
   },
-  Uninitialized: { means: 'The VM is there and its initialisation is not done.' },
+  Uninitialized: { means: 'The VM exists, and its initialization is not complete.' },
 };

@@ -3,19 +3,18 @@ import type { KubeletConditions, PoolConditions, TemplateConditions } from './co
 
 const SELECTS_ALL = {
   status: 'True',
-  means: 'A selector of the pool is empty and would select everything. Nothing is done.',
-  help: 'Give it `matchLabels` or `matchExpressions`.',
+  means: 'A selector of the pool is empty and would select everything. The controller does nothing.',
+  help: 'Add `matchLabels` or `matchExpressions` to it.',
 } as const;
 const CLAIMED = {
   status: 'True',
-  means: 'Several custom pools claim the same nodes, which then get nothing from any.',
-  help: 'Change the labels of the nodes or `spec.nodeSelector` of the pools, so that one custom pool claims each.',
+  means: 'Several custom pools select the same nodes. None of them updates these nodes.',
+  help: 'Change the labels of the nodes or `spec.nodeSelector` of the pools, so that one custom pool selects each node.',
 } as const;
 const CANNOT_BE_APPLIED = {
   status: 'True',
-  means:
-    '`maxUnavailable` or an annotation by which nodes are told says nothing that makes sense: no further node is told.',
-  help: 'Correct what the message names.',
+  means: '`maxUnavailable` or an annotation of the rollout has an invalid value. No further node is updated.',
+  help: 'Correct the value in the message.',
 } as const;
 
 /** Every condition that the machine-config-controller writes on a MachineConfigPool; `''` is one without a reason. */
@@ -25,59 +24,61 @@ export const POOL_CONDITIONS = {
     reasons: {
       '': {
         status: 'True',
-        means: 'They have; with `False`: some have not, and `Updating` says whether that changes.',
+        means:
+          'All nodes have it. With `False`: some nodes do not, and `Updating` shows whether they are being updated.',
       },
     },
   },
   Updating: {
-    means: 'The pool brings the target to its nodes.',
+    means: 'The pool updates its nodes to the target.',
     reasons: {
       '': {
         status: 'True',
-        means: 'It does; with `False`: it is done, paused, or held by what the message names.',
-        help: '`mcm config explain pool/NAME` names each node and what it waits for.',
+        means:
+          'The update is in progress. With `False`: the update is complete, paused, or blocked by the cause in the message.',
+        help: '`mcm config explain pool/NAME` shows each node and what it waits for.',
       },
     },
   },
   NodeDegraded: {
     means:
-      'Nodes of the pool say that they cannot go on. The reason counts them: `2 nodes are reporting degraded status on sync`.',
+      'Nodes of the pool cannot continue their update. The reason contains their number: `2 nodes are reporting degraded status on sync`.',
     reasons: {
-      '': { status: 'False', means: 'No node says so.' },
+      '': { status: 'False', means: 'No node is degraded.' },
       'N nodes are reporting degraded status on sync': {
         status: 'True',
-        means: 'The message has what the daemon of each node says.',
+        means: 'The message contains the errors of the daemons.',
         help: 'Runbook McmPoolDegraded.',
       },
     },
   },
   RenderDegraded: {
-    means: 'No config can be rendered for the pool; the last good one stays the target.',
+    means: 'The controller cannot render a configuration for the pool. The last valid one stays the target.',
     reasons: {
       '': {
         status: 'True',
-        means: 'The message says why, and the cure; with `False`: all is well.',
+        means: 'The message contains the error and the fix. With `False`: no error.',
         help: 'Runbook McmPoolDegraded.',
       },
       SelectingAll: SELECTS_ALL,
       TemplatesFailed: {
         status: 'True',
-        means: 'The ControllerConfig makes no MachineConfigs.',
-        help: 'Correct what the message names, in the template or in the ControllerConfig.',
+        means: 'The ControllerConfig produces no MachineConfigs.',
+        help: 'Correct the template or the field of the ControllerConfig in the message.',
       },
       ConfigRejected: {
         status: 'True',
-        means: 'The pool was rendered without a KubeletConfig or ContainerRuntimeConfig that was refused.',
-        help: 'Correct the object that the message names.',
+        means: 'The pool was rendered without an invalid KubeletConfig or ContainerRuntimeConfig.',
+        help: 'Correct the object in the message.',
       },
     },
   },
   Degraded: {
-    means: 'Any of what is wrong with the pool, in one place.',
+    means: 'The pool has at least one problem.',
     reasons: {
       '': {
         status: 'True',
-        means: 'Nodes or rendering are degraded; with `False`: all is well.',
+        means: 'Nodes or the rendering are degraded. With `False`: no problem.',
         help: 'Runbook McmPoolDegraded.',
       },
       SelectingAll: SELECTS_ALL,
@@ -86,86 +87,92 @@ export const POOL_CONDITIONS = {
     },
   },
   ImageBuildDegraded: {
-    means: 'Left behind by a builder of images that does not run here.',
-    reasons: { NoLayeredObjects: { status: 'False', means: 'Nothing builds images: what was said is cleared.' } },
+    means: 'A condition of the image builder of OpenShift, which does not run here.',
+    reasons: {
+      NoLayeredObjects: {
+        status: 'False',
+        means: 'The controller cleared the condition, because nothing builds images.',
+      },
+    },
   },
   MachineRefResolved: {
-    means: 'Whether `spec.machineRefs` lead to machines. Not in the original.',
+    means: 'Whether the controller found the machines of `spec.machineRefs`. Not in the original.',
     reasons: {
-      Found: { status: 'True', means: 'All do.' },
+      Found: { status: 'True', means: 'The controller found all of them.' },
       NotFound: {
         status: 'False',
-        means: 'What the message names is not there.',
-        help: 'Create it, or take it out of `machineRefs`.',
+        means: 'The object in the message does not exist.',
+        help: 'Create it, or remove it from `machineRefs`.',
       },
       Forbidden: {
         status: 'False',
-        means: 'The template may not be the pool’s, replaces no machine, or may not be read.',
-        help: 'The message says which, and what to change.',
+        means:
+          'The template is not allowed, its strategy replaces no machine, or the controller has no permission to read it.',
+        help: 'The message contains the cause and the fix.',
       },
       Ambiguous: {
         status: 'False',
-        means: 'A machine is claimed by several pools.',
-        help: 'Let one pool refer to it.',
+        means: 'Several pools refer to the same machine.',
+        help: 'Refer to the machine in one pool only.',
       },
       NotFollowed: {
         status: 'False',
-        means: 'The controller follows no machines.',
-        help: 'Start it with `--machine-pools`.',
+        means: 'The controller does not support references to machines.',
+        help: 'Start the controller with `--machine-pools`.',
       },
     },
   },
   RequiresReplacement: {
-    means: 'Machines are replaced to bring the target to them. Not in the original.',
+    means: 'The pool reaches its target by the replacement of machines. Not in the original.',
     reasons: {
-      '': { status: 'False', means: 'Not now.' },
-      Replace: { status: 'True', means: '`updateStrategy` asks for it.' },
-      Irreconcilable: { status: 'True', means: 'What a node has cannot be brought to the target in place.' },
+      '': { status: 'False', means: 'No replacement is necessary.' },
+      Replace: { status: 'True', means: '`updateStrategy` is `Replace`.' },
+      Irreconcilable: { status: 'True', means: 'A node cannot be updated to the target in place.' },
     },
   },
   RolloutHalted: {
-    means: 'No further node is told the target. Not in the original.',
+    means: 'The rollout stopped, and no further node is updated. Not in the original.',
     reasons: {
-      '': { status: 'False', means: 'It was halted and goes on.' },
+      '': { status: 'False', means: 'The rollout continues.' },
       NodesDegraded: {
         status: 'True',
-        means: 'Too many nodes degraded on it.',
-        help: 'Undo the change that made the target, or mend the nodes: runbook McmPoolDegraded.',
+        means: 'Too many nodes are Degraded after the update.',
+        help: 'Revert the change of the target, or repair the nodes: runbook McmPoolDegraded.',
       },
     },
   },
   NodesClaimed: {
-    means: 'Other custom pools claim nodes of the pool. Not in the original.',
-    reasons: { '': { status: 'False', means: 'They did.' }, AmbiguousMembership: CLAIMED },
+    means: 'Other custom pools select nodes of the pool. Not in the original.',
+    reasons: { '': { status: 'False', means: 'No other pool selects them any more.' }, AmbiguousMembership: CLAIMED },
   },
   WritesForbidden: {
-    means: 'A role does not let the controller write what the pool needs. Not in the original.',
+    means: 'The controller lacks a permission to write. Not in the original.',
     reasons: {
-      '': { status: 'False', means: 'It did not.' },
+      '': { status: 'False', means: 'The controller has the permission again.' },
       RoleLacksPermission: {
         status: 'True',
         means: 'The API server refuses a write.',
-        help: 'Grant the verb that the message names.',
+        help: 'Grant the permission in the message.',
       },
     },
   },
   SettingsInvalid: {
-    means: 'What the pool says of how nodes are told. Not in the original.',
+    means: 'Whether the settings of the rollout are invalid. Not in the original.',
     reasons: {
-      '': { status: 'False', means: 'It was wrong and is right.' },
+      '': { status: 'False', means: 'The settings are valid again.' },
       CannotBeApplied: CANNOT_BE_APPLIED,
       CountsAsOne: {
         status: 'False',
-        means: '`maxUnavailable` comes to 0 nodes and counts as 1.',
-        help: 'Write a number of 1 and more.',
+        means: '`maxUnavailable` is 0 nodes and counts as 1.',
+        help: 'Set a number of at least 1.',
       },
     },
   },
   CanaryPassed: {
     means: 'Whether the canaries of the pool have the target. Not in the original.',
     reasons: {
-      Waiting: { status: 'False', means: 'Not all canaries have it and are Ready.' },
-      Updated: { status: 'True', means: 'They have; the others follow after the soak.' },
+      Waiting: { status: 'False', means: 'Some canaries do not have the target, or are not Ready.' },
+      Updated: { status: 'True', means: 'All canaries have the target. The other nodes follow after the soak time.' },
     },
   },
 } as const satisfies Readonly<
@@ -175,20 +182,22 @@ export const POOL_CONDITIONS = {
 /** Every condition that the machine-config-controller writes on the ControllerConfig. */
 export const TEMPLATE_CONDITIONS = {
   TemplateControllerCompleted: {
-    means: 'The templates made their MachineConfigs.',
-    reasons: { '': { status: 'True', means: 'Of the generation in the message; with `False`: not of this one.' } },
+    means: 'The controller rendered the templates to MachineConfigs.',
+    reasons: {
+      '': { status: 'True', means: 'Of the generation in the message. With `False`: not of this generation.' },
+    },
   },
   TemplateControllerRunning: {
-    means: 'The templates are being worked on.',
-    reasons: { '': { status: 'True', means: 'A new generation is worked on; pools wait for it.' } },
+    means: 'The controller renders the templates.',
+    reasons: { '': { status: 'True', means: 'The controller renders a new generation, and the pools wait for it.' } },
   },
   TemplateControllerFailing: {
-    means: 'The templates make nothing.',
+    means: 'The controller cannot render the templates.',
     reasons: {
       '': {
         status: 'True',
-        means: 'The message names the template or the field; with `False`: all is well.',
-        help: 'Correct it: until then no pool is rendered anew.',
+        means: 'The message names the template or the field. With `False`: no error.',
+        help: 'Correct it. Until then, no pool is rendered again.',
       },
     },
   },
@@ -197,24 +206,33 @@ export const TEMPLATE_CONDITIONS = {
 /** Every condition that the machine-config-controller writes on a KubeletConfig or ContainerRuntimeConfig. The last one counts. */
 export const NODE_CONFIG_CONDITIONS = {
   Accepted: {
-    means: 'The last three verdicts on a KubeletConfig.',
-    reasons: { '': { status: 'True', means: 'It was applied; with `False`: it was refused, the message says why.' } },
-  },
-  Success: { means: 'The last word.', reasons: { '': { status: 'True', means: 'The object was applied.' } } },
-  Failure: {
-    means: 'The last word.',
+    means: 'The last three results for a KubeletConfig.',
     reasons: {
       '': {
         status: 'True',
-        means: 'The object was refused, or its MachineConfig cannot be written.',
-        help: 'Correct the field that the message names.',
+        means: 'It was applied. With `False`: it is invalid, and the message contains the reason.',
+      },
+    },
+  },
+  Success: { means: 'The last result.', reasons: { '': { status: 'True', means: 'The object was applied.' } } },
+  Failure: {
+    means: 'The last result.',
+    reasons: {
+      '': {
+        status: 'True',
+        means: 'The object is invalid, or the controller cannot write its MachineConfig.',
+        help: 'Correct the field in the message.',
       },
     },
   },
   UnknownFields: {
-    means: 'Fields that nobody reads; absent without any. Not in the original.',
+    means: 'Unknown fields of the object. Absent otherwise. Not in the original.',
     reasons: {
-      Ignored: { status: 'True', means: 'The rest is applied.', help: 'Correct the names, or take them out.' },
+      Ignored: {
+        status: 'True',
+        means: 'The other fields are applied.',
+        help: 'Correct the names, or remove the fields.',
+      },
     },
   },
 } as const satisfies Readonly<Record<(typeof KubeletConditions)[keyof typeof KubeletConditions], ConditionMeaning>>;

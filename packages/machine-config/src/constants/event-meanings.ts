@@ -3,7 +3,7 @@ import type { ConfigEvents } from './conditions.ts';
 
 const { AmbiguousMembership, CannotBeApplied, SelectingAll } = POOL_CONDITIONS.Degraded.reasons;
 
-/** What the reason of an event about machine configs tells. */
+/** The meaning of an event reason, for the reference and the CLI. */
 export interface ConfigEventMeaning {
   readonly on: readonly (
     | 'MachineConfigPool'
@@ -14,99 +14,104 @@ export interface ConfigEventMeaning {
   )[];
   readonly type: 'Normal' | 'Warning';
   readonly means: string;
-  /** What an operator does; absent: nothing. */
+  /** The action of an operator; absent: none. */
   readonly help?: string;
 }
 
 const POOL = ['MachineConfigPool'] as const;
 const NODE = ['Node'] as const;
 
-/** Every reason of an event of the machine-config-controller. */
+/** All event reasons of the machine-config-controller. */
 export const CONFIG_EVENTS = {
   SelectingAll: { on: POOL, type: 'Warning', means: SelectingAll.means, help: SelectingAll.help },
-  RenderedConfigGenerated: { on: POOL, type: 'Normal', means: 'A new config was rendered and is the target.' },
+  RenderedConfigGenerated: {
+    on: POOL,
+    type: 'Normal',
+    means: 'The controller rendered a new configuration. It is the new target.',
+  },
   OSImageURLOverridden: {
     on: POOL,
     type: 'Normal',
-    means: 'A MachineConfig names another image of the operating system than the ControllerConfig.',
+    means: 'A MachineConfig overrides the operating system image of the ControllerConfig.',
   },
-  SetDesiredConfig: { on: POOL, type: 'Normal', means: 'Nodes were told the target.' },
-  Updating: { on: POOL, type: 'Normal', means: 'The pool begins to bring a target to its nodes.' },
+  SetDesiredConfig: { on: POOL, type: 'Normal', means: 'The controller set the target for nodes.' },
+  Updating: { on: POOL, type: 'Normal', means: 'The pool starts the update of its nodes to a target.' },
   Completed: { on: POOL, type: 'Normal', means: 'All nodes of the pool have the target.' },
-  DeferringOperatorNodeUpdate: { on: POOL, type: 'Normal', means: 'The node that the operator runs on comes last.' },
+  DeferringOperatorNodeUpdate: { on: POOL, type: 'Normal', means: 'The pool updates the node of the operator last.' },
   RenderFailed: {
     on: POOL,
     type: 'Warning',
-    means: 'No config can be rendered; the last good one stays the target.',
-    help: 'Correct what the message names. Runbook McmPoolDegraded.',
+    means: 'The controller cannot render a configuration. The last valid one stays the target.',
+    help: 'Correct the field in the message. Runbook McmPoolDegraded.',
   },
   RenderedConfigLarge: {
     on: POOL,
     type: 'Warning',
-    means: 'The rendered config comes near the size that the API server takes.',
-    help: 'Take large files out of MachineConfigs before the next one is refused.',
+    means: 'The rendered configuration is almost as large as the limit of the API server.',
+    help: 'Remove large files from the MachineConfigs.',
   },
   TemplatesFailed: {
     on: ['ControllerConfig'],
     type: 'Warning',
-    means: 'Templates, pull secret or ControllerConfig make no MachineConfigs.',
-    help: 'Correct what the message names.',
+    means: 'The templates, the pull secret or the ControllerConfig are invalid, so there are no MachineConfigs.',
+    help: 'Correct the field in the message.',
   },
   KubeletConfigRefused: {
     on: ['KubeletConfig'],
     type: 'Warning',
-    means: 'The object is not applied.',
-    help: 'Correct the field that the message names.',
+    means: 'The object is invalid and was not applied.',
+    help: 'Correct the field in the message.',
   },
   ContainerRuntimeConfigRefused: {
     on: ['ContainerRuntimeConfig'],
     type: 'Warning',
-    means: 'The object is not applied.',
-    help: 'Correct the field that the message names.',
+    means: 'The object is invalid and was not applied.',
+    help: 'Correct the field in the message.',
   },
   UnknownFields: {
     on: ['KubeletConfig', 'ContainerRuntimeConfig', 'MachineConfigPool'],
     type: 'Warning',
-    means: 'Fields of the object, or of the Ignition config of a MachineConfig of the pool, are read by nobody.',
-    help: 'Correct their names, or take them out.',
+    means: 'The object, or the Ignition config of a MachineConfig of the pool, has unknown fields.',
+    help: 'Correct their names, or remove them.',
   },
   DrainRequestInvalid: {
     on: NODE,
     type: 'Warning',
-    means: 'The daemon of the node asks for something that is neither drain nor uncordon.',
-    help: 'Look at the annotation `desiredDrain` and at the version of the daemon.',
+    means: 'The daemon of the node requests neither a drain nor an uncordon.',
+    help: 'Check the annotation `desiredDrain` and the version of the daemon.',
   },
   DrainThresholdExceeded: {
     on: NODE,
     type: 'Warning',
-    means: 'A drain takes longer than it should; the message names pods.',
-    help: 'Look at the budgets and finalizers of these pods.',
+    means: 'A drain takes longer than expected. The message names the pods.',
+    help: 'Check the budgets and finalizers of these pods.',
   },
   DrainFailed: {
     on: NODE,
     type: 'Warning',
-    means: 'A drain has taken an hour; the node is degraded and the drain goes on.',
-    help: 'Look at the budgets and finalizers of the pods that the message names.',
+    means: 'A drain has taken an hour. The node is Degraded, and the drain continues.',
+    help: 'Check the budgets and finalizers of the pods in the message.',
   },
   EvictionUnavailable: {
     on: NODE,
     type: 'Warning',
-    means: 'The pods in the message were deleted with their grace period, because they cannot be evicted.',
+    means:
+      'The controller deleted the pods in the message with their grace period, because the API server cannot evict them.',
     help: 'The API server of the nodes has no eviction API. Serve `pods/eviction` of `policy/v1`.',
   },
   WritesForbidden: {
     on: POOL,
     type: 'Warning',
-    means: 'A role does not let the controller write what the pool needs.',
-    help: 'Grant the verb that the message names.',
+    means: 'The controller lacks a permission to write.',
+    help: 'Grant the permission in the message.',
   },
   SettingsInvalid: { on: POOL, type: 'Warning', means: CannotBeApplied.means, help: CannotBeApplied.help },
   NodesClaimed: { on: POOL, type: 'Warning', means: AmbiguousMembership.means, help: AmbiguousMembership.help },
   RolloutHalted: {
     on: POOL,
     type: 'Warning',
-    means: 'Too many nodes degraded on the target: no further node is told it.',
-    help: 'Undo the change that made the target, or mend the nodes. Runbook McmPoolDegraded.',
+    means: 'Too many nodes are Degraded after the update. No further node is updated.',
+    help: 'Revert the change of the target, or repair the nodes. Runbook McmPoolDegraded.',
   },
 } as const satisfies Readonly<Record<keyof typeof ConfigEvents, ConfigEventMeaning>>;
 
@@ -118,14 +123,14 @@ export const DAEMON_EVENTS = {
   ConfigDriftDetected: {
     on: NODE,
     type: 'Warning',
-    means: 'A file or unit on the disk is not as the config has it.',
-    help: 'Undo what was changed by hand, or put it into a MachineConfig; the file that forces a config writes it anew.',
+    means: 'A file or unit on the disk differs from the configuration.',
+    help: 'Revert the manual change, or add it to a MachineConfig. The force file makes the daemon write all files again.',
   },
   PreflightConfigDriftCheckFailed: {
     on: NODE,
     type: 'Warning',
-    means: 'The same, found before a new config was written: it is not applied.',
-    help: 'As above.',
+    means: 'The daemon found such a difference before it applied a new configuration. It does not apply it.',
+    help: 'As for `ConfigDriftDetected`.',
   },
 } as const satisfies Readonly<Record<string, ConfigEventMeaning>>;
 
