@@ -3,6 +3,7 @@ import { isRecord, put } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
 import { badRequest, jsonTypeOf } from './errors.ts';
 import { jsonProblem } from './json-problem.ts';
+import { deepestBracket } from './nesting.ts';
 import { parseYamlText } from './yaml-body.ts';
 
 /** The head of a body, as an error shows it: quoted text when printable JSON, else hexadecimal. */
@@ -20,8 +21,7 @@ export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Erro
 const MAYBE_LONE = /\\u[dD][89a-fA-F]/;
 
 /** What a text says, with U+FFFD for halves of characters, which UTF-8 cannot hold: so does Go's decoder. */
-export const wellFormed = (text: string, value: unknown): unknown =>
-  MAYBE_LONE.test(text) ? replaceLone(value) : value;
+const wellFormed = (text: string, value: unknown): unknown => (MAYBE_LONE.test(text) ? replaceLone(value) : value);
 
 function replaceLone(value: unknown): unknown {
   if (typeof value === 'string') return value.toWellFormed();
@@ -30,6 +30,12 @@ function replaceLone(value: unknown): unknown {
   const made: Record<string, unknown> = {};
   for (const key of Object.keys(value)) put(made, key.toWellFormed(), replaceLone(value[key]));
   return made;
+}
+
+/** The value of a JSON body. `jsonProblem` has the words for what is wrong with it. @throws SyntaxError */
+export function parseJsonBody(text: string): unknown {
+  if (deepestBracket(text) !== undefined) throw new SyntaxError('the text nests too deeply');
+  return wellFormed(text, parseJson(text));
 }
 
 /** A body as plain JSON. YAML is read by the rules of version 1.1, as Go's library does (`y` is true). */
@@ -47,8 +53,9 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): R
   } else {
     try {
       // `null` is an object that says nothing.
-      value = wellFormed(text, parseJson(text)) ?? {};
-    } catch {
+      value = parseJsonBody(text) ?? {};
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
       throw unrecognized(kind, `couldn't get version/kind; json parse error: ${jsonProblem(text)}`, bytes);
     }
   }

@@ -1,5 +1,9 @@
+import { deepestBracket } from './nesting.ts';
+
 /** Go's words for what is wrong with a JSON text; V8's are different, so the text is read once more for them. */
 export function jsonProblem(text: string): string {
+  const deepest = deepestBracket(text);
+  if (deepest !== undefined) return `invalid character '${deepest}' exceeded max depth`;
   const trimmed = text.trimStart();
   if (trimmed === '') return 'unexpected end of JSON input';
   const first = trimmed[0] ?? '';
@@ -37,13 +41,13 @@ function jsonContext(text: string, at: number): string {
     case '{':
       return 'looking for beginning of object key string';
     case ',':
-      return /\{[^[\]]*$/.test(text.slice(0, at))
+      return text.lastIndexOf('{', at - 1) > Math.max(text.lastIndexOf('[', at - 1), text.lastIndexOf(']', at - 1))
         ? 'looking for beginning of object key string'
         : 'looking for beginning of value';
     case ':':
     case '[':
       return 'looking for beginning of value';
     default:
-      return /"\s*$/.test(text.slice(0, at)) ? 'after object key:value pair' : 'after top-level value';
+      return before === '"' ? 'after object key:value pair' : 'after top-level value';
   }
 }

@@ -1,10 +1,10 @@
-import { parseJson, stringifyJson } from '../json.ts';
+import { stringifyJson } from '../json.ts';
 import { converterComplaint, convertUntyped, DecodeError, roundTrip } from '../kinds/shape.ts';
 import type { ApiObject, JsonObject } from '../object.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, goPlain, serverSideApply } from '../patch/index.ts';
 import { goJson } from '../schema/json.ts';
 import { StatusError } from '../status.ts';
-import { wellFormed } from './body.ts';
+import { parseJsonBody } from './body.ts';
 import { checkPatched, normalize, strictMessage } from './decode.ts';
 import { badRequest, internal, internalError } from './errors.ts';
 import { jsonProblem } from './json-problem.ts';
@@ -43,7 +43,7 @@ export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
 function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   const text = Buffer.from(bytes).toString('utf8');
   try {
-    return wellFormed(text, parseJson(text));
+    return parseJsonBody(text);
   } catch {
     throw badRequest(`${prefix}${jsonProblem(text)}`);
   }

@@ -1,7 +1,9 @@
+import type { Composer } from 'yaml';
 import { exactInteger, mayHoldLarge } from '../json.ts';
 import { isRecord, put } from '../schema/json.ts';
 import { goTags, yaml } from '../yaml.ts';
 import { badRequest } from './errors.ts';
+import { yamlExcess } from './nesting.ts';
 
 /** Integers as `parseJson` has them: only those that a double cannot hold are bigints. */
 function withNumbers(value: unknown): unknown {
@@ -39,12 +41,31 @@ function yamlProblem(error: unknown, text: string): string {
 
 const NO_KEY = 'did not find expected key';
 const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/^Excessive alias count/, 'document contains excessive aliasing'],
+  [/^Maximum call stack/, 'exceeded max depth of 10000'],
   [/^Nested mappings are not allowed|^Implicit keys need/, 'mapping values are not allowed in this context'],
   [/^Missing closing/, 'found unexpected end of stream'],
   [/^Tabs are not allowed|^Plain value cannot start/, 'found character that cannot start any token'],
   [/^All mapping items must start/, NO_KEY],
   [/^Invalid escape sequence/, 'found unknown escape character'],
 ];
+
+/** Throws the first fault that a composer finds: each costs as much as many nodes, and a text may be full of them. */
+function failFast(composer: Composer, text: string): Composer {
+  let fault: YamlFault | undefined;
+  const onError = (source: unknown, _code: string, message: string, warning?: boolean): void => {
+    if (warning === true) return;
+    const from = Array.isArray(source) ? source[0] : source;
+    const offset = typeof from === 'object' && from !== null && 'offset' in from ? from.offset : from;
+    const line = text.slice(0, Number(offset)).split('\n').length;
+    fault ??= new YamlFault(`${message} at line ${line}`);
+    throw fault;
+  };
+  return Object.assign(composer, { onError });
+}
+
+/** A text that is no YAML. */
+class YamlFault extends Error {}
 
 /** The first document of a text in YAML, as Go's library reads it: later values of a key win, and what follows is not looked at. */
 function readYaml(text: string, intAsBigInt: boolean): unknown {
@@ -55,12 +76,12 @@ function readYaml(text: string, intAsBigInt: boolean): unknown {
     uniqueKeys: false,
     intAsBigInt,
     customTags: goTags,
+    prettyErrors: false,
   } as const;
-  const documents = yaml().parseAllDocuments(text, options);
-  const [first] = Array.isArray(documents) ? documents : [];
+  const { Composer: Composing, Parser } = yaml();
+  const composer = failFast(new Composing(options), text);
+  const first = composer.compose(new Parser().parse(text)).next().value;
   if (first === undefined) return null;
-  const [problem] = first.errors;
-  if (problem !== undefined) throw problem;
   const value: unknown = first.toJS({ maxAliasCount: 100 });
   if (/\.(inf|nan)|[eE]\+?\d{3}/i.test(text)) checkFinite(value);
   return value;
@@ -74,16 +95,22 @@ function checkFinite(value: unknown): void {
   if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) checkFinite(each);
 }
 
+/** YAML that costs too much to read. */
+class Excess extends Error {}
+
 /** YAML that is well written, and says what JSON cannot. */
 class NoJson extends Error {}
 
 /** YAML in the words of Go's library for what is wrong. @throws StatusError 400 */
 export function parseYamlText(text: string, prefix = ''): unknown {
   try {
+    const excess = yamlExcess(text);
+    if (excess !== undefined) throw new Excess(excess);
     const large = mayHoldLarge(text);
     const value = readYaml(text, large);
     return large || /\d[eE]/.test(text) ? withNumbers(value) : value;
   } catch (error) {
+    if (error instanceof Excess) throw badRequest(`${prefix}error converting YAML to JSON: yaml: ${error.message}`);
     if (error instanceof NoJson) throw badRequest(`${prefix}error converting YAML to JSON: json: ${error.message}`);
     throw badRequest(`${prefix}error converting YAML to JSON: yaml: ${yamlProblem(error, text)}`);
   }

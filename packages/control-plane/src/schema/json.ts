@@ -15,9 +15,6 @@ export const put = (object: Record<string, unknown>, key: string, value: unknown
   }
 };
 
-/** How deep a value may nest before the server gives up on it (as the decoder of kube-apiserver does). */
-export const MAX_DEPTH = 10_000;
-
 /** A deep copy of a JSON value. */
 export function cloneJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map(cloneJson) as T;

@@ -1,7 +1,7 @@
-import { parseJson } from '../../json.ts';
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch, patchProblem } from '../../patch/index.ts';
 import type { AdmissionAttributes } from '../../registry/admission.ts';
+import { parseJsonBody } from '../../registry/body.ts';
 import { readCarried, readMade } from '../../registry/carried.ts';
 import { internalError, jsonTypeOf } from '../../registry/errors.ts';
 import { jsonProblem } from '../../registry/json-problem.ts';
@@ -24,7 +24,7 @@ function operationsOf(patch: string): readonly unknown[] {
   const undecodable = (why: string) => new WebhookFailure(`received undecodable patch in webhook response: ${why}`);
   let operations: unknown;
   try {
-    operations = parseJson(text);
+    operations = parseJsonBody(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw undecodable(jsonProblem(text));

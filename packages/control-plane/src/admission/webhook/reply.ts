@@ -1,5 +1,5 @@
-import { parseJson } from '../../json.ts';
 import { isPlain } from '../../kinds/plain.ts';
+import { parseJsonBody } from '../../registry/body.ts';
 import { jsonTypeOf } from '../../registry/errors.ts';
 import { jsonProblem } from '../../registry/json-problem.ts';
 import { parseYamlText } from '../../registry/yaml-body.ts';
@@ -69,7 +69,7 @@ function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookF
 /** The message of a Status that tells of a failure. */
 function statusMessage(body: string): string | undefined {
   try {
-    const answer = parseJson(body);
+    const answer = parseJsonBody(body);
     if (!isPlain(answer) || answer.kind !== 'Status' || answer.apiVersion !== 'v1') return undefined;
     return answer.status === 'Failure' ? String(answer.message ?? '') : undefined;
   } catch (error) {
@@ -84,7 +84,7 @@ function decode({ status, body, contentType = '' }: WebhookReply): Record<string
   const unread = (why: string) => uncalled(`couldn't get version/kind; json parse error: ${why}`);
   let answer: unknown;
   try {
-    answer = /^\s*\{/.test(body) ? parseJson(body) : parseYamlText(body);
+    answer = /^\s*\{/.test(body) ? parseJsonBody(body) : parseYamlText(body);
   } catch (error) {
     if (error instanceof StatusError) throw unread(error.message);
     if (!(error instanceof SyntaxError)) throw error;

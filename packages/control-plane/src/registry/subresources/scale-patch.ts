@@ -1,7 +1,6 @@
-import { parseJson } from '../../json.ts';
 import type { ApiObject, JsonObject } from '../../object.ts';
 import { applyJsonPatch, applyMergePatch, checkTyped, goPlain } from '../../patch/index.ts';
-import { wellFormed } from '../body.ts';
+import { parseJsonBody } from '../body.ts';
 import { CARRIED_SCALE } from '../carried.ts';
 import { checkPatched, strictMessage, unknownFields } from '../decode.ts';
 import { badRequest, internal } from '../errors.ts';
@@ -59,7 +58,7 @@ interface PatchOfScale {
 function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   const text = Buffer.from(bytes).toString('utf8');
   try {
-    return wellFormed(text, parseJson(text));
+    return parseJsonBody(text);
   } catch {
     throw badRequest(`${prefix}${jsonProblem(text)}`);
   }
