@@ -5,13 +5,15 @@ const MAYBE_LARGE = /[:[,\s-]\d{16}/;
 const INTEGER = /^-?\d+$/;
 const MAX_INT64 = 2n ** 63n - 1n;
 const MIN_INT64 = -(2n ** 63n);
+/** Of a 64-bit integer with its sign: more are not worth a bigint, whose making is dear for a million of them. */
+const MAX_DIGITS = 20;
 
 /** Whether a text may hold integers beyond 2^53. */
 export const mayHoldLarge = (text: string): boolean => MAYBE_LARGE.test(text);
 
 /** An integer as the server holds it: a bigint beyond 2^53, a double beyond 64 bits (as Go reads untyped JSON). */
 export function exactInteger(digits: string, rounded: number): number | bigint {
-  if (Number.isSafeInteger(rounded)) return rounded;
+  if (Number.isSafeInteger(rounded) || digits.length > MAX_DIGITS) return rounded;
   const value = BigInt(digits);
   return value >= MIN_INT64 && value <= MAX_INT64 ? value : rounded;
 }

@@ -157,3 +157,38 @@ describe('refusals', () => {
     expect(refusal({ ...three, labels: { a: '1' }, strategy: {} }, change)).toMatchObject({ code, message });
   });
 });
+
+describe('large lists', () => {
+  /** Items that count how often their name is read. */
+  const counted = (count: number, prefix: string, extra: JsonObject, onRead: () => void): JsonObject[] =>
+    Array.from({ length: count }, (_, at) =>
+      Object.defineProperty({ ...extra }, 'name', {
+        enumerable: true,
+        get: () => {
+          onRead();
+          return `${prefix}${at}`;
+        },
+      }),
+    );
+
+  it.each([
+    ['new items', 'new', {}],
+    ['the same items', 'old', { v: 2 }],
+    ['deleted items', 'old', { $patch: 'delete' }],
+  ])('are merged in a time that follows their length: %s', (_, prefix, extra) => {
+    const reads = (count: number): number => {
+      let read = 0;
+      const onRead = (): void => {
+        read += 1;
+      };
+      const containers = counted(count, 'old', {}, onRead);
+      const change = counted(count, prefix, extra, onRead);
+      const $setElementOrder = Array.from({ length: count }, (_, at) => ({ name: `${prefix}${at}` }));
+      patch({ containers }, { containers: change });
+      patch({ containers }, { containers: change, '$setElementOrder/containers': $setElementOrder });
+      return read;
+    };
+    // Sorting costs a logarithm more; a look at each pair would cost 100 times as much.
+    expect(reads(1000) / reads(100)).toBeLessThan(20);
+  });
+});

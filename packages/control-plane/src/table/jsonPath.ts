@@ -166,7 +166,7 @@ function compare(left: unknown, operator: string, right: unknown): boolean {
 }
 
 function parseFilter(text: string): (item: unknown) => boolean {
-  const parts = /^((?:[^'"=!<>]|'[^']*'|"[^"]*")+?)\s*(==|!=|<=|>=|<|>)\s*(.+)$/s.exec(text.trim());
+  const parts = /^((?:[^'"=!<>]|'[^']*'|"[^"]*")+?)(==|!=|<=|>=|<|>)\s*(.+)$/s.exec(text.trim());
   if (parts === null) {
     const exists = parseOperand(text);
     return (item) => exists(item).length > 0;
@@ -180,16 +180,22 @@ function parseFilter(text: string): (item: unknown) => boolean {
   };
 }
 
-function descendants(value: unknown, found: unknown[]): unknown[] {
-  found.push(value);
+/** The most values that a path may meet in one object: with several `..` in a deep object they grow without bounds. */
+export const MAX_VALUES = 100_000;
+
+/** A path has met too many values. */
+class TooMany extends Error {}
+
+function descendants(value: unknown, found: unknown[]): void {
+  if (found.push(value) > MAX_VALUES) throw new TooMany();
   if (Array.isArray(value)) for (const item of value) descendants(item, found);
   else if (isRecord(value)) for (const key of Object.keys(value)) descendants(value[key], found);
-  return found;
 }
 
 function walk(values: readonly unknown[], step: Step): unknown[] {
   const results: unknown[] = [];
   for (const value of values) {
+    if (results.length > MAX_VALUES) throw new TooMany();
     if (step.kind === 'field') {
       if (isRecord(value) && Object.hasOwn(value, step.name)) results.push(own(value, step.name));
     } else if (step.kind === 'descend') {
@@ -224,7 +230,7 @@ function walkArray(value: readonly unknown[], step: Step): unknown[] {
 
 /**
  * Compiles a JSON path as kubectl and CRD columns write it (`.spec.size`, `.status.conditions[?(@.type=="Ready")].status`).
- * The result gives every value that the path finds in an object.
+ * The result gives every value that the path finds in an object, and none of a path that meets too many.
  * @throws JsonPathError when the text is no such path.
  */
 export function compileJsonPath(text: string): (object: unknown) => unknown[] {
@@ -233,9 +239,11 @@ export function compileJsonPath(text: string): (object: unknown) => unknown[] {
   const steps = new Parser(bare).parse();
   return (object) => {
     let values: readonly unknown[] = [object];
-    for (const step of steps) {
-      if (values.length === 0) break;
-      values = walk(values, step);
+    try {
+      for (const step of steps) values = walk(values, step);
+    } catch (error) {
+      if (error instanceof TooMany) return [];
+      throw error;
     }
     return [...values];
   };

@@ -175,3 +175,14 @@ describe('toTable', () => {
     expect((table.rows as { object: unknown }[])[0]?.object).toEqual(expected);
   });
 });
+
+it('a path that meets too many values of an object finds none', () => {
+  let deep: JsonObject = { a: 1 };
+  for (let level = 0; level < 200; level += 1) deep = { a: deep };
+  expect(compileJsonPath('..a..a')(deep)).toHaveLength(200 * 100 + 100);
+  expect(compileJsonPath('..a..a..a..a..a..a')(deep)).toEqual([]);
+});
+
+it('a filter with a long blank is read once', () => {
+  expect(() => compileJsonPath(`[?(a${' '.repeat(200_000)}b)]`)).toThrow(JsonPathError);
+});

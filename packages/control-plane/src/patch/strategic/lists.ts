@@ -1,4 +1,4 @@
-import { equalJson, isRecord, own } from '../../schema/json.ts';
+import { isRecord, own, sortedJson } from '../../schema/json.ts';
 import type { SchemaNode } from '../../schema/node.ts';
 import { formatError, noMergeKey, PATCH, patchError, plainValue, unknownPatchType } from './directives.ts';
 import { mergeMaps } from './merge.ts';
@@ -22,11 +22,40 @@ export function listRule(node: SchemaNode | undefined): ListRule {
   };
 }
 
-const isSame = (a: unknown, b: unknown, mergeKey: string): boolean =>
-  isRecord(a) && isRecord(b) ? equalJson(own(a, mergeKey), own(b, mergeKey)) : equalJson(a, b);
+/** What two equal JSON values have in common, as a text. */
+function keyText(value: unknown): string {
+  if (value === undefined) return '';
+  return sortedJson(typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value);
+}
 
-const position = (list: readonly unknown[], item: unknown, mergeKey: string): number =>
-  list.findIndex((other) => isSame(other, item, mergeKey));
+/** Where the items of a list stand: maps by their merge key, others by their value. Of equal ones the first counts. */
+class Positions {
+  readonly #mergeKey: string;
+  readonly #positions = new Map<string, number>();
+
+  constructor(list: readonly unknown[], mergeKey: string) {
+    this.#mergeKey = mergeKey;
+    for (const [at, item] of list.entries()) this.add(item, at);
+  }
+
+  add(item: unknown, at: number): void {
+    const key = this.#key(item);
+    if (!this.#positions.has(key)) this.#positions.set(key, at);
+  }
+
+  /** The place of the item's equal; -1 without one. */
+  of(item: unknown): number {
+    return this.#positions.get(this.#key(item)) ?? -1;
+  }
+
+  has(item: unknown): boolean {
+    return this.of(item) >= 0;
+  }
+
+  #key(item: unknown): string {
+    return isRecord(item) ? `map ${keyText(own(item, this.#mergeKey))}` : keyText(item);
+  }
+}
 
 /**
  * The order of a merged list: what the patch names in the order of the patch, what only the server has in its own order,
@@ -38,26 +67,27 @@ export function inOrder(
   serverOrder: readonly unknown[],
   mergeKey: string,
 ): unknown[] {
-  const patched = merged
-    .filter((item) => position(patchOrder, item, mergeKey) >= 0)
-    .sort((a, b) => position(patchOrder, a, mergeKey) - position(patchOrder, b, mergeKey));
-  const rest = merged.filter((item) => position(patchOrder, item, mergeKey) < 0);
-  const serverOnly = rest
-    .filter((item) => position(serverOrder, item, mergeKey) >= 0)
-    .sort((a, b) => position(serverOrder, a, mergeKey) - position(serverOrder, b, mergeKey));
+  const inPatch = new Positions(patchOrder, mergeKey);
+  const onServer = new Positions(serverOrder, mergeKey);
+  const sorted = (order: Positions, items: readonly unknown[]): unknown[] =>
+    items.filter((item) => order.has(item)).sort((a, b) => order.of(a) - order.of(b));
+  const patched = sorted(inPatch, merged);
+  const serverOnly = sorted(
+    onServer,
+    merged.filter((item) => !inPatch.has(item)),
+  );
   const result: unknown[] = [];
   let i = 0;
   let j = 0;
   while (i < serverOnly.length || j < patched.length) {
-    const takeServer =
-      j >= patched.length || (i < serverOnly.length && isBefore(serverOnly[i], patched[j], serverOrder, mergeKey));
+    const takeServer = j >= patched.length || (i < serverOnly.length && isBefore(serverOnly[i], patched[j], onServer));
     result.push(takeServer ? serverOnly[i++] : patched[j++]);
   }
   return result;
 }
 
-function isBefore(a: unknown, b: unknown, order: readonly unknown[], mergeKey: string): boolean {
-  const [at, other] = [position(order, a, mergeKey), position(order, b, mergeKey)];
+function isBefore(a: unknown, b: unknown, order: Positions): boolean {
+  const [at, other] = [order.of(a), order.of(b)];
   return at >= 0 && other >= 0 && at < other;
 }
 
@@ -67,7 +97,7 @@ function directives(
   patch: readonly unknown[],
   mergeKey: string,
 ): { original: readonly unknown[]; patch: Record<string, unknown>[]; replaced: boolean } {
-  let left = original;
+  const deleted: unknown[] = [];
   let replaced = false;
   const plain: Record<string, unknown>[] = [];
   for (const item of patch) {
@@ -76,7 +106,7 @@ function directives(
       plain.push(item);
     } else if (item[PATCH] === 'delete') {
       if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
-      left = left.filter((other) => !isSame(other, item, mergeKey));
+      deleted.push(item);
     } else if (item[PATCH] === 'replace') {
       replaced = true;
     } else if (item[PATCH] === 'merge') {
@@ -85,7 +115,8 @@ function directives(
       throw unknownPatchType(item[PATCH], item);
     }
   }
-  return { original: left, patch: plain, replaced };
+  const gone = new Positions(deleted, mergeKey);
+  return { original: original.filter((item) => !gone.has(item)), patch: plain, replaced };
 }
 
 function mergeItems(
@@ -98,12 +129,13 @@ function mergeItems(
   const parts = directives(original, patch, mergeKey);
   if (parts.replaced) return parts.patch.map(plainValue);
   const merged: unknown[] = [...parts.original];
+  const positions = new Positions(merged, mergeKey);
   for (const item of parts.patch) {
     if (!Object.hasOwn(item, mergeKey)) throw noMergeKey(item, mergeKey);
-    const at = position(merged, item, mergeKey);
+    const at = positions.of(item);
     if (at < 0) {
       const value = plainValue(item);
-      if (value !== undefined) merged.push(value);
+      if (value !== undefined) positions.add(value, merged.push(value) - 1);
     } else {
       const before = merged[at];
       merged[at] = mergeMaps(isRecord(before) ? before : {}, item, node?.items);
@@ -123,12 +155,14 @@ export function mergeLists(
   const holdsMaps = isRecord(original[0] ?? patch[0]);
   if (holdsMaps) return mergeItems(original, patch, node, rule.mergeKey);
   const merged = [...original];
-  for (const item of patch) if (position(merged, item, '') < 0) merged.push(item);
+  const positions = new Positions(merged, '');
+  for (const item of patch) if (!positions.has(item)) positions.add(item, merged.push(item) - 1);
   return inOrder(merged, patch, original, '');
 }
 
 /** Takes the given scalars out of a list. */
 export function deleteScalars(original: readonly unknown[], patch: unknown): unknown[] {
   if (!Array.isArray(patch)) throw formatError('invalid patch format of primitive list');
-  return original.filter((item) => position(patch, item, '') < 0);
+  const deleted = new Positions(patch, '');
+  return original.filter((item) => !deleted.has(item));
 }

@@ -28,11 +28,12 @@ function retainKeys(original: Fields, patch: Fields): Fields {
   if (!Object.hasOwn(patch, RETAIN_KEYS)) return original;
   const keys = patch[RETAIN_KEYS];
   if (!Array.isArray(keys)) throw formatError('invalid patch format of retainKeys');
+  const listed = new Set<unknown>(keys);
   for (const key of Object.keys(patch)) {
-    if (!key.startsWith('$') && !keys.includes(key)) throw formatError('invalid patch format of retainKeys');
+    if (!key.startsWith('$') && !listed.has(key)) throw formatError('invalid patch format of retainKeys');
   }
   const kept: Fields = {};
-  for (const key of Object.keys(original)) if (keys.includes(key)) put(kept, key, original[key]);
+  for (const key of Object.keys(original)) if (listed.has(key)) put(kept, key, original[key]);
   return kept;
 }
 
