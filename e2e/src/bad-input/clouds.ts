@@ -10,13 +10,16 @@ import {
   type VirtualClock,
 } from '@mcm/kube';
 import { createAwsDriver } from '@mcm/provider-aws';
-import { createAzureDriver } from '@mcm/provider-azure';
+import { createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import { createGcpDriver } from '@mcm/provider-gcp';
 import { createCloud, createLocalDriver } from '@mcm/provider-local';
 import { AWS_VARIABLES } from '../drivers/aws-environment.ts';
 import { nodesOf } from '../drivers/fleet.ts';
 import { SAMPLES } from './providers.ts';
 import type { ClassInput } from './two-classes.ts';
+
+// Modules load in real time, which a virtual clock does not see.
+await loadSdk();
 
 /** A cloud that asks everybody who he is, the driver that speaks to it, and a class that works there. */
 export interface CloudOf {

@@ -1,9 +1,12 @@
 import { ArmEndpoint } from '@mcm/cloud-emulators';
 import { type ConformanceTarget, SCENARIOS } from '@mcm/conformance';
 import { VirtualClock } from '@mcm/kube';
-import { createAzureDriver } from '@mcm/provider-azure';
+import { createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import { test } from 'vitest';
 import { configOf, proves } from './proof.ts';
+
+// Modules load in real time, which a virtual clock does not see.
+await loadSdk();
 
 const target: ConformanceTarget = {
   name: 'azure',

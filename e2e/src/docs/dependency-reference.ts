@@ -9,6 +9,13 @@ const WHY: Readonly<Record<string, string>> = {
   '@aws-sdk/client-ec2':
     'signatures, requests and answers of EC2 ([decision 13](../decisions/0013-aws-with-its-sdk.md)); in the AWS machine controller alone',
   '@aws-sdk/client-sts': 'the same of STS, for workload identity',
+  '@azure-rest/core-client':
+    'paths of Resource Manager that have no client of their own; in the Azure machine controller alone',
+  '@azure/arm-compute':
+    'requests and answers of VMs, disks and images ([decision 14](../decisions/0014-azure-with-its-sdk.md)); in the Azure machine controller alone',
+  '@azure/arm-network': 'the same of NICs and subnets',
+  '@azure/arm-resourcegraph': 'the same of listings',
+  '@azure/core-rest-pipeline': 'the empty pipeline of these clients, with none of their policies',
   '@hono/node-server': 'serves `hono` over Node’s sockets; in the local cloud alone',
   '@kubernetes/client-node': 'kubeconfigs with exec and auth-provider plugins; loaded for these alone',
   '@peculiar/x509': 'self-made certificates of webhooks, metrics and the config server',

@@ -1,7 +1,7 @@
 import { ArmEndpoint, Ec2Endpoint, GceEndpoint } from '@mcm/cloud-emulators';
 import { handlerTransport, seededRandom, silentLogger } from '@mcm/kube';
 import { type AwsCredentials, type AwsProviderSpec, createAwsDriver } from '@mcm/provider-aws';
-import { type AzureCredentials, type AzureProviderSpec, createAzureDriver } from '@mcm/provider-azure';
+import { type AzureCredentials, type AzureProviderSpec, createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import { createGcpDriver, type GcpCredentials, type GcpProviderSpec } from '@mcm/provider-gcp';
 import {
   createCloud,
@@ -12,6 +12,9 @@ import {
 } from '@mcm/provider-local';
 import { AWS_VARIABLES } from './aws-environment.ts';
 import type { FleetCloud, FleetProvider } from './fleet.ts';
+
+// Modules load in real time, which a virtual clock does not see.
+await loadSdk();
 
 /** @param change of the provider spec; `ipv6PrefixCount: 1` and no source check make the most calls of a machine's life */
 export const aws = (change: object = {}): FleetProvider<AwsProviderSpec, AwsCredentials> => ({

@@ -8,7 +8,7 @@ import { ROOT } from '../docs/sources.ts';
 /** Tells every module of a vendor that a process loads, as it is asked for. */
 const HOOK = `import { registerHooks } from 'node:module';
 registerHooks({ resolve: (name, context, next) => {
-  if (/^@(aws-sdk|azure|google-cloud)\\/client-\\w+$/.test(name)) process.stderr.write('LOADS ' + name + '\\n');
+  if (/^@(aws-sdk\\/client|azure\\/arm|google-cloud\\/compute)/.test(name)) process.stderr.write('LOADS ' + name + '\\n');
   return next(name, context);
 } });`;
 

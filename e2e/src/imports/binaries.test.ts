@@ -6,7 +6,7 @@ import { reachedFrom } from './graph.ts';
 /** Packages of a cloud's vendor. */
 const VENDORS: Readonly<Record<string, RegExp>> = {
   aws: /^@(aws-sdk|smithy|aws)\//,
-  azure: /^@azure\//,
+  azure: /^@(azure|azure-rest|typespec)\//,
   gcp: /^@google-cloud\/|^google-/,
 };
 

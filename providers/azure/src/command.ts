@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { processContext, runMachineController } from '@mcm/core/driver';
+import { loadSdk } from './arm/sdk.ts';
 import { type AzureDriverOptions, createAzureDriver } from './driver/driver.ts';
 import { azureFlags, azureSettings } from './settings.ts';
 
@@ -13,6 +14,8 @@ await runMachineController(createAzureDriver(surroundings), {
     flags: azureFlags,
     configure: (flags) => {
       const { settings, endpoints } = azureSettings(process.env, flags);
+      // Begun here, so that no machine waits for it; a call that needs the SDK says why it cannot be loaded.
+      loadSdk().catch(() => undefined);
       return { driver: createAzureDriver({ ...surroundings, ...settings }), endpoints };
     },
   },

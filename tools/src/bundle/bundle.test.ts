@@ -15,7 +15,7 @@ const LONG = 300_000;
 /** Packages of a cloud's vendor, by the only program that may hold them. */
 const VENDORS: Readonly<Record<string, RegExp>> = {
   'machine-controller-aws': /^@(aws-sdk|smithy|aws)\//,
-  'machine-controller-azure': /^@azure\//,
+  'machine-controller-azure': /^@(azure|azure-rest|typespec)\//,
   'machine-controller-gcp': /^@google-cloud\/|^google-/,
 };
 

@@ -9,6 +9,7 @@ import { BINARIES, type Binary } from './binaries.ts';
 import { builtins } from './builtins.ts';
 import { compile } from './compile.ts';
 import { lazyLoads } from './lazy-loads.ts';
+import { slimSdks } from './slim-sdks.ts';
 import { commandOf, startApart } from './start-apart.ts';
 
 /** A program as one file, and its start. */
@@ -111,7 +112,7 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
   const metafile = await write(dist, {
     entryPoints: [join(binary.folder, commandOf(binary.entry))],
     outfile: 'program.js',
-    plugins: [builtins, lazyLoads],
+    plugins: [builtins, slimSdks, lazyLoads],
     define: { 'import.meta.url': 'mcmUrl', 'import.meta.resolve': 'mcmResolve' },
     // A script, not a module: what V8 made of a script can be kept and shown to it again.
     banner: { js: `(async (require, mcmUrl) => {"use strict";\n${resolver()}` },

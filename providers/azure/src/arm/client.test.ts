@@ -1,40 +1,96 @@
-import { seededRandom, VirtualClock } from '@mcm/kube';
-import { expect, test } from 'vitest';
-import { Arm } from './client.ts';
+import { inspect } from 'node:util';
+import { seededRandom, type TransportRequest, VirtualClock } from '@mcm/kube';
+import { expect, test, vi } from 'vitest';
+import { Arm, type CallOptions } from './client.ts';
+import { ArmError } from './error.ts';
+import { loadSdk } from './sdk.ts';
+
+// Modules load in real time, which a virtual clock does not see.
+await loadSdk();
+
+interface Answer {
+  readonly status: number;
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Nothing comes until the request's signal ends it. */
+  readonly hangs?: boolean;
+}
+
+const ENDPOINT = 'https://arm.example';
+const OPERATION = '/subscriptions/s/operations/1?api-version=2020-01-01';
 
 /** A client whose cloud gives these answers, one after the other. */
-function armOf(answers: readonly { readonly status: number; readonly body?: object }[]) {
+async function armOf(answers: readonly Answer[]) {
   const clock = new VirtualClock();
-  const asked: string[] = [];
+  const asked: TransportRequest[] = [];
+  const origins = new Set<string>();
   const arm = new Arm({
     clock,
     random: seededRandom(1),
-    endpoint: 'https://arm.example',
+    endpoint: ENDPOINT,
     userAgent: 'test',
-    authorize: async () => undefined,
-    connect: () => async (request) => {
-      const { status, body } = answers[asked.push(request.method) - 1] ?? { status: 500 };
+    authorize: async () => 'Bearer token',
+    connect: (origin) => async (request) => {
+      origins.add(origin);
+      const { status, body, headers = {}, hangs } = answers[asked.push(request) - 1] ?? { status: 500 };
+      const { signal: end } = request;
+      if (hangs) await new Promise((_, reject) => end?.addEventListener('abort', () => reject(end.reason)));
       const text = body === undefined ? '' : JSON.stringify(body);
-      return { status, headers: { get: () => null }, text: async () => text, body: null };
+      return { status, headers: { get: (name) => headers[name] ?? null }, text: async () => text, body: null };
     },
   });
-  const request = { method: 'PUT', path: '/nic', version: '1', body: {} };
-  const run = () => clock.ended(arm.run(request, 600_000, new AbortController().signal), { maxMs: 600_000 });
-  return { run, asked };
+  const clients = arm.clients('s');
+  const [compute, network] = [await clients.compute(), await clients.network()];
+  const end = new AbortController();
+  const { signal } = end;
+  const read = (inTime: AbortSignal) =>
+    arm.ask((options) => network.networkInterfaces.get('g', 'nic', options), inTime);
+  const put = (options: CallOptions) => network.networkInterfaces.createOrUpdate('g', 'nic', {}, options);
+  const limited = <T>(run: Promise<T>) => clock.ended(run, { maxMs: 600_000 });
+  return {
+    run: () => limited(arm.run(put, 600_000, signal, read)),
+    patch: () => {
+      const change = (options: CallOptions) => compute.virtualMachines.update('g', 'vm', {}, options);
+      const readVm = (inTime: AbortSignal) =>
+        arm.ask((options) => compute.virtualMachines.get('g', 'vm', options), inTime);
+      return limited(arm.run(change, 600_000, signal, readVm));
+    },
+    makeVm: (customData: string) => {
+      const vm = { location: 'l', osProfile: { customData } };
+      const make = (options: CallOptions) => compute.virtualMachines.createOrUpdate('g', 'vm', vm, options);
+      return limited(arm.run(make, 600_000, signal));
+    },
+    read: () => limited(read(signal)),
+    list: async () => {
+      const graph = await clients.graph();
+      return limited(arm.ask((options) => graph.resources({ query: 'Resources' }, options), signal));
+    },
+    abort: (reason: Error) => end.abort(reason),
+    clock,
+    origins,
+    methods: () => asked.map(({ method }) => method),
+    paths: () => asked.map(({ path }) => path),
+  };
 }
 
-const READY = { id: 'x', properties: { provisioningState: 'Succeeded' } };
-const UNTOLD = { id: 'x', properties: {} };
+const of = (provisioningState?: string) => ({
+  id: 'x',
+  properties: provisioningState === undefined ? {} : { provisioningState },
+});
+const [READY, MAKING, UNTOLD] = [of('Succeeded'), of('Updating'), of()];
+const operation = (more: Readonly<Record<string, string>> = {}) => ({
+  'azure-asyncoperation': `${ENDPOINT}${OPERATION}`,
+  ...more,
+});
 
-test.each([
-  ['200 without a state is the end', [{ status: 200, body: UNTOLD }], UNTOLD, ['PUT']],
+test.each<[what: string, answers: readonly Answer[], requests: readonly string[]]>([
+  ['200 without a state is the end', [{ status: 200, body: UNTOLD }], ['PUT']],
   [
     '201 without a state is a beginning',
     [
       { status: 201, body: UNTOLD },
       { status: 200, body: READY },
     ],
-    READY,
     ['PUT', 'GET'],
   ],
   [
@@ -43,12 +99,132 @@ test.each([
       { status: 201, body: UNTOLD },
       { status: 200, body: UNTOLD },
     ],
-    UNTOLD,
     ['PUT', 'GET'],
   ],
-  ['200 without a body says nothing', [{ status: 200 }, { status: 200, body: READY }], READY, ['PUT', 'GET']],
-])('%s', async (_what, answers, ended, requests) => {
-  const { run, asked } = armOf(answers);
-  expect(await run()).toEqual(ended);
-  expect(asked).toEqual(requests);
+  ['200 without a body says nothing', [{ status: 200 }, { status: 200, body: READY }], ['PUT', 'GET']],
+  [
+    'a change without an operation is followed by its state',
+    [
+      { status: 200, body: MAKING },
+      { status: 200, body: MAKING },
+      { status: 200, body: READY },
+    ],
+    ['PUT', 'GET', 'GET'],
+  ],
+  [
+    'the Location of a resource that is made is no operation',
+    [
+      { status: 201, body: MAKING, headers: { location: `${ENDPOINT}/nic` } },
+      { status: 200, body: MAKING },
+      { status: 200, body: READY },
+    ],
+    ['PUT', 'GET', 'GET'],
+  ],
+  [
+    'the operation of a change that is over is not asked',
+    [
+      { status: 200, body: READY, headers: operation() },
+      { status: 200, body: READY },
+    ],
+    ['PUT', 'GET'],
+  ],
+  [
+    'JSON is read whatever its content type says',
+    [{ status: 200, body: READY, headers: { 'content-type': 'text/plain' } }],
+    ['PUT'],
+  ],
+])('%s', async (_what, answers, requests) => {
+  const { run, methods } = await armOf(answers);
+  expect(await run()).toMatchObject({ id: 'x' });
+  expect(methods()).toEqual(requests);
+});
+
+test('an operation is followed at its own path and version, and one without a status goes on', async () => {
+  const { run, paths } = await armOf([
+    { status: 201, body: MAKING, headers: operation() },
+    { status: 200, body: { resourceLocation: 'https://elsewhere.example/nic' } },
+    { status: 200 },
+    { status: 200, body: { status: 'Succeeded', resourceLocation: 'https://elsewhere.example/nic' } },
+    { status: 200, body: READY },
+  ]);
+  expect(await run()).toMatchObject({ id: 'x', provisioningState: 'Succeeded' });
+  expect(paths().slice(1, 4)).toEqual([OPERATION, OPERATION, OPERATION]);
+  expect(paths()[4]).toMatch(/\/networkInterfaces\/nic\?api-version=2023-05-01$/);
+});
+
+test('a failed operation is the error that it says', async () => {
+  const error = { code: 'ZonalAllocationFailed', message: 'no room' };
+  const { run } = await armOf([
+    { status: 201, body: MAKING, headers: operation() },
+    { status: 200, body: { status: 'Failed', error } },
+  ]);
+  await expect(run()).rejects.toMatchObject({ name: 'ArmError', code: 'ZonalAllocationFailed', status: 200 });
+});
+
+test('a state of failure without an operation is looked at once more', async () => {
+  const { run, methods } = await armOf([
+    { status: 201, body: of('Failed') },
+    { status: 200, body: of('Failed') },
+  ]);
+  await expect(run()).rejects.toBeInstanceOf(ArmError);
+  expect(methods()).toEqual(['PUT', 'GET']);
+});
+
+test.each(['azure-asyncoperation', 'operation-location', 'location'])(
+  'no token goes to another host that %s names',
+  async (name) => {
+    const { run, methods, origins } = await armOf([
+      { status: 202, body: MAKING, headers: { [name]: 'https://elsewhere.example/operation' } },
+    ]);
+    await expect(run()).rejects.toThrow('is said to be at https://elsewhere.example, which is not asked');
+    expect(methods()).toEqual(['PUT']);
+    expect([...origins]).toEqual([ENDPOINT]);
+  },
+);
+
+test('a PATCH that says nothing is not taken for done', async () => {
+  const { patch, methods } = await armOf([
+    { status: 200 },
+    { status: 200, body: MAKING },
+    { status: 200, body: READY },
+  ]);
+  expect(await patch()).toMatchObject({ id: 'x' });
+  expect(methods()).toEqual(['PATCH', 'GET', 'GET']);
+});
+
+test('an error of the SDK is told without the request, which holds the user data', async () => {
+  const { makeVm } = await armOf([{ status: 204 }]);
+  const thrown = await makeVm('secret-user-data').then(
+    () => expect.fail('204 is no answer to a PUT'),
+    (error: unknown) => error,
+  );
+  expect(thrown).toBeInstanceOf(ArmError);
+  expect(inspect(thrown, { depth: 20 })).not.toContain('secret-user-data');
+});
+
+test.each<[what: string, body: object | undefined]>([
+  ['nothing', undefined],
+  ['a list', []],
+])('%s is no resource, and no listing', async (_what, body) => {
+  const answer = { status: 200, ...(body ? { body } : {}) };
+  const { read, list } = await armOf([answer, answer]);
+  await expect(read()).rejects.toBeInstanceOf(ArmError);
+  await expect(list()).rejects.toBeInstanceOf(ArmError);
+});
+
+test.each<[where: string, second: Answer]>([
+  ['in a pause', { status: 200, body: { status: 'InProgress' }, headers: { 'retry-after': '120' } }],
+  ['in a request', { status: 200, hangs: true }],
+])('a call ends with the reason of its signal %s, and the SDK sets no timer', async (_where, second) => {
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  try {
+    const { run, abort, clock, methods } = await armOf([{ status: 201, body: MAKING, headers: operation() }, second]);
+    const reason = new Error('the process stops');
+    clock.setTimeout(() => abort(reason), 60_000);
+    await expect(run()).rejects.toBe(reason);
+    expect(methods()).toEqual(['PUT', 'GET']);
+    expect(timers).not.toHaveBeenCalled();
+  } finally {
+    timers.mockRestore();
+  }
 });

@@ -1,45 +1,55 @@
+import type {
+  CachingTypes,
+  DataDisk as ComputeDataDisk,
+  ImageReference as ComputeImageReference,
+  Disk,
+  SecurityProfile,
+  StorageProfile,
+  VirtualMachine,
+} from '@azure/arm-compute';
+import type { NetworkInterface, Subnet } from '@azure/arm-network';
 import { bytesOf } from '@mcm/core/driver';
 import { dataDiskName, dataDisksOf, nicName, osDiskName } from './names.ts';
 import type { AzureProviderSpec, DataDisk, ImageReference } from './schemas.ts';
 import { isBlank } from './validate.ts';
 
 /** Members that are there; `undefined` ones are left out. */
-const set = (all: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+const set = <T extends object>(all: { readonly [K in keyof T]: T[K] | undefined }): T =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as T;
 
-export const nicBody = (vm: string, spec: AzureProviderSpec, subnet: unknown): object => ({
-  location: spec.location,
-  name: nicName(vm),
-  tags: spec.tags,
-  properties: set({
+export const nicBody = (vm: string, spec: AzureProviderSpec, subnet: Subnet): NetworkInterface =>
+  set<NetworkInterface>({
+    location: spec.location,
+    tags: spec.tags,
     enableAcceleratedNetworking: spec.properties?.networkProfile?.acceleratedNetworking,
     enableIPForwarding: true,
     nicType: 'Standard',
-    ipConfigurations: [{ name: nicName(vm), properties: { privateIPAllocationMethod: 'Dynamic', subnet } }],
-  }),
-});
+    ipConfigurations: [{ name: nicName(vm), privateIPAllocationMethod: 'Dynamic', subnet }],
+  });
 
 const zonesOf = ({ properties }: AzureProviderSpec): string[] | undefined =>
   properties?.zone === undefined ? undefined : [String(properties.zone)];
 
 /** A disk made of an image. @param urnImageId The id of the image that a URN names. */
-export function diskBody(spec: AzureProviderSpec, disk: DataDisk, urnImageId: string | undefined): object {
+export function diskBody(spec: AzureProviderSpec, disk: DataDisk, urnImageId: string | undefined): Disk {
   const { id, communityGalleryImageID: community, sharedGalleryImageID: shared } = disk.imageRef ?? {};
-  const gallery = isBlank(community) ? { sharedGalleryImageId: shared } : { communityGalleryImageId: community };
+  const gallery: { sharedGalleryImageId?: string | undefined; communityGalleryImageId?: string | undefined } = isBlank(
+    community,
+  )
+    ? { sharedGalleryImageId: shared }
+    : { communityGalleryImageId: community };
   const from =
     urnImageId !== undefined || !isBlank(id)
-      ? { imageReference: { id: urnImageId ?? id } }
-      : { galleryImageReference: gallery };
-  return set({
+      ? { imageReference: set({ id: urnImageId ?? id }) }
+      : { galleryImageReference: set(gallery) };
+  return set<Disk>({
     location: spec.location,
     tags: spec.tags,
     zones: zonesOf(spec),
-    sku: { name: disk.storageAccountType },
-    properties: {
-      osType: 'Linux',
-      diskSizeGB: disk.diskSizeGB,
-      creationData: { createOption: 'FromImage', ...from },
-    },
+    sku: set({ name: disk.storageAccountType }),
+    osType: 'Linux',
+    diskSizeGB: disk.diskSizeGB,
+    creationData: { createOption: 'FromImage', ...from },
   });
 }
 
@@ -55,54 +65,51 @@ export interface VmParts {
   readonly throwAwayKey: () => string;
 }
 
-export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey }: VmParts): object {
+export function vmBody({ vm, spec, userData, nicId, plan, diskIds, throwAwayKey }: VmParts): VirtualMachine {
   const { properties = {} } = spec;
   const { identityID, availabilitySet, virtualMachineScaleSet, diagnosticsProfile, capacityReservation } = properties;
   const { linuxConfiguration = {}, adminUsername } = properties.osProfile ?? {};
   const { path = '', keyData } = linuxConfiguration.ssh?.publicKeys ?? {};
   const key = { path, keyData: isBlank(keyData) ? throwAwayKey() : keyData };
-  return set({
+  return set<VirtualMachine>({
     location: spec.location,
-    name: vm,
     tags: spec.tags,
     zones: zonesOf(spec),
     plan,
     identity:
       identityID === undefined ? undefined : { type: 'UserAssigned', userAssignedIdentities: { [identityID]: {} } },
-    properties: set({
-      hardwareProfile: { vmSize: properties.hardwareProfile?.vmSize },
-      networkProfile: { networkInterfaces: [{ id: nicId, properties: { primary: true, deleteOption: 'Delete' } }] },
-      osProfile: {
-        adminUsername,
-        computerName: vm,
-        customData: bytesOf(userData).toString('base64'),
-        linuxConfiguration: {
-          disablePasswordAuthentication: linuxConfiguration.disablePasswordAuthentication ?? false,
-          ssh: { publicKeys: [key] },
-        },
-      },
-      storageProfile: storageBody(vm, spec, diskIds),
-      availabilitySet: availabilitySet && { id: availabilitySet.id ?? '' },
-      virtualMachineScaleSet: virtualMachineScaleSet && { id: virtualMachineScaleSet.id ?? '' },
-      diagnosticsProfile: diagnosticsProfile && {
-        bootDiagnostics: set({
-          enabled: diagnosticsProfile.enabled ?? false,
-          storageUri: diagnosticsProfile.storageURI,
-        }),
-      },
-      securityProfile: securityBody(properties.securityProfile),
-      capacityReservation: capacityReservation && {
-        capacityReservationGroup: set({ id: capacityReservation.capacityReservationGroupID }),
+    hardwareProfile: set({ vmSize: properties.hardwareProfile?.vmSize }),
+    networkProfile: { networkInterfaces: [{ id: nicId, primary: true, deleteOption: 'Delete' }] },
+    osProfile: set<NonNullable<VirtualMachine['osProfile']>>({
+      adminUsername,
+      computerName: vm,
+      customData: bytesOf(userData).toString('base64'),
+      linuxConfiguration: {
+        disablePasswordAuthentication: linuxConfiguration.disablePasswordAuthentication ?? false,
+        ssh: { publicKeys: [set(key)] },
       },
     }),
+    storageProfile: storageBody(vm, spec, diskIds),
+    availabilitySet: availabilitySet && { id: availabilitySet.id ?? '' },
+    virtualMachineScaleSet: virtualMachineScaleSet && { id: virtualMachineScaleSet.id ?? '' },
+    diagnosticsProfile: diagnosticsProfile && {
+      bootDiagnostics: set({
+        enabled: diagnosticsProfile.enabled ?? false,
+        storageUri: diagnosticsProfile.storageURI,
+      }),
+    },
+    securityProfile: securityBody(properties.securityProfile),
+    capacityReservation: capacityReservation && {
+      capacityReservationGroup: set({ id: capacityReservation.capacityReservationGroupID }),
+    },
   });
 }
 
 type Security = NonNullable<NonNullable<AzureProviderSpec['properties']>['securityProfile']>;
 
-const securityBody = (profile: Security | undefined): object | undefined =>
+const securityBody = (profile: Security | undefined): SecurityProfile | undefined =>
   profile &&
-  set({
+  set<SecurityProfile>({
     securityType: profile.securityType,
     uefiSettings:
       profile.uefiSettings &&
@@ -112,16 +119,16 @@ const securityBody = (profile: Security | undefined): object | undefined =>
       }),
   });
 
-function storageBody(vm: string, spec: AzureProviderSpec, diskIds: ReadonlyMap<string, string>): object {
+function storageBody(vm: string, spec: AzureProviderSpec, diskIds: ReadonlyMap<string, string>): StorageProfile {
   const { osDisk = {}, imageReference = {}, diskControllerType } = spec.properties?.storageProfile ?? {};
   const encryption = osDisk.managedDisk?.securityProfile?.securityEncryptionType;
   const disks = dataDisksOf(spec);
-  return set({
+  return set<StorageProfile>({
     imageReference: imageBody(imageReference),
     diskControllerType: diskControllerType ? diskControllerType : undefined,
-    osDisk: {
+    osDisk: set<NonNullable<StorageProfile['osDisk']>>({
       name: osDiskName(vm),
-      caching: osDisk.caching ?? '',
+      caching: (osDisk.caching ?? '') as CachingTypes,
       createOption: osDisk.createOption,
       diskSizeGB: osDisk.diskSizeGB,
       deleteOption: 'Delete',
@@ -129,23 +136,23 @@ function storageBody(vm: string, spec: AzureProviderSpec, diskIds: ReadonlyMap<s
         storageAccountType: osDisk.managedDisk?.storageAccountType ?? '',
         securityProfile: encryption === undefined ? undefined : { securityEncryptionType: encryption },
       }),
-    },
+    }),
     dataDisks: disks.length > 0 ? disks.map((disk) => dataDiskBody(vm, disk, diskIds)) : undefined,
   });
 }
 
-function dataDiskBody(vm: string, disk: DataDisk, diskIds: ReadonlyMap<string, string>): object {
+function dataDiskBody(vm: string, disk: DataDisk, diskIds: ReadonlyMap<string, string>): ComputeDataDisk {
   const name = dataDiskName(vm, disk);
   const made = diskIds.get(name);
-  return {
+  return set<ComputeDataDisk>({
     lun: disk.lun ?? 0,
     name,
-    caching: isBlank(disk.caching) ? 'None' : disk.caching,
+    caching: (isBlank(disk.caching) ? 'None' : disk.caching) as CachingTypes,
     createOption: disk.imageRef ? 'Attach' : 'Empty',
     deleteOption: 'Delete',
     diskSizeGB: disk.diskSizeGB,
     managedDisk: set({ id: made, storageAccountType: disk.storageAccountType }),
-  };
+  });
 }
 
 function imageBody({
@@ -153,10 +160,10 @@ function imageBody({
   urn,
   communityGalleryImageID: community,
   sharedGalleryImageID: shared,
-}: ImageReference): object {
-  if (!isBlank(id)) return { id };
-  if (!isBlank(community)) return { communityGalleryImageId: community };
-  if (!isBlank(shared)) return { sharedGalleryImageId: shared };
+}: ImageReference): ComputeImageReference {
+  if (!isBlank(id)) return set<ComputeImageReference>({ id });
+  if (!isBlank(community)) return set<ComputeImageReference>({ communityGalleryImageId: community });
+  if (!isBlank(shared)) return set<ComputeImageReference>({ sharedGalleryImageId: shared });
   const [publisher, offer, sku, version] = (urn ?? '').split(':');
-  return { publisher, offer, sku, version };
+  return set<ComputeImageReference>({ publisher, offer, sku, version });
 }

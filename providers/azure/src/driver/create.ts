@@ -1,3 +1,5 @@
+import type { VirtualMachineImage } from '@azure/arm-compute';
+import type { NetworkInterface, Subnet } from '@azure/arm-network';
 import { type CreateRequest, MachineError, type ObservedCall, refuseOthers } from '@mcm/core/driver';
 import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
@@ -7,7 +9,7 @@ import { dataDiskName, dataDisksOf, nicName } from './names.ts';
 import { deleteLeftOvers } from './remove.ts';
 import { resumeVm, servesVm } from './resume.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
-import type { Session } from './session.ts';
+import type { Plan, Session } from './session.ts';
 import { isBlank } from './validate.ts';
 
 type Create = CreateRequest<AzureProviderSpec, AzureCredentials>;
@@ -16,20 +18,11 @@ const MINUTE = 60_000;
 const VM_MS = 15 * MINUTE;
 const NIC_MS = 15 * MINUTE;
 const DISK_MS = 10 * MINUTE;
+const DISKS = 'Microsoft.Compute/disks';
 
-const identified = z.looseObject({ id: z.string().optional(), tags: z.unknown().optional() });
-const image = z.looseObject({
-  id: z.string().optional(),
-  properties: z
-    .looseObject({ plan: z.looseObject({ name: z.string(), publisher: z.string(), product: z.string() }).nullish() })
-    .optional(),
-});
 const agreement = z.looseObject({ properties: z.looseObject({ accepted: z.boolean().nullish() }).optional() });
 
 const isAccepted = (terms: unknown): boolean => agreement.safeParse(terms).data?.properties?.accepted === true;
-
-type Image = z.infer<typeof image>;
-type Plan = NonNullable<NonNullable<Image['properties']>['plan']>;
 
 /** NIC, disks and VM, each found by its name when an earlier call made it: every request may be repeated. */
 export async function createVm(
@@ -48,13 +41,17 @@ export async function createVm(
   const keyData = spec.properties?.osProfile?.linuxConfiguration?.ssh?.publicKeys?.keyData;
   const key = isBlank(keyData) ? await throwAwayKey() : '';
   const body = vmBody({ vm, spec, userData, nicId: nic.id, plan, diskIds, throwAwayKey: () => key });
-  await counted('virtual_machine_create', () => session.arm.run(session.vm('PUT', vm, body), VM_MS, signal)).catch(
-    (thrown: unknown) => {
-      // Among the reasons may be terms that were withdrawn: the next call looks at them again.
-      if (plan) session.lookups.forget(session.agreement('GET', plan).path);
-      return failed(session, request, counted, thrown);
-    },
-  );
+  const make = () =>
+    session.run(
+      'compute',
+      ({ virtualMachines }, options) => virtualMachines.createOrUpdate(session.group, vm, body, options),
+      { timeoutMs: VM_MS, signal, read: session.vm(vm) },
+    );
+  await counted('virtual_machine_create', make).catch((thrown: unknown) => {
+    // Among the reasons may be terms that were withdrawn: the next call looks at them again.
+    if (plan) session.terms.forget(termsOf(session, plan));
+    return failed(session, request, counted, thrown);
+  });
 }
 
 const resumed = (session: Session, request: Create, counted: ObservedCall): Promise<boolean> =>
@@ -89,7 +86,7 @@ async function cleanUp(
   const note = (thrown: unknown): void => {
     failures.push(thrown instanceof Error ? thrown.message : String(thrown));
   };
-  await counted('virtual_machine_delete', () => session.arm.run(session.vm('DELETE', vm), VM_MS, signal)).catch(note);
+  await counted('virtual_machine_delete', () => session.deleteVm(vm, VM_MS, signal)).catch(note);
   await deleteLeftOvers(session, vm, spec, signal, counted).catch((thrown: unknown) => {
     const { code, message } = MachineError.from(thrown);
     failures.push(`machine codes error: code = [${code}] message = [${message}]`);
@@ -97,14 +94,13 @@ async function cleanUp(
   return failures;
 }
 
-async function subnetOf(session: Session, { spec, signal }: Create, counted: ObservedCall): Promise<unknown> {
+async function subnetOf(session: Session, { spec, signal }: Create, counted: ObservedCall): Promise<Subnet> {
   const { vnetName = '', subnetName = '', vnetResourceGroup } = spec.subnetInfo ?? {};
   const group = vnetResourceGroup === undefined || isBlank(vnetResourceGroup) ? session.group : vnetResourceGroup;
   try {
-    return await counted('subnet_get', async () => {
-      const { body } = await session.arm.call(session.subnet(group, vnetName, subnetName), signal);
-      return body;
-    });
+    return await counted('subnet_get', () =>
+      session.ask('network', ({ subnets }, options) => subnets.get(group, vnetName, subnetName, options), signal),
+    );
   } catch (thrown) {
     const what = `[ResourceGroup: ${group}, Name: ${subnetName}, VNetName: ${vnetName}]`;
     throw fromCloud(thrown, `failed to get subnet: ${what}, Err: `, signal);
@@ -120,28 +116,34 @@ interface Nic {
 }
 
 /** One that is there already is taken as it is, once it is ready. */
-async function nicOf(session: Session, request: Create, subnet: unknown, counted: ObservedCall): Promise<Nic> {
+async function nicOf(session: Session, request: Create, subnet: Subnet, counted: ObservedCall): Promise<Nic> {
   const { machine, spec, signal } = request;
   const name = nicName(machine.metadata.name);
   const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
-  const idOf = (body: unknown): string => identified.safeParse(body).data?.id ?? session.nic('GET', name).path;
+  const idOf = (nic: NetworkInterface | undefined): string =>
+    nic?.id ?? session.idOf('Microsoft.Network/networkInterfaces', name);
   try {
     const known = await counted('nic_get', () =>
-      session.arm.follow(session.nic('GET', name), NIC_MS, signal).catch((thrown: unknown) => {
+      session.arm.follow(session.nic(name), NIC_MS, signal).catch((thrown: unknown) => {
         if (isAbsent(thrown)) return undefined;
         // Making it failed: it is asked for again, which mends it.
         if (thrown instanceof ArmError && thrown.status === 200) return undefined;
         throw thrown;
       }),
     );
-    if (known !== undefined) refuseOthers(request, identified.safeParse(known).data?.tags);
+    if (known !== undefined) refuseOthers(request, known.tags);
     if (known !== undefined) return { id: idOf(known), known: true, begun: servesVm(known, machine.metadata.name) };
   } catch (thrown) {
     throw fromCloud(thrown, `Failed to get NIC: ${what}, Err: `, signal);
   }
   try {
     const body = nicBody(machine.metadata.name, spec, subnet);
-    const make = () => session.arm.run(session.nic('PUT', name, body), NIC_MS, signal);
+    const make = () =>
+      session.run(
+        'network',
+        ({ networkInterfaces }, options) => networkInterfaces.createOrUpdate(session.group, name, body, options),
+        { timeoutMs: NIC_MS, signal, read: session.nic(name) },
+      );
     return { id: idOf(await counted('nic_create', make)), known: false, begun: false };
   } catch (thrown) {
     throw fromCloud(thrown, `failed to create NIC: ${what}, Err: `, signal);
@@ -179,9 +181,14 @@ async function imageDisks(
       throw new MachineError('Internal', `Failed to create disk creation params: ${what}, Err: ${inner}`);
     }
     try {
-      const put = session.disk('PUT', name, diskBody(spec, disk, from));
-      const made = await counted('disk_create', () => session.arm.run(put, DISK_MS, signal));
-      ids.set(name, identified.safeParse(made).data?.id ?? put.path);
+      const body = diskBody(spec, disk, from);
+      const make = () =>
+        session.run('compute', ({ disks }, options) => disks.createOrUpdate(session.group, name, body, options), {
+          timeoutMs: DISK_MS,
+          signal,
+          read: session.disk(name),
+        });
+      ids.set(name, (await counted('disk_create', make))?.id ?? session.idOf(DISKS, name));
     } catch (thrown) {
       const code = isExhausted(thrown) && !signal.aborted ? 'ResourceExhausted' : 'Internal';
       throw fromCloud(thrown, `Failed to create Disk: ${what}, Err: `, signal, code);
@@ -197,10 +204,9 @@ async function diskOf(
   signal: AbortSignal,
   counted: ObservedCall,
 ): Promise<string | undefined> {
-  const request = session.disk('GET', name);
   try {
-    const body = await counted('disk_get', () => session.arm.follow(request, DISK_MS, signal));
-    return identified.safeParse(body).data?.id ?? request.path;
+    const found = await counted('disk_get', () => session.arm.follow(session.disk(name), DISK_MS, signal));
+    return found.id ?? session.idOf(DISKS, name);
   } catch (thrown) {
     // One whose making failed is asked for again, which mends it.
     if (isAbsent(thrown) || (thrown instanceof ArmError && thrown.status === 200)) return undefined;
@@ -208,12 +214,25 @@ async function diskOf(
   }
 }
 
-async function imageOf(session: Session, { spec, signal }: Create, urn: string, counted: ObservedCall): Promise<Image> {
+async function imageOf(
+  session: Session,
+  { spec, signal }: Create,
+  urn: string,
+  counted: ObservedCall,
+): Promise<VirtualMachineImage> {
+  const { location = '' } = spec;
+  const [publisher = '', offer = '', sku = '', version = ''] = urn.split(':');
   try {
-    const request = session.image(spec.location ?? '', urn);
     const ask = () =>
-      counted('virtual_machine_image_get', async () => image.parse((await session.arm.call(request, signal)).body));
-    return image.parse(await session.lookups.get(request.path, signal, ask));
+      counted('virtual_machine_image_get', () =>
+        session.ask(
+          'compute',
+          ({ virtualMachineImages }, options) =>
+            virtualMachineImages.get(location, publisher, offer, sku, version, options),
+          signal,
+        ),
+      );
+    return await session.images.get(`${session.subscription} ${location} ${urn}`, signal, ask);
   } catch (thrown) {
     if (isAbsent(thrown)) throw new MachineError('NotFound', `VM Image ${urn} does not exist`, { cause: thrown });
     throw fromCloud(thrown, `Failed to retrieve VM Image: ${urn}: `, signal);
@@ -226,16 +245,14 @@ async function planOf(session: Session, request: Create, counted: ObservedCall):
   const { urn, skipMarketplaceAgreement } = spec.properties?.storageProfile?.imageReference ?? {};
   if (urn === undefined || isBlank(urn) || skipMarketplaceAgreement) return undefined;
   const found = await imageOf(session, request, urn, counted);
-  const plan = found.properties?.plan;
+  const { plan } = found;
   if (!plan) return undefined;
   const known = await agreementOf(session, plan, signal, counted);
   const terms = agreement.parse(known);
   if (!isAccepted(terms)) {
     const body = { ...terms, properties: { ...terms.properties, accepted: true } };
     try {
-      await counted('market_place_agreement_create', () =>
-        session.arm.call(session.agreement('PUT', plan, body), signal),
-      );
+      await counted('market_place_agreement_create', () => session.agreement(plan, signal, body));
     } catch (thrown) {
       const told = `{Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}}`;
       const what = `[VMName: ${machine.metadata.name}, VMImageID: ${found.id ?? ''}, Plan: ${told}]`;
@@ -245,12 +262,15 @@ async function planOf(session: Session, request: Create, counted: ObservedCall):
   return { name: plan.name, product: plan.product, publisher: plan.publisher };
 }
 
+/** The key under which a session keeps the terms of a plan. */
+const termsOf = ({ subscription }: Session, { publisher, product, name }: Plan): string =>
+  JSON.stringify([subscription, publisher, product, name]);
+
 async function agreementOf(session: Session, plan: Plan, signal: AbortSignal, counted: ObservedCall): Promise<unknown> {
   const told = `Plan [Name: ${plan.name}, Product: ${plan.product}, Publisher: ${plan.publisher}]`;
   try {
-    const request = session.agreement('GET', plan);
-    const ask = () => counted('market_place_agreement_get', async () => (await session.arm.call(request, signal)).body);
-    return await session.lookups.get(request.path, signal, ask, isAccepted);
+    const ask = () => counted('market_place_agreement_get', () => session.agreement(plan, signal));
+    return await session.terms.get(termsOf(session, plan), signal, ask, isAccepted);
   } catch (thrown) {
     if (isAbsent(thrown))
       throw new MachineError('NotFound', `Marketplace Image Agreement for ${told} does not exist`, { cause: thrown });

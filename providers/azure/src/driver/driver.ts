@@ -1,5 +1,6 @@
 import { generateKeyPair } from 'node:crypto';
 import { promisify } from 'node:util';
+import type { VirtualMachine } from '@azure/arm-compute';
 import {
   type DriverDefinition,
   type DriverRequest,
@@ -38,7 +39,7 @@ export type AzureDriver = DriverDefinition<AzureProviderSpec, AzureCredentials>;
 type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 type OnMachine = MachineRequest<AzureProviderSpec, AzureCredentials>;
 
-/** The driver of Azure, over Resource Manager's REST API. */
+/** The driver of Azure, over its SDK. */
 export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   const { clock, throwAwayKey = onceGenerated() } = options;
   const sessionOf = sessions(options);
@@ -83,23 +84,18 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
       const { name } = machine.metadata;
       const session = open(request, vmAccess(request));
       const what = `[ResourceGroup: ${session.group}, Name: ${name}]`;
-      const look = (): Promise<Looked | undefined> =>
-        session.arm.call(session.vm('GET', name), signal).then(
-          ({ body }) => {
-            // Nothing is no VM, and no word that there is none.
-            if (body === undefined) throw new Error('the answer is empty');
-            return looked.safeParse(body).data ?? {};
-          },
-          (thrown: unknown) => {
+      const look = (): Promise<VirtualMachine | undefined> =>
+        session
+          .vm(name)(signal)
+          .catch((thrown: unknown) => {
             if (isAbsent(thrown)) return undefined;
             throw thrown;
-          },
-        );
+          });
       try {
         const found = await counted(request)('virtual_machine_get', look);
         if (!found) throw new MachineError('NotFound', `VM: ${what} is not found`);
         refuseOthers(request, found.tags);
-        const ending = found.properties?.provisioningState?.toLowerCase() === 'deleting';
+        const ending = found.provisioningState?.toLowerCase() === 'deleting';
         return { providerId: providerIdOf(spec, name), nodeName: name, ...(ending ? { ending: 'being deleted' } : {}) };
       } catch (thrown) {
         throw fromCloud(thrown, `Failed to get VM: ${what}, Err: `, signal);
@@ -165,19 +161,8 @@ function firstAccess({ properties }: AzureProviderSpec): string {
   return `${what}, Err: `;
 }
 
-/** What a look-up reads of a VM. */
-const looked = z.looseObject({
-  tags: z.unknown().optional(),
-  properties: z.looseObject({ provisioningState: z.string().nullish() }).nullish(),
-});
-type Looked = Partial<z.infer<typeof looked>>;
-
-const page = z.looseObject({
-  data: z.array(z.looseObject({})).nullish(),
-  totalRecords: z.number().nullish(),
-  $skipToken: z.string().nullish(),
-  resultTruncated: z.string().nullish(),
-});
+/** The rows of a page; the SDK leaves them as they come. */
+const data = z.array(z.looseObject({})).nullish();
 
 /** A text between quotes in Resource Graph's language. */
 const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
@@ -198,12 +183,12 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
 	`;
   const rows: Row[] = [];
   for (let token = ''; ; ) {
-    const options = token === '' ? {} : { options: { $skipToken: token } };
-    const body = { query: text, subscriptions: [session.subscription], ...options };
-    const answer = page.parse((await session.arm.call(session.graph(body), signal)).body);
+    const page = token === '' ? {} : { options: { skipToken: token } };
+    const body = { query: text, subscriptions: [session.subscription], ...page };
+    const answer = await session.ask('graph', (client, options) => client.resources(body, options), signal);
     if (answer.totalRecords === 0) return rows;
-    rows.push(...(answer.data ?? []).filter(({ tagKeys }) => marks.every((mark) => holds(tagKeys, mark))));
-    token = answer.$skipToken ?? '';
+    rows.push(...(data.parse(answer.data) ?? []).filter(({ tagKeys }) => marks.every((mark) => holds(tagKeys, mark))));
+    token = answer.skipToken ?? '';
     // Of half a listing nobody knows what is missing.
     if (token === '' && answer.resultTruncated === 'true')
       throw new Error('Resource Graph has cut the listing off, and says not where it goes on');

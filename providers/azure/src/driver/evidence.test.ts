@@ -1,9 +1,13 @@
 import { seededRandom, type TransportRequest, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { Arm } from '../arm/client.ts';
+import { loadSdk } from '../arm/sdk.ts';
 import { tellEvidence } from './evidence.ts';
 import { Remembered } from './remembered.ts';
 import { Session } from './session.ts';
+
+// Modules load in real time, which a virtual clock does not see.
+await loadSdk();
 
 const LOG = 'https://logs.example.net/boot/serial.log?sig=topsecret';
 const VM = '/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/virtualMachines/m-0';
@@ -27,7 +31,11 @@ function sessionWith(answers: Answers) {
       return new Response(body, { status });
     },
   });
-  return { session: new Session({ arm, lookups: new Remembered(new VirtualClock(), 0) }, 's', 'g'), asked };
+  const [images, terms] = [
+    new Remembered<never>(new VirtualClock(), 0),
+    new Remembered<unknown>(new VirtualClock(), 0),
+  ];
+  return { session: new Session({ arm, images, terms }, 's', 'g'), asked };
 }
 
 const signal = new AbortController().signal;

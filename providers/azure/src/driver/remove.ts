@@ -1,5 +1,5 @@
+import type { VirtualMachine, VirtualMachineUpdate } from '@azure/arm-compute';
 import { MachineError, type ObservedCall } from '@mcm/core/driver';
-import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { dataDiskName, dataDisksOf, diskNames, nicName, osDiskName } from './names.ts';
@@ -12,28 +12,6 @@ const UPDATE_MS = 10 * MINUTE;
 const PART_MS = 10 * MINUTE;
 /** Parts deleted at once. */
 const AT_ONCE = 2;
-
-const nic = z.looseObject({
-  id: z.string().optional(),
-  properties: z.looseObject({ deleteOption: z.string().nullish() }).nullish(),
-});
-const disk = z.looseObject({
-  name: z.string().optional(),
-  lun: z.number().optional(),
-  deleteOption: z.string().nullish(),
-  toBeDetached: z.boolean().nullish(),
-});
-const virtualMachine = z.looseObject({
-  tags: z.unknown().optional(),
-  properties: z
-    .looseObject({
-      provisioningState: z.string().nullish(),
-      networkProfile: z.looseObject({ networkInterfaces: z.array(nic).nullish() }).nullish(),
-      storageProfile: z.looseObject({ osDisk: disk.nullish(), dataDisks: z.array(disk).nullish() }).nullish(),
-    })
-    .nullish(),
-});
-type Vm = z.infer<typeof virtualMachine>;
 
 /**
  * Deletes a VM and all that was made with it. Disks of persistent volumes are left alone.
@@ -56,7 +34,7 @@ export async function deleteVm(
   const what = `[ResourceGroup: ${group}, Name: ${name}]`;
   if (isGoing(vm)) {
     // Its deletion was begun, by an earlier process or by somebody else: neither a change nor a second DELETE is due.
-    const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm('GET', name), VM_MS, signal));
+    const gone = counted('virtual_machine_delete', () => arm.followGone(session.vm(name), VM_MS, signal));
     const ended = await gone.catch((thrown: unknown) => {
       throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
     });
@@ -66,14 +44,20 @@ export async function deleteVm(
   const change = whole ? cascade(vm, name, spec) : undefined;
   if (change) {
     try {
-      await counted('virtual_machine_update', () => arm.run(session.vm('PATCH', name, change), UPDATE_MS, signal));
+      await counted('virtual_machine_update', () =>
+        session.run('compute', ({ virtualMachines }, options) => virtualMachines.update(group, name, change, options), {
+          timeoutMs: UPDATE_MS,
+          signal,
+          read: session.vm(name),
+        }),
+      );
     } catch (thrown) {
       const words = 'Failed to update cascade delete of associated resources for VM';
       throw fromCloud(thrown, `${words}: ${what}, Err: `, signal);
     }
   }
   try {
-    await counted('virtual_machine_delete', () => arm.run(session.vm('DELETE', name), VM_MS, signal));
+    await counted('virtual_machine_delete', () => session.deleteVm(name, VM_MS, signal));
   } catch (thrown) {
     throw fromCloud(thrown, `Failed to delete VM: ${what}, Err: `, signal);
   }
@@ -84,9 +68,9 @@ async function groupExists(session: Session, signal: AbortSignal, counted: Obser
   try {
     return await counted('resource_group_exists', async () => {
       try {
-        const { status } = await session.arm.call(session.resourceGroup(), signal);
+        const status = await session.groupStatus(signal);
         // Any other answer is none of this API's.
-        if (status !== 204) throw new Error(`the cloud answered ${status}`);
+        if (status !== '204') throw new Error(`the cloud answered ${status}`);
         return true;
       } catch (thrown) {
         // The answer to HEAD has no body that could hold a code.
@@ -104,11 +88,11 @@ async function find(
   name: string,
   signal: AbortSignal,
   counted: ObservedCall,
-): Promise<Vm | undefined> {
+): Promise<VirtualMachine | undefined> {
   try {
     return await counted('virtual_machine_get', async () => {
       try {
-        return virtualMachine.parse((await session.arm.call(session.vm('GET', name), signal)).body);
+        return await session.vm(name)(signal);
       } catch (thrown) {
         if (isAbsent(thrown)) return undefined;
         throw thrown;
@@ -120,32 +104,35 @@ async function find(
   }
 }
 
-const isGoing = ({ properties }: Vm): boolean => properties?.provisioningState?.toLowerCase() === 'deleting';
+const isGoing = ({ provisioningState }: VirtualMachine): boolean => provisioningState?.toLowerCase() === 'deleting';
 
-const isUpdatable = ({ properties }: Vm): boolean =>
-  properties?.provisioningState?.toLowerCase() !== 'failed' &&
-  !(properties?.storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
+const isUpdatable = ({ provisioningState, storageProfile }: VirtualMachine): boolean =>
+  provisioningState?.toLowerCase() !== 'failed' &&
+  !(storageProfile?.dataDisks ?? []).some(({ toBeDetached }) => toBeDetached === true);
 
 /** What makes the VM's own parts go with it, where they would stay; undefined when nothing is to be changed. */
-function cascade({ properties }: Vm, name: string, spec: AzureProviderSpec): object | undefined {
+function cascade(
+  { networkProfile, storageProfile }: VirtualMachine,
+  name: string,
+  spec: AzureProviderSpec,
+): VirtualMachineUpdate | undefined {
   const stays = (option: string | null | undefined): boolean => option !== 'Delete';
-  const isOwn = ({ id = '' }: z.infer<typeof nic>): boolean => id.slice(id.lastIndexOf('/') + 1) === nicName(name);
-  const nics = (properties?.networkProfile?.networkInterfaces ?? [])
-    .filter((each) => isOwn(each) && stays(each.properties?.deleteOption))
-    .map(({ id }) => ({ id, properties: { deleteOption: 'Delete' } }));
-  const { osDisk, dataDisks } = properties?.storageProfile ?? {};
+  const nics = (networkProfile?.networkInterfaces ?? [])
+    .filter(({ id = '', deleteOption }) => id.slice(id.lastIndexOf('/') + 1) === nicName(name) && stays(deleteOption))
+    .map(({ id }) => ({ id, deleteOption: 'Delete' }));
+  const { osDisk, dataDisks } = storageProfile ?? {};
   const own = new Set(dataDisksOf(spec).map((each) => dataDiskName(name, each)));
   const disks = (dataDisks ?? [])
     .filter((each) => own.has(each.name ?? '') && stays(each.deleteOption))
     .map((each) => ({ name: each.name, lun: each.lun, deleteOption: 'Delete' }));
   const os = osDisk && stays(osDisk.deleteOption) ? { name: osDiskName(name), deleteOption: 'Delete' } : undefined;
   if (nics.length === 0 && disks.length === 0 && !os) return undefined;
-  return {
-    properties: {
-      ...(nics.length > 0 ? { networkProfile: { networkInterfaces: nics } } : {}),
-      storageProfile: { ...(os ? { osDisk: os } : {}), ...(disks.length > 0 ? { dataDisks: disks } : {}) },
-    },
+  const update = {
+    ...(nics.length > 0 ? { networkProfile: { networkInterfaces: nics } } : {}),
+    storageProfile: { ...(os ? { osDisk: os } : {}), ...(disks.length > 0 ? { dataDisks: disks } : {}) },
   };
+  // The SDK's type asks for fields that a change of other fields must not send.
+  return update as VirtualMachineUpdate;
 }
 
 /** Deletes NIC and disks by their names, two at a time; all are tried. What is gone is no error. @throws MachineError */
@@ -157,10 +144,8 @@ export async function deleteLeftOvers(
   counted: ObservedCall,
 ): Promise<void> {
   const parts = [
-    () => counted('nic_delete', () => session.arm.run(session.nic('DELETE', nicName(vm)), PART_MS, signal)),
-    ...diskNames(vm, spec).map(
-      (name) => () => counted('disk_delete', () => session.arm.run(session.disk('DELETE', name), PART_MS, signal)),
-    ),
+    () => counted('nic_delete', () => session.deleteNic(nicName(vm), PART_MS, signal)),
+    ...diskNames(vm, spec).map((name) => () => counted('disk_delete', () => session.deleteDisk(name, PART_MS, signal))),
   ];
   const failures: unknown[] = [];
   const worker = async (): Promise<void> => {

@@ -1,18 +1,12 @@
+import type { NetworkInterface } from '@azure/arm-network';
 import type { ObservedCall } from '@mcm/core/driver';
-import { z } from 'zod';
 import { ArmError } from '../arm/error.ts';
 import { isAbsent, isExhausted } from './errors.ts';
 import type { Session } from './session.ts';
 
-const reference = z.looseObject({ id: z.string().nullish() }).nullish();
-const nic = z.looseObject({ properties: z.looseObject({ virtualMachine: reference }).nullish() });
-const view = z.looseObject({
-  statuses: z.array(z.looseObject({ code: z.string().nullish(), message: z.string().nullish() })).nullish(),
-});
-
 /** Whether a NIC serves the VM of this name: then an earlier call, perhaps of an earlier process, has asked for the VM. */
-export function servesVm(body: unknown, vm: string): boolean {
-  const id = nic.safeParse(body).data?.properties?.virtualMachine?.id ?? '';
+export function servesVm({ virtualMachine }: NetworkInterface, vm: string): boolean {
+  const id = virtualMachine?.id ?? '';
   return id.slice(id.lastIndexOf('/') + 1).toLowerCase() === vm.toLowerCase();
 }
 
@@ -32,7 +26,7 @@ export async function resumeVm(
 ): Promise<boolean> {
   const { arm } = session;
   try {
-    await counted('virtual_machine_get', () => arm.follow(session.vm('GET', vm), timeoutMs, signal));
+    await counted('virtual_machine_get', () => arm.follow(session.vm(vm), timeoutMs, signal));
     return true;
   } catch (thrown) {
     if (isAbsent(thrown)) return false;
@@ -46,11 +40,10 @@ export async function resumeVm(
 
 /** Why a VM's operation failed, as its instance view keeps it: `ProvisioningState/failed/AllocationFailed`. */
 async function failureOf(session: Session, vm: string, signal: AbortSignal): Promise<ArmError | undefined> {
-  const request = session.instanceView(vm);
-  const { statuses } = view.parse((await session.arm.call(request, signal)).body);
+  const { statuses } = await session.instanceView(vm, signal);
   const failed = statuses?.find(({ code }) => /^ProvisioningState\/failed\/./i.test(code ?? ''));
   if (!failed) return undefined;
   const code = failed.code?.split('/')[2] ?? '';
   const text = JSON.stringify({ error: { code, message: failed.message ?? '' } });
-  return new ArmError(`GET ${request.path}`, 200, text);
+  return new ArmError(`GET the instance view of ${vm}`, 200, text);
 }

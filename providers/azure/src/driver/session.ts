@@ -1,6 +1,12 @@
+import type {
+  RetrieveBootDiagnosticsDataResult,
+  VirtualMachineImage,
+  VirtualMachineInstanceView,
+} from '@azure/arm-compute';
 import type { DriverContext, DriverRequest } from '@mcm/core/driver';
-import { Arm, type ArmRequest } from '../arm/client.ts';
+import { Arm, type CallOptions, type Poller, type Provisioned, type Read } from '../arm/client.ts';
 import { type CloudAddresses, cloudOf } from '../arm/clouds.ts';
+import type { Clients } from '../arm/sdk.ts';
 import { createTokenSource, type Principal, type TokenOptions } from '../arm/tokens.ts';
 import type { AzureSettings } from '../settings.ts';
 import { Remembered } from './remembered.ts';
@@ -25,97 +31,147 @@ type Request = DriverRequest<AzureProviderSpec, AzureCredentials>;
 /** What a principal keeps from one call to the next. */
 interface Connection {
   readonly arm: Arm;
-  readonly lookups: Remembered<unknown>;
+  readonly images: Remembered<VirtualMachineImage>;
+  readonly terms: Remembered<unknown>;
 }
 
 /** Terms may be withdrawn and images published: neither is believed for longer. */
 const LOOKUPS_KEPT_MS = 10 * 60_000;
 
+type ClientOf<K extends keyof Clients> = Awaited<ReturnType<Clients[K]>>;
+
 /** A subscription's part of a cloud, and the paths in it that a class means. */
 export class Session {
   readonly arm: Arm;
-  /** Images and agreed terms by their requests' paths: the same for all machines of a class. */
-  readonly lookups: Remembered<unknown>;
+  /** Images and agreed terms are the same for all machines of a class. */
+  readonly images: Remembered<VirtualMachineImage>;
+  readonly terms: Remembered<unknown>;
   readonly subscription: string;
   readonly group: string;
 
-  constructor({ arm, lookups }: Connection, subscription: string, group: string) {
+  constructor({ arm, images, terms }: Connection, subscription: string, group: string) {
     this.arm = arm;
-    this.lookups = lookups;
+    this.images = images;
+    this.terms = terms;
     this.subscription = subscription;
     this.group = group;
   }
 
-  get #root(): string {
+  get #clients(): Clients {
     if (this.subscription === '') throw new Error('parameter client.subscriptionID cannot be empty');
-    return `/subscriptions/${segment(this.subscription)}`;
+    return this.arm.clients(this.subscription);
   }
 
-  in(group: string, provider: string): string {
-    return `${this.#root}/resourceGroups/${segment(group)}/providers/${provider}`;
+  /** The id of a resource of the class's group. @param kind `Microsoft.Compute/disks` */
+  idOf(kind: string, name: string): string {
+    return `/subscriptions/${segment(this.subscription)}/resourceGroups/${segment(this.group)}/providers/${kind}/${segment(name)}`;
   }
 
-  vm(method: string, name: string, body?: object): ArmRequest {
-    const path = `${this.in(this.group, 'Microsoft.Compute')}/virtualMachines/${segment(name)}`;
-    return { method, path, version: '2023-07-01', ...(body ? { body } : {}) };
+  /** One request, by one of the SDK's clients. */
+  async ask<K extends keyof Clients, T>(
+    kind: K,
+    send: (client: ClientOf<K>, options: CallOptions) => PromiseLike<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const client = (await this.#clients[kind]()) as ClientOf<K>;
+    return this.arm.ask((options) => send(client, options), signal);
   }
+
+  /** A change to its end. Parameters as those of `Arm.run`. */
+  async run<K extends keyof Clients, T>(
+    kind: K,
+    begin: (client: ClientOf<K>, options: CallOptions) => Poller<T>,
+    { timeoutMs, signal, read }: Change<T>,
+  ): Promise<T | undefined> {
+    const client = (await this.#clients[kind]()) as ClientOf<K>;
+    return this.arm.run((options) => begin(client, options), timeoutMs, signal, read);
+  }
+
+  readonly vm = (name: string) => (signal: AbortSignal) =>
+    this.ask('compute', ({ virtualMachines }, options) => virtualMachines.get(this.group, name, options), signal);
 
   /** What the VM's own agents and the platform say of it now. */
-  instanceView(name: string): ArmRequest {
-    const { path, version } = this.vm('GET', name);
-    return { method: 'GET', path: `${path}/instanceView`, version };
+  instanceView(name: string, signal: AbortSignal): Promise<VirtualMachineInstanceView> {
+    return this.ask('compute', ({ virtualMachines: vms }, o) => vms.instanceView(this.group, name, o), signal);
   }
 
   /** Addresses of the console's log and screenshot, good for a while. */
-  bootDiagnostics(name: string): ArmRequest {
-    const { path, version } = this.vm('POST', name);
-    return { method: 'POST', path: `${path}/retrieveBootDiagnosticsData`, version };
+  bootDiagnostics(name: string, signal: AbortSignal): Promise<RetrieveBootDiagnosticsDataResult> {
+    return this.ask(
+      'compute',
+      ({ virtualMachines: vms }, o) => vms.retrieveBootDiagnosticsData(this.group, name, o),
+      signal,
+    );
   }
 
-  disk(method: string, name: string, body?: object): ArmRequest {
-    const path = `${this.in(this.group, 'Microsoft.Compute')}/disks/${segment(name)}`;
-    return { method, path, version: '2023-04-02', ...(body ? { body } : {}) };
+  readonly disk = (name: string) => (signal: AbortSignal) =>
+    this.ask('compute', ({ disks }, options) => disks.get(this.group, name, options), signal);
+
+  readonly nic = (name: string) => (signal: AbortSignal) =>
+    this.ask('network', ({ networkInterfaces }, options) => networkInterfaces.get(this.group, name, options), signal);
+
+  deleteVm(name: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const begin = ({ virtualMachines }: ClientOf<'compute'>, options: CallOptions) =>
+      virtualMachines.delete(this.group, name, options);
+    return this.run('compute', begin, { timeoutMs, signal });
   }
 
-  nic(method: string, name: string, body?: object): ArmRequest {
-    const path = `${this.in(this.group, 'Microsoft.Network')}/networkInterfaces/${segment(name)}`;
-    return { method, path, version: '2023-05-01', ...(body ? { body } : {}) };
+  deleteNic(name: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const begin = ({ networkInterfaces }: ClientOf<'network'>, options: CallOptions) =>
+      networkInterfaces.delete(this.group, name, options);
+    return this.run('network', begin, { timeoutMs, signal });
   }
 
-  subnet(group: string, network: string, name: string): ArmRequest {
-    const at = this.in(group, 'Microsoft.Network');
-    const path = `${at}/virtualNetworks/${segment(network)}/subnets/${segment(name)}`;
-    return { method: 'GET', path, version: '2023-05-01' };
+  deleteDisk(name: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const begin = ({ disks }: ClientOf<'compute'>, options: CallOptions) => disks.delete(this.group, name, options);
+    return this.run('compute', begin, { timeoutMs, signal });
   }
 
-  resourceGroup(): ArmRequest {
-    const path = `${this.#root}/resourcegroups/${segment(this.group)}`;
-    return { method: 'HEAD', path, version: '2021-04-01' };
+  /** The terms of a marketplace image; given `body`, they are changed to it. */
+  async agreement({ publisher, product, name }: Plan, signal: AbortSignal, body?: object): Promise<unknown> {
+    const terms = await this.ask(
+      'rest',
+      async (rest, { abortSignal }) => {
+        const at = rest.path(TERMS, this.subscription, publisher, product, name);
+        const options = { abortSignal, queryParameters: { 'api-version': '2021-01-01' } };
+        return body ? at.put({ ...options, body }) : at.get(options);
+      },
+      signal,
+    );
+    return terms.body;
   }
 
-  image(location: string, urn: string): ArmRequest {
-    const [publisher = '', offer = '', sku = '', version = ''] = urn.split(':').map(segment);
-    const at = `${this.#root}/providers/Microsoft.Compute/locations/${segment(location)}`;
-    const path = `${at}/publishers/${publisher}/artifacttypes/vmimage/offers/${offer}/skus/${sku}/versions/${version}`;
-    return { method: 'GET', path, version: '2023-07-01' };
-  }
-
-  agreement(method: string, plan: { publisher: string; product: string; name: string }, body?: object): ArmRequest {
-    const at = `${this.#root}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine`;
-    const [publisher, product, name] = [plan.publisher, plan.product, plan.name].map(segment);
-    const path = `${at}/publishers/${publisher}/offers/${product}/plans/${name}/agreements/current`;
-    return { method, path, version: '2021-01-01', ...(body ? { body } : {}) };
-  }
-
-  graph(body: object): ArmRequest {
-    return {
-      method: 'POST',
-      path: '/providers/Microsoft.ResourceGraph/resources',
-      version: '2021-06-01-preview',
-      body,
-    };
+  /** The status that Azure answers when it is asked whether the class's resource group exists: 204 for yes. */
+  async groupStatus(signal: AbortSignal): Promise<string> {
+    const { status } = await this.ask(
+      'rest',
+      async (rest, { abortSignal }) =>
+        rest
+          .path('/subscriptions/{subscription}/resourcegroups/{group}', this.subscription, this.group)
+          .head({ abortSignal, queryParameters: { 'api-version': '2021-04-01' } }),
+      signal,
+    );
+    return status;
   }
 }
+
+/** How a change is followed. */
+export interface Change<T> {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Reads the resource that is made or changed; absent: it is deleted. */
+  readonly read?: Read<T & Provisioned>;
+}
+
+/** The purchase plan of a marketplace image. */
+export interface Plan {
+  readonly publisher: string;
+  readonly product: string;
+  readonly name: string;
+}
+
+const TERMS =
+  '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
 
 /** The Secret's tenant can be nobody's. */
 export class WrongTenant extends Error {
@@ -159,7 +215,8 @@ export function sessions(options: SessionOptions): (request: Request) => Session
       if (name && (options.endpoint || options.login)) log.warn(OWN_CLOUD, { cloud: name });
       connection = {
         arm: connect(options, name, principal),
-        lookups: new Remembered(options.clock, LOOKUPS_KEPT_MS),
+        images: new Remembered(options.clock, LOOKUPS_KEPT_MS),
+        terms: new Remembered(options.clock, LOOKUPS_KEPT_MS),
       };
     }
     clients.delete(key);

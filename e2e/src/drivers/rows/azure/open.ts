@@ -1,9 +1,12 @@
 import { ArmEndpoint, type ArmEndpointOptions, type FaultRuleInput } from '@mcm/cloud-emulators';
 import { seededRandom, VirtualClock } from '@mcm/kube';
-import { type AzureCredentials, type AzureProviderSpec, createAzureDriver } from '@mcm/provider-azure';
+import { type AzureCredentials, type AzureProviderSpec, createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import { refused, Stage, withSpec } from '../stage.ts';
 
 /** What the rows of the Azure scenarios share: a driver on its emulator, and a class to change. */
+
+// Modules load in real time, which a virtual clock does not see.
+await loadSdk();
 
 export const TAGS = { 'kubernetes.io-cluster-shoot--x': '1', 'kubernetes.io-role-node': '1' };
 export const PROPERTIES = {

@@ -26,17 +26,21 @@ test('a change of any recording is seen, unless a rule covers it', () => {
 
 test('a rule covers what its row says, and nothing else', () => {
   expect(coverage(all)).toEqual({
-    'a call that outlives its time is DeadlineExceeded': [
+    'a call that outlives its time is DeadlineExceeded + a field that only Azure sets is not sent': [
       'another code',
       'one more request',
       'the code',
       'the count of calls',
       'the last request',
     ],
-    'a code in a header counts beside a body that is no JSON': ['one more request', 'the count of calls'],
+    'a code in a header counts beside a body that is no JSON + a field that only Azure sets is not sent': [
+      'one more request',
+      'the count of calls',
+    ],
     'a driver without initialize makes no call of it': ['another code', 'the code', 'the text'],
     'a request that Azure throttles is Unavailable': ['the count of calls'],
-    'a resource provider is registered by its user': [
+    'a request that Azure throttles is Unavailable + a field that only Azure sets is not sent': ['the count of calls'],
+    'a resource provider is registered by its user + a field that only Azure sets is not sent': [
       'another code',
       'one more request',
       'the code',

@@ -13,6 +13,7 @@ import {
   upTo,
 } from '../rules.ts';
 import { firstReply, scriptedRules } from '../scripted.ts';
+import { readOnlyFields } from './read-only.ts';
 
 interface RecordedSpec {
   readonly resourceGroup?: string;
@@ -339,5 +340,6 @@ export const RULES: readonly Rule[] = [
   dataDiskAlone,
   quotes,
   token,
+  readOnlyFields,
   tokenHostIsDown('a token host that cannot answer is Unavailable', isLogin, isDown),
 ];

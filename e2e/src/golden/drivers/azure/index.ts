@@ -1,5 +1,5 @@
 import { seededRandom, VirtualClock } from '@mcm/kube';
-import { createAzureDriver } from '@mcm/provider-azure';
+import { createAzureDriver, loadSdk } from '@mcm/provider-azure';
 import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
 import { expectationOf } from '../expected.ts';
@@ -23,6 +23,8 @@ export const azureDriver: GoldenSet = {
 
 /** Plays a case. @returns the first difference; undefined: there is none */
 export const playCase: PlayCase = async (recorded, watch) => {
+  // Modules load in real time, which a virtual clock does not see.
+  await loadSdk();
   const clock = new VirtualClock({ quietTurns: 4 });
   const cloud = new ScriptedCloud(recorded.cloud, { error: { code: 'ResourceNotFound', message: 'not found' } });
   const scopes = new Set<string>();

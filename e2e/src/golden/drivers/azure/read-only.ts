@@ -1,0 +1,57 @@
+import type { Rule } from '../expected.ts';
+import type { RecordedRequest } from '../recording.ts';
+
+/** Members of network resources that Azure's API marks as read-only. */
+const READ_ONLY = new Set([
+  'etag',
+  'provisioningState',
+  'purpose',
+  'resourceGuid',
+  'privateEndpoints',
+  'ipConfigurations',
+  'ipConfigurationProfiles',
+  'resourceNavigationLinks',
+  'serviceAssociationLinks',
+]);
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function writable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(writable);
+  if (!isObject(value)) return value;
+  const kept = Object.entries(value).flatMap(([name, each]) => {
+    if (READ_ONLY.has(name)) return [];
+    const rest = writable(each);
+    const isEmptied = name === 'properties' && isObject(rest) && Object.keys(rest).length === 0;
+    return isEmptied ? [] : [[name, rest] as const];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** The body of a NIC's or VM's PUT as Azure's SDK for JavaScript writes it. */
+function asSdkWrites(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asSdkWrites);
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([name, each]) => [name, name === 'subnet' ? writable(each) : asSdkWrites(each)]),
+  );
+}
+
+/** The name of the resource is in the path of the request already. */
+function withoutReadOnly(request: RecordedRequest): RecordedRequest {
+  const { method, path, body } = request;
+  if (method !== 'PUT' || !isObject(body) || !/\/(virtualMachines|networkInterfaces)\/[^/]+$/.test(path))
+    return request;
+  const { name: _, ...rest } = body;
+  return { ...request, body: asSdkWrites(rest) };
+}
+
+export const readOnlyFields: Rule = {
+  row: 'a field that only Azure sets is not sent',
+  expect: (expected) => {
+    const requests = expected.requests.map(withoutReadOnly);
+    return requests.some((each, i) => each !== expected.requests[i]) ? { ...expected, requests } : undefined;
+  },
+};

@@ -1,0 +1,109 @@
+import { LearnedRate, retryAfterOf, TokenRefused, TokenUnavailable, withoutSent } from '@mcm/core/driver';
+import { sleep, type Transport, type TransportResponse } from '@mcm/kube';
+import { ArmError, parseJson } from './error.ts';
+import type { ArmOptions } from './options.ts';
+
+/** One request to Resource Manager: its path has the query in it. */
+export interface ArmRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string | undefined;
+}
+
+/** An answer with a status below 300: JSON, or nothing. */
+export interface ArmAnswer {
+  readonly status: number;
+  readonly headers: TransportResponse['headers'];
+  /** The text as JSON; undefined: the text is empty. */
+  readonly body: unknown;
+  readonly text: string;
+}
+
+const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
+const ATTEMPTS = 4;
+const FIRST_PAUSE_MS = 800;
+/** The driver makes no longer pause within one call: the machine's next try comes after it. */
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Sends requests at the rate that Azure takes, with tokens, and repeats those that may pass. Every answer is judged here:
+ * a refusal, a proxy's page and half an answer are errors.
+ */
+export class Attempts {
+  readonly #options: ArmOptions;
+  readonly #transport: Transport;
+  readonly #rates = new Map<string, LearnedRate>();
+
+  constructor(options: ArmOptions) {
+    this.#options = options;
+    this.#transport = options.connect(options.endpoint);
+  }
+
+  /** @throws ArmError for a refusal, or what the transport threw */
+  async send(request: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
+    const { clock, random } = this.#options;
+    const rate = this.#rateOf(request.method === 'GET' || request.method === 'HEAD' ? 'read' : 'write');
+    for (let attempt = 1; ; attempt++) {
+      await rate.take(signal);
+      const pauseMs = FIRST_PAUSE_MS * (2 ** attempt - 1) * (0.8 + random.next() / 2);
+      try {
+        const answer = await this.#exchange(request, signal);
+        rate.succeeded();
+        return answer;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const wanted = thrown instanceof ArmError ? thrown.retryAfterMs : undefined;
+        const throttled = thrown instanceof ArmError && thrown.status === 429;
+        const repeatable = thrown instanceof ArmError ? REPEATED.has(thrown.status) : !isOfLogin(thrown);
+        if (throttled) rate.throttled(Math.min(wanted ?? 0, LONGEST_PAUSE_MS));
+        if (!repeatable || attempt === ATTEMPTS || (wanted ?? 0) > LONGEST_PAUSE_MS) throw thrown;
+        await sleep(clock, Math.ceil(wanted ?? Math.min(pauseMs, LONGEST_PAUSE_MS)), signal);
+      }
+    }
+  }
+
+  #rateOf(kind: string): LearnedRate {
+    const known = this.#rates.get(kind);
+    if (known) return known;
+    const made = new LearnedRate(this.#options.clock);
+    this.#rates.set(kind, made);
+    return made;
+  }
+
+  async #exchange({ method, path, body }: ArmRequest, signal: AbortSignal): Promise<ArmAnswer> {
+    const { authorize, refused, userAgent, endpoint, clock } = this.#options;
+    const authorization = await authorize(signal);
+    const headers = {
+      accept: 'application/json',
+      'user-agent': userAgent,
+      ...(authorization === undefined ? {} : { authorization }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const sent = { method, path, headers, signal, ...(body === undefined ? {} : { body }) };
+    const response = await this.#transport(sent);
+    const text = withoutSent(await response.text(), sent);
+    const answer = { status: response.status, headers: response.headers, body: parseJson(text), text };
+    if (response.status === 401 && authorization !== undefined) refused?.(authorization);
+    const where = `${method} ${endpoint}${path.replace(/\?.*/, '')}`;
+    if (response.status >= 300)
+      throw new ArmError(where, response.status, text, {
+        headers: answer.headers,
+        retryAfterMs: retryAfterOf(answer.headers, clock.now()) ?? quotaResets(answer.headers),
+      });
+    // A proxy's page must not be read as an answer without content.
+    if (text !== '' && !isObject(answer.body)) throw new ArmError(where, response.status, text, answer);
+    return answer;
+  }
+}
+
+/** All answers of Resource Manager that are not empty are objects. */
+const isObject = (body: unknown): boolean => typeof body === 'object' && body !== null && !Array.isArray(body);
+
+/** Nothing was sent: the machine's next try is soon enough, and asks for the token once. */
+const isOfLogin = (thrown: unknown): boolean => thrown instanceof TokenRefused || thrown instanceof TokenUnavailable;
+
+/** Resource Graph's header for a full quota: hours, minutes and seconds until it is empty again. */
+function quotaResets(headers: ArmAnswer['headers']): number | undefined {
+  const [, h, m, s] = /^(\d+):(\d+):(\d+)/.exec(headers.get('x-ms-user-quota-resets-after') ?? '') ?? [];
+  return ((Number(h) * 60 + Number(m)) * 60 + Number(s)) * 1_000 || undefined;
+}

@@ -1,0 +1,146 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { HttpClient, HttpHeaders, PipelineRequest, PipelineResponse } from '@azure/core-rest-pipeline';
+import { retryAfterOf } from '@mcm/core/driver';
+import { z } from 'zod';
+import { type ArmAnswer, Attempts } from './attempts.ts';
+import { ArmError } from './error.ts';
+import type { ArmOptions } from './options.ts';
+
+/** The first answer to a change. */
+export interface Beginning {
+  /** How far the resource has come by then; undefined: the answer does not say it. */
+  readonly state: string | undefined;
+  /** Whether the answer says that the change is over, in so far as Azure names no operation. */
+  readonly ended: boolean;
+  /** Path of the operation that does the change. */
+  readonly operation?: { readonly path: string; readonly header: 'azure-asyncoperation' | 'location' };
+}
+
+/** A call of the SDK, and what the carrier sees of it: the SDK's pollers pass on none of this. */
+export interface Call {
+  readonly signal: AbortSignal;
+  /** Whether the first request of the call is a change that is followed to its end. */
+  readonly changes?: boolean;
+  began?: Beginning;
+  /** The last answer, whose request is in its `where`. */
+  last?: { readonly where: string; readonly answer: ArmAnswer };
+}
+
+/** The call that a request of the SDK belongs to. */
+export const calls = new AsyncLocalStorage<Call>();
+
+/** The versions that the original's driver asks for, in place of those that the SDK was generated from. */
+const VERSIONS: readonly (readonly [path: RegExp, version: string])[] = [
+  [/\/Microsoft\.Compute\/disks\//, '2023-04-02'],
+  [/\/Microsoft\.Compute\//, '2023-07-01'],
+  [/\/Microsoft\.Network\//, '2023-05-01'],
+  [/\/Microsoft\.ResourceGraph\//, '2021-06-01-preview'],
+];
+
+const operation = z.looseObject({ status: z.string().optional() });
+const resource = z.looseObject({ properties: z.looseObject({ provisioningState: z.string().optional() }).optional() });
+
+/** Whether a change has come to an end, and whether to a good one. */
+export const isOver = (state: string): boolean => /^(succeeded|failed|canceled|cancelled)$/i.test(state);
+export const isDone = (state: string): boolean => /^succeeded$/i.test(state);
+
+/**
+ * Carries the SDK's requests over our own transport, in place of its sockets. The SDK trusts more than it should: it follows
+ * an operation to any host, reads an empty success from what is no JSON by its content type, and takes an operation without a
+ * status as done. So the carrier judges each answer first, and gives the SDK only what it has understood.
+ */
+export class Carrier implements HttpClient {
+  readonly #options: ArmOptions;
+  readonly #attempts: Attempts;
+
+  constructor(options: ArmOptions) {
+    this.#options = options;
+    this.#attempts = new Attempts(options);
+  }
+
+  /** @throws ArmError, or what the transport threw */
+  async sendRequest(request: PipelineRequest): Promise<PipelineResponse> {
+    const call = calls.getStore();
+    if (!call) throw new Error(`${request.method} ${request.url}: the SDK sent a request outside of a call`);
+    const { method, body } = request;
+    const path = this.#pathOf(request.url, call);
+    const answer = await this.#attempts.send(
+      { method, path, body: typeof body === 'string' ? body : undefined },
+      call.signal,
+    );
+    const where = `${method} ${path.replace(/\?.*/, '')}`;
+    call.last = { where, answer };
+    if (path === call.began?.operation?.path) return this.#ofOperation(request, call.began.operation.header, answer);
+    // An answer without content to a question says neither that something exists nor that it does not.
+    if (answer.text === '' && (method === 'GET' || (method === 'POST' && !call.changes)))
+      throw new ArmError(where, answer.status, '', answer);
+    if (method === 'PATCH' && answer.status === 202) throw new ArmError(where, 202, answer.text, answer);
+    if (!call.changes || call.began) return toSdk(request, answer.status, answer.text);
+    call.began = this.#beginning(answer);
+    const { operation: begun } = call.began;
+    return toSdk(request, answer.status, answer.text, begun ? { [begun.header]: begun.path } : {});
+  }
+
+  /** How long the last answer wants the next request to wait. */
+  wantedPauseMs({ last }: Call): number | undefined {
+    return last && retryAfterOf(last.answer.headers, this.#options.clock.now());
+  }
+
+  /** The path that a request goes to. @throws Error for another host: tokens go to the endpoint only */
+  #pathOf(address: string, { began }: Call): string {
+    const { pathname, search } = this.#own(address);
+    const begun = began?.operation?.path;
+    // The SDK may add its own version to an operation's path.
+    if (begun !== undefined && begun.replace(/\?.*/, '') === pathname) return begun;
+    const version = VERSIONS.find(([pattern]) => pattern.test(pathname))?.[1];
+    if (version === undefined) return pathname + search;
+    const query = new URLSearchParams(search);
+    query.set('api-version', version);
+    return `${pathname}?${query}`;
+  }
+
+  #own(address: string): URL {
+    const { endpoint } = this.#options;
+    const url = new URL(address, endpoint);
+    if (url.origin !== new URL(endpoint).origin)
+      throw new Error(`an operation of ${endpoint} is said to be at ${url.origin}, which is not asked`);
+    return url;
+  }
+
+  #beginning({ status, headers, body, text }: ArmAnswer): Beginning {
+    const state = resource.safeParse(body).data?.properties?.provisioningState;
+    // 200 without a state is the end; 201 without one is a beginning.
+    const ended = state === undefined ? status === 200 && text !== '' : isDone(state);
+    const monitor = headers.get('azure-asyncoperation') ?? headers.get('operation-location');
+    const address = monitor ?? (status === 202 ? headers.get('location') : null);
+    if (address === null) return { state, ended };
+    const { pathname, search } = this.#own(address);
+    const header = monitor === null ? 'location' : 'azure-asyncoperation';
+    return { state, ended, operation: { path: pathname + search, header } };
+  }
+
+  /** What the SDK is given of an operation's answer: the status, as the carrier reads it. */
+  #ofOperation(request: PipelineRequest, header: string, answer: ArmAnswer): PipelineResponse {
+    if (header === 'location') return toSdk(request, answer.status, answer.text);
+    const { status = '' } = operation.safeParse(answer.body).data ?? {};
+    if (isOver(status) && !isDone(status)) throw new ArmError(`GET ${request.url}`, answer.status, answer.text, answer);
+    return toSdk(request, 200, JSON.stringify({ status: isDone(status) ? 'Succeeded' : 'InProgress' }));
+  }
+}
+
+/** A judged answer as the SDK takes it. All that is not empty is JSON, whatever its content type says. */
+function toSdk(
+  request: PipelineRequest,
+  status: number,
+  text: string,
+  more: Readonly<Record<string, string>> = {},
+): PipelineResponse {
+  const headers: Record<string, string> = { 'content-type': 'application/json', ...more };
+  const readable: Pick<HttpHeaders, 'get' | 'has' | 'toJSON'> = {
+    get: (name) => headers[name],
+    has: (name) => name in headers,
+    toJSON: () => headers,
+  };
+  // The SDK would look for fields of an answer that is empty.
+  return { request, status, headers: readable as HttpHeaders, bodyAsText: text === '' ? '{}' : text };
+}

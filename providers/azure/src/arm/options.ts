@@ -1,0 +1,15 @@
+import type { Clock, Random, Transport } from '@mcm/kube';
+
+/** The surroundings of a client of Azure Resource Manager. */
+export interface ArmOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly connect: (origin: string) => Transport;
+  /** Origin of the management API. */
+  readonly endpoint: string;
+  readonly userAgent: string;
+  /** Value of the Authorization header; undefined: the request has none. */
+  readonly authorize: (signal: AbortSignal) => Promise<string | undefined>;
+  /** Called with a value of `authorize` that Azure refuses. */
+  readonly refused?: (authorization: string) => void;
+}

@@ -1,0 +1,78 @@
+import type { ComputeManagementClient } from '@azure/arm-compute';
+import type { NetworkManagementClient } from '@azure/arm-network';
+import type { ResourceGraphClient } from '@azure/arm-resourcegraph';
+import type { HttpClient } from '@azure/core-rest-pipeline';
+import type { Client } from '@azure-rest/core-client';
+
+/** Groups of operations that the driver uses, by client. The bundled program holds no others. */
+export const OPERATION_GROUPS = {
+  compute: ['virtualMachines', 'disks', 'virtualMachineImages'],
+  network: ['networkInterfaces', 'subnets'],
+} as const satisfies {
+  readonly compute: readonly (keyof ComputeManagementClient)[];
+  readonly network: readonly (keyof NetworkManagementClient)[];
+};
+type Groups = typeof OPERATION_GROUPS;
+
+/** The SDK's clients for one subscription. Each is loaded when the first call needs it. */
+export interface Clients {
+  compute(): Promise<Pick<ComputeManagementClient, Groups['compute'][number]>>;
+  network(): Promise<Pick<NetworkManagementClient, Groups['network'][number]>>;
+  graph(): Promise<ResourceGraphClient>;
+  /** For requests that are too few for a client of their own: terms of images, and resource groups. */
+  rest(): Promise<Client>;
+}
+
+const compute = async () => {
+  const { ComputeManagementClient } = await import('@azure/arm-compute');
+  return ComputeManagementClient;
+};
+const network = async () => {
+  const { NetworkManagementClient } = await import('@azure/arm-network');
+  return NetworkManagementClient;
+};
+const graph = async () => {
+  const { ResourceGraphClient } = await import('@azure/arm-resourcegraph');
+  return ResourceGraphClient;
+};
+const rest = async () => {
+  const { getClient } = await import('@azure-rest/core-client');
+  return getClient;
+};
+const pipeline = async () => {
+  const { createEmptyPipeline } = await import('@azure/core-rest-pipeline');
+  return createEmptyPipeline;
+};
+
+/** Loads the SDK ahead of the first call, so that no machine waits for it. */
+export async function loadSdk(): Promise<void> {
+  await Promise.all([compute(), network(), graph(), rest(), pipeline()]);
+}
+
+/** @param httpClient Carries all requests of these clients. */
+export function createClients(endpoint: string, subscription: string, httpClient: HttpClient): Clients {
+  // None of the SDK's policies: attempts, pauses, logins, proxies and logs are the carrier's.
+  const options = async () => ({
+    ...{ endpoint, httpClient, allowInsecureConnection: true },
+    pipeline: (await pipeline())(),
+  });
+  const noLogin = { getToken: async () => null };
+  return {
+    compute: once(async () => new (await compute())(noLogin, subscription, await options())),
+    network: once(async () => new (await network())(noLogin, subscription, await options())),
+    graph: once(async () => new (await graph())(noLogin, await options())),
+    rest: once(async () => (await rest())(endpoint, await options())),
+  };
+}
+
+/** Makes it at the first call. A failure is not kept. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((thrown: unknown) => {
+      made = undefined;
+      throw thrown;
+    });
+    return made;
+  };
+}

@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { OPERATION_GROUPS } from '@mcm/provider-azure';
+import type { Plugin } from 'esbuild';
+
+/** A client of Azure's SDK makes every group of its operations in its constructor, so that the bundler can leave out none. */
+const AZURE_CLIENT = /\/@azure\/arm-(compute|network)\/dist\/esm\/\w+ManagementClient\.js$/;
+const GROUP = /this\.(\w+)\s*=\s*_get\w+Operations\(this\._client\);/g;
+
+/**
+ * Takes the groups of operations that no driver uses out of the source of a client.
+ * @throws Error for a group to keep that the client does not have: the program would fail at its first call
+ */
+export function slimAzure(source: string, kept: readonly string[]): string {
+  const known = new Set([...source.matchAll(GROUP)].map(([, name]) => name));
+  for (const name of kept)
+    if (!known.has(name)) throw new Error(`Azure's SDK has no group ${name} that the bundler could keep`);
+  return source.replaceAll(GROUP, (all, name: string) => (kept.includes(name) ? all : ''));
+}
+
+/** Leaves out what the drivers do not use of the clouds' SDKs. */
+export const slimSdks: Plugin = {
+  name: 'slim-sdks',
+  setup(build) {
+    build.onLoad({ filter: AZURE_CLIENT }, async ({ path }) => {
+      const [, client] = AZURE_CLIENT.exec(path) ?? [];
+      const kept = client === 'compute' ? OPERATION_GROUPS.compute : OPERATION_GROUPS.network;
+      return { contents: slimAzure(await readFile(path, 'utf8'), kept) };
+    });
+  },
+};
