@@ -143,6 +143,14 @@ describe('ordered faults', () => {
     expect((await ask('GET', INSTANCES)).status).toBe(200);
   });
 
+  test('a web page orders none: not from another origin, nor under a domain of its own', async () => {
+    const { ask, emulator } = await serve('gcp');
+    const rule = JSON.stringify({ on: '^GET instances$', refuse: { status: 503, code: 'backendError' } });
+    expect((await ask('POST', '/_emulator/faults', rule, { origin: 'http://evil.example' })).status).toBe(403);
+    expect((await ask('POST', '/_emulator/faults', rule, { host: 'evil.example' })).status).toBe(421);
+    expect(emulator.faults.list()).toEqual([]);
+  });
+
   test('a lost answer ends the connection after the request was carried out', async () => {
     const { ask, emulator } = await serve('gcp');
     emulator.faults.order({ on: '^POST instances$', lose: 'after' });

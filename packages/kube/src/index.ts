@@ -76,6 +76,7 @@ export { type Access, type AccessRequest, createAccess, type Refusal } from './r
 export { discoverResources, type WaitOptions, waitForApiServer } from './run/api-server.ts';
 export { type Cluster, type ClusterSettings, type Clusters, connectClusters } from './run/clusters.ts';
 export type { BinaryContext, BinaryDefinition, Configuration } from './run/definition.ts';
+export { type Arrived, type ForeignRefusal, foreignRefusal } from './run/foreign.ts';
 export type { Check } from './run/health.ts';
 export { type Host, processHost } from './run/host.ts';
 export { createManager, type Manager, type ManagerOptions } from './run/manager.ts';

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Logger, Transport } from '@mcm/kube';
+import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
 import { headersOf } from '../answer.ts';
 
 export interface ListenOptions {
@@ -53,6 +53,11 @@ export async function listen({ port, tls, log }: ListenOptions): Promise<Listene
 }
 
 async function pass(request: IncomingMessage, response: ServerResponse, ready: Promise<Transport>): Promise<void> {
+  const foreign = foreignRefusal(request);
+  if (foreign !== undefined) {
+    response.writeHead(foreign.status, { 'content-type': 'text/plain' }).end(foreign.body);
+    return;
+  }
   const transport = await ready;
   const body = await read(request);
   const gone = new AbortController();

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -106,3 +106,40 @@ function foreign(sql: string): void {
   database.exec(`CREATE TABLE other (a); ${sql}`);
   database.close();
 }
+
+test.each([
+  ['a new folder', () => undefined],
+  ['a folder that all may read', () => mkdirSync(join(dir, 'data'), { mode: 0o755 })],
+])('only the owner may read the files of %s', (_, make) => {
+  const before = process.umask(0o022);
+  try {
+    make();
+    const store = openStore();
+    store.put('/xs', draft('a'));
+    store.close();
+    const data = join(dir, 'data');
+    for (const name of ['store.sqlite', 'lock.sqlite']) chmodSync(join(data, name), 0o644);
+    for (const name of ['ca.key', 'admin.token', 'store.sqlite-wal', 'notes.txt'])
+      writeFileSync(join(data, name), '', { mode: 0o644 });
+    chmodSync(data, 0o755);
+    const again = openStore();
+    again.put('/xs', draft('b'));
+    const modes = Object.fromEntries(
+      readdirSync(data).map((name) => [name, (statSync(join(data, name)).mode & 0o777).toString(8)]),
+    );
+    expect(modes).toEqual({
+      'admin.token': '600',
+      'ca.key': '600',
+      'lock.sqlite': '600',
+      'lock.sqlite-journal': '600',
+      'store.sqlite': '600',
+      'store.sqlite-shm': '600',
+      'store.sqlite-wal': '600',
+      // It is not a file of a control plane.
+      'notes.txt': '644',
+    });
+    expect((statSync(data).mode & 0o777).toString(8)).toBe('700');
+  } finally {
+    process.umask(before);
+  }
+});

@@ -1,4 +1,14 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { Clock } from '../clock.ts';
@@ -52,6 +62,7 @@ function openDatabase(path: string): DatabaseSync {
 function takeLock(dir: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
+    makeFile(join(dir, LOCK));
     lock = openDatabase(join(dir, LOCK));
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
     return lock;
@@ -84,6 +95,32 @@ function prepareFolder(dir: string): void {
   if (content.length > 0 && !content.includes(FILE) && !content.includes(LOCK)) {
     throw new StoreError(`the folder ${dir} is not empty and not of a control plane, so it is left untouched`);
   }
+  keepPrivate(dir, 0o700);
+}
+
+/** The store with its log and its index, the lock, and the keys, certificates and tokens of the folder. */
+const OWN_FILES = /^(?:(?:store|lock)\.sqlite(?:-(?:wal|shm|journal))?|.*\.(?:key|crt|token))$/;
+/** Bits of a mode for all but the owner. */
+const OTHERS = 0o077;
+
+/** Takes what others may do with a file or folder from them. @throws StoreError */
+function keepPrivate(path: string, mode: number): void {
+  if ((statSync(path).mode & OTHERS) === 0) return;
+  try {
+    chmodSync(path, mode);
+  } catch (error) {
+    throw new StoreError(
+      `other users may read ${path}, and its mode cannot be set to ${mode.toString(8)} (${reasonOf(error)}): change its owner or its mode`,
+    );
+  }
+}
+
+/** Makes a file that its owner alone may read, if it is not there. SQLite gives the files beside a database its mode. */
+const makeFile = (path: string): void => closeSync(openSync(path, 'a', 0o600));
+
+/** Takes what others may do with the files of a folder from them, whichever program or copy has left them so. @throws StoreError */
+function makePrivate(dir: string): void {
+  for (const name of readdirSync(dir)) if (OWN_FILES.test(name)) keepPrivate(join(dir, name), 0o600);
 }
 
 function readNumber(database: DatabaseSync, pragma: string): number {
@@ -95,6 +132,7 @@ function readNumber(database: DatabaseSync, pragma: string): number {
 function openStore(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
+    makeFile(path);
     database = openDatabase(path);
     const application = readNumber(database, 'application_id');
     const tables = Number(database.prepare('SELECT count(*) AS n FROM sqlite_master').get()?.n ?? 0);
@@ -128,7 +166,6 @@ function openStore(path: string): DatabaseSync {
         PRAGMA user_version = ${LAYOUT};
         COMMIT`);
     }
-    chmodSync(path, 0o600);
     return database;
   } catch (error) {
     database?.close();
@@ -187,6 +224,7 @@ export class FileStore extends MemoryStore {
     prepareFolder(dir);
     const lock = takeLock(dir);
     try {
+      makePrivate(dir);
       const database = openStore(join(dir, FILE));
       if (options.maxBytes !== undefined) {
         const pages = Math.floor(options.maxBytes / readNumber(database, 'page_size'));

@@ -16,7 +16,7 @@ export interface AccessRequest {
 }
 
 /** Undefined when the request may go on, else the answer to it. */
-export type Refusal = { readonly status: 401 | 403 | 503; readonly body: string } | undefined;
+export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
 /** Decides who may read metrics and debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;

@@ -4,6 +4,7 @@ import type { ServingPair } from '../admission/server.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { errorText } from '../error-text.ts';
 import type { Access, Refusal } from './access.ts';
+import { foreignRefusal } from './foreign.ts';
 import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
@@ -48,9 +49,12 @@ const send = (response: ServerResponse, { status, contentType, body }: HealthAns
 
 const text = (status: number, body: string): HealthAnswer => ({ status, contentType: 'text/plain', body });
 
-function guard({ method = 'GET', socket, headers }: IncomingMessage, path: string, guards: Guards): Promise<Refusal> {
-  const access = guards[audienceOf(path)];
-  if (access === undefined) return Promise.resolve(undefined);
+function guard(request: IncomingMessage, path: string, guards: Guards): Promise<Refusal> {
+  const { method = 'GET', socket, headers } = request;
+  const audience = audienceOf(path);
+  const foreign = audience === 'anyone' ? undefined : foreignRefusal(request);
+  const access = guards[audience];
+  if (foreign !== undefined || access === undefined) return Promise.resolve(foreign);
   const { remoteAddress } = socket;
   const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
   return access({ remoteAddress, authorization: headers.authorization, path, verb });

@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -81,6 +82,29 @@ test('what is not for anyone is refused with the answer of its guard; health is 
   expect((await fetch(`${server.url}/debug/log-level`, { method: 'PUT', body: 'debug' })).status).toBe(403);
   expect((await fetch(`${server.url}/configz`)).status).toBe(403);
   expect(await (await fetch(`${server.url}/healthz`)).text()).toBe('OK');
+});
+
+test('a page of another domain reads nothing over loopback and sets no log level; health is for anyone', async () => {
+  const server = await startHealthServer({ host: '127.0.0.1', port: 0, flag: '--port' }, sources, {});
+  closers.push(() => server.close());
+  const statusOf = (path: string, method: string, headers: Record<string, string>): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const request = httpRequest(`${server.url}${path}`, { method, headers, agent: false }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.on('error', reject).end(method === 'PUT' ? 'info' : '');
+    });
+  for (const [path, method] of [
+    ['/metrics', 'GET'],
+    ['/configz', 'GET'],
+    ['/debug/log-level', 'PUT'],
+  ] as const) {
+    expect(await statusOf(path, method, {})).toBe(200);
+    expect(await statusOf(path, method, { host: 'evil.example' })).toBe(421);
+    expect(await statusOf(path, method, { origin: 'http://evil.example' })).toBe(403);
+  }
+  expect(await statusOf('/healthz', 'GET', { host: 'probe.example' })).toBe(200);
 });
 
 test('a certificate of its own encrypts --secure-port', async () => {

@@ -1,6 +1,14 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { ConfigError, createLogger, type Logger, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import {
+  ConfigError,
+  createLogger,
+  foreignRefusal,
+  type Logger,
+  loadKubeconfig,
+  realClock,
+  undiciTransport,
+} from '@mcm/kube';
 import type { NodeCluster } from '../kubelet/enrolment.ts';
 import { createLocalCloud, type LocalCloud } from '../local-cloud.ts';
 import { type CloudFlags, parseFlags } from './flags.ts';
@@ -38,7 +46,13 @@ async function main(): Promise<void> {
       ...(nodeCluster === undefined ? {} : { nodeCluster }),
     },
   });
-  server.on('request', getRequestListener(cloud.fetch));
+  const answer = getRequestListener(cloud.fetch);
+  server.on('request', (request, response) => {
+    const foreign = foreignRefusal(request);
+    if (foreign === undefined) return answer(request, response);
+    response.writeHead(foreign.status, { 'content-type': 'text/plain' }).end(foreign.body);
+    return undefined;
+  });
   endWithParent(() => stop(server, cloud, log));
   process.stdout.write(`ready ${address}\n`);
 }

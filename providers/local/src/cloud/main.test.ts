@@ -85,6 +85,13 @@ describe('local-cloud', () => {
     expect((await fetch(`${url}/v1/instances`, { headers })).status).toBe(200);
   });
 
+  test('refuses what a page of another origin sends', async () => {
+    const { url } = start(['--memory']);
+    const order = { method: 'POST', body: '{}', headers: { origin: 'http://evil.example' } };
+    expect((await fetch(`${await url}/v1/instances`, order)).status).toBe(403);
+    expect((await fetch(`${await url}/faults`, order)).status).toBe(403);
+  });
+
   test('a busy port, a foreign store, another instance: one sentence, and nothing is touched', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
