@@ -65,7 +65,7 @@ export class ScriptedCloud {
         const { name } = machine.metadata;
         if (spec.createms) await sleep(clock, spec.createms, signal);
         fail(spec.createerror);
-        if (!this.vms.has(name) && !spec.nonode) await this.#boot(name, pace.joinMs(machine));
+        if (!this.vms.has(name) && !spec.nonode) await this.boot(name, pace.joinMs(machine));
         this.vms.add(name);
         return describe(name);
       },
@@ -91,7 +91,8 @@ export class ScriptedCloud {
     });
   }
 
-  async #boot(name: string, ms: number): Promise<void> {
+  /** The node of a machine's VM joins after that time. */
+  async boot(name: string, ms: number): Promise<void> {
     if (ms <= 0) await this.#join(name);
     else
       this.#around.clock.setTimeout(() => {

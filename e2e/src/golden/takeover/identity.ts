@@ -5,6 +5,8 @@ import type { Recorded, State } from './recording.ts';
 import { machinesOf } from './rest.ts';
 
 const PRIORITY = 'machinepriority.machine.sapcloud.io';
+const PRESERVE = 'node.machine.sapcloud.io/preserve';
+const MARKED = 'machine.sapcloud.io/marked-for-deletion-time';
 
 interface Now {
   readonly machines: readonly Machine[];
@@ -20,27 +22,58 @@ const keptBy = (state: State, end: State): readonly Recorded[] =>
     return last?.uid === uid && last.deletionTimestamp === undefined;
   });
 
-/** What a machine's place in the order of deletion hangs on: among equals the choice is free. */
-const rankOf = (machine: Recorded): string => {
-  const { ownerReferences, annotations, creationTimestamp, labels } = machine.metadata;
-  const { currentStatus } = (machine.status ?? {}) as {
+/** Where the original gave a machine up: the state before, and the first that shows it. */
+interface Farewell {
+  readonly before: State;
+  readonly shown: State;
+}
+
+/** @param states from the one that was loaded on */
+function farewellTo({ metadata: { name, uid } }: Recorded, states: readonly State[]): Farewell | undefined {
+  const index = states.findIndex(({ objects }) => {
+    const now = objects.get(`Machine/${name}`)?.metadata;
+    return now?.uid !== uid || now.deletionTimestamp !== undefined;
+  });
+  const [before, shown] = [states[index - 1], states[index]];
+  return before && shown && { before, shown };
+}
+
+const versionIn = ({ objects }: State, { metadata: { name, uid } }: Recorded): Recorded | undefined => {
+  const found = objects.get(`Machine/${name}`);
+  return found?.metadata.uid === uid ? found : undefined;
+};
+
+/**
+ * What a machine's place in the order of deletion hangs on, when the original made its choice: among equals the choice is
+ * free. What users and sets wrote for the choice may first show together with it; the phase is the one before it.
+ */
+function rankOf(machine: Recorded, { before, shown }: Farewell): string {
+  const earlier = versionIn(before, machine) ?? machine;
+  const { ownerReferences, annotations, creationTimestamp, labels } = (versionIn(shown, machine) ?? earlier).metadata;
+  const { currentStatus } = (earlier.status ?? {}) as {
     currentStatus?: { phase?: string; preserveExpiryTime?: string };
   };
   return JSON.stringify([
     ownerReferences?.[0]?.uid,
     annotations?.[PRIORITY] ?? '3',
+    annotations?.[MARKED] ?? '',
+    annotations?.[PRESERVE] ?? '',
     currentStatus?.phase ?? '',
-    currentStatus?.preserveExpiryTime !== undefined,
+    currentStatus?.preserveExpiryTime ?? '',
     creationTimestamp,
     labels?.['node.machine.sapcloud.io/update-result'],
   ]);
-};
+}
 
 /**
  * Machines that the original kept and ours did not: the very objects, with their VM and their node. Where the original
- * chose after this state among machines that its order of deletion holds equal, ours may have kept the one for the other.
+ * chose among machines that its order of deletion held equal then, ours may have kept the one for the other.
+ *
+ * @param states from the one that was loaded on
  */
-export function lost(state: State, end: State, { machines, objects, vms, uids }: Now): readonly string[] {
+export function lost(states: readonly State[], { machines, objects, vms, uids }: Now): readonly string[] {
+  const [state, end] = [states[0], states.at(-1)];
+  if (!state || !end) return [];
   const here = new Map(machines.map((machine) => [machine.metadata.uid, machine]));
   const isHere = (recorded: Recorded): boolean => {
     const machine = here.get(uids.get(recorded.metadata.uid) ?? '');
@@ -57,7 +90,10 @@ export function lost(state: State, end: State, { machines, objects, vms, uids }:
       problems.push(...changedUnder(machine, objects, vms, here.get(uids.get(machine.metadata.uid) ?? '')));
       continue;
     }
-    const equal = spare.findIndex((other) => rankOf(other) === rankOf(machine));
+    const equal = spare.findIndex((other) => {
+      const farewell = farewellTo(other, states);
+      return farewell !== undefined && rankOf(other, farewell) === rankOf(machine, farewell);
+    });
     if (equal < 0) problems.push(`Machine ${name} is gone, the original kept it`);
     else spare.splice(equal, 1);
   }

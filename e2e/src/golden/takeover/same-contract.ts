@@ -16,6 +16,7 @@ import { RULES } from './rules.ts';
 import { coursesOf } from './sequences.ts';
 import { Stage } from './stage.ts';
 import { type Checked, type Reason, recordedFrom, sideOf } from './take-over.ts';
+import { untilTimeout } from './timeouts.ts';
 
 /** How long ours may take to come to rest where the original did, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;
@@ -77,7 +78,7 @@ class Replay {
         return undefined;
       }
       await this.#stage.reach(Math.max(next - 0.1, end.at));
-      return { name, use: USE, ...told(await this.#until(USERS_PATIENCE_MS, () => this.#objects(end))) };
+      return { name, use: USE, ...told(await this.#until(await this.#usersPatience(), () => this.#objects(end))) };
     } catch (error) {
       return {
         name,
@@ -85,6 +86,12 @@ class Replay {
         ...told({ problems: [error instanceof Error ? error.message : String(error)], used: new Set() }),
       };
     }
+  }
+
+  /** The user does not wait for a timeout of ours that the original did not reach. */
+  async #usersPatience(): Promise<number> {
+    const { clock } = this.#stage;
+    return Math.min(USERS_PATIENCE_MS, untilTimeout(await this.#stage.objects(), clock.now()));
   }
 
   /** Looks until all is as it was, and tells what came nearest. */
@@ -173,7 +180,7 @@ export async function* sameContract(history: History, lens: Lens = PLAIN): Async
     return;
   }
   let stage: Stage | undefined;
-  const pace = paceOf(livesIn(history.states), () => stage?.observer);
+  const pace = paceOf(history.states, () => stage);
   stage = await Stage.open(history, { pace, lens });
   try {
     stage.startControllers();

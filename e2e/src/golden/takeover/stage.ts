@@ -24,7 +24,7 @@ import type { History, Recorded, State } from './recording.ts';
 type Plane = Pick<ControlPlane, 'transport' | 'close'>;
 
 /** Flags that the recorded processes had. */
-const DEFAULTS = { ...MACHINE_DEFAULTS, healthTimeoutMs: 25_000, creationTimeoutMs: 45_000 };
+export const DEFAULTS = { ...MACHINE_DEFAULTS, healthTimeoutMs: 25_000, creationTimeoutMs: 45_000 };
 
 /** An instant of the API in milliseconds. */
 export const millis = (time: string | undefined): number => (time ? Date.parse(time) : 0);
@@ -49,6 +49,8 @@ export class Stage {
   readonly #plane: Plane;
   /** Instant of the recording's second 0. */
   readonly #zero: number;
+  /** How far ours is behind the recording, because it waited for somebody. */
+  #lateMs = 0;
   readonly #random: Random = seededRandom(1);
   readonly #stop = new AbortController();
   readonly #namespaces = new Set<string>();
@@ -118,9 +120,15 @@ export class Stage {
     return definition.namespaced ? this.admin.resource(definition, namespace) : this.admin.resource(definition);
   }
 
-  /** Waits until a second of the recording. */
+  /** The instant of a second of the recording, in milliseconds: as much later as ours is late. */
+  instantOf(at: number): number {
+    return this.#zero + at * 1_000 + this.#lateMs;
+  }
+
+  /** Waits until a second of the recording. When ours is late, all that follows keeps its distance. */
   async reach(at: number): Promise<void> {
-    await this.until(this.#zero + at * 1_000);
+    this.#lateMs += Math.max(this.clock.now().getTime() - this.instantOf(at), 0);
+    await this.until(this.instantOf(at));
   }
 
   /** Waits until an instant, in milliseconds. */

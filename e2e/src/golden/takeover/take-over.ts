@@ -7,16 +7,18 @@ import { lost } from './identity.ts';
 import { type Lens, objectsIn, PLAIN } from './lives.ts';
 import { load, type Uids } from './load.ts';
 import { Names } from './names.ts';
+import { paceOf, type RecordedPace } from './pace.ts';
 import { play } from './play.ts';
 import type { History, Recorded, State } from './recording.ts';
 import { complete, isAtRest, lastLeaving, machinesOf, without } from './rest.ts';
 import { RULES } from './rules.ts';
 import { Stage } from './stage.ts';
+import { untilTimeout } from './timeouts.ts';
 
 /** How long ours may take after the last action, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
-/** How long an end must last that the original rested in. */
+/** How long an end must last that the original rested in, unless a timeout runs out before. */
 const REST_MS = 60_000;
 /** How many problems are told. */
 const TOLD = 4;
@@ -50,9 +52,13 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
   const use = 'take-over';
   const unknown = unplayable(states, index);
   if (unknown) return { name, use, failure: unknown, used: new Set() };
-  const stage = await Stage.open(history, { lens });
+  let staged: Stage | undefined;
+  const pace = paceOf(states.slice(index), () => staged, true);
+  const stage = await Stage.open(history, { pace, lens });
+  staged = stage;
   try {
     const uids = await load(stage, state);
+    await finishBoots(stage, state, pace);
     const loaded = new Set(machinesOf(state).map(({ metadata }) => metadata.name));
     const cast = new Cast(stage, recordedFrom(states.slice(index)), loaded);
     stage.startControllers();
@@ -64,6 +70,13 @@ export async function takeOver(history: History, index: number, lens: Lens = PLA
   } finally {
     await stage.close();
   }
+}
+
+/** VMs that were loaded without their nodes: those that joined in the recording join now. */
+async function finishBoots(stage: Stage, { objects }: State, { loaded }: RecordedPace): Promise<void> {
+  for (const [name, { joinAt }] of loaded)
+    if (joinAt !== undefined && stage.cloud.vms.has(name) && !objects.has(`Node/${name}`))
+      await stage.cloud.boot(name, stage.instantOf(joinAt) - stage.clock.now().getTime());
 }
 
 /** Every object of some states, each version. */
@@ -92,7 +105,8 @@ async function endsAlike(stage: Stage, ending: Ending): Promise<Omit<Checked, 'n
     await stage.clock.advance(LOOK_EVERY_MS);
   }
   if (verdict.problems.length === 0 && isAtRest(end)) {
-    await stage.clock.advance(REST_MS);
+    const restMs = Math.min(REST_MS, untilTimeout(await stage.objects(), stage.clock.now()));
+    await stage.clock.advance(restMs);
     verdict = compare(await sideOf(stage), theirs, RULES);
   }
   const all = [...verdict.problems, ...(await replaced(stage, ending)), ...stage.failures];
@@ -101,13 +115,13 @@ async function endsAlike(stage: Stage, ending: Ending): Promise<Omit<Checked, 'n
 }
 
 /** Which machines were not kept, and whether more were made than the original made. */
-async function replaced(stage: Stage, { states, state, end, uids }: Ending): Promise<readonly string[]> {
+async function replaced(stage: Stage, { states, state, uids }: Ending): Promise<readonly string[]> {
   const [machines, objects] = await Promise.all([stage.machines(), stage.objects()]);
   const before = new Set(machinesOf(state).map(({ metadata }) => metadata.uid));
   const later = states.slice(states.indexOf(state) + 1).flatMap(machinesOf);
   const made = new Set(later.map(({ metadata }) => metadata.uid).filter((uid) => !before.has(uid))).size;
   return [
-    ...lost(state, end, { machines, objects, vms: stage.cloud.vms, uids }),
+    ...lost(states.slice(states.indexOf(state)), { machines, objects, vms: stage.cloud.vms, uids }),
     ...(stage.made > made ? [`${stage.made} machines were made, the original made ${made}`] : []),
   ];
 }
