@@ -65,8 +65,10 @@ export class ConfigWorld {
 
   private constructor(world: World, options: ConfigWorldOptions) {
     [this.world, this.#options] = [world, options];
+    const { seed = 1, profile } = options;
     this.network = new Network({
-      random: seededRandom((options.seed ?? 1) + 7),
+      ...{ clock: world.clock, seed: seed + 7, profile },
+      random: seededRandom(seed + 7),
       kill: () => this.kill(),
       note: (text) => world.witness.note('act', text),
     });
@@ -85,16 +87,16 @@ export class ConfigWorld {
     const death = this.#death;
     this.#death = undefined;
     const { world } = this;
-    const { clock } = world;
     const stop = new AbortController();
+    const clock = this.network.clock('manager', world.clock, stop.signal);
     const life = new Life(death, () => {
       stop.abort(new Error('killed'));
-      clock.setTimeout(() => {
+      world.clock.setTimeout(() => {
         if (!this.#closed) this.#startController();
       }, 1_000);
     });
     [this.#stop, this.#life] = [stop, life];
-    const transport = life.wrap(this.network.wire('manager', world.transport()));
+    const transport = life.wrap(this.network.wire('manager', world.transport(), stop.signal));
     const client = createClient({ transport, userAgent: 'machine-config-controller', clock });
     const runtime = { clock, random: seededRandom(3), log: silentLogger };
     const recorder = createRecorder({ client, component: 'test', ...runtime });
@@ -112,6 +114,7 @@ export class ConfigWorld {
 
   /** Ends the machine-config-controller as SIGKILL does; it is started again. */
   kill(): void {
+    if (this.#life?.dead) return;
     this.world.witness.note('act', 'machine-config-controller is killed');
     this.#life?.kill();
   }

@@ -200,7 +200,6 @@ test.each<Caller>(['machine-controller', 'manager'])(
       const opened = world.network.watchesOpened;
       const since = world.log.lines.length;
       world.network.silence(caller);
-      world.witness.silences();
       await world.change({ replicas: 4 });
       await world.untilSettled(4, 'blue', 200_000);
       expect(world.network.watchesOpened).toBeGreaterThan(opened);

@@ -50,7 +50,6 @@ test('#3: a large scale-up makes no machine too many, whatever answers are lost 
     await world.untilSettled(3, 'blue');
     world.network.endanger({ lost: 0.2, conflict: 0.1, 'killed after': 0.05 });
     world.network.silence('manager');
-    world.witness.silences();
     await world.change({ replicas: 25 });
     await world.clock.advance(10_000);
     world.network.silence('manager');
@@ -66,7 +65,6 @@ test('#3: a creation that is repeated without any answer, also to its live read,
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
     world.network.loseAnswers('manager', /\/machines([/?]|$)/);
-    world.witness.silences();
     await world.change({ replicas: 5 });
     await world.clock.advance(20_000);
     expect((await world.machines()).length).toBeGreaterThan(3);

@@ -3,9 +3,10 @@ import type { WorldOptions } from './world.ts';
 /**
  * Kinds of histories of a fleet. `sick`: machines are marked as Failed in the middle of rolls, several at once.
  * `in-place`: updates in place, which mcm orchestrates for even seeds and the user for odd seeds. `pauses`: the user
- * pauses rollouts in their middle, and scales meanwhile for odd seeds.
+ * pauses rollouts in their middle, and scales meanwhile for odd seeds. `leases`: two of each controller compete for a
+ * Lease, and those that lead are frozen and come back.
  */
-export const FLEET_MODES = ['rolls', 'sick', 'in-place', 'pauses'] as const;
+export const FLEET_MODES = ['rolls', 'sick', 'in-place', 'pauses', 'leases'] as const;
 export type FleetMode = (typeof FLEET_MODES)[number];
 
 type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | 'maxUnhealthyReplacements'>;
@@ -16,7 +17,7 @@ const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
 /** How the deployment of a history is rolled out. */
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {
   const surge = seed % 3;
-  const isPlain = mode === 'rolls';
+  const isPlain = mode === 'rolls' || mode === 'leases';
   const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + (isPlain ? 0 : seed % 2) : seed % 2 };
   // Every fourth history lets several failed machines be replaced at once.
   const several = { maxUnhealthyReplacements: !isPlain && seed % 4 === 3 ? 2 : 1 };

@@ -1,4 +1,14 @@
-import type { Random, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
+import {
+  type Clock,
+  type Random,
+  sleep,
+  type Transport,
+  type TransportRequest,
+  type TransportResponse,
+} from '@mcm/kube';
+import { Hearing } from './hearing.ts';
+import { lateBody } from './late-body.ts';
+import { Fate, PROFILES, type Profile, type ProfileName, WATCH_MS } from './weather.ts';
 
 /** Who sends a request: the two controllers, and the hollow kubelets together. */
 export type Caller = 'manager' | 'machine-controller' | 'kubelets';
@@ -22,7 +32,11 @@ export type Mishap =
 export type Chances = Readonly<Partial<Record<Mishap, number>>>;
 
 export interface NetworkOptions {
+  readonly clock: Clock;
+  readonly seed: number;
   readonly random: Random;
+  /** How bad the weather is until all is well; default `none`. */
+  readonly profile?: ProfileName | undefined;
   /** Ends the life of a caller. */
   readonly kill: (caller: Caller) => void;
   /** Told of every mishap. */
@@ -32,20 +46,39 @@ export interface NetworkOptions {
 }
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
+const placeOf = (path: string): string => path.split('?')[0] ?? path;
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const REFUSED = 'connect ECONNREFUSED';
 const RESET = 'read ECONNRESET';
 /** Writes that name a version, or change an object that is there, can meet somebody else's. */
-const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH']);
+const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const RETRY_AFTER_SECONDS = 2;
+/** A request that is refused with a 429 is tried ten times, each after its Retry-After. */
+const THROTTLED_MS = 30_000;
+/** How long a pass of a controller takes beside its requests: it begins after a moment in its queue. */
+const PASS_MS = 1_000;
+/** Requests of a pass, one after the other, from its snapshot to its last write. */
+const REQUESTS_A_PASS = 4;
+
+/** One process at its wire. */
+interface End {
+  readonly caller: Caller;
+  readonly hearing: Hearing;
+}
 
 /**
- * The wires between the processes and the API server: they can be cut, watches on them can go silent, and single
- * requests can come to harm.
+ * The wires between the processes and the API server: they can be cut, watches on them can go silent, single requests
+ * can come to harm, and all take the time that the weather says.
  */
 export class Network {
   readonly #options: NetworkOptions;
+  readonly #fate: Fate;
+  #weather: Profile;
+  /** What the weather was before all was well: what was sent then is on its way for a while. */
+  readonly #worst: Profile;
+  /** When a request was last refused with a 429. */
+  #throttledAt = Number.NEGATIVE_INFINITY;
   readonly #cut = new Set<Caller>();
   /** Connections that a cut breaks. */
   readonly #open = new Map<AbortController, Caller>();
@@ -54,17 +87,43 @@ export class Network {
   readonly #unheard = new Map<Caller, RegExp>();
   /** Watches of a caller that will be answered 410. */
   readonly #expired = new Map<Caller, number>();
+  readonly #ends = new Set<End>();
   #chances: Chances = {};
   #cloudChances: Chances = {};
   #watchesOpened = 0;
 
   constructor(options: NetworkOptions) {
     this.#options = options;
+    this.#fate = new Fate(options.seed);
+    this.#weather = PROFILES[options.profile ?? 'none'];
+    this.#worst = this.#weather;
   }
 
   /** Watches opened so far, by whomever. */
   get watchesOpened(): number {
     return this.#watchesOpened;
+  }
+
+  /** Nothing comes to harm from now on, and nothing is late. */
+  calm(): void {
+    this.#weather = PROFILES.none;
+    this.endanger({});
+    this.mend();
+  }
+
+  /**
+   * How old the knowledge can be on which a write of a caller rests, in milliseconds: what its watches of these resources
+   * (plural names) still owe it, the requests and answers of one pass, and the waits that a 429 has asked for.
+   */
+  lagMs(caller: Caller, ...resources: readonly string[]): number {
+    const waited = this.#options.clock.monotonic() - this.#throttledAt < THROTTLED_MS ? THROTTLED_MS : 0;
+    return PASS_MS + REQUESTS_A_PASS * 2 * this.#worst.wireMs + waited + this.behindMs(caller, ...resources);
+  }
+
+  /** For how long the processes of a caller may lack events of these resources (plural names), in milliseconds. */
+  behindMs(caller: Caller, ...resources: readonly string[]): number {
+    const ends = [...this.#ends].filter((end) => end.caller === caller);
+    return Math.max(0, ...ends.map(({ hearing }) => hearing.behindMs(resources)));
   }
 
   /** The server is gone for these callers: open connections break, new ones are refused. */
@@ -109,32 +168,90 @@ export class Network {
     this.#cloudChances = toCloud;
   }
 
-  /** A wire of a caller. */
-  wire(caller: Caller, transport: Transport): Transport {
+  /**
+   * A wire of a caller.
+   * @param life Aborts when the caller's process ends.
+   */
+  wire(caller: Caller, transport: Transport, life?: AbortSignal): Transport {
+    const end: End = { caller, hearing: new Hearing(this.#options.clock) };
+    this.#ends.add(end);
+    life?.addEventListener('abort', () => this.#ends.delete(end), { once: true });
     return async (request) => {
       if (this.#options.isOver?.()) return never();
       if (this.#cut.has(caller)) throw new Error(REFUSED);
-      if (isWatch(request.path)) return this.#watch(caller, transport, request);
+      await this.#travel(caller, request, 'to');
+      if (this.#cut.has(caller)) throw new Error(RESET);
+      if (isWatch(request.path)) return this.#watch(end, transport, request);
       const mishap = this.#draw(caller, request);
+      if (mishap === 'throttled') this.#throttledAt = this.#options.clock.monotonic();
       if (mishap !== undefined) this.#options.note(`${caller}: ${request.method} ${request.path} ${mishap}`);
-      const answer = refusalFor(mishap) ?? (await this.#send(caller, transport, request, mishap));
+      const refused = refusalFor(mishap) ?? this.#expiredPage(caller, request);
+      const answer = refused ?? (await this.#send(caller, transport, this.#paged(request), mishap));
+      await this.#travel(caller, request, 'from');
       if (this.#cut.has(caller) || this.#isUnheard(caller, request)) throw new Error(RESET);
-      return answer;
+      return this.#strikes(caller) ? never() : answer;
     };
   }
 
-  /** A wire to the cloud: only deaths befall it here, the cloud orders its own faults. */
+  /** A wire to the cloud: only deaths and delays befall it here, the cloud orders its own faults. */
   cloudWire(caller: Caller, transport: Transport): Transport {
     return async (request) => {
+      await this.#travel(caller, request, 'to the cloud');
       const mishap = this.#draw(caller, request, this.#cloudChances);
-      if (mishap !== 'killed before' && mishap !== 'killed after') return transport(request);
-      this.#options.note(`${caller}: cloud ${request.method} ${request.path} ${mishap}`);
-      return this.#send(caller, transport, request, mishap);
+      const dies = mishap === 'killed before' || mishap === 'killed after';
+      if (dies) this.#options.note(`${caller}: cloud ${request.method} ${request.path} ${mishap}`);
+      const answer = dies ? await this.#send(caller, transport, request, mishap) : await transport(request);
+      await this.#travel(caller, request, 'from the cloud');
+      return this.#strikes(caller) ? never() : answer;
     };
+  }
+
+  /**
+   * The clock of a process of a caller, whose timers are moments at which it can die.
+   * @param life Aborts when the process ends: its timers end with it.
+   */
+  clock(caller: Caller, clock: Clock, life: AbortSignal): Clock {
+    const setTimeout: Clock['setTimeout'] = (callback, ms) =>
+      clock.setTimeout(() => {
+        if (!life.aborted && !this.#strikes(caller)) callback();
+      }, ms);
+    return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
+  }
+
+  /** Whether the process of a caller dies at this very moment. */
+  #strikes(caller: Caller): boolean {
+    const { crash } = this.#weather;
+    if (crash === 0 || caller === 'kubelets' || this.#fate.draw(`${caller} lives`) >= crash) return false;
+    this.#options.kill(caller);
+    return true;
+  }
+
+  async #travel(caller: Caller, { method, path, signal }: TransportRequest, how: string): Promise<void> {
+    const mostMs = caller === 'kubelets' ? this.#weather.kubeletMs : this.#weather.wireMs;
+    const ms = this.#fate.delay(`${caller} ${how} ${method} ${placeOf(path)}`, mostMs);
+    if (ms > 0) await sleep(this.#options.clock, ms, signal);
   }
 
   #isUnheard(caller: Caller, { path }: TransportRequest): boolean {
     return this.#unheard.get(caller)?.test(path) ?? false;
+  }
+
+  #paged(request: TransportRequest): TransportRequest {
+    const { pageSize } = this.#weather;
+    if (pageSize === undefined || request.method !== 'GET') return request;
+    const path = request.path.replace(
+      /([?&]limit=)(\d+)/,
+      (_, name, limit) => name + Math.min(Number(limit), pageSize),
+    );
+    return { ...request, path };
+  }
+
+  #expiredPage(caller: Caller, { path }: TransportRequest): TransportResponse | undefined {
+    const { expiredPage } = this.#weather;
+    if (expiredPage === 0 || !/[?&]continue=/.test(path)) return undefined;
+    if (this.#fate.draw(`${caller} page ${placeOf(path)}`) >= expiredPage) return undefined;
+    this.#options.note(`${caller}: a page of ${placeOf(path)} has expired`);
+    return refusal(410, 'Expired');
   }
 
   async #send(
@@ -154,9 +271,12 @@ export class Network {
   }
 
   /** One roll of the dice a request. */
-  #draw(caller: Caller, { method }: TransportRequest, chances = this.#chances): Mishap | undefined {
-    if (caller === 'kubelets' || !WRITES.has(method)) return undefined;
-    let left = Object.keys(chances).length === 0 ? 1 : this.#options.random.next();
+  #draw(caller: Caller, { method, path }: TransportRequest, writes = this.#chances): Mishap | undefined {
+    if (caller === 'kubelets') return undefined;
+    const isWrite = WRITES.has(method);
+    const chances = isWrite ? writes : this.#weather.reads;
+    if (Object.keys(chances).length === 0) return undefined;
+    let left = isWrite ? this.#options.random.next() : this.#fate.draw(`${caller} read ${placeOf(path)}`);
     for (const [mishap, chance] of Object.entries(chances) as [Mishap, number][]) {
       if (mishap === 'conflict' && !CAN_CONFLICT.has(method)) continue;
       if (left < chance) return mishap;
@@ -165,14 +285,40 @@ export class Network {
     return undefined;
   }
 
-  async #watch(caller: Caller, transport: Transport, request: TransportRequest): Promise<TransportResponse> {
+  /** Some time after its opening a watch falls silent, or expires. */
+  #befalls(end: End, place: string, connection: AbortController, silent: AbortController): void {
+    const { clock, note } = this.#options;
+    const { silentWatch, expiredWatch } = this.#weather;
+    if (end.caller === 'kubelets' || silentWatch + expiredWatch === 0) return;
+    const purpose = `${end.caller} watch ${place}`;
+    const lot = this.#fate.draw(purpose);
+    if (lot >= silentWatch + expiredWatch) return;
+    clock.setTimeout(
+      () => {
+        if (connection.signal.aborted || this.#weather.silentWatch === 0) return;
+        if (lot < silentWatch) {
+          note(`${end.caller}: the watch of ${place} falls silent`);
+          silent.abort();
+          return;
+        }
+        this.#expired.set(end.caller, (this.#expired.get(end.caller) ?? 0) + 1);
+        connection.abort(new Error(RESET));
+      },
+      this.#fate.delay(purpose, WATCH_MS),
+    );
+  }
+
+  async #watch(end: End, transport: Transport, request: TransportRequest): Promise<TransportResponse> {
+    const { caller, hearing } = end;
+    const { clock, note } = this.#options;
     this.#watchesOpened += 1;
     const expired = this.#expired.get(caller) ?? 0;
     if (expired > 0) {
       this.#expired.set(caller, expired - 1);
-      this.#options.note(`${caller}: a watch is answered 410`);
+      note(`${caller}: a watch is answered 410`);
       return refusal(410, 'Expired');
     }
+    const place = placeOf(request.path);
     const connection = new AbortController();
     const follow = (): void => connection.abort(request.signal?.reason);
     request.signal?.addEventListener('abort', follow, { once: true });
@@ -180,19 +326,42 @@ export class Network {
     const close = (): void => {
       request.signal?.removeEventListener('abort', follow);
       this.#open.delete(connection);
+      hearing.lacks(place);
       connection.abort(new Error('closed'));
     };
     try {
       const answer = await transport({ ...request, signal: connection.signal });
-      const silent = this.#silent.get(caller) ?? new AbortController();
-      this.#silent.set(caller, silent);
-      const isSilent = (): boolean => silent.signal.aborted || this.#isUnheard(caller, request);
-      const body = answer.body && heard(answer.body, connection.signal, isSilent, close);
+      const all = this.#silent.get(caller) ?? new AbortController();
+      this.#silent.set(caller, all);
+      const own = new AbortController();
+      this.#befalls(end, place, connection, own);
+      // What the server says at once may be older than the watch.
+      const [openedAt, behindSince] = [clock.monotonic(), hearing.since(place)];
+      hearing.heard(place, undefined);
+      const body =
+        answer.body &&
+        lateBody(answer.body, {
+          clock,
+          connection: connection.signal,
+          silent: AbortSignal.any([all.signal, own.signal]),
+          delayMs: () => this.#fate.delay(`${caller} event ${place}`, this.#eventMs(caller)),
+          isLost: () => this.#isUnheard(caller, request),
+          onSent: () => hearing.lacks(place, clock.monotonic() === openedAt ? behindSince : undefined),
+          onDelivered: (nextSentAt) => {
+            hearing.heard(place, nextSentAt);
+            this.#strikes(caller);
+          },
+          onClose: close,
+        });
       return { status: answer.status, headers: answer.headers, text: () => answer.text(), body };
     } catch (error) {
       close();
       throw error;
     }
+  }
+
+  #eventMs(caller: Caller): number {
+    return caller === 'kubelets' ? this.#weather.kubeletMs : this.#weather.eventMs;
   }
 }
 
@@ -207,29 +376,4 @@ function refusalFor(mishap: Mishap | undefined): TransportResponse | undefined {
 function refusal(code: number, reason: string, headers: Readonly<Record<string, string>> = {}): TransportResponse {
   const body = { apiVersion: 'v1', kind: 'Status', status: 'Failure', message: `${reason} by chance`, reason, code };
   return new Response(JSON.stringify(body), { status: code, headers });
-}
-
-/** Rejects when the connection breaks. */
-const broken = (connection: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const fail = (): void => reject(connection.reason);
-    if (connection.aborted) fail();
-    else connection.addEventListener('abort', fail, { once: true });
-  });
-
-/** A body, which breaks with its connection; once it is silent nothing of it is heard again. */
-async function* heard(
-  body: AsyncIterable<Uint8Array>,
-  connection: AbortSignal,
-  isSilent: () => boolean,
-  close: () => void,
-): AsyncGenerator<Uint8Array, void, void> {
-  try {
-    for await (const chunk of body) {
-      if (isSilent()) await broken(connection);
-      yield chunk;
-    }
-  } finally {
-    close();
-  }
 }

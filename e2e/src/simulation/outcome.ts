@@ -1,8 +1,11 @@
 import type { Plan } from './script.ts';
+import type { ProfileName } from './weather.ts';
 
 /** What is played. Same options, same history, to the byte. */
 export interface HistoryOptions {
   readonly seed: number;
+  /** How late and how faulty requests, answers and events are; default `none`. */
+  readonly profile?: ProfileName | undefined;
   /** Plays these acts instead of those that the seed's dice choose. */
   readonly plan?: Plan | undefined;
 }

@@ -9,9 +9,6 @@ import {
 import { type Change, controllerOf, createInformer, seededRandom } from '@mcm/kube';
 import type { World } from './world.ts';
 
-/** What was decided before the pause was seen has arrived everywhere after so long. */
-const GRACE_MS = 1_000;
-
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
 const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
@@ -129,7 +126,7 @@ export class PauseJudge {
   }
 
   #isPaused(): boolean {
-    return this.#seenAt !== undefined && this.#now() > this.#seenAt + GRACE_MS;
+    return this.#seenAt !== undefined && this.#now() > this.#seenAt + this.#world.lagMs();
   }
 
   #violate(what: string): void {

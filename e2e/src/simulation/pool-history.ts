@@ -236,7 +236,8 @@ class PoolHistory {
   async #mend(): Promise<void> {
     const { world, network } = this.#config;
     world.witness.note('act', 'all is mended');
-    network.endanger({});
+    network.calm();
+    world.network.calm();
     network.expire('manager');
     await this.#release();
     if (!(await this.#pool())) await this.#toggle();
@@ -309,11 +310,11 @@ class PoolHistory {
 }
 
 /** Plays a history of a pool over machines. */
-export async function playPool(mode: PoolMode, { seed, plan }: HistoryOptions): Promise<Outcome> {
+export async function playPool(mode: PoolMode, { seed, profile, plan }: HistoryOptions): Promise<Outcome> {
   const dice = new Dice(seed);
   const config = await ConfigWorld.start(
     { machineRef: REF, maxUnavailable: 1, updateStrategy: dice.one(STRATEGIES) ?? 'InPlace' },
-    { seed, haltDegraded: dice.number(3), kubelets: { configDelay: 1_000 * (1 + dice.number(60)) } },
+    { seed, profile, haltDegraded: dice.number(3), kubelets: { configDelay: 1_000 * (1 + dice.number(60)) } },
   );
   const { witness } = config.world;
   const history = new PoolHistory(config, dice, mode === 'pools' ? ACTS : JOIN_ACTS, plan);

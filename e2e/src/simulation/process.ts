@@ -1,4 +1,4 @@
-import type { Transport } from '@mcm/kube';
+import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 
 /** When a process dies, counted in its own requests: before the n-th leaves, or after its effect and before its answer. */
 export interface Death {
@@ -12,12 +12,14 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
 /**
- * One life of a simulated process: all its requests go through it, so that it can be killed between any two instants at
- * which the world could notice. After its death nothing leaves it and nothing reaches it, as after SIGKILL.
+ * One life of a simulated process: all its requests and timers go through it, so that it can be killed, or frozen and
+ * thawed, between any two instants at which the world could notice. After its death nothing leaves it and nothing reaches
+ * it, as after SIGKILL; while it is frozen nothing runs in it, as after SIGSTOP, and all that came meanwhile comes then.
  */
 export class Life {
   #requests = 0;
   #dead = false;
+  #thawed: PromiseWithResolvers<void> | undefined;
   readonly #death: Death | undefined;
   readonly #onDeath: () => void;
 
@@ -35,26 +37,75 @@ export class Life {
     return this.#dead;
   }
 
+  get frozen(): boolean {
+    return this.#thawed !== undefined;
+  }
+
   kill(): void {
     if (this.#dead) return;
     this.#dead = true;
     this.#onDeath();
   }
 
+  freeze(): void {
+    this.#thawed ??= Promise.withResolvers();
+  }
+
+  thaw(): void {
+    this.#thawed?.resolve();
+    this.#thawed = undefined;
+  }
+
+  /** Whatever reaches the process goes through here: it waits for a thaw, and never reaches the dead. */
+  async #reach<T>(value: T): Promise<T> {
+    while (this.#thawed) await this.#thawed.promise;
+    return this.#dead ? never() : value;
+  }
+
   /** A transport of this life. */
   wrap(transport: Transport): Transport {
     return async (request) => {
       if (this.#dead) return never();
-      if (isWatch(request.path)) return transport(request);
+      if (isWatch(request.path)) return this.#watched(await transport(request));
       this.#requests += 1;
       const mine = this.#death?.request === this.#requests;
       if (mine && this.#death?.when === 'before') {
         this.kill();
         return never();
       }
-      const answer = await transport(request);
+      const answer = await transport(request).catch(async (error: unknown) => {
+        await this.#reach(undefined);
+        throw error;
+      });
       if (mine) this.kill();
-      return this.#dead ? never() : answer;
+      return this.#reach(answer);
     };
+  }
+
+  async #watched(answer: TransportResponse): Promise<TransportResponse> {
+    const { status, headers, body } = await this.#reach(answer);
+    return { status, headers, text: () => answer.text(), body: body && this.#heard(body) };
+  }
+
+  async *#heard(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+    for await (const bytes of body) yield await this.#reach(bytes);
+  }
+
+  /** The clock of this life: its timers wait for a thaw, and end with it. */
+  clock(clock: Clock): Clock {
+    const setTimeout: Clock['setTimeout'] = (callback, ms) => {
+      let cancelled = false;
+      const timer = clock.setTimeout(() => {
+        if (!this.#thawed && !this.#dead) callback();
+        else void this.#reach(undefined).then(() => !cancelled && callback());
+      }, ms);
+      return {
+        cancel: () => {
+          cancelled = true;
+          timer.cancel();
+        },
+      };
+    };
+    return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 }

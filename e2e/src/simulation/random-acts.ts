@@ -40,7 +40,9 @@ const OFTEN = ['scale', 'roll', 'delete', 'faulty cloud'] as const;
 const MISFORTUNES = [
   ...['cut', 'silence', 'boots', 'silent kubelet', 'lost VM', 'endanger', 'endanger', 'kill', 'kill', 'restart cloud'],
 ] as const;
-type ActName = (typeof OFTEN | typeof MISFORTUNES)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
+const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as const;
+const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
+type ActName = (typeof LEASE_ACTS)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
 
 /** A fleet and everything that befalls it, drawn from one seed. */
 export class RandomHistory {
@@ -62,12 +64,12 @@ export class RandomHistory {
     const inPlace = strategyOf(mode, seed).inPlace;
     this.#inPlace = inPlace !== undefined;
     this.#byHand = inPlace === 'Manual';
-    this.#sick = mode !== 'rolls';
+    this.#sick = mode !== 'rolls' && mode !== 'leases';
     this.#pauses = mode === 'pauses';
     if (this.#pauses) this.#replicas = MAX_REPLICAS;
     this.#script = new Script({
       dice: this.#dice,
-      acts: this.#acts(seed),
+      acts: mode === 'leases' ? LEASE_ACTS : this.#acts(seed),
       maxPauseMs: MAX_PAUSE_MS,
       wait: (ms) => world.clock.advance(ms),
       act: (name) => this.#act(name as ActName),
@@ -110,6 +112,7 @@ export class RandomHistory {
       'lost VM': () => this.#lostVm(),
       endanger: () => this.#endanger(),
       kill: () => this.#kill(),
+      freeze: () => this.#freeze(),
       'restart cloud': () => this.#restartCloud(),
       sicken: () => this.#sicken(),
       agents: () => this.#agents(),
@@ -153,8 +156,7 @@ export class RandomHistory {
   async #calm(): Promise<void> {
     const world = this.#world;
     this.#note('all is well from now on');
-    world.network.mend();
-    world.network.endanger({});
+    world.network.calm();
     // The cloud may still be on its way up.
     await world.clock.advance(30_000);
     world.cloud.faults.clear();
@@ -268,7 +270,6 @@ export class RandomHistory {
     const caller = this.#dice.one(PROCESSES) ?? 'manager';
     this.#note(`watches of ${caller} go silent`);
     this.#silenced = true;
-    this.#world.witness.silences();
     this.#world.network.silence(caller);
   }
 
@@ -309,6 +310,18 @@ export class RandomHistory {
   #kill(): void {
     const victims = this.#dice.one([...PROCESSES.map((name) => [name]), PROCESSES]) ?? [];
     for (const victim of victims) this.#world.kill(victim);
+  }
+
+  /** In the middle of work, mostly for longer than a Lease lasts; what comes to be done meanwhile is seen at the thaw. */
+  async #freeze(): Promise<void> {
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
+    await this.#world.clock.advance(this.#dice.pause(4_000));
+    const victims = this.#dice.one([...PROCESSES.map((name) => [name]), PROCESSES]) ?? [];
+    const ms = 10_000 + this.#dice.number(30_000);
+    for (const victim of victims) this.#world.freeze(victim, ms);
+    if (this.#dice.number(2) === 0) return;
+    await this.#world.clock.advance(this.#dice.number(ms));
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
 
   async #restartCloud(): Promise<void> {

@@ -14,17 +14,20 @@ export interface RandomOutcome extends Outcome {
 export interface FleetHistoryOptions extends HistoryOptions {
   /** Wraps what a controller asks the API server, e.g. to break it. */
   readonly wrap?: NonNullable<WorldOptions['wrap']>;
+  /** Breaks elections. */
+  readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
 
 /** Plays a history of a fleet. */
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
-  const { seed, wrap } = options;
+  const { seed, profile, wrap } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
   const world = await World.start({
-    seed,
+    ...{ seed, profile },
     machine,
     kubelets: { joinDelay: mode === 'pauses' ? 2_000 * (2 + (seed % 7)) : 500 * (seed % 7) },
     ...strategyOf(mode, seed),
+    ...(mode === 'leases' ? { elections: true, ...options.elected } : {}),
     restartAfterMs: 1_000 * (seed % 11),
     ...(wrap ? { wrap } : {}),
   });

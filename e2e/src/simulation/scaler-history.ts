@@ -167,7 +167,6 @@ class ScalerHistory {
   #silence(): void {
     this.#world.witness.note('act', 'watches of manager go silent');
     this.#silenced = true;
-    this.#world.witness.silences();
     this.#world.network.silence('manager');
   }
 
@@ -182,8 +181,7 @@ class ScalerHistory {
   async #calm(): Promise<void> {
     const world = this.#world;
     world.witness.note('act', 'all is well from now on');
-    world.network.mend();
-    world.network.endanger({});
+    world.network.calm();
     if (this.#silenced) await world.clock.advance(SILENCE_MS);
     await world.untilSettled(this.#replicas, 'blue', CALM_MS);
     await world.clock.advance(QUIET_MS);
@@ -215,7 +213,7 @@ function scalerOf({ admin, clock }: World, form: ScalerForm): Autoscaler {
 
 /** Plays a history in which an autoscaler names the machines that go. */
 export async function playScaler(options: FleetHistoryOptions): Promise<Outcome> {
-  const { seed, wrap = (_, transport) => transport } = options;
+  const { seed, profile, wrap = (_, transport) => transport } = options;
   let world: World | undefined;
   const wireMs = new Dice(seed).number(MAX_WIRE_MS);
   const slow =
@@ -230,7 +228,7 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
       return answer;
     };
   world = await World.start({
-    seed,
+    ...{ seed, profile },
     machine: { creationTimeout: '30m', healthTimeout: '30m' },
     kubelets: { joinDelay: 500 * (seed % 7) },
     ...strategyOf('scaler', seed),

@@ -13,8 +13,8 @@ export interface Wish {
 interface Selection {
   /** The set that its machine had then. */
   readonly set: string | undefined;
-  /** Virtual milliseconds since 1970 from which on our controllers must know of it. */
-  readonly knownAt: number;
+  /** Virtual milliseconds since 1970. */
+  readonly selectedAt: number;
 }
 
 export interface HistoryEntry {
@@ -24,14 +24,6 @@ export interface HistoryEntry {
   readonly kind: 'request' | 'state' | 'act';
   readonly text: string;
 }
-
-/**
- * A write decided on before a wish or a loss was known may still arrive: it may have waited for a 429's Retry-After ten
- * times.
- */
-const LAG_MS = 30_000;
-/** A watch that went silent is given up after 150 s. */
-const SILENCE_LAG_MS = 200_000;
 
 const phaseOf = (machine: Machine): string => machine.status?.currentStatus?.phase || 'new';
 const isAvailable = (machine: Machine): boolean =>
@@ -52,18 +44,25 @@ export class Witness {
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
   #selections = 0;
-  #silencedAt = Number.NEGATIVE_INFINITY;
   readonly #repairs: RepairJudge;
   readonly #replicasOf: (setUid: string) => number;
+  readonly #lagMs: () => number;
 
   /**
    * @param replicasOf What a set is to have, by its UID.
    * @param limit `--max-unhealthy-replacements`.
+   * @param lagMs How old the knowledge can be on which a write rests that arrives now.
    */
-  constructor(clock: Clock, replicasOf: (setUid: string) => number = () => 0, limit = 1) {
+  constructor(
+    clock: Clock,
+    replicasOf: (setUid: string) => number = () => 0,
+    limit = 1,
+    lagMs: () => number = () => 0,
+  ) {
     this.#clock = clock;
     this.#repairs = new RepairJudge(clock, limit);
     this.#replicasOf = replicasOf;
+    this.#lagMs = lagMs;
     this.#start = clock.now().getTime();
   }
 
@@ -108,7 +107,7 @@ export class Witness {
     this.#selections++;
     if (!byHand && machine && isAvailable(machine)) this.#decided(name, 'was selected');
     const now = this.#clock.now().getTime();
-    this.#selected.set(name, { set: machine && controllerOf(machine)?.uid, knownAt: byHand ? now + LAG_MS : now });
+    this.#selected.set(name, { set: machine && controllerOf(machine)?.uid, selectedAt: now });
   }
 
   /** How many nodes have been selected for an update so far, by whomever. */
@@ -125,17 +124,12 @@ export class Witness {
   /** Machines, by UID, of whose selection our controllers must know. */
   #knownSelections(): ReadonlySet<string> {
     const now = this.#clock.now().getTime();
-    const blind = now - this.#silencedAt < SILENCE_LAG_MS;
+    const lagMs = this.#lagMs();
     const known = this.#ours().filter((machine) => {
-      const { knownAt = now } = this.#selected.get(machine.metadata.name) ?? {};
-      return this.#isSelected(machine) && (blind ? knownAt + SILENCE_LAG_MS : knownAt) <= now;
+      const { selectedAt = now } = this.#selected.get(machine.metadata.name) ?? {};
+      return this.#isSelected(machine) && selectedAt + lagMs <= now;
     });
     return new Set(known.map(({ metadata }) => metadata.uid));
-  }
-
-  /** The controllers may be blind for a while. */
-  silences(): void {
-    this.#silencedAt = this.#clock.now().getTime();
   }
 
   readonly onChange = (change: Change<Machine>): void => {
@@ -194,7 +188,7 @@ export class Witness {
 
   /** An available machine goes by a decision of ours: the others must do. What was lost just now may not be known yet. */
   #decided(name: string, how: string): void {
-    const since = this.#clock.now().getTime() - this.#lag();
+    const since = this.#clock.now().getTime() - this.#lagMs();
     const lost = [...this.#lostAt.values()].filter((at) => at > since).length;
     const stays = (one: Machine) => one.metadata.name !== name && !this.#isSelected(one);
     const others = this.#ours().filter((one) => isAvailable(one) && stays(one)).length;
@@ -210,14 +204,9 @@ export class Witness {
     return [...this.#machines.values()].filter(({ metadata }) => !this.#foreign.has(metadata.name));
   }
 
-  #lag(): number {
-    const silent = this.#clock.now().getTime() - this.#silencedAt < SILENCE_LAG_MS;
-    return silent ? SILENCE_LAG_MS : LAG_MS;
-  }
-
   /** What was asked for at any time that a decision can still rest on. */
   #recentWishes(): Wish[] {
-    const since = this.#clock.now().getTime() - this.#lag();
+    const since = this.#clock.now().getTime() - this.#lagMs();
     const last = this.#wishes.findLastIndex((entry) => entry.since <= since);
     return this.#wishes.slice(Math.max(last, 0)).map(({ wish }) => wish);
   }

@@ -3,6 +3,7 @@ import type { DriverTracer } from '@mcm/core';
 import type { KubeClient, Transport } from '@mcm/kube';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import type { Death } from './process.ts';
+import type { ProfileName } from './weather.ts';
 
 export const NAMESPACE = 'default';
 /** Of the local cloud, in the Secret of the classes; every request to it goes through a transport of the simulation. */
@@ -13,6 +14,8 @@ export type ProcessName = 'manager' | 'machine-controller';
 
 export interface WorldOptions {
   readonly seed?: number;
+  /** How late and how faulty requests, answers and events are; default `none`. */
+  readonly profile?: ProfileName | undefined;
   /** When each process dies, once; it is started again `restartAfterMs` later. */
   readonly deaths?: Partial<Record<ProcessName, Death>>;
   readonly restartAfterMs?: number;
@@ -32,6 +35,10 @@ export interface WorldOptions {
   readonly wrap?: (name: ProcessName, transport: Transport) => Transport;
   /** Wraps what the machine controller asks the cloud. */
   readonly wrapCloud?: (transport: Transport) => Transport;
+  /** Two processes of each name stand for election, and the one that leads works under its fence. */
+  readonly elections?: boolean;
+  /** Elections without a fence, to see that it is missed. */
+  readonly unfenced?: boolean;
   /** Gets the spans of the driver's calls. */
   readonly tracer?: DriverTracer;
   /** Makes what must be there before the controllers start. */

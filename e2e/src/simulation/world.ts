@@ -26,6 +26,8 @@ export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.
 /** How often a wait looks at the whole world. */
 const LOOK_EVERY_MS = 250;
 
+/** Plural names of what the manager decides by. */
+const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
 type Plane = Pick<ControlPlane, 'transport' | 'close' | 'kubeconfig'>;
@@ -38,6 +40,8 @@ type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 export class World extends Fleet {
   readonly log: MemoryLogger;
   readonly network: Network;
+  /** How old the knowledge of the manager can be on which a write rests that arrives now, in milliseconds. */
+  readonly lagMs: () => number;
   /** Ends histories that never end by themselves. */
   readonly steps: StepLimit;
   /** Writes of the controllers that the server answered, as `verb resource name`. */
@@ -53,19 +57,22 @@ export class World extends Fleet {
 
   private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane) {
     const eyes = new WorldEyes();
-    const witness = new Witness(clock, (uid) => eyes.sizeOf(uid), options.maxUnhealthyReplacements);
+    const lagMs = (): number => network.lagMs('manager', ...DECIDED_BY);
+    const witness = new Witness(clock, (uid) => eyes.sizeOf(uid), options.maxUnhealthyReplacements, lagMs);
     const apiServer = plane.transport;
     super({ clock, witness, admin: createClient({ transport: apiServer, userAgent: 'simulation', clock }) }, options);
     const { seed = 1 } = options;
     const log = createMemoryLogger();
     const steps = new StepLimit(clock, witness);
     const network = new Network({
+      ...{ clock, seed, profile: options.profile },
       random: seededRandom(seed + 3),
       kill: (caller) => caller !== 'kubelets' && this.kill(caller),
       note: (text) => witness.note('act', text),
       isOver: () => steps.isOver,
     });
     this.#options = options;
+    this.lagMs = lagMs;
     this.#plane = plane;
     this.#eyes = eyes;
     this.log = log;
@@ -186,6 +193,11 @@ export class World extends Fleet {
   /** Ends a process as SIGKILL does; it is started again. */
   kill(name: ProcessName): void {
     this.#controllers.kill(name);
+  }
+
+  /** Stops a process as SIGSTOP does, and lets it go on after a while. */
+  freeze(name: ProcessName, ms: number): void {
+    this.#controllers.freeze(name, ms);
   }
 
   /** Starts a process anew, beside one that runs. */

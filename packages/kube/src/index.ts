@@ -23,6 +23,7 @@ export { type ClusterConfig, ConfigError } from './credentials/cluster-config.ts
 export type { FilesNews } from './credentials/follow-files.ts';
 export { IN_CLUSTER, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
 export type { Fence } from './election/fence.ts';
+export { fencedClient } from './election/fenced-client.ts';
 export { holderSettings } from './election/record.ts';
 export { type ElectionEnd, runElected } from './election/run-elected.ts';
 export { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './election/settings.ts';

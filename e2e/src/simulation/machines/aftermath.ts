@@ -5,7 +5,7 @@ import { MuteJudge } from './mute-judge.ts';
 
 const MINUTE = 60_000;
 /** A silent watch is opened anew within this. */
-export const SILENCE_MS = 200_000;
+const SILENCE_MS = 200_000;
 /** An outage that is shorter freezes no controller. */
 const FREEZE_MS = 30_000;
 /** A controller that was frozen asks the API servers once a minute, and judges health 30 s after both have answered. */
@@ -51,8 +51,7 @@ export class Aftermath {
   /** Nothing is broken from now on: every machine is Running or Failed, or says what it waits for. */
   async #calm(silenced: boolean): Promise<void> {
     const world = this.#world;
-    world.network.mend();
-    world.network.endanger({});
+    world.network.calm();
     world.cloud.faults.clear();
     world.skew(0);
     world.killOldest();

@@ -28,3 +28,12 @@ test('a controller that writes without end ends its history, which names the obj
     /^the controllers do not come to rest: machines\/m1 was written 200 times within a minute$/,
   );
 });
+
+test('hostile weather gives the same history again, to the byte, and another than none', async () => {
+  const [first, second] = [
+    await playMachines({ seed: 2, profile: 'hostile' }),
+    await playMachines({ seed: 2, profile: 'hostile' }),
+  ];
+  expect(first.violations, first.story).toEqual([]);
+  expect(second.history).toBe(first.history);
+});

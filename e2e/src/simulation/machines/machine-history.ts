@@ -4,7 +4,7 @@ import { Dice } from '../dice.ts';
 import { type Draw, danger, type FailingOperation, faultyCloud, lostVm } from '../misfortunes.ts';
 import type { HistoryOptions, Outcome } from '../outcome.ts';
 import { type Plan, Script } from '../script.ts';
-import { Aftermath, SILENCE_MS } from './aftermath.ts';
+import { Aftermath } from './aftermath.ts';
 import { type FaultTally, tallyFaults } from './fault-tally.ts';
 import { type Defect, MachineWorld } from './machine-world.ts';
 import type { Storm, StormAct } from './storm.ts';
@@ -202,7 +202,6 @@ class MachineHistory {
     const ms = this.#dice.pause(120_000);
     this.#note(`the API server is gone for ${ms} ms`);
     this.#cutMs = Math.max(this.#cutMs, ms);
-    this.#world.oracle.blind(ms);
     this.#world.network.cut('machine-controller');
     this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
   }
@@ -210,7 +209,6 @@ class MachineHistory {
   #silence(): void {
     this.#note('watches go silent');
     this.#silenced = true;
-    this.#world.oracle.blind(SILENCE_MS);
     this.#world.network.silence('machine-controller');
   }
 
@@ -281,7 +279,7 @@ export interface MachineHistoryOptions extends HistoryOptions {
 
 /** Plays a history of machines. */
 export async function playMachines(options: MachineHistoryOptions): Promise<Outcome & { readonly faults: FaultTally }> {
-  const world = await MachineWorld.start(options.seed, options.defect);
+  const world = await MachineWorld.start(options);
   const played = new MachineHistory(world, options);
   try {
     await played.run(options.storm);

@@ -23,6 +23,7 @@ import { type Cloud, createCloud, createLocalDriver } from '@mcm/provider-local'
 import { Network } from '../network.ts';
 import { Life } from '../process.ts';
 import { StepLimit } from '../step-limit.ts';
+import type { ProfileName } from '../weather.ts';
 import { Witness } from '../witness.ts';
 import { NAMESPACE } from '../world.ts';
 import { type App, createApp, setBudget } from './apps.ts';
@@ -60,6 +61,14 @@ export interface Defect {
   readonly furnish?: (admin: KubeClient) => Promise<void>;
 }
 
+/** What a world of machines is made of. */
+export interface MachineWorldOptions {
+  readonly seed: number;
+  readonly profile?: ProfileName | undefined;
+  /** Breaks the controller. */
+  readonly defect?: Defect;
+}
+
 type Plane = Pick<ControlPlane, 'transport' | 'close'>;
 
 interface Process {
@@ -95,7 +104,7 @@ export class MachineWorld {
   readonly #restartAfterMs: number;
   readonly #defect: Defect;
 
-  private constructor(seed: number, clock: VirtualClock, plane: Plane, defect: Defect) {
+  private constructor({ seed, profile, defect = {} }: MachineWorldOptions, clock: VirtualClock, plane: Plane) {
     this.clock = clock;
     this.#defect = defect;
     this.#plane = plane;
@@ -104,6 +113,7 @@ export class MachineWorld {
     this.witness = new Witness(clock);
     this.steps = new StepLimit(clock, this.witness);
     this.network = new Network({
+      ...{ clock, seed, profile },
       random: seededRandom(seed + 3),
       kill: () => this.kill(),
       note: (text) => this.witness.note('act', text),
@@ -112,7 +122,9 @@ export class MachineWorld {
     this.admin = createClient({ transport: plane.transport, userAgent: 'stage', clock });
     this.eyes = new Eyes(this.admin, clock, this.log);
     const fail = (text: string): void => this.witness.violate(text);
-    this.hollow = new HollowNodes({ clock, client: this.admin, eyes: this.eyes, fail });
+    const kubelets = this.network.wire('kubelets', plane.transport);
+    const client = createClient({ transport: kubelets, userAgent: 'kubelet', clock });
+    this.hollow = new HollowNodes({ clock, client, eyes: this.eyes, fail });
     this.hollow.joinDelayMs = 500 * (seed % 7);
     this.hollow.unmountMs = 4_000 * (seed % 5);
     const log = this.log.with({ process: 'cloud' });
@@ -132,6 +144,7 @@ export class MachineWorld {
       apps: this.apps,
       drainTimeoutMs: DRAIN_TIMEOUT_MS,
       instances: () => this.cloud.instances.list(),
+      lagMs: (...kinds) => this.network.lagMs('machine-controller', ...kinds),
       usersOf: (volume) => this.hollow.usersOf(volume),
     });
     this.eyes.tokens.onChange(({ object }) => {
@@ -145,7 +158,8 @@ export class MachineWorld {
     return this.witness.violations;
   }
 
-  static async start(seed: number, defect: Defect = {}): Promise<MachineWorld> {
+  static async start(options: MachineWorldOptions): Promise<MachineWorld> {
+    const { seed, defect } = options;
     const clock = new VirtualClock();
     const random = seededRandom(seed);
     let world: MachineWorld | undefined;
@@ -163,9 +177,9 @@ export class MachineWorld {
         if (written) world?.writes.push(`${verb} ${what}`);
       },
     });
-    world = new MachineWorld(seed, clock, plane, defect);
+    world = new MachineWorld(options, clock, plane);
     await world.#furnish();
-    await defect.furnish?.(world.admin);
+    await defect?.furnish?.(world.admin);
     world.startProcess();
     return world;
   }
@@ -190,7 +204,7 @@ export class MachineWorld {
   /** Starts a machine controller; with one running already there are two, as after a lost lease. */
   startProcess(): void {
     const stop = new AbortController();
-    const clock = new SkewedClock(this.clock);
+    const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, stop.signal));
     const life = new Life(undefined, () => {
       stop.abort(new Error('killed'));
       this.#processes.delete(process);
@@ -201,7 +215,7 @@ export class MachineWorld {
     const random = this.#random;
     const { kube = (sound) => sound, cloud = (sound) => sound, log: logged = (sound: Logger) => sound } = this.#defect;
     const log = logged(this.log.with({ process: USER_AGENT }));
-    const wire = this.network.wire('machine-controller', this.#judged(this.#plane.transport));
+    const wire = this.network.wire('machine-controller', this.#judged(this.#plane.transport), stop.signal);
     const transport = life.wrap(kube(wire, this.clock));
     const client = createClient({ transport, userAgent: USER_AGENT, clock, random });
     const controller = buildMachineController({
@@ -238,6 +252,7 @@ export class MachineWorld {
 
   /** Ends the controllers as SIGKILL does; one is started again. */
   kill(): void {
+    if (this.#processes.size === 0) return;
     this.witness.note('act', 'the machine controller is killed');
     for (const { life } of [...this.#processes]) life.kill();
   }

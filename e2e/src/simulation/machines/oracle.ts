@@ -1,14 +1,12 @@
 import type { Machine } from '@mcm/api';
-import type { Change, Clock, Pod } from '@mcm/kube';
+import type { Change, Clock, Node, Pod } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
 import type { Witness } from '../witness.ts';
 import type { App } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 
-/** A controller that was cut off, or whose watches were silent, may act on what it knew so long ago. */
-const BLIND_MS = 200_000;
-/** A write decided on may be this long on its way: it may have waited for a 429's Retry-After ten times. */
-const LAG_MS = 30_000;
+/** The grace of a pod that does not end: half a minute beyond its own. */
+const OVERSTAY_MS = 30_000;
 /** NotReady for longer than this, a node's pods are forced. */
 const UNRESPONSIVE_MS = 300_000;
 const DETACH_MS = 120_000;
@@ -29,6 +27,8 @@ export interface OracleOptions {
   readonly instances: () => Iterable<Instance>;
   /** Nodes whose kubelet has a volume mounted, whatever the API server says. */
   readonly usersOf: (volume: string) => readonly string[];
+  /** How old the controller's knowledge of these kinds (plural names) can be on which a request rests, in milliseconds. */
+  readonly lagMs: (...kinds: readonly string[]) => number;
 }
 
 /**
@@ -43,13 +43,12 @@ export class Oracle {
   readonly #volumePodGoneAt = new Map<string, number>();
   /** When the last attachment of a node appeared. */
   readonly #attachedAt = new Map<string, number>();
-  /** When a node was last ready. */
-  readonly #readyAt = new Map<string, number>();
+  /** When a node was last unready, and became ready again. */
+  readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
   /** Since when nothing kept a machine, by UID, from being drained. */
   readonly #drainableSince = new Map<string, number>();
   /** Pods, by UID, of which a controller ever asked that they go. */
   readonly #asked = new Set<string>();
-  #blindUntil = 0;
   /** The furthest that a process's clock was ever ahead. */
   #aheadMs = 0;
 
@@ -60,12 +59,7 @@ export class Oracle {
     eyes.attachments.onChange(({ type, object }) => {
       if (type === 'added') this.#attachedAt.set(object.spec.nodeName, this.#now());
     });
-    eyes.nodes.onChange(({ type, object }) => {
-      const { name } = object.metadata;
-      const ready = object.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True');
-      const before = type === 'updated' && this.#readyAt.has(name);
-      if (ready || before === false) this.#readyAt.set(name, this.#now());
-    });
+    eyes.nodes.onChange(({ object }) => this.#node(object));
     eyes.machines.onChange((change) => this.#machine(change));
   }
 
@@ -77,13 +71,16 @@ export class Oracle {
     this.#o.witness.violate(`(${rule}) ${text}`);
   }
 
-  /** Until some time after `ms` from now the controllers may not know what is so. */
-  blind(ms: number): void {
-    this.#blindUntil = Math.max(this.#blindUntil, this.#now() + ms + BLIND_MS);
-  }
-
   clockGoesAhead(ms: number): void {
     this.#aheadMs = Math.max(this.#aheadMs, ms);
+  }
+
+  #node({ metadata: { name }, status }: Node): void {
+    const ready = status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True');
+    const { since = this.#now(), until = 0 } = this.#unready.get(name) ?? {};
+    const wasReady = until !== Number.POSITIVE_INFINITY;
+    if (ready && !wasReady) this.#unready.set(name, { since, until: this.#now() });
+    if (!ready && wasReady) this.#unready.set(name, { since: this.#now(), until: Number.POSITIVE_INFINITY });
   }
 
   #machine(change: Change<Machine>): void {
@@ -118,13 +115,13 @@ export class Oracle {
     const { name, uid } = pod.metadata;
     const app = this.#o.apps.get(pod.metadata.labels?.app ?? '');
     const free = app !== undefined && app.minAvailable === undefined && !app.volumes;
-    if (!free || this.#asked.has(uid) || this.#now() < this.#blindUntil + UNRESPONSIVE_MS) return;
+    if (!free || this.#asked.has(uid)) return;
     const since = Math.max(
       this.#drainableSince.get(machine.metadata.uid) ?? Number.POSITIVE_INFINITY,
       this.#boundAt.get(uid) ?? Number.POSITIVE_INFINITY,
     );
     const forced = /^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '');
-    if (!forced && this.#now() > since + UNRESPONSIVE_MS) {
+    if (!forced && this.#now() > since + UNRESPONSIVE_MS + this.#o.lagMs('pods', 'machines')) {
       this.#violate('c', `pod ${name} is forced off ${pod.spec.nodeName}, and nobody had ever tried to evict it`);
     }
   }
@@ -182,8 +179,12 @@ export class Oracle {
     const now = this.#now() + this.#aheadMs + SLACK_MS;
     if (/^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '')) return true;
     if (now >= deleted + this.#o.drainTimeoutMs) return true;
-    const readyAt = this.#readyAt.get(label(machine, 'node') ?? '') ?? Number.NEGATIVE_INFINITY;
-    return now >= readyAt + UNRESPONSIVE_MS;
+    const { nodes } = this.#o.eyes;
+    const node = label(machine, 'node') ?? '';
+    if (nodes.store.get(node) === undefined) return true;
+    // A controller that has not heard yet that the node is back.
+    const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
+    return until > this.#now() - this.#o.lagMs('nodes') && now >= since + UNRESPONSIVE_MS;
   }
 
   /** (c) and (e): a VM is about to be deleted. */
@@ -199,9 +200,10 @@ export class Oracle {
       if (recorded) this.#violate('c', `the VM of ${name} is deleted, and nobody has deleted the machine`);
       return;
     }
-    if (this.#mayForce(machine) || this.#now() < this.#blindUntil) return;
+    if (this.#mayForce(machine)) return;
     const node = label(machine, 'node') ?? instance.name;
-    const since = this.#now() - LAG_MS;
+    const since =
+      this.#now() - this.#o.lagMs('pods', 'volumeattachments', 'persistentvolumes', 'persistentvolumeclaims');
     const left = eyes.pods.store
       .byIndex('node', node)
       .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < since)
@@ -231,7 +233,7 @@ export class Oracle {
     if (verb === 'delete') {
       this.#judgeNeverAsked(machine, pod);
       // A pod that did not end in its grace and half a minute is deleted without it.
-      const due = millis(pod.metadata.deletionTimestamp) + LAG_MS;
+      const due = millis(pod.metadata.deletionTimestamp) + OVERSTAY_MS;
       if (!this.#mayForce(machine) && !(this.#now() + this.#aheadMs >= due)) {
         this.#violate('d', `pod ${pod.metadata.name} is deleted, not evicted, and nothing forces it`);
       }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { type Case, playCase, SUITES } from '../suites.ts';
+import { PROFILES, type ProfileName } from '../weather.ts';
 import { type Failure, readReplay, writeReplay } from './replay.ts';
 import { Swarm, type Tally } from './swarm.ts';
 
@@ -9,6 +10,7 @@ const HELP = `usage: pnpm simulate [options]
   --seeds A-B       these seeds, or one (1-100; with --for: new ones without end)
   --for TIME        goes on for so long, e.g. 90s, 30m or 8h
   --suite NAMES     of ${[...SUITES.keys()].join(',')} (all)
+  --profile NAMES   of ${Object.keys(PROFILES).join(',')}: how late and faulty the network is (none)
   --workers N       threads (one for each core)
   --out DIR         where the files of failures go (simulation-failures)
   --replay FILE     plays such a file, and tells the story
@@ -19,6 +21,7 @@ const OPTIONS = {
   seeds: { type: 'string' },
   for: { type: 'string' },
   suite: { type: 'string' },
+  profile: { type: 'string', default: 'none' },
   workers: { type: 'string', default: String(availableParallelism()) },
   out: { type: 'string', default: 'simulation-failures' },
   replay: { type: 'string' },
@@ -73,8 +76,11 @@ function workers(): number {
     : fail(`--workers must be a number from 1 on, not ${flags.workers}`);
 }
 
-function* cases(first: number, last: number, suites: readonly string[]): Generator<Case> {
-  for (let seed = first; seed <= last; seed += 1) for (const suite of suites) yield { suite, seed };
+function* cases(first: number, last: number): Generator<Case> {
+  const suites = named('suite', flags.suite, SUITES.keys());
+  const profiles = named('profile', flags.profile, Object.keys(PROFILES)) as readonly ProfileName[];
+  for (let seed = first; seed <= last; seed += 1)
+    for (const suite of suites) for (const profile of profiles) yield { suite, seed, profile };
 }
 
 /** Another swarm begins elsewhere: seconds since 2026. */
@@ -101,8 +107,10 @@ async function replay(path: string): Promise<void> {
 }
 
 function tell(failure: Failure): void {
-  const { suite, seed, plan } = failure.one;
-  print(`${suite} ${seed}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation once it was played again'}`);
+  const { suite, seed, profile, plan } = failure.one;
+  print(
+    `${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation once it was played again'}`,
+  );
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
 }
@@ -115,9 +123,8 @@ async function swarm(): Promise<void> {
     : forMs === undefined
       ? [1, 100]
       : [start, Number.MAX_SAFE_INTEGER];
-  const suites = named('suite', flags.suite, SUITES.keys());
-  print(`seeds from ${first} on, suites ${suites.join(', ')}`);
-  const all = cases(first, last, suites);
+  print(`seeds from ${first} on`);
+  const all = cases(first, last);
   const run = new Swarm({
     workers: workers(),
     cases: all,

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { type Case, SUITES } from '../suites.ts';
+import { PROFILES, type ProfileName } from '../weather.ts';
 
 const plan = z.strictObject({
   steps: z.array(z.strictObject({ act: z.string(), pauseMs: z.number().min(0), drawn: z.int().min(0) })),
@@ -12,6 +13,7 @@ const plan = z.strictObject({
 const file = z.strictObject({
   suite: z.enum([...SUITES.keys()]),
   seed: z.int(),
+  profile: z.enum(Object.keys(PROFILES) as ProfileName[]).optional(),
   plan: plan.optional(),
   /** What was seen when the file was written. */
   violations: z.array(z.string()).default([]),
@@ -26,7 +28,7 @@ export interface Failure {
 /** Writes the file that plays a failure again, and returns its path. */
 export function writeReplay(folder: string, { one, violations }: Failure): string {
   mkdirSync(folder, { recursive: true });
-  const path = join(folder, `${one.suite}-${one.seed}.json`);
+  const path = join(folder, `${one.suite}-${one.seed}-${one.profile ?? 'none'}.json`);
   writeFileSync(path, `${JSON.stringify({ ...one, violations }, null, 2)}\n`);
   return path;
 }

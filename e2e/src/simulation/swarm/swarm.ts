@@ -16,7 +16,7 @@ export interface SwarmOptions {
   readonly onProgress: (tally: Tally) => void;
 }
 
-/** How far a swarm is. */
+/** How far a swarm is: counts by suite and profile. */
 export interface Tally {
   readonly played: ReadonlyMap<string, number>;
   readonly failed: ReadonlyMap<string, number>;
@@ -27,8 +27,10 @@ const PROGRESS_MS = 60_000;
 /** A worker plays so many cases; then another takes its place, with an empty heap. */
 const CASES_A_WORKER = 500;
 
-const add = (counts: Map<string, number>, { suite }: Case): void =>
-  void counts.set(suite, (counts.get(suite) ?? 0) + 1);
+const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): void => {
+  const name = `${suite} ${profile}`;
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+};
 
 /** Plays cases on several threads until time is up or there are no more. */
 export class Swarm {

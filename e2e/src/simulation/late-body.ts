@@ -1,0 +1,107 @@
+import { type Clock, pause } from '@mcm/kube';
+
+export interface LateBodyOptions {
+  readonly clock: Clock;
+  /** Ends the body, with what is still under way. */
+  readonly connection: AbortSignal;
+  /** From its abort on nothing is delivered any more, though the connection stays. */
+  readonly silent: AbortSignal;
+  /** Whether a piece is lost that would be delivered now: nothing is delivered from then on. */
+  readonly isLost: () => boolean;
+  /** How long a piece takes. No piece overtakes another. */
+  readonly delayMs: () => number;
+  /** A piece has left the server. */
+  readonly onSent: () => void;
+  /**
+   * A piece is delivered.
+   * @param nextSentAt When the next piece left the server; undefined: none is under way.
+   */
+  readonly onDelivered: (nextSentAt: number | undefined) => void;
+  readonly onClose: () => void;
+}
+
+interface Piece {
+  readonly bytes: Uint8Array;
+  readonly sentAt: number;
+  readonly dueAt: number;
+}
+
+/** Whatever `promise` does, it is over when the signal aborts. */
+const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    void promise.then(resolve);
+  });
+
+/** Reads a body as it comes, and knows what is under way. */
+class Pipe {
+  readonly pieces: Piece[] = [];
+  ended: { readonly error?: unknown } | undefined;
+  #changed = Promise.withResolvers<void>();
+  readonly #options: LateBodyOptions;
+
+  constructor(body: AsyncIterable<Uint8Array>, options: LateBodyOptions) {
+    this.#options = options;
+    void this.#read(body).then(
+      () => this.#end({}),
+      (error: unknown) => this.#end({ error }),
+    );
+  }
+
+  /** Resolves at the next change. */
+  get changed(): Promise<void> {
+    return this.#changed.promise;
+  }
+
+  async #read(body: AsyncIterable<Uint8Array>): Promise<void> {
+    const { clock, delayMs, onSent } = this.#options;
+    for await (const bytes of body) {
+      onSent();
+      const sentAt = clock.monotonic();
+      const dueAt = Math.max(sentAt + delayMs(), this.pieces.at(-1)?.dueAt ?? 0);
+      this.pieces.push({ bytes, sentAt, dueAt });
+      this.#wake();
+    }
+  }
+
+  #end(how: { readonly error?: unknown }): void {
+    this.ended = how;
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers<void>();
+  }
+}
+
+/** A body whose pieces are late, each by its own delay; it breaks with its connection. */
+export async function* lateBody(
+  body: AsyncIterable<Uint8Array>,
+  options: LateBodyOptions,
+): AsyncGenerator<Uint8Array, void, void> {
+  const { clock, connection, silent, isLost, onDelivered, onClose } = options;
+  let lost = false;
+  const pipe = new Pipe(body, options);
+  try {
+    for (;;) {
+      if (connection.aborted) throw connection.reason;
+      const [piece] = pipe.pieces;
+      const leftMs = piece ? piece.dueAt - clock.monotonic() : 0;
+      lost ||= piece !== undefined && leftMs <= 0 && isLost();
+      if (silent.aborted || lost) await orAborted(new Promise(() => undefined), connection);
+      else if (piece && leftMs > 0) await pause(clock, leftMs, connection);
+      else if (piece) {
+        pipe.pieces.shift();
+        onDelivered(pipe.pieces[0]?.sentAt);
+        yield piece.bytes;
+      } else if (pipe.ended) {
+        if ('error' in pipe.ended) throw pipe.ended.error;
+        return;
+      } else await orAborted(pipe.changed, connection);
+    }
+  } finally {
+    onClose();
+  }
+}

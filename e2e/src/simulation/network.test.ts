@@ -1,0 +1,121 @@
+import { seededRandom, sleep, type Transport, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { Network } from './network.ts';
+import type { ProfileName } from './weather.ts';
+
+const encoder = new TextEncoder();
+
+/** A server that answers each request with its path, and says a number a second on each watch. */
+const server =
+  (clock: VirtualClock, asked: string[] = []): Transport =>
+  async ({ path, signal }) => {
+    asked.push(path);
+    if (!path.includes('watch=true')) return new Response(path);
+    async function* say(): AsyncGenerator<Uint8Array> {
+      for (let said = 0; ; said += 1) {
+        yield encoder.encode(`${said} `);
+        await sleep(clock, 1_000, signal);
+      }
+    }
+    return { status: 200, headers: new Headers(), text: async () => '', body: say() };
+  };
+
+function stage(profile: ProfileName, seed = 1) {
+  const clock = new VirtualClock();
+  const asked: string[] = [];
+  const notes: string[] = [];
+  const killed: string[] = [];
+  const network = new Network({
+    ...{ clock, seed, profile, random: seededRandom(seed) },
+    kill: (caller) => void killed.push(caller),
+    note: (text) => void notes.push(text),
+  });
+  const wire = network.wire('manager', server(clock, asked));
+  const ask = (path: string, method = 'GET') => wire({ method, path, headers: {} });
+  /** Numbers that a watch has heard, and when. */
+  const watch = (path: string): { readonly heard: string[]; readonly at: number[] } => {
+    const seen = { heard: [] as string[], at: [] as number[] };
+    const read = async () => {
+      for await (const bytes of (await ask(`${path}?watch=true`)).body ?? []) {
+        seen.heard.push(...new TextDecoder().decode(bytes).trim().split(' '));
+        seen.at.push(clock.monotonic());
+      }
+    };
+    void read().catch(() => undefined);
+    return seen;
+  };
+  return { clock, network, asked, notes, killed, ask, watch };
+}
+
+test('each request and each answer has a delay of its own, the same for the same seed', async () => {
+  const times = async (seed: number): Promise<readonly number[]> => {
+    const { clock, ask } = stage('slow', seed);
+    const began = clock.monotonic();
+    const asked = ['/a', '/b', '/a'].map(async (path) => {
+      await ask(path);
+      return clock.monotonic() - began;
+    });
+    await clock.advance(60_000);
+    return Promise.all(asked);
+  };
+  const first = await times(1);
+  expect(new Set(first).size).toBe(3);
+  expect(await times(1)).toEqual(first);
+  expect(await times(2)).not.toEqual(first);
+});
+
+test('without weather nothing is late', async () => {
+  const { clock, ask, watch } = stage('none');
+  const { at } = watch('/apis/machines');
+  await clock.advance(3_000);
+  expect(at).toEqual([0, 1_000, 2_000, 3_000]);
+  await ask('/a');
+  expect(clock.monotonic()).toBe(3_000);
+});
+
+test('events of one watch keep their order, and watches are late independently', async () => {
+  const { clock, watch, network } = stage('slow');
+  const [one, other] = [watch('/apis/machines'), watch('/apis/nodes')];
+  await clock.advance(30_000);
+  for (const { heard } of [one, other]) expect(heard).toEqual([...heard].sort((a, b) => Number(a) - Number(b)));
+  expect(one.heard.length).toBeGreaterThan(20);
+  expect(one.at).not.toEqual(other.at);
+  expect(network.behindMs('manager', 'machines')).toBeLessThanOrEqual(3_000);
+});
+
+test('who may lack events of what, and since when, is known', async () => {
+  const { clock, watch, network } = stage('none');
+  watch('/apis/machines');
+  await clock.advance(5_000);
+  expect(network.behindMs('manager', 'machines')).toBe(0);
+  network.silence('manager');
+  await clock.advance(5_500);
+  expect(network.behindMs('manager', 'machines')).toBe(4_500);
+  expect(network.behindMs('manager', 'nodes')).toBe(0);
+  expect(network.lagMs('manager', 'machines')).toBe(5_500);
+  // A new watch tells what the old one owed.
+  watch('/apis/machines');
+  await clock.advance(1_000);
+  expect(network.behindMs('manager', 'machines')).toBe(0);
+});
+
+test('hostile weather refuses reads, shortens pages, lets pages and watches expire, silences watches and kills', async () => {
+  const { clock, network, asked, notes, killed, ask, watch } = stage('hostile');
+  for (let index = 0; index < 300; index += 1) {
+    void ask(`/apis/pods?limit=500&continue=${index}`).catch(() => undefined);
+    if (index % 5 === 0) watch('/apis/pods');
+  }
+  await clock.advance(300_000);
+  expect(asked.some((path) => path.includes('limit=2&continue='))).toBe(true);
+  for (const what of ['conflict', 'throttled', 'internal', 'lost', 'has expired', 'falls silent'])
+    expect(
+      notes.some((text) => text.includes(what)),
+      what,
+    ).toBe(true);
+  expect(killed).toContain('manager');
+  network.calm();
+  const before = notes.length;
+  for (let index = 0; index < 100; index += 1) await ask('/apis/pods?limit=500&continue=1');
+  expect(notes.slice(before)).toEqual([]);
+  expect(asked.at(-1)).toContain('limit=500');
+});

@@ -1,0 +1,74 @@
+import { seededRandom } from '@mcm/kube';
+import type { Chances } from './network.ts';
+
+/** What requests and watches meet on their way, beside what acts do to them. */
+export interface Profile {
+  /** The longest that a request takes to its server, and its answer back. */
+  readonly wireMs: number;
+  /** The longest that a watch event takes. */
+  readonly eventMs: number;
+  /** The longest that a request of a kubelet takes to the API server, and its answer back. */
+  readonly kubeletMs: number;
+  /** Chances of a read. */
+  readonly reads: Chances;
+  /** Objects that a page of a list has at most; undefined: as many as the caller asks for. */
+  readonly pageSize?: number;
+  /** The chance that a later page of a list has expired (410). */
+  readonly expiredPage: number;
+  /** The chances that a watch falls silent, or expires (410), within `WATCH_MS` of its opening. */
+  readonly silentWatch: number;
+  readonly expiredWatch: number;
+  /** The chance that a process dies at a timer, at a watch event, or at an answer. */
+  readonly crash: number;
+}
+
+/** A watch that falls silent or expires does so within this. */
+export const WATCH_MS = 240_000;
+
+const CALM = { reads: {}, expiredPage: 0, silentWatch: 0, expiredWatch: 0, crash: 0 } as const;
+
+/** How bad the weather is. `none`: answers and events come at once. */
+export const PROFILES = {
+  none: { ...CALM, wireMs: 0, eventMs: 0, kubeletMs: 0 },
+  lan: { ...CALM, wireMs: 50, eventMs: 300, kubeletMs: 50 },
+  slow: { ...CALM, wireMs: 1_000, eventMs: 3_000, kubeletMs: 1_000, pageSize: 3, expiredPage: 0.02 },
+  hostile: {
+    ...{ wireMs: 10_000, eventMs: 10_000, kubeletMs: 10_000, pageSize: 2, expiredPage: 0.1, crash: 0.0005 },
+    reads: { conflict: 0.01, throttled: 0.03, internal: 0.03, lost: 0.03 },
+    ...{ silentWatch: 0.05, expiredWatch: 0.1 },
+  },
+} as const satisfies Readonly<Record<string, Profile>>;
+
+export type ProfileName = keyof typeof PROFILES;
+
+/** A small hash (FNV-1a). */
+function hash(text: string, seed: number): number {
+  let value = 2_166_136_261 ^ seed;
+  for (let index = 0; index < text.length; index += 1) value = Math.imul(value ^ text.charCodeAt(index), 16_777_619);
+  return value >>> 0;
+}
+
+/**
+ * Draws by what it is for: the n-th draw of a purpose is the same whatever else was drawn. So a history of which an act
+ * is left out keeps the delays of the others.
+ */
+export class Fate {
+  readonly #seed: number;
+  readonly #drawn = new Map<string, number>();
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /** In [0, 1). */
+  draw(purpose: string): number {
+    const count = this.#drawn.get(purpose) ?? 0;
+    this.#drawn.set(purpose, count + 1);
+    return seededRandom(hash(`${purpose} ${count}`, this.#seed)).next();
+  }
+
+  /** From 0 to `mostMs`: mostly short, at times long. */
+  delay(purpose: string, mostMs: number): number {
+    return mostMs === 0 ? 0 : Math.floor((mostMs + 1) * this.draw(purpose) ** 3);
+  }
+}
