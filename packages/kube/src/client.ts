@@ -1,3 +1,4 @@
+import type { ServerHistory } from './client/server-history.ts';
 import type { Draft, KubeObject, ResourceDefinition } from './objects.ts';
 
 /** A change to send with PATCH. */
@@ -106,6 +107,8 @@ export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>,
 
 /** One API server as one identity. */
 export interface KubeClient {
+  /** Whether the states of the server follow each other; one for all clients of a server in a process, where its maker says so. */
+  readonly history: ServerHistory;
   /** For a namespaced kind without a namespace: reads span all namespaces, writes need the object's own. */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
   /** Any other request; the answer's JSON. */

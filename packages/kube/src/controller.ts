@@ -27,7 +27,8 @@ export interface Controller {
   /** Adds a key: at once, or after `afterMs` (the earliest of several requests wins). Deduplicated. */
   enqueue(key: Key, afterMs?: number): void;
   /**
-   * Maps changes of an informer to keys of this controller, which waits for as long as the API server refuses it.
+   * Maps changes of an informer to keys of this controller, which waits for as long as the API server refuses it, and for
+   * as long as what it keeps is doubted.
    * @param without Given where it goes on all the same: the keys to look at when the refusal begins or ends.
    */
   watch<T extends KubeObject>(

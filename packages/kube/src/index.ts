@@ -14,6 +14,7 @@ export { type ClientOptions, createClient, userAgent } from './client/create-cli
 export { type EvictedPod, type Eviction, evictPod } from './client/evict-pod.ts';
 export type { RequestSample } from './client/exchange.ts';
 export type { RateLimit } from './client/rate-limit.ts';
+export { ServerHistory } from './client/server-history.ts';
 export { unreached } from './client/unreached.ts';
 export * from './client.ts';
 export { VirtualClock, type VirtualClockOptions } from './clock/virtual-clock.ts';

@@ -34,6 +34,18 @@ export interface Informer<T extends KubeObject> {
   readonly refused: KubeError | undefined;
   /** Calls back when it is refused, for another reason, and no longer. */
   onRefused(handler: () => void): () => void;
+  /**
+   * Whether what is kept may be of a history that never happened: the server went back to an older state, as after the
+   * restore of a backup, and was not listed completely since.
+   */
+  readonly doubted: boolean;
+  /**
+   * Whether the server is known to go on from what is kept: false from when the connection is lost until the server has
+   * shown its version again, and while what is kept is doubted. What cannot be undone waits for it.
+   */
+  readonly proven: boolean;
+  /** Calls back when the doubt begins and when it ends. */
+  onDoubt(handler: () => void): () => void;
   /** Calls back after each change, in order, synchronously with the store's update. Objects already there are replayed as `added`. */
   onChange(handler: (change: Change<T>) => void): () => void;
   /** Lists and watches until the signal aborts. */

@@ -7,6 +7,7 @@ import { Exchange, type RequestSample } from './exchange.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { parseJson } from './refusal.ts';
 import { HttpResourceClient } from './resource-client.ts';
+import { ServerHistory } from './server-history.ts';
 
 /** What a client is made of. */
 export interface ClientOptions {
@@ -20,6 +21,8 @@ export interface ClientOptions {
   readonly rateLimit?: RateLimit;
   /** Time for a whole answer, or, but no more than 30,000, for a watch to open; 0: unlimited. Default 60,000 (what Go MCM sets). */
   readonly requestTimeoutMs?: number;
+  /** Shared by the clients of one server. Default: one of its own. */
+  readonly history?: ServerHistory;
   /** Called after each exchange. */
   readonly observe?: (sample: RequestSample) => void;
   /** Called with each answer of 400 and above, before it is thrown. */
@@ -44,6 +47,7 @@ export function createClient(options: ClientOptions): KubeClient {
     ...(options.refused === undefined ? {} : { refused: options.refused }),
   });
   return {
+    history: options.history ?? new ServerHistory(),
     resource: (definition, namespace) => new HttpResourceClient(exchange, definition, namespace),
     request: async <R>(
       method: string,

@@ -70,6 +70,7 @@ type SubresourceArguments = Parameters<ResourceClient<KubeObject>['createSubreso
  * A write that is not sent fails with a `KubeError` of reason `NotLeading`.
  */
 export const fencedClient = (real: KubeClient, fence: Fence): KubeClient => ({
+  history: real.history,
   resource: (definition, namespace) =>
     new FencedResource(real.resource(definition, namespace), definition.plural, fence),
   request: async (method, path, options) => {

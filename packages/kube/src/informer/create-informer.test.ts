@@ -75,7 +75,7 @@ describe('what goes wrong', () => {
   test('a dropped watch goes on from the last event', async () => {
     const first = new ScriptedStream();
     const second = new ScriptedStream();
-    const t = setUp([list(10, [node('a', 1)])], [{ stream: first }, { stream: second }]);
+    const t = setUp([list(10, [node('a', 1)]), list(14, [node('a', 14)])], [{ stream: first }, { stream: second }]);
     await t.clock.settle();
     first.event('MODIFIED', node('a', 14));
     first.fail(new Error('ECONNRESET'));
@@ -198,7 +198,8 @@ describe('what goes wrong', () => {
     'a watch that goes silent is opened anew, not sooner nor later, although the time of day jumps by %i hours',
     async (hours) => {
       const stream = new ScriptedStream();
-      const t = setUp([list(10, [])], [{ stream }, { stream: new ScriptedStream() }], { silenceLimitMs: 90_000 });
+      const answers = [list(10, []), list(20, [])];
+      const t = setUp(answers, [{ stream }, { stream: new ScriptedStream() }], { silenceLimitMs: 90_000 });
       await t.clock.advance(60_000);
       stream.event('BOOKMARK', { metadata: { resourceVersion: '20' } });
       await t.clock.advance(1_000);

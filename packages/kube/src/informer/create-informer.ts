@@ -39,11 +39,13 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   readonly #reflector: Reflector<T>;
   readonly #handlers = new Set<(change: Change<T>) => void>();
   readonly #refusalHandlers = new Set<() => void>();
+  readonly #doubtHandlers = new Set<() => void>();
   readonly #take: (object: T) => T;
   readonly #log: Logger;
   readonly #ready = Promise.withResolvers<void>();
   #synced = false;
   #refused: KubeError | undefined;
+  #doubted = false;
   #started = false;
 
   constructor(client: KubeClient, definition: ResourceDefinition<T>, options: InformerOptions<T> & InformerRuntime) {
@@ -78,6 +80,10 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       log: options.log,
       replica: this.#replica,
       take: this.#take,
+      onDoubt: (doubted) => {
+        this.#doubted = doubted;
+        for (const handler of this.#doubtHandlers) handler();
+      },
       onSynced: () => {
         this.#synced = true;
         this.#ready.resolve();
@@ -95,6 +101,20 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
 
   get refused(): KubeError | undefined {
     return this.#refused;
+  }
+
+  get doubted(): boolean {
+    return this.#doubted;
+  }
+
+  get proven(): boolean {
+    return this.#reflector.proven;
+  }
+
+  onDoubt(handler: () => void): () => void {
+    const own = (): void => handler(); // The same function may be registered twice.
+    this.#doubtHandlers.add(own);
+    return () => this.#doubtHandlers.delete(own);
   }
 
   onRefused(handler: () => void): () => void {

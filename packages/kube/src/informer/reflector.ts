@@ -7,6 +7,7 @@ import type { KubeObject, ResourceDefinition } from '../objects.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import type { Random } from '../random.ts';
 import type { Replica } from './replica.ts';
+import { versionNumber } from './versions.ts';
 
 export interface ReflectorOptions<T extends KubeObject> {
   readonly client: KubeClient;
@@ -23,6 +24,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   /** Projects, freezes: makes of a parsed object what is kept. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
+  /** Told when what is kept becomes doubtful, and when it no longer is. */
+  readonly onDoubt: (doubted: boolean) => void;
   /** Told each time that the server has no such kind, or does not allow it; undefined when a watch is open. */
   readonly onAccess: (refused: KubeError | undefined) => void;
   /** Told of each failure, and with undefined when a watch is open. */
@@ -36,6 +39,8 @@ const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
 const MAX_EXPIRED_LISTS = 2;
 /** A server that closes a watch sooner, with nothing said, is not well; client-go's number. */
 const SHORT_WATCH_MS = 1000;
+/** A watch that ends by this much before its time was ended by a server that stops, and the next one may be another. */
+const EARLY_MS = 2000;
 /** The server is asked to end a watch after 5 to 10 minutes, so that watches spread over its replicas; client-go's numbers. */
 const WATCH_MIN_SECONDS = 300;
 
@@ -46,6 +51,14 @@ export class Reflector<T extends KubeObject> {
   readonly #outage: OutageLog;
   /** Where the next watch starts; undefined: a list is needed. */
   #version: string | undefined;
+  /** The server may be another since its last word: it is asked for its version before a watch goes on. */
+  #suspect = false;
+  /** Times that the server was found to have gone back. */
+  #rollbacks = 0;
+  #doubted = false;
+  /** A list of this reflector is what shows that the server went back. */
+  #announces = false;
+  #interrupt: ((reason: Error) => void) | undefined;
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
@@ -68,17 +81,69 @@ export class Reflector<T extends KubeObject> {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
+  /** Whether the server is known to go on from what is kept; not while its connection is lost, nor once it went back. */
+  get proven(): boolean {
+    return !this.#suspect && !this.#doubted;
+  }
+
   /** Works until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        if (this.#version === undefined) await this.#list(signal);
-        await this.#watch(this.#version ?? '', signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        await this.#recover(error, signal);
+    const stop = this.#options.client.history.onWentBack((evidence) => this.#startOver(evidence));
+    try {
+      while (!signal.aborted) {
+        try {
+          await this.#step(signal);
+        } catch (error) {
+          if (!signal.aborted) await this.#recover(error, signal);
+        }
       }
+    } finally {
+      stop();
     }
+  }
+
+  async #step(signal: AbortSignal): Promise<void> {
+    if (this.#version !== undefined && this.#suspect) await this.#check(this.#version, signal);
+    if (this.#version === undefined) await this.#list(signal);
+    if (this.#version !== undefined) await this.#watch(this.#version, signal);
+  }
+
+  /**
+   * Whether the server's history goes on from a version. A server that was restored to an older state accepts a watch from
+   * a version that it has yet to reach, and says nothing in it. Where versions cannot be compared, a list answers.
+   */
+  async #check(from: string, signal: AbortSignal): Promise<void> {
+    const { take } = this.#options;
+    const { metadata } = await this.#reader.list({ signal, limit: 1, each: take, ...this.#selectors() });
+    this.#heard();
+    this.#suspect = false;
+    if (!(versionNumber(metadata.resourceVersion) >= versionNumber(from))) this.#version = undefined;
+  }
+
+  /** The server went back: nothing that is kept counts until all of it was listed. */
+  #startOver(evidence: string): void {
+    if (!this.#doubted) this.#options.onDoubt(true);
+    this.#doubted = true;
+    if (this.#announces) return;
+    this.#rollbacks++;
+    this.#version = undefined;
+    this.#interrupt?.(new Error(evidence));
+  }
+
+  #announce(evidence: string): void {
+    const { client, definition, log } = this.#options;
+    log.warn('The API server went back to an older state; all that is kept of it is listed anew', {
+      resource: definition.plural,
+      evidence,
+    });
+    this.#announces = true;
+    client.history.wentBack(evidence);
+    this.#announces = false;
+  }
+
+  #trust(): void {
+    if (this.#doubted) this.#options.onDoubt(false);
+    this.#doubted = false;
   }
 
   /** Lists once, anew where pages expire. Rejects with what the server said. */
@@ -94,6 +159,7 @@ export class Reflector<T extends KubeObject> {
 
   /** Decides what a failure means and waits accordingly. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    this.#suspect = true;
     if (isGone(error) && this.#version !== undefined) {
       this.#options.log.info('the server forgot where the watch was, listing anew', {
         resource: this.#options.definition.plural,
@@ -110,14 +176,18 @@ export class Reflector<T extends KubeObject> {
     if (refused) this.#version = undefined;
     const least = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
     const wait = Math.max(least, backoffMs(BACKOFF, this.#outage.failures, this.#options.random));
-    await pause(this.#options.clock, wait, signal);
+    const cut = new AbortController();
+    this.#interrupt = (reason) => cut.abort(reason);
+    await pause(this.#options.clock, wait, AbortSignal.any([signal, cut.signal]));
   }
 
   async #list(signal: AbortSignal): Promise<void> {
     const { replica, take, pageSize } = this.#options;
-    const relist = replica.relist();
+    const rollbacks = this.#rollbacks;
+    const relist = replica.relist({ doubted: this.#doubted, onRewound: (evidence) => this.#announce(evidence) });
     let token: string | undefined;
     let items = 0;
+    let version = '';
     for (;;) {
       // No resourceVersion: the newest, and paged. "0" would be served from the server's cache in one piece.
       const page = await this.#reader.list({
@@ -132,11 +202,16 @@ export class Reflector<T extends KubeObject> {
       relist.page(page.items, page.metadata.resourceVersion);
       token = page.metadata.continue;
       if (token !== undefined && token !== '') continue;
-      relist.end(page.metadata.resourceVersion);
-      this.#version = page.metadata.resourceVersion;
+      version = page.metadata.resourceVersion;
+      relist.end(version);
       break;
     }
     this.#expiredLists = 0;
+    this.#suspect = false;
+    // The server went back meanwhile: which pages are of which history is not known.
+    if (rollbacks !== this.#rollbacks) return;
+    this.#version = version;
+    this.#trust();
     this.#options.observe?.('list', items);
     this.#options.onSynced();
   }
@@ -145,6 +220,9 @@ export class Reflector<T extends KubeObject> {
     const { clock, random } = this.#options;
     const watchdog = this.#watchdog(signal);
     const opened = clock.monotonic();
+    const timeoutSeconds = Math.floor(WATCH_MIN_SECONDS * (1 + random.next()));
+    const rollbacks = this.#rollbacks;
+    this.#interrupt = watchdog.interrupt;
     let events = 0;
     let proof: Timer | undefined;
     try {
@@ -153,7 +231,7 @@ export class Reflector<T extends KubeObject> {
         ...this.#selectors(),
         resourceVersion: from,
         allowWatchBookmarks: true,
-        timeoutSeconds: Math.floor(WATCH_MIN_SECONDS * (1 + random.next())),
+        timeoutSeconds,
         onOpen: () => {
           this.#heard();
           this.#behindSince = undefined;
@@ -165,11 +243,15 @@ export class Reflector<T extends KubeObject> {
       for await (const event of stream) {
         if (events++ === 0) this.#proven();
         this.#heard();
-        this.#version = event.object.metadata.resourceVersion;
+        if (rollbacks !== this.#rollbacks) return;
+        this.#follow(event.object.metadata.resourceVersion);
         this.#apply(event);
       }
+      this.#suspect ||= clock.monotonic() - opened < timeoutSeconds * 1000 - EARLY_MS;
     } catch (error) {
+      if (rollbacks !== this.#rollbacks && !signal.aborted) return;
       if (!watchdog.barked() || signal.aborted) throw error;
+      this.#suspect = true;
       this.#options.log.warn('watch went silent, opening it anew', {
         resource: this.#options.definition.plural,
         silentForMs: this.silentForMs(),
@@ -187,6 +269,16 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
+  /** Versions grow from event to event; one that does not is of a server that went back, which a list proves. */
+  #follow(version: string): void {
+    if (versionNumber(version) < versionNumber(this.#version ?? '')) {
+      const text = `an event of version ${version} came after version ${this.#version}`;
+      this.#version = undefined;
+      throw new KubeError(text, { code: 0, reason: 'VersionWentBack' });
+    }
+    this.#version = version;
+  }
+
   /** A watch that said something, or stayed open for a while, works. */
   #proven(): void {
     this.#expiredWatches = 0;
@@ -201,7 +293,12 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** A signal that aborts with the caller's, or when nothing was heard for too long. One timer, set anew only when it is due. */
-  #watchdog(signal: AbortSignal): { signal: AbortSignal; barked(): boolean; stop(): void } {
+  #watchdog(signal: AbortSignal): {
+    signal: AbortSignal;
+    interrupt(reason: Error): void;
+    barked(): boolean;
+    stop(): void;
+  } {
     const { clock, silenceLimitMs } = this.#options;
     const controller = new AbortController();
     let barked = false;
@@ -222,7 +319,8 @@ export class Reflector<T extends KubeObject> {
       timer.cancel();
       signal.removeEventListener('abort', follow);
     };
-    return { signal: controller.signal, barked: () => barked, stop };
+    const interrupt = (reason: Error): void => controller.abort(reason);
+    return { signal: controller.signal, interrupt, barked: () => barked, stop };
   }
 
   #selectors(): { readonly labelSelector?: string; readonly fieldSelector?: string } {

@@ -73,14 +73,21 @@ export class Replica<T extends KubeObject> {
     if (cached !== undefined) this.#drop(key, object);
   }
 
-  /** Begins to take in a complete list, page by page. Objects that no page held are gone when it ends. */
-  relist(): Relist<T> {
+  /**
+   * Begins to take in a complete list, page by page. Objects that no page held are gone when it ends.
+   * @param doubted The server is known to have gone back: nothing that is kept is worth anything.
+   * @param onRewound Told, before anything changes, that the list itself shows it.
+   */
+  relist({ doubted = false, onRewound }: RelistOptions = {}): Relist<T> {
     const seen = new Set<Key>();
-    let rewound = false;
+    let rewound = doubted;
     return {
       page: (objects, resourceVersion) => {
-        // A restored or replaced server counts from an older version: nothing that was known is worth anything.
-        if (seen.size === 0 && versionNumber(resourceVersion) < this.#told) rewound = true;
+        const evidence = rewound ? undefined : this.#rollback(objects, versionNumber(resourceVersion));
+        if (evidence !== undefined) {
+          rewound = true;
+          onRewound?.(evidence);
+        }
         for (const object of objects) {
           seen.add(keyOf(object));
           this.#listed(object, rewound);
@@ -96,6 +103,20 @@ export class Replica<T extends KubeObject> {
         this.#tell(version);
       },
     };
+  }
+
+  /**
+   * How a page of a list shows that the server went back; undefined: it does not. Either the server counts from an older
+   * version, or, where versions were raised with the restore, an object is older than the list must know it.
+   */
+  #rollback(objects: readonly T[], listed: number): string | undefined {
+    if (listed < this.#told) return `a list is of version ${listed} after version ${this.#told} was told`;
+    for (const object of objects) {
+      const known = versionNumber(this.cache.get(keyOf(object))?.metadata.resourceVersion ?? '');
+      if (known <= listed && versionNumber(object.metadata.resourceVersion) < known)
+        return `${keyOf(object)} is of version ${object.metadata.resourceVersion} after version ${known} was told`;
+    }
+    return undefined;
   }
 
   #listed(object: T, rewound: boolean): void {
@@ -147,6 +168,11 @@ export class Replica<T extends KubeObject> {
     this.cache.delete(key);
     this.#emit({ type: 'deleted', key, object });
   }
+}
+
+export interface RelistOptions {
+  readonly doubted?: boolean;
+  readonly onRewound?: (evidence: string) => void;
 }
 
 /** A list being taken in. */

@@ -117,6 +117,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
 
 /** A client that reads as the one it is given and sends no write: each is noted in the ledger and fails. */
 export const observingClient = (real: KubeClient, ledger: ObserveLedger): KubeClient => ({
+  history: real.history,
   resource: (definition, namespace) =>
     new ObservingResource(real.resource(definition, namespace), definition, namespace, ledger),
   request: (method, path, options) =>

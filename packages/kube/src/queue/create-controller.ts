@@ -42,7 +42,7 @@ const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.
 /** After a conflict the newer state is on its way: come back soon, however often it happens. */
 const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
 
-type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused'>;
+type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused' | 'doubted'>;
 
 const syncedOrRefused = (informer: Awaited, signal: AbortSignal): Promise<void> => {
   if (informer.refused !== undefined) return Promise.resolve();
@@ -106,7 +106,8 @@ class QueueController implements Controller {
       for (const key of without?.() ?? []) this.enqueue(key);
       this.#pump();
     });
-    this.#unsubscribe.push(stop, stopRefusals);
+    const stopDoubts = informer.onDoubt(() => this.#pump());
+    this.#unsubscribe.push(stop, stopRefusals, stopDoubts);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -142,9 +143,10 @@ class QueueController implements Controller {
     }
   }
 
-  /** What it would decide from is old, and nobody knows how much has changed since. */
+  /** What it would decide from is old, and nobody knows how much has changed since; or it may never have happened. */
   #isBlind(): boolean {
-    for (const { refused } of this.#needed) if (refused !== undefined) return true;
+    for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
+    for (const { doubted } of this.#spared) if (doubted) return true;
     return false;
   }
 

@@ -52,6 +52,13 @@ export class MachineAccess {
       // Pools over machines ask for the refusal themselves.
       refused: undefined,
       onRefused: () => () => undefined,
+      get doubted() {
+        return informer.doubted;
+      },
+      get proven() {
+        return informer.proven;
+      },
+      onDoubt: (handler) => informer.onDoubt(handler),
       run: (signal) => informer.run(signal),
       readOnce: (signal) => informer.readOnce(signal),
       recordWrite: (object) => informer.recordWrite(object),

@@ -1,0 +1,27 @@
+/**
+ * Whether the states of an API server still follow each other. After the restore of a backup they do not: objects and
+ * versions are those of the past, and what a cache learned after the backup never happened. Each copy of the server's
+ * state that finds evidence of it tells the others here.
+ */
+export class ServerHistory {
+  readonly #handlers = new Set<(evidence: string) => void>();
+  #rollbacks = 0;
+
+  /** How often the server was found to have gone back. */
+  get rollbacks(): number {
+    return this.#rollbacks;
+  }
+
+  /** The server shows an older state than it did. */
+  wentBack(evidence: string): void {
+    this.#rollbacks++;
+    for (const handler of [...this.#handlers]) handler(evidence);
+  }
+
+  /** Calls back each time, before anything of the older state is shown. Answers how to end that. */
+  onWentBack(handler: (evidence: string) => void): () => void {
+    const own = (evidence: string): void => handler(evidence); // The same function may be registered twice.
+    this.#handlers.add(own);
+    return () => this.#handlers.delete(own);
+  }
+}

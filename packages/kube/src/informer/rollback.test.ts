@@ -1,0 +1,200 @@
+import { startRestorablePlane } from '@mcm/control-plane';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import { VirtualClock } from '../clock/virtual-clock.ts';
+import { done } from '../controller.ts';
+import { createMemoryLogger } from '../log/memory-logger.ts';
+import type { KubeObject } from '../objects.ts';
+import { createController } from '../queue/create-controller.ts';
+import { seededRandom } from '../random.ts';
+import { type Answer, ScriptedStream, scriptedTransport } from '../testing/scripted-server.ts';
+import type { Transport } from '../transport.ts';
+import { namespaces, nodes, secrets } from '../types/core.ts';
+import { createInformer } from './create-informer.ts';
+
+/** Caches of a server to which a backup is restored. */
+
+async function setUp(wrap: (transport: Transport) => Transport = (transport) => transport) {
+  const clock = new VirtualClock();
+  const random = seededRandom(1);
+  const plane = await startRestorablePlane({ clock, random: () => random.next(), controllers: false });
+  const admin = createClient({ transport: plane.transport, userAgent: 'admin', clock });
+  const log = createMemoryLogger();
+  const runtime = { clock, random, log, freeze: true };
+  const client = createClient({ transport: wrap(plane.transport), userAgent: 'test', clock });
+  const informers = {
+    secrets: createInformer(client, secrets, { ...runtime, namespace: 'default' }),
+    namespaces: createInformer(client, namespaces, runtime),
+  };
+  const stop = new AbortController();
+  const running = Promise.all(Object.values(informers).map((informer) => informer.run(stop.signal)));
+  onTestFinished(async () => {
+    stop.abort(new Error('test over'));
+    await running;
+    await plane.close();
+  });
+  const make = (name: string) =>
+    admin.resource(secrets, 'default').create({ metadata: { name, namespace: 'default' } });
+  const write = (name: string) =>
+    admin.resource(secrets, 'default').patch(name, { type: 'merge', body: { metadata: { labels: { at: 'later' } } } });
+  const names = () => informers.secrets.store.list().map(({ metadata }) => metadata.name);
+  await clock.settle();
+  return { clock, plane, admin, client, informers, runtime, make, write, names, stop };
+}
+
+test('objects that were made after the backup are gone from the cache at once', async () => {
+  const t = await setUp();
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  for (let n = 0; n < 300; n++) await t.make(`ghost-${n}`);
+  await t.clock.settle();
+  expect(t.names()).toHaveLength(301);
+  await t.plane.restore(backup);
+  await t.clock.advance(1_000);
+  expect(t.names()).toEqual(['kept']);
+  await t.make('new');
+  await t.clock.settle();
+  expect(t.names()).toEqual(['kept', 'new']);
+  expect([t.client.history.rollbacks, t.informers.secrets.doubted]).toEqual([1, false]);
+});
+
+test('a bumped revision does not hide the restore: an object older than the list must know it shows it', async () => {
+  const t = await setUp();
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  await t.write('kept');
+  await t.make('ghost');
+  await t.clock.settle();
+  await t.plane.restore(backup, { bumpRevision: 1_000_000 });
+  await t.clock.advance(1_000);
+  expect(t.names()).toEqual(['kept']);
+  expect(t.informers.secrets.store.get('default/kept')?.metadata.labels).toBeUndefined();
+  expect(t.client.history.rollbacks).toBe(1);
+});
+
+/** A body that stays open when its server ends. */
+async function* lasting(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  const iterator = body[Symbol.asyncIterator]();
+  const aborted = new Promise<never>((_, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  for (;;) {
+    const next = iterator.next().catch(() => new Promise<never>(() => undefined));
+    const { done, value } = await Promise.race([next, aborted]);
+    if (done) return;
+    yield value;
+  }
+}
+
+test('a connection that lasts while the server goes back is noticed when the watch stays silent', async () => {
+  let deaf = false;
+  const t = await setUp((transport) => async (request) => {
+    if (deaf || !request.path.includes('watch=')) return transport(request);
+    const { signal, ...bare } = request;
+    const answer = await transport(bare);
+    return { ...answer, text: () => answer.text(), body: answer.body && lasting(answer.body, signal) };
+  });
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  await t.make('ghost');
+  await t.clock.settle();
+  await t.plane.restore(backup);
+  deaf = true;
+  await t.clock.advance(60_000);
+  expect(t.names()).toEqual(['kept', 'ghost']);
+  await t.clock.advance(60_000);
+  expect(t.names()).toEqual(['kept']);
+});
+
+test('one cache that finds it has all caches of the server listed anew, and controllers wait for the last of them', async () => {
+  let hold: PromiseWithResolvers<void> | undefined;
+  const t = await setUp((transport) => async (request) => {
+    if (hold && request.path.startsWith('/api/v1/namespaces?') && !request.path.includes('watch=')) await hold.promise;
+    return transport(request);
+  });
+  const seen: string[] = [];
+  const controller = createController({
+    name: 'test',
+    concurrency: 1,
+    ...t.runtime,
+    reconcile: async (key) => {
+      seen.push(key);
+      return done;
+    },
+  });
+  controller.watch(t.informers.secrets, ({ key, type }) => [`${type} ${key}`]);
+  controller.watch<KubeObject>(t.informers.namespaces, () => []);
+  void controller.run(t.stop.signal);
+  const backup = t.plane.snapshot();
+  await t.make('ghost');
+  await t.clock.settle();
+  seen.length = 0;
+  hold = Promise.withResolvers();
+  await t.plane.restore(backup);
+  await t.clock.advance(5_000);
+  expect([t.names(), t.informers.namespaces.doubted, seen]).toEqual([[], true, []]);
+  hold.resolve();
+  await t.clock.advance(1_000);
+  expect([t.informers.namespaces.doubted, seen]).toEqual([false, ['deleted default/ghost']]);
+});
+
+const node = (name: string, version: string) => ({
+  metadata: { name, uid: name, resourceVersion: version, creationTimestamp: '2026-01-01T00:00:00Z' },
+});
+
+function scripted(lists: Answer[], watches: Answer[]) {
+  const clock = new VirtualClock();
+  const log = createMemoryLogger();
+  const next = (answers: Answer[]) => (answers.length > 1 ? answers.shift() : answers[0]);
+  const transport = scriptedTransport((request) => next(request.path.includes('watch=true') ? watches : lists));
+  const client = createClient({ transport, userAgent: 'test', clock });
+  const informer = createInformer(client, nodes, { clock, log, random: seededRandom(1) });
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort(new Error('test over'));
+    await running;
+  });
+  const names = () => informer.store.list().map((each) => each.metadata.name);
+  return { clock, client, transport, names };
+}
+
+const listed = (version: string, ...names: string[]): Answer => ({
+  json: { metadata: { resourceVersion: version }, items: names.map((name) => node(name, version)) },
+});
+
+test('after a connection that broke the server is asked for its version once, and nothing is listed anew', async () => {
+  const stream = new ScriptedStream();
+  const t = scripted([listed('20', 'a')], [{ stream }, { stream: new ScriptedStream() }]);
+  await t.clock.settle();
+  stream.fail(new Error('ECONNRESET'));
+  await t.clock.advance(60_000);
+  const asked = t.transport.requests.map(({ path }) => new URL(`http://x${path}`).searchParams);
+  expect(asked.map((query) => query.get('limit') ?? query.get('resourceVersion'))).toEqual(['500', '20', '1', '20']);
+  expect(t.client.history.rollbacks).toBe(0);
+});
+
+test.each(['BOOKMARK', 'ADDED'])(
+  'a %s of an older version than the watch has told has all listed anew',
+  async (type) => {
+    const stream = new ScriptedStream();
+    const t = scripted(
+      [listed('20', 'a', 'ghost'), listed('12', 'a', 'b')],
+      [{ stream }, { stream: new ScriptedStream() }],
+    );
+    await t.clock.settle();
+    stream.event(type, node('b', '12'));
+    await t.clock.advance(1_000);
+    expect([t.names(), t.client.history.rollbacks]).toEqual([['a', 'b'], 1]);
+  },
+);
+
+test('where versions cannot be compared, a connection that broke has all listed anew', async () => {
+  const stream = new ScriptedStream();
+  const t = scripted([listed('xyz', 'a', 'ghost'), listed('abc', 'a')], [{ stream }, { stream: new ScriptedStream() }]);
+  await t.clock.settle();
+  stream.fail(new Error('ECONNRESET'));
+  await t.clock.advance(1_000);
+  expect(t.names()).toEqual(['a']);
+  expect(t.transport.requests.filter(({ path }) => !path.includes('watch='))).toHaveLength(3);
+});
