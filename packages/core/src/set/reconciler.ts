@@ -36,6 +36,9 @@ import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 /** Machines speak again in swarms: a set that they hold back looks at them together. */
 const BREAKER_SWARM_MS = 1_000;
 
+/** A deletion that waits for the server to show that its history goes on is looked at again after this. */
+const PROOF_MS = 500;
+
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 /** A log line names no more of the machines that it is about. */
 const MOST_NAMED = 20;
@@ -75,6 +78,16 @@ export class SetReconciler {
     this.#status = new SetStatusWriter(context, this.#sets);
     this.#classes = new ClassLookup(context);
     this.#staff = new Staff(context, this.#sets, this.#writer);
+    context.machines.onDoubt(() => {
+      if (!context.machines.doubted) this.#startOver();
+    });
+  }
+
+  /** The server went back: what was done since may not have happened, and machines that were deleted may be back. */
+  #startOver(): void {
+    for (const { pending } of this.#memory.values()) pending.clear();
+    this.#memory.clear();
+    for (const set of this.#context.sets.store.list()) this.#wake(keyOf(set), 0);
   }
 
   readonly reconcile = async (key: string, signal: AbortSignal): Promise<Outcome> => {
@@ -99,6 +112,12 @@ export class SetReconciler {
     if (failure !== undefined) throw failure.error;
     return soonest(outcome, lookAgain);
   };
+
+  /** Whether the server is known to go on from what the caches of the decision hold. */
+  #isProven(): boolean {
+    const { deployments, sets, machines } = this.#context;
+    return [deployments, sets, machines].every(({ proven }) => proven);
+  }
 
   #machinesOf(set: MachineSet): readonly Machine[] {
     return this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
@@ -167,6 +186,8 @@ export class SetReconciler {
     });
     const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
     const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
+    // The server may come back as it was before this was asked for.
+    if (doomed.length > 0 && !this.#isProven()) return { failure: undefined, lookAgain: again(PROOF_MS), held };
     // Before anything is awaited: the other sets of the deployment count them from now on.
     for (const machine of plan.doomed) pending.begin(machine);
     if (plan.create > 0) {
@@ -247,6 +268,7 @@ export class SetReconciler {
     }
     const deleting = pending.settle(owned);
     const unanswered = new Set(pending.unanswered(owned));
+    if (!this.#isProven()) return again(PROOF_MS);
     const doomed = owned.filter(
       (machine) =>
         machine.metadata.deletionTimestamp === undefined &&

@@ -1,0 +1,84 @@
+import { type RestorablePlane, type StoreSnapshot, startRestorablePlane } from '@mcm/control-plane';
+import { expect, test } from 'vitest';
+import { type StartPlane, World, type WorldOptions } from './testing/world.ts';
+
+/** The server of the machines is restored to an older state beneath a manager. */
+
+async function staged(replicas: number, options: WorldOptions = {}) {
+  let plane: RestorablePlane | undefined;
+  const startPlane: StartPlane = async (how) => {
+    plane = await startRestorablePlane(how);
+    return plane;
+  };
+  const world = await World.start(startPlane, options);
+  await world.deploy(replicas);
+  await world.until(() => world.complete(), 60);
+  if (!plane) throw new Error('the world has no plane');
+  return { world, plane };
+}
+
+const uids = async (world: World): Promise<readonly string[]> =>
+  (await world.machines()).map(({ metadata }) => metadata.uid).sort();
+
+test('a manager that outlives the restore sees the older fleet at once, and touches none of it', async () => {
+  const { world, plane } = await staged(3);
+  await using _ = world;
+  const before = await uids(world);
+  const backup = plane.snapshot();
+  await world.change({ spec: { replicas: 10 } });
+  await world.until(() => world.complete(), 60);
+  await plane.restore(backup);
+  world.writes.clear();
+  await world.pass(2);
+  expect(world.context.machines.store.size).toBe(3);
+  await world.pass(300);
+  expect(await uids(world)).toEqual(before);
+  expect([...world.writes.keys()].filter((write) => /^(POST|DELETE) machines$/.test(write))).toEqual([]);
+});
+
+test('no machine goes before all caches are of the same history: the sets are older, the machines still are not', async () => {
+  let slow: PromiseWithResolvers<void> | undefined;
+  const { world, plane } = await staged(3, {
+    fault: async (request, answer) => {
+      const { pathname, searchParams } = new URL(request.url);
+      if (slow && pathname.endsWith('/machines') && !searchParams.has('watch')) await slow.promise;
+      return answer();
+    },
+  });
+  await using _ = world;
+  const before = await uids(world);
+  const backup = plane.snapshot();
+  await world.change({ spec: { replicas: 10 } });
+  await world.until(() => world.complete(), 60);
+  slow = Promise.withResolvers();
+  await plane.restore(backup);
+  world.writes.clear();
+  await world.pass(30);
+  expect([...world.writes.keys()].filter((write) => write.includes('machines'))).toEqual([]);
+  slow.resolve();
+  await world.pass(60);
+  expect(await uids(world)).toEqual(before);
+});
+
+test('a deletion of before the restore, whose answer was lost, is not sent again', async () => {
+  let backup: StoreSnapshot | undefined;
+  let plane: RestorablePlane | undefined;
+  const stage = await staged(3, {
+    fault: async (request, answer) => {
+      if (request.method !== 'DELETE' || !backup) return answer();
+      const snapshot = backup;
+      backup = undefined;
+      await plane?.restore(snapshot);
+      throw new Error('read ECONNRESET');
+    },
+  });
+  const { world } = stage;
+  plane = stage.plane;
+  await using _ = world;
+  const before = await uids(world);
+  backup = plane.snapshot();
+  await world.change({ spec: { replicas: 2 } });
+  await world.pass(300);
+  expect((await world.deployment()).spec.replicas).toBe(3);
+  expect(await uids(world)).toEqual(before);
+});
