@@ -54,7 +54,7 @@ function registries(): Readonly<Record<'shared' | 'manager' | 'controller' | 'co
     machines: empty,
     classOf: () => undefined,
     frozen: () => false,
-    suspects: () => ({ vms: 0, nodes: 0 }),
+    suspects: () => ({ vms: 0, nodes: 0, quarantined: 0 }),
     clock,
   });
   const config = library();

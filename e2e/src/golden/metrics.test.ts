@@ -129,7 +129,7 @@ function controller(machineClass?: MachineClass) {
       machines,
       classOf: () => machineClass,
       frozen: () => true,
-      suspects: () => ({ vms: 2, nodes: 1 }),
+      suspects: () => ({ vms: 2, nodes: 1, quarantined: 0 }),
       clock,
     }),
   );

@@ -14,6 +14,13 @@ export const Annotations = {
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
+   * MachineClass, provider ids separated by commas: VMs without a machine that the machine controller keeps until an
+   * operator decides, as many machines went together or the server of the machines went back. Ours, as the next one.
+   */
+  QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
+  /** MachineClass, provider ids separated by commas: VMs in quarantine that an operator lets be drained and deleted. */
+  ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
+  /**
    * Machine, `true`: no call to make its VM was sent to the cloud, as its class was refused each time. Removed before the
    * first such call. A deletion of such a machine needs no class. Ours; the original has no such thing.
    */

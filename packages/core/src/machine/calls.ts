@@ -139,6 +139,11 @@ export class DriverCalls {
     else this.#memory.delete(uid);
   }
 
+  /** The machines may not be what they were: what is known of all calls is forgotten. */
+  startOver(): void {
+    for (const uid of [...this.#memory.keys()]) this.forget(uid);
+  }
+
   #settle(machine: Machine, kind: CallKind, inputs: string, outcome: CallOutcome): void {
     const { uid, name, namespace = '' } = machine.metadata;
     this.#options.observer?.ended(machine, kind, inputs, outcome);

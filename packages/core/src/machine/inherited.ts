@@ -16,6 +16,11 @@ export class InheritedMachines {
     });
   }
 
+  /** The server of the machines went back: of those that are there now, calls may have been sent that nobody remembers. */
+  takeAll(uids: Iterable<string>): void {
+    for (const uid of uids) this.#uids.add(uid);
+  }
+
   /** From now on no other process sends calls. */
   lead(): void {
     this.#leads = true;

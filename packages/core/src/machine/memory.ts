@@ -35,6 +35,11 @@ export class MachineMemories {
     return fresh;
   }
 
+  /** Forgets all machines: they may not be what they were. */
+  startOver(): void {
+    this.#byUid.clear();
+  }
+
   forget(uid: string): void {
     this.#byUid.delete(uid);
   }

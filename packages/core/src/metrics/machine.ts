@@ -8,7 +8,7 @@ export interface MachineSources {
   readonly classOf: (machine: Machine) => MachineClass | undefined;
   readonly frozen: () => boolean;
   /** VMs and Nodes that no machine stands for, as of the last look. */
-  readonly suspects: () => { readonly vms: number; readonly nodes: number };
+  readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
   readonly clock: Clock;
   /** Told of every stage too; absent: nobody. */
   readonly alsoTold?: StageObserver;
@@ -156,14 +156,15 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   meters.observed(
     {
       name: 'mcm_machine_orphans',
-      help: 'VMs and Nodes that no machine stood for when it was last looked',
+      help: 'VMs and Nodes that no machine stood for when it was last looked; QuarantinedVM: VMs among them that wait for an operator',
       labels: ['kind'],
     },
     () => {
-      const { vms, nodes } = suspects();
+      const { vms, nodes, quarantined } = suspects();
       return [
         { labels: { kind: 'VM' }, value: vms },
         { labels: { kind: 'Node' }, value: nodes },
+        { labels: { kind: 'QuarantinedVM' }, value: quarantined },
       ];
     },
   );

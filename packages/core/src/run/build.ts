@@ -41,7 +41,7 @@ export interface MachineController {
   /** Whether API servers were out of reach for so long that nothing is judged. */
   readonly frozen: () => boolean;
   /** VMs and Nodes that stood for no machine when it was last looked. */
-  readonly suspects: () => { readonly vms: number; readonly nodes: number };
+  readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
   /** Runs informers and controllers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Runs the controllers only, for a host that runs the informers. */
@@ -137,6 +137,7 @@ export function buildMachineController<Spec, Credentials>(
     log,
     timings: options.reachability ?? REACHABILITY_DEFAULTS,
     wake: (key) => machineController.enqueue(key),
+    check: () => safetyController.enqueue(reachability.key),
   });
   const evidence = new EvidenceKeeper({
     control,
@@ -215,8 +216,16 @@ export function buildMachineController<Spec, Credentials>(
     stop: stop.signal,
   });
   const orphanController: Controller = controller('machinesafetyorphanvms', orphans.reconcile);
-  const safetyController = controller('machinesafetyapiserver', reachability.reconcile);
+  const safetyController: Controller = controller('machinesafetyapiserver', reachability.reconcile);
 
+  caches.machines.onDoubt(() => {
+    if (caches.machines.doubted) return;
+    const known = caches.machines.store.list();
+    inherited.takeAll(known.map(({ metadata }) => metadata.uid));
+    calls.startOver();
+    memories.startOver();
+    for (const machine of known) machineController.enqueue(keyOf(machine));
+  });
   machineController.watch(caches.machines, (change) => {
     if (change.type === 'deleted') forget(change.object);
     return wakes.machine(change);

@@ -251,7 +251,7 @@ test('two classes of one cluster list the same VMs: an orphan is told of once, a
   const told = (await rig.admin.resource(events, NAMESPACE).list()).items.filter(({ reason }) => reason === 'OrphanVM');
   expect(told).toHaveLength(1);
   expect(told[0]?.count).toBe(1);
-  expect(rig.controller?.suspects()).toEqual({ vms: 1, nodes: 0 });
+  expect(rig.controller?.suspects()).toEqual({ vms: 1, nodes: 0, quarantined: 0 });
 });
 
 test('a class that cannot be listed says so once, on the class, and once when it can be again; a stumble is no news', async () => {

@@ -1,6 +1,7 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import { type Change, type Key, makeKey } from '@mcm/kube';
 import { secretKeysOf } from '../driver/credentials.ts';
+import { releasesMore } from '../safety/quarantine.ts';
 
 /** New capacity is what somebody waits for: a thousand drains that begin at once come after it. */
 export const awaitsVm = (machine: Machine | undefined): boolean =>
@@ -15,6 +16,7 @@ export const classMatters = (change: Change<MachineClass>): boolean =>
 /** What a class that goes kept for study goes before it. */
 export const isNewOrGoes = (change: Change<MachineClass>): boolean =>
   change.type !== 'updated' ||
+  releasesMore(change.old, change.object) ||
   (change.object.metadata.deletionTimestamp !== undefined && change.old.metadata.deletionTimestamp === undefined);
 
 const undrainable = ({ metadata }: MachineClass): string | undefined =>

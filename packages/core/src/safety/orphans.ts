@@ -23,11 +23,11 @@ import { InstanceSet, instanceKey } from '../node/instance.ts';
 import { ClockJump } from './clock-jump.ts';
 import { HourlyCap } from './hourly-cap.ts';
 import { type Listing, Listings } from './listings.ts';
-import { liveMachines } from './live-machines.ts';
+import { liveOrphans } from './live-orphans.ts';
 import { NodeCollector } from './node-collector.ts';
-import { NodesOfVms } from './nodes-of-vms.ts';
 import { OrphanDrains } from './orphan-drains.ts';
 import { confirmOrphans, isForeign, isOrphan, standIn } from './orphan-vms.ts';
+import { notedIn, noteQuarantine, type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
 import type { Use } from './served.ts';
 
 /** How VMs without a machine are searched for and what is done with them; times in milliseconds. */
@@ -67,6 +67,7 @@ const NODES_KEY: Key = 'nodes';
 /** Verdicts on orphan VMs, as events tell them. */
 const DELETED = 'it is deleted';
 const DRAINED = 'it is drained, then deleted';
+const QUARANTINED = 'it is in quarantine';
 
 export interface OrphanReconcileOptions {
   readonly caches: Caches;
@@ -118,6 +119,8 @@ interface ClassState {
   failures: number;
   /** An event told that it cannot be listed. */
   deaf?: true;
+  /** Provider ids of VMs that are kept until an operator decides. */
+  quarantined: ReadonlySet<string>;
   /** Other control clusters whose VMs an event told of. */
   readonly foreign: Set<string>;
 }
@@ -137,6 +140,8 @@ export class OrphanCollector {
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
   /** Provider ids of the VMs that are being deleted. */
   readonly #deleting = new Set<string>();
+  /** Until when machines were made of which the server may not know. */
+  #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
 
   constructor(options: OrphanReconcileOptions) {
@@ -146,13 +151,18 @@ export class OrphanCollector {
     this.#listings = new Listings({ ...options, ended: options.wake });
     this.#nodes = new NodeCollector(options, this.#listings);
     this.#drains = new OrphanDrains(options);
+    options.control.history.onWentBack(() => {
+      this.#wentBackAt = options.clock.now();
+      this.#startOver('The server of the machines went back to an older state: orphans are looked for anew');
+    });
   }
 
   /** What stood for no machine in the last pass, confirmed or not. */
-  suspects(): { readonly vms: number; readonly nodes: number } {
+  suspects(): { readonly vms: number; readonly nodes: number; readonly quarantined: number } {
     // Classes of one cluster list the same VMs.
     const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
-    return { vms: vms.size, nodes: this.#nodes.suspects };
+    const quarantined = new Set([...this.#classes.values()].flatMap((state) => [...state.quarantined]));
+    return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size };
   }
 
   /** The keys that nobody's change brings. */
@@ -160,13 +170,13 @@ export class OrphanCollector {
 
   readonly reconcile = async (key: Key): Promise<Outcome> => {
     if (this.#o.frozen()) return again(MIN_INTERVAL_MS);
-    if (this.#jump.happened()) this.#startOver();
+    if (this.#jump.happened()) this.#startOver('The time of day was set: orphans are looked for anew');
     return key === NODES_KEY ? this.#nodesPass() : this.#classPass(key);
   };
 
-  /** The time of day was set: how long anything has been an orphan cannot be told, and is found out anew. */
-  #startOver(): void {
-    this.#o.log.warn('The time of day was set: orphans are looked for anew');
+  /** How long anything has been an orphan cannot be told, and is found out anew. */
+  #startOver(because: string): void {
+    this.#o.log.warn(because);
     this.#classes.clear();
     this.#listings.clear();
     this.#nodes.startOver();
@@ -199,6 +209,7 @@ export class OrphanCollector {
       firstSeen: new Map(),
       told: new Map(),
       failures: 0,
+      quarantined: new Set(),
       foreign: new Set(),
     };
     this.#classes.set(key, state);
@@ -262,7 +273,7 @@ export class OrphanCollector {
       log.info('VMs without a machine were found; they are looked at again before they are deleted', fields);
     }
     const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
-    const draining = await this.#collect(machineClass, state, listing, confirmed);
+    const draining = await this.#collect(machineClass, state, listing, { suspects, confirmed });
     state.judged = listing;
     const untilNext = nextAt ? nextAt.getTime() - clock.now().getTime() : options.periodMs;
     return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
@@ -309,37 +320,61 @@ export class OrphanCollector {
     machineClass: MachineClass,
     state: ClassState,
     listing: Listing,
-    vms: readonly ListedInstance[],
+    {
+      suspects,
+      confirmed,
+    }: { readonly suspects: readonly ListedInstance[]; readonly confirmed: readonly ListedInstance[] },
   ): Promise<boolean> {
     const key = keyOf(machineClass);
-    this.#drains.keepOnly(key, new Set(vms.map(({ providerId }) => providerId)));
+    const ids = new Set(confirmed.map(({ providerId }) => providerId));
+    this.#drains.keepOnly(key, ids);
     const told = new Map<string, string>();
-    if (vms.length > 0) {
-      const { control, namespace } = this.#o;
-      const live = await liveMachines(control, namespace);
-      const recorders = Map.groupBy(live.values(), ({ spec }) => instanceKey(spec.providerID ?? ''));
-      const nodes = new NodesOfVms(this.#o);
-      for (const vm of vms) {
-        const machine = live.get(vm.machineName);
-        const orphan = isOrphan(vm, machine, recorders.get(instanceKey(vm.providerId)));
-        if (!orphan || this.#deleting.has(vm.providerId)) continue;
-        const use = await nodes.useOf({ vm, machine, listed: listing.vms });
-        const verdict = this.#verdict(vm, use);
-        told.set(vm.providerId, verdict);
-        if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
-        if (verdict === DELETED) this.#delete(machineClass, vm);
-        if (verdict.startsWith(DRAINED) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
-      }
+    const left = suspects.filter(({ providerId }) => !this.#deleting.has(providerId));
+    const orphans = confirmed.length > 0 ? await liveOrphans(this.#o, left, listing) : [];
+    const view: QuarantineView = {
+      machineClass,
+      listed: listing.vms.length,
+      serving: orphans.filter(({ use }) => use.use === 'unclaimed').length,
+      wentBackAt: this.#wentBackAt,
+    };
+    // Those that are not confirmed yet by this process stay where an earlier one put them.
+    const quarantined = new Set(notedIn(machineClass, left).filter((id) => !ids.has(id)));
+    for (const { vm, machine, use } of orphans) {
+      if (!ids.has(vm.providerId)) continue;
+      const verdict = this.#verdict(vm, use, view);
+      told.set(vm.providerId, verdict);
+      if (verdict.startsWith(QUARANTINED)) quarantined.add(vm.providerId);
+      if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
+      if (verdict === DELETED) this.#delete(machineClass, vm);
+      if (verdict.startsWith(DRAINED) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
     }
     state.told = told;
+    state.quarantined = quarantined;
+    await this.#noteQuarantine(machineClass, quarantined, listing);
     return [...told.values()].some((verdict) => verdict.startsWith(DRAINED));
   }
 
+  async #noteQuarantine(machineClass: MachineClass, ids: ReadonlySet<string>, { vms }: Listing): Promise<void> {
+    const { caches, control, log } = this.#o;
+    const newest = caches.classes.store.get(keyOf(machineClass));
+    if (!newest || this.#o.options.policy === 'report') return;
+    try {
+      const written = await noteQuarantine(control, newest, [...ids], vms);
+      if (written) caches.classes.recordWrite(written);
+    } catch (error) {
+      const fields = { class: machineClass.metadata.name, error: errorText(error) };
+      log.warn('VMs in quarantine could not be noted on their class; the next pass tries again', fields);
+    }
+  }
+
   /** What becomes of a VM that a live list of machines confirmed as an orphan. */
-  #verdict({ providerId }: ListedInstance, use: Use): string {
+  #verdict(vm: ListedInstance, use: Use, view: QuarantineView): string {
+    const { providerId } = vm;
     if (use.use === 'claimed')
       return `it is kept, for Node ${use.node.metadata.name} runs on it and is Ready; put the machine's spec.providerID back if it was edited`;
     if (this.#o.options.policy === 'report') return 'it is kept, as --orphan-policy=report says';
+    const because = quarantineReason(vm, view);
+    if (because !== undefined) return quarantineText(vm, because);
     if (!this.#cap.admits(providerId)) return 'it has to wait, for enough were deleted within the hour';
     return use.use === 'none' ? DELETED : `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready`;
   }

@@ -3,6 +3,7 @@ import {
   again,
   type Clock,
   errorText,
+  type Informer,
   isForbidden,
   isNotFound,
   type Key,
@@ -100,6 +101,8 @@ export interface ReachabilityOptions {
   readonly timings: ReachabilityTimings;
   /** Wakes a machine. */
   readonly wake: (key: Key) => void;
+  /** Has the check done at once. */
+  readonly check: () => void;
 }
 
 /** Why health is not judged now, and when to look again. */
@@ -120,6 +123,19 @@ export class ReachabilityCheck {
   constructor(options: ReachabilityOptions) {
     this.#options = options;
     this.#provenAt = options.clock.monotonic();
+    for (const cache of this.#judged()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
+  }
+
+  /** A server that went back is one that comes back: frozen until its copy is proven, then judged after a while. */
+  #onDoubt(doubted: boolean): void {
+    if (doubted) this.#state = { frozen: true, downSince: this.#options.clock.monotonic() };
+    else this.#options.check();
+  }
+
+  /** The caches that machines are judged by. */
+  #judged(): readonly Pick<Informer<KubeObject>, 'doubted' | 'onDoubt'>[] {
+    const { machines: own, target } = this.#options.caches;
+    return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
   }
 
   /** Called when the controllers start. @returns milliseconds to the first check */
@@ -149,7 +165,8 @@ export class ReachabilityCheck {
   readonly reconcile = async (): Promise<Outcome> => {
     const { caches, clock, log, timings, wake } = this.#options;
     const startedAt = clock.monotonic();
-    const failures = await this.#failures(startedAt);
+    const rewound = this.#judged().some(({ doubted }) => doubted) ? ['an API server went back to an older state'] : [];
+    const failures = [...rewound, ...(await this.#failures(startedAt))];
     const now = clock.monotonic();
     const failed = failures.length > 0;
     const step = stepReachability(this.#state, failed ? startedAt : undefined, now, timings);

@@ -1,0 +1,195 @@
+import { Annotations, crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { type RestorablePlane, type StoreSnapshot, startRestorablePlane } from '@mcm/control-plane';
+import { events, nodes, type Transport, VirtualClock } from '@mcm/kube';
+import { expect, onTestFinished, test } from 'vitest';
+import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
+
+/** The server of the machines is restored to an older state while VMs run. */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+interface Stage {
+  readonly rig: Rig;
+  readonly plane: RestorablePlane;
+}
+
+async function staged(options: Partial<RigOptions> = {}): Promise<Stage> {
+  const clock = new VirtualClock();
+  const plane = await startRestorablePlane({ clock, crds, controllers: false, eventTtlMs: 0 });
+  const rig = new Rig({ clock, plane, ...options });
+  onTestFinished(async () => {
+    await rig.kill();
+    await plane.close();
+    expect([...rig.writes.unbound]).toEqual([]);
+  });
+  await rig.createClass();
+  rig.start();
+  return { rig, plane };
+}
+
+async function running(rig: Rig, ...names: readonly string[]): Promise<void> {
+  for (const name of names) await rig.createMachine(name);
+  await rig.until(async () => {
+    const phases = await Promise.all(names.map((name) => rig.phase(name)));
+    return phases.every((phase) => phase === 'Running');
+  });
+}
+
+const told = async (rig: Rig): Promise<string[]> =>
+  (await rig.admin.resource(events).list()).items
+    .filter(({ reason }) => reason === 'OrphanVM')
+    .map(({ message = '' }) => message);
+
+const classOf = (rig: Rig): Promise<MachineClass> =>
+  rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).get('small');
+
+const quarantined = async (rig: Rig): Promise<string | undefined> =>
+  (await classOf(rig)).metadata.annotations?.[Annotations.QuarantinedVMs];
+
+const release = async (rig: Rig, ids: string): Promise<void> => {
+  const body = { metadata: { annotations: { [Annotations.ReleaseVMs]: ids } } };
+  await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
+};
+
+/** Machine m-0 is in the backup, m-1 is not. */
+async function restored(options: Partial<RigOptions> = {}): Promise<Stage> {
+  const stage = await staged(options);
+  const { rig, plane } = stage;
+  await running(rig, 'm-0');
+  const backup = plane.snapshot();
+  await rig.clock.advance(MINUTE);
+  await running(rig, 'm-1');
+  await rig.clock.advance(MINUTE);
+  await plane.restore(backup);
+  return stage;
+}
+
+/** The kubelet of a restored cluster is started anew, and registers its Node. */
+const rejoin = async ({ rig }: Stage): Promise<void> => {
+  const [, vm] = rig.cloud.vms;
+  if (vm) await rig.join(vm);
+};
+
+test('a VM that is younger than the backup is kept, and the class says so', async () => {
+  const stage = await restored();
+  const { rig } = stage;
+  const [, young] = rig.cloud.vms;
+  await rejoin(stage);
+  await rig.clock.advance(40 * MINUTE);
+  expect(rig.cloud.vms).toHaveLength(2);
+  expect((await rig.admin.resource(nodes).get('m-1')).spec.unschedulable).toBeUndefined();
+  expect(await quarantined(rig)).toBe(young?.providerId);
+  expect(await told(rig)).toEqual([
+    expect.stringMatching(/it is in quarantine, for the API server of the machines went back/),
+  ]);
+  expect(rig.controller?.suspects().quarantined).toBe(1);
+});
+
+test('a VM without a Node is kept as well: its Node may have been younger than the backup', async () => {
+  const { rig } = await restored();
+  await rig.clock.advance(40 * MINUTE);
+  expect(rig.cloud.vms).toHaveLength(2);
+});
+
+test('the next process keeps it too', async () => {
+  const stage = await restored();
+  const { rig } = stage;
+  await rejoin(stage);
+  await rig.until(async () => (await quarantined(rig)) !== undefined, HOUR);
+  await rig.kill();
+  rig.start();
+  await rig.clock.advance(40 * MINUTE);
+  expect(rig.cloud.vms).toHaveLength(2);
+});
+
+test('a VM that an operator releases is drained, then deleted, and the class says no more of it', async () => {
+  const stage = await restored();
+  const { rig } = stage;
+  await rejoin(stage);
+  await rig.createPod('web', 'm-1');
+  await rig.until(async () => (await quarantined(rig)) !== undefined, HOUR);
+  await release(rig, (await quarantined(rig)) ?? '');
+  await rig.until(async () => (await rig.admin.resource(nodes).get('m-1')).spec.unschedulable === true, HOUR);
+  expect(rig.cloud.vms).toHaveLength(2);
+  await rig.until(async () => rig.cloud.vms.length === 1, 5 * HOUR);
+  await rig.clock.advance(20 * MINUTE);
+  const { annotations = {} } = (await classOf(rig)).metadata;
+  expect([annotations[Annotations.QuarantinedVMs], annotations[Annotations.ReleaseVMs]]).toEqual([
+    undefined,
+    undefined,
+  ]);
+  expect(await rig.phase('m-0')).toBe('Running');
+});
+
+test('a machine that is made anew under its name takes the VM out of quarantine', async () => {
+  const stage = await restored();
+  const { rig } = stage;
+  const [, young] = rig.cloud.vms;
+  await rejoin(stage);
+  await rig.until(async () => (await quarantined(rig)) !== undefined, HOUR);
+  await running(rig, 'm-1');
+  expect((await rig.machine('m-1'))?.spec.providerID).toBe(young?.providerId);
+  await rig.clock.advance(20 * MINUTE);
+  expect([await quarantined(rig), rig.cloud.made.length, rig.cloud.vms.length]).toEqual([undefined, 2, 2]);
+});
+
+test('a VM that is made after the restore is an orphan like any other', async () => {
+  const { rig } = await restored();
+  await rig.clock.advance(20 * MINUTE);
+  rig.cloud.plant('stray', rig.clock.now().toISOString());
+  await rig.until(async () => !rig.cloud.vms.some(({ machineName }) => machineName === 'stray'), 2 * HOUR);
+  expect(rig.cloud.vms).toHaveLength(2);
+});
+
+test('a machine whose deletion had ended, and that is back, is deleted to the end', async () => {
+  let backup: StoreSnapshot | undefined;
+  let plane: RestorablePlane | undefined;
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      // The finalizer goes with the next write.
+      const ends = request.path.includes('/machines/m-0') && request.body?.includes('"finalizers":[]');
+      if (ends) backup = plane?.snapshot();
+      return transport(request);
+    };
+  const stage = await staged({ wrap });
+  const { rig } = stage;
+  await running(rig, 'm-0');
+  plane = stage.plane;
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => (await rig.machine('m-0')) === undefined);
+  if (backup) await plane.restore(backup);
+  expect((await rig.machine('m-0'))?.metadata.deletionTimestamp).toBeDefined();
+  await rig.until(async () => (await rig.machine('m-0')) === undefined, 10 * MINUTE);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
+test('nothing is judged while the copy of the server is unproven', async () => {
+  const { rig } = await restored();
+  const cache = rig.controller?.caches.machines;
+  const frozen: (boolean | undefined)[] = [];
+  cache?.onDoubt(() => frozen.push(rig.controller?.frozen()));
+  await rig.clock.advance(MINUTE);
+  // When the doubt begins and when it ends; the servers are asked before machines are judged again.
+  expect([frozen, rig.controller?.frozen()]).toEqual([[true, true], false]);
+  expect(cache?.store.list().map(({ metadata }) => metadata.name)).toEqual(['m-0']);
+});
+
+test('machines that go together, as with their CRD, leave their VMs in quarantine', async () => {
+  const { rig } = await staged();
+  const names = Array.from({ length: 10 }, (_, index) => `m-${index}`);
+  await running(rig, ...names);
+  await rig.kill();
+  const client = rig.admin.resource<Machine>(machines, NAMESPACE);
+  for (const name of names) {
+    await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
+    await client.delete(name);
+  }
+  rig.start();
+  await rig.clock.advance(40 * MINUTE);
+  expect(rig.cloud.vms).toHaveLength(10);
+  expect((await rig.nodes()).filter(({ spec }) => spec.unschedulable)).toEqual([]);
+  expect((await quarantined(rig))?.split(',')).toHaveLength(10);
+  expect((await told(rig))[0]).toContain('10 VMs on which Nodes are Ready lost their machines together');
+});
