@@ -132,6 +132,13 @@ export class Witness {
     return new Set(known.map(({ metadata }) => metadata.uid));
   }
 
+  /** The server was restored, and shows what it knew before: there is nothing to judge. */
+  relearns({ type, object }: Change<Machine>): void {
+    if (type === 'deleted') this.#machines.delete(object.metadata.name);
+    else this.#machines.set(object.metadata.name, object);
+    this.#lostAt.delete(object.metadata.uid);
+  }
+
   readonly onChange = (change: Change<Machine>): void => {
     const { name, uid } = change.object.metadata;
     const before = this.#machines.get(name);

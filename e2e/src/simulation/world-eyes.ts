@@ -33,7 +33,10 @@ export class WorldEyes {
       this.#classes.set(metadata.uid, spec.template.spec.class.name);
     });
     const machineInformer = createInformer<Machine>(admin, machines, options);
-    machineInformer.onChange(witness.onChange);
+    // What a restored server shows anew is nothing that anybody did.
+    machineInformer.onChange((change) =>
+      machineInformer.doubted ? witness.relearns(change) : witness.onChange(change),
+    );
     const nodeInformer = createInformer<Node>(admin, nodes, options);
     nodeInformer.onChange(({ type, object: { metadata } }) => {
       const on = type !== 'deleted' && metadata.labels?.[Labels.SelectedForUpdate] !== undefined;

@@ -45,6 +45,8 @@ export interface WorldOptions {
   readonly furnish?: (admin: KubeClient) => Promise<void>;
   /** More data of the Secret of all classes, decoded. */
   readonly secretData?: Readonly<Record<string, string>>;
+  /** Backups of the cluster can be restored, see `World.restore`. */
+  readonly restorable?: boolean;
   /** More kinds. */
   readonly crds?: typeof crds;
   /** Where the API server listens, for processes; absent: nowhere. */

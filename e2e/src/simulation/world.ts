@@ -1,5 +1,11 @@
 import { crds, type Machine, machineClasses } from '@mcm/api';
-import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from '@mcm/control-plane';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  type RestorablePlane,
+  startControlPlane,
+  startRestorablePlane,
+} from '@mcm/control-plane';
 import {
   controllerOf,
   createClient,
@@ -30,7 +36,9 @@ const LOOK_EVERY_MS = 250;
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
-type Plane = Pick<ControlPlane, 'transport' | 'close' | 'kubeconfig'>;
+type Plane = Pick<ControlPlane, 'transport' | 'close' | 'kubeconfig'> &
+  Partial<Pick<RestorablePlane, 'restore'>> &
+  Pick<ControlPlane, 'snapshot'>;
 type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 
 /**
@@ -96,15 +104,18 @@ export class World extends Fleet {
     const clock = new VirtualClock();
     const random = seededRandom(options.seed ?? 1);
     let world: World | undefined;
-    const plane = await startControlPlane({
+    const how: ControlPlaneOptions = {
       clock,
       random: () => random.next(),
       crds: [...crds, ...(options.crds ?? [])],
-      ...(options.port === undefined ? {} : { port: options.port }),
       requestLog: (request) => {
         if (world) world.#answered(request);
       },
-    });
+    };
+    const { port } = options;
+    const plane = await (options.restorable
+      ? startRestorablePlane(how)
+      : startControlPlane({ ...how, ...(port === undefined ? {} : { port }) }));
     world = new World(options, clock, plane);
     await world.#furnish();
     await makeRoles(world.admin);
@@ -169,6 +180,18 @@ export class World extends Fleet {
   /** Of an API server that listens. */
   kubeconfig(): string {
     return this.#plane.kubeconfig();
+  }
+
+  /** A backup of the cluster. */
+  backup(): ReturnType<Plane['snapshot']> {
+    return this.#plane.snapshot();
+  }
+
+  /** The cluster goes back to a backup; nothing of what happened since is known to it. */
+  async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
+    if (!this.#plane.restore) throw new Error('this world was not started with `restorable`');
+    this.witness.note('act', `the cluster is restored to revision ${backup.revision}`);
+    await this.#plane.restore(backup, { bumpRevision });
   }
 
   /** A wire to the API server. */

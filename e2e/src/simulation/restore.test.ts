@@ -1,0 +1,117 @@
+import { Annotations, type MachineClass, machineClasses } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { RestoreJudge } from './restore-judge.ts';
+import { NAMESPACE, World } from './world.ts';
+
+/**
+ * A cluster of ten machines is restored to a backup while machines, nodes and controllers live on. The cluster is both: that
+ * of the machines, and that of the nodes.
+ */
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const GREEN = { template: { spec: { class: { name: 'green' } } } };
+const MACHINE = { creationTimeout: '5m', healthTimeout: '1m' };
+
+async function inWorld(story: (world: World, judge: RestoreJudge) => Promise<void>): Promise<void> {
+  const judge = new RestoreJudge();
+  const world = await World.start({ restorable: true, machine: MACHINE, maxSurge: 2, wrapCloud: judge.wrap });
+  judge.watch(world);
+  try {
+    await story(world, judge);
+    expect(world.violations, world.witness.tell()).toEqual([]);
+  } finally {
+    await world.close();
+  }
+}
+
+type Backup = ReturnType<World['backup']>;
+
+/** Restores, and does what the how-to asks for: kubelets whose Nodes are gone are started anew. */
+async function restore(world: World, judge: RestoreJudge, backup: Backup, bump = 0): Promise<void> {
+  await world.restore(backup, bump);
+  const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));
+  judge.forgets(world.vms().filter((name) => !known.has(name)));
+  await world.clock.advance(1_000);
+  await world.restartCloud(5_000);
+}
+
+/** Machines that are Running, and whose VM is there. */
+async function served(world: World): Promise<string[]> {
+  const vms = new Set(world.vms());
+  return (await world.machines())
+    .filter(({ status, metadata }) => status?.currentStatus?.phase === 'Running' && !metadata.deletionTimestamp)
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => vms.has(name));
+}
+
+async function untilServed(world: World, count: number, maxMs: number): Promise<void> {
+  await world.until(
+    async () => (await served(world)).length === count && (await world.machines()).length === count,
+    maxMs,
+  );
+}
+
+const quarantined = async (world: World, name: string): Promise<readonly string[]> => {
+  const { metadata } = await world.admin.resource<MachineClass>(machineClasses, NAMESPACE).get(name);
+  return metadata.annotations?.[Annotations.QuarantinedVMs]?.split(',') ?? [];
+};
+
+async function annotate(world: World, name: string, annotations: Readonly<Record<string, string>>): Promise<void> {
+  const body = { metadata: { annotations } };
+  await world.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch(name, { type: 'merge', body });
+}
+
+test('a scale-out that a restore forgets: its VMs are kept, and a second scale-out takes them', async () => {
+  await inWorld(async (world, judge) => {
+    await world.createDeployment(6);
+    await world.untilSettled(6, 'blue');
+    const backup = world.backup();
+    await world.change({ replicas: 10 });
+    await world.untilSettled(10, 'blue');
+    await restore(world, judge, backup);
+    await untilServed(world, 6, MINUTE);
+    await world.until(async () => (await quarantined(world, 'blue')).length === 4, 15 * MINUTE);
+    await world.clock.advance(2 * MINUTE);
+    expect([(await served(world)).length, world.vms().length]).toEqual([6, 10]);
+    await world.change({ replicas: 10 });
+    await world.untilSettled(10, 'blue', 10 * MINUTE);
+    expect(world.vmsMade).toBe(10);
+  });
+});
+
+test('a rollout that a restore forgets: machines of before are made again, and the new VMs wait for the operator', async () => {
+  await inWorld(async (world, judge) => {
+    await world.createDeployment(3);
+    await world.untilSettled(3, 'blue');
+    const backup = world.backup();
+    await world.change(GREEN);
+    await world.untilSettled(3, 'green', 2 * HOUR);
+    const green = world.vms();
+    await restore(world, judge, backup);
+    // All machines have fallen silent together, so the operator says that they are to be replaced all the same.
+    const until = new Date(world.clock.now().getTime() + HOUR).toISOString();
+    await annotate(world, 'blue', { [Annotations.SilenceOverride]: `${until} their VMs went before the restore` });
+    await untilServed(world, 3, HOUR);
+    await world.until(async () => (await quarantined(world, 'green')).length === 3, 15 * MINUTE);
+    expect(world.vms()).toEqual(expect.arrayContaining(green));
+    await annotate(world, 'green', { [Annotations.ReleaseVMs]: (await quarantined(world, 'green')).join(',') });
+    await world.until(async () => world.vms().length === 3, HOUR);
+    expect(await served(world)).toHaveLength(3);
+  });
+});
+
+test('a restore to the middle of a rollout: the rollout takes the VMs that it had made already', async () => {
+  await inWorld(async (world, judge) => {
+    await world.createDeployment(10);
+    await world.untilSettled(10, 'blue');
+    await world.change(GREEN);
+    await world.until(
+      async () => (await world.machines()).filter(({ spec }) => spec.class.name === 'green').length > 3,
+    );
+    const backup = world.backup();
+    await world.untilSettled(10, 'green', 2 * HOUR);
+    await restore(world, judge, backup, 1_000_000);
+    await world.untilSettled(10, 'green', 4 * HOUR);
+  });
+});
