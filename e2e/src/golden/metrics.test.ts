@@ -130,6 +130,7 @@ function controller(machineClass?: MachineClass) {
       classOf: () => machineClass,
       frozen: () => true,
       suspects: () => ({ vms: 2, nodes: 1, quarantined: 0 }),
+      rechecks: () => ({ all: 0, stale: 0 }),
       clock,
     }),
   );

@@ -3,7 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { controllerOf, type Random, seededRandom, sleep, type VirtualClock } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { delayedWatch } from './testing/delayed-watch.ts';
+import { delayedWatch } from '../testing/delayed-watch.ts';
 import { PauseJudge } from './testing/pause-judge.ts';
 import { World } from './testing/world.ts';
 

@@ -19,6 +19,7 @@ import {
   printConditions,
   waitsForCriticalComponents,
 } from './conditions.ts';
+import { dampingOf, type HealthWrite } from './damping.ts';
 import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
 import { waitsForMaking } from './replacements.ts';
@@ -33,6 +34,10 @@ export interface HealthPlan {
   readonly deadline?: Date;
   /** The cloud is asked for the VM before anything is decided. */
   readonly ask?: true;
+  /** What the status says of health, for the account of those who flap; absent: nothing that is held back. */
+  readonly writes?: HealthWrite;
+  /** The Node is read from its server before anything is decided. */
+  readonly read?: true;
   readonly because: string;
 }
 
@@ -44,6 +49,15 @@ const MIRROR_PENDING_AFTER_MS = 30_000;
  * Source: machine_util.go, reconcileMachineHealth.
  */
 export function planHealth(o: MachineObservation, now: Date): HealthPlan {
+  const plan = undamped(o, now);
+  const damping = plan.writes && dampingOf(o.healthWrites, plan.writes, now);
+  if (damping === undefined) return plan;
+  if (damping === 'read')
+    return { read: true, because: 'its health changes often: its Node is read before it is judged' };
+  return { deadline: damping.until, because: 'its health changes often: it is judged after a pause' };
+}
+
+function undamped(o: MachineObservation, now: Date): HealthPlan {
   if (o.doubt) return { deadline: o.doubt.until, because: `${o.doubt.because}: health is not judged` };
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
@@ -51,7 +65,7 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
   if (judged) return judged;
   if (mirrorChange && base) {
     const due = o.machine.status?.currentStatus?.phase === 'Pending' ? mirrorDue(o) : now;
-    if (due <= now) return { status: base, because: 'node conditions changed' };
+    if (due <= now) return { status: base, writes: 'mirrored', because: 'node conditions changed' };
     return { ...planTimeouts(o, now, due), because: 'the node has registered and is not ready yet' };
   }
   return planInPlaceResult(o, now) ?? planTimeouts(o, now);
@@ -183,6 +197,7 @@ function toUnknown(
   const operation: Operation = { description, state: 'Processing', type: 'HealthCheck' };
   return {
     status: withPhase(base, to(o, 'Unknown'), operation, now),
+    writes: 'unknown',
     event: { type: 'Warning', ...event },
     because: description,
   };

@@ -1,4 +1,5 @@
 import { type DrainMemory, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import type { HealthWrites } from './damping.ts';
 import type { EvidenceState } from './evidence-first.ts';
 import type { KeepingState } from './keep-vm.ts';
 
@@ -11,6 +12,8 @@ export interface MachineMemory {
   finishedVersion?: string;
   /** A Node of the machine vanished while we watched. */
   nodeVanished?: boolean;
+  /** What was written of its health lately. */
+  healthWrites?: HealthWrites;
   /** What is being done about the evidence of its failure. */
   evidence?: EvidenceState;
   /** What is being done to keep its VM. */

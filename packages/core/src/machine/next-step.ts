@@ -91,8 +91,10 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   // Before the status says Running: afterwards nothing would remember the token.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
+  if (health.read) actions.push({ do: 'readNode' });
   if (health.status) {
-    actions.push({ do: 'writeStatus', status: health.status, ...(health.event ? { event: health.event } : {}) });
+    const { status, event, writes } = health;
+    actions.push({ do: 'writeStatus', status, ...(event ? { event } : {}), ...(writes ? { writes } : {}) });
   }
   return {
     actions,

@@ -32,9 +32,17 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly memory: Pick<Scope['memory'], 'drain'>;
 }
 
+/** Reads of Nodes whose machines' health changes often. */
+export interface Rechecks {
+  readonly all: number;
+  /** Of those, how many found another Node than the cache had. */
+  readonly stale: number;
+}
+
 /** What is done to the Nodes of machines, and to the volumes attached to them. */
 export class NodeActions {
   readonly #options: NodeActionsOptions;
+  #rechecks: Rechecks = { all: 0, stale: 0 };
 
   constructor(options: NodeActionsOptions) {
     this.#options = options;
@@ -58,6 +66,21 @@ export class NodeActions {
     const { signal } = scope;
     if (patch.main) this.#record(await patchNode(this.#nodes(), node, patch.main, { signal }));
     if (patch.status) this.#record(await patchNodeStatus(this.#nodes(), node, 'merge', patch.status, { signal }));
+  }
+
+  get rechecks(): Rechecks {
+    return this.#rechecks;
+  }
+
+  /** Reads the machine's Node from its server into the cache. */
+  async read({ o, memory, signal, now }: Scope): Promise<void> {
+    const name = o.node?.metadata.name ?? o.machine.metadata.labels?.[Labels.Node];
+    if (!name) return;
+    const found = await ignoreNotFound(this.#nodes().get(name, { signal }));
+    if (found) this.#record(found);
+    const isStale = found?.metadata.resourceVersion !== o.node?.metadata.resourceVersion;
+    this.#rechecks = { all: this.#rechecks.all + 1, stale: this.#rechecks.stale + (isStale ? 1 : 0) };
+    if (memory.healthWrites) memory.healthWrites = { ...memory.healthWrites, readAt: now };
   }
 
   async setCondition({ o: { node }, signal }: Scope, condition: Condition): Promise<void> {

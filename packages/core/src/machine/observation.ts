@@ -6,6 +6,7 @@ import type { Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
 import type { Doubt } from '../safety/reachability.ts';
 import type { Shortage } from './capacity.ts';
+import type { HealthWrites } from './damping.ts';
 import type { EvidenceState } from './evidence-first.ts';
 import type { KeepingState } from './keep-vm.ts';
 import type { MachineSettings } from './settings.ts';
@@ -91,6 +92,8 @@ export interface MachineObservation {
   readonly frozen: boolean;
   /** Why health is not judged now, although nothing is frozen. */
   readonly doubt?: Doubt;
+  /** What this process has written of its health lately. */
+  readonly healthWrites?: HealthWrites;
   readonly calls: CallMemory;
   /** The cloud lacks capacity for machines of this class and zone. */
   readonly shortage?: Shortage;

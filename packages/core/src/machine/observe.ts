@@ -96,6 +96,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     keepsVms: o.keepsVms,
     ...(memory.keeping ? { keeping: memory.keeping } : {}),
     ...(memory.held ? { held: true } : {}),
+    ...(memory.healthWrites ? { healthWrites: memory.healthWrites } : {}),
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),
     ...(nodeOfCreated ? { nodeOfCreated } : {}),

@@ -15,10 +15,11 @@ import type { Instance } from '../driver/driver.ts';
 import type { Failure } from '../evidence/bundle.ts';
 import type { EvidenceKeeper } from '../evidence/keeper.ts';
 import type { KeptVms } from '../evidence/kept-vms.ts';
+import { counted } from './damping.ts';
 import { MachineCalls, type MachineCallsOptions } from './machine-calls.ts';
 import type { MachineMemory } from './memory.ts';
 import { mergeDiff } from './merge-diff.ts';
-import { NodeActions, type NodeActionsOptions } from './node-actions.ts';
+import { NodeActions, type NodeActionsOptions, type Rechecks } from './node-actions.ts';
 import type { MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
 import { listed } from './texts.ts';
@@ -43,6 +44,11 @@ export class Performer {
   readonly #options: PerformerOptions;
   readonly #nodes: NodeActions;
   readonly #calls: MachineCalls;
+
+  /** How often a Node was read because the health of its machine changed often, and how often the cache was found stale. */
+  get rechecks(): Rechecks {
+    return this.#nodes.rechecks;
+  }
 
   constructor(options: PerformerOptions) {
     this.#options = options;
@@ -77,6 +83,8 @@ export class Performer {
         return this.#tellDrain(scope, action);
       case 'complain':
         return this.#complain(scope, action.complaints);
+      case 'readNode':
+        return this.#nodes.read(scope);
       case 'syncNode':
         return this.#nodes.sync(scope, action.patch);
       case 'setNodeCondition':
@@ -159,6 +167,7 @@ export class Performer {
     const options = { subresource: 'status', signal: scope.signal };
     const answer = await this.#machines(scope).patch(name, { type: 'merge', body }, options);
     this.#options.caches.machines.recordWrite(answer);
+    if (action.writes) scope.memory.healthWrites = counted(scope.memory.healthWrites, action.writes, scope.now);
     if (action.tellsDrain) scope.memory.drain = { ...scope.memory.drain, toldAt: scope.now };
     if (action.event) {
       const { type, reason, message } = action.event;

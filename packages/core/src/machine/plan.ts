@@ -4,6 +4,7 @@ import type { PodRef } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { Failure } from '../evidence/bundle.ts';
 import type { NodePatch } from '../node/sync.ts';
+import type { HealthWrite } from './damping.ts';
 import type { CallKind } from './observation.ts';
 
 /** One thing to do. The shell carries actions out in order and stops at the first that fails. */
@@ -20,6 +21,8 @@ export type Action =
       readonly do: 'writeStatus';
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
+      /** What it says of health, where a machine that flaps is held back. */
+      readonly writes?: HealthWrite;
       readonly tellsDrain?: true;
     }
   /** Notes and tells that the breaker holds the machine back, or lets it go. */
@@ -48,6 +51,8 @@ export type Action =
       readonly tolerant: boolean;
       readonly release: boolean;
     }
+  /** The Node of the machine, from its server: health is judged on what it says. */
+  | { readonly do: 'readNode' }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
   /** Deletes pods with grace 0, and tells of it; an error is noted, not thrown. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }

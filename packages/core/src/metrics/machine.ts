@@ -1,5 +1,6 @@
 import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, STEP_TEXTS } from '@mcm/api';
 import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
+import type { Rechecks } from '../machine/node-actions.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
 /** What the machine controller's metrics are read from. */
@@ -9,6 +10,8 @@ export interface MachineSources {
   readonly frozen: () => boolean;
   /** VMs and Nodes that no machine stands for, as of the last look. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
+  /** Reads of Nodes whose machines' health changes often. */
+  readonly rechecks: () => Rechecks;
   readonly clock: Clock;
   /** Told of every stage too; absent: nobody. */
   readonly alsoTold?: StageObserver;
@@ -127,7 +130,7 @@ const phaseValue = (machine: Machine): number =>
  * @returns to be told of the stages that only their caller can time: create, initialize, delete.
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {
-  const { machines, frozen, suspects } = sources;
+  const { machines, frozen, suspects, rechecks } = sources;
   meters.observed({ name: 'mcm_machine_controller_frozen', help: '1 while machines are not judged' }, () => [
     { value: frozen() ? 1 : 0 },
   ]);
@@ -167,6 +170,12 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
         { labels: { kind: 'QuarantinedVM' }, value: quarantined },
       ];
     },
+  );
+  const reads = 'Reads of Nodes, because the health of their machines changed often';
+  meters.counted({ name: 'mcm_machine_health_rechecks_total', help: reads }, () => rechecks().all);
+  meters.counted(
+    { name: 'mcm_machine_health_contradictions_total', help: 'Such reads that found another Node than the cache had' },
+    () => rechecks().stale,
   );
   const measure = stageObserver(meters);
   const told: StageObserver = (...stage) => {

@@ -18,6 +18,7 @@ import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls.ts';
 import { CapacityGate } from '../machine/capacity.ts';
 import { InheritedMachines } from '../machine/inherited.ts';
 import { MachineMemories } from '../machine/memory.ts';
+import type { Rechecks } from '../machine/node-actions.ts';
 import { Performer } from '../machine/perform.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
 import { MACHINE_DEFAULTS } from '../machine/settings.ts';
@@ -42,6 +43,8 @@ export interface MachineController {
   readonly frozen: () => boolean;
   /** VMs and Nodes that stood for no machine when it was last looked. */
   readonly suspects: () => { readonly vms: number; readonly nodes: number; readonly quarantined: number };
+  /** Reads of Nodes whose machines' health changes often. */
+  readonly rechecks: () => Rechecks;
   /** Runs informers and controllers until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Runs the controllers only, for a host that runs the informers. */
@@ -289,6 +292,7 @@ export function buildMachineController<Spec, Credentials>(
     controllers,
     frozen: reachability.frozen,
     suspects: () => orphans.suspects(),
+    rechecks: () => performer.rechecks,
     runControllers,
     run: async (signal) => {
       await Promise.all([...informers.map((informer) => informer.run(signal)), runControllers(signal)]);

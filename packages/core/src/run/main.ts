@@ -193,6 +193,7 @@ function unitOf<Spec, Credentials>(
     classOf: ({ metadata, spec }) => classes.store.get(makeKey(metadata.namespace, spec.class.name ?? '')),
     frozen: controller.frozen,
     suspects: controller.suspects,
+    rechecks: controller.rechecks,
     clock,
     ...(tracing ? { alsoTold: tracing.stage } : {}),
   });

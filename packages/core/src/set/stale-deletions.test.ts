@@ -1,8 +1,8 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { sleep } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { delayedWatch } from '../deployment/testing/delayed-watch.ts';
 import { World } from '../deployment/testing/world.ts';
+import { delayedWatch } from '../testing/delayed-watch.ts';
 
 const isDeletion = ({ method, url }: Request): boolean => method === 'DELETE' && /\/machines\//.test(url);
 
