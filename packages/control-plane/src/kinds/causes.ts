@@ -8,9 +8,9 @@ export const duplicateValue = (field: string, value: unknown): StatusCause => ({
   field,
 });
 
-export const notFoundValue = (field: string, value: unknown): StatusCause => ({
+export const notFoundValue = (field: string, value: unknown, message = ''): StatusCause => ({
   reason: 'FieldValueNotFound',
-  message: `Not found: ${stringifyJson(value)}`,
+  message: `Not found: ${stringifyJson(value)}${message === '' ? '' : `: ${message}`}`,
   field,
 });
 

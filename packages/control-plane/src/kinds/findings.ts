@@ -32,8 +32,8 @@ export class Findings {
     this.causes.push(duplicateValue(field, value));
   }
 
-  notFound(field: string, value: unknown): void {
-    this.causes.push(notFoundValue(field, value));
+  notFound(field: string, value: unknown, message = ''): void {
+    this.causes.push(notFoundValue(field, value, message));
   }
 
   tooLong(field: string, limit: number): void {

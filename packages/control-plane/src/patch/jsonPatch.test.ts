@@ -102,9 +102,13 @@ describe('applyJsonPatch', () => {
   });
 
   it('refuses copies that are larger than the limit together, as soon as they are', () => {
-    // Each operation doubles the document: 40 of them would need a terabyte.
-    const doubled = Array.from({ length: 40 }, (_, index) => ({ op: 'copy', from: '', path: `/copy${index}` }));
-    const long = { op: 'add', path: '/long', value: 'x'.repeat(10_000) };
+    // Each operation doubles the data: 40 of them would need a terabyte.
+    const doubled = Array.from({ length: 40 }, (_, index) => ({
+      op: 'copy',
+      from: '/data',
+      path: `/data/copy${index}`,
+    }));
+    const long = { op: 'add', path: '/data/long', value: 'x'.repeat(10_000) };
     expect(refusal([long, ...doubled])).toMatchObject({
       code: 422,
       reason: 'Invalid',

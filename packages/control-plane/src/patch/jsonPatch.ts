@@ -82,7 +82,6 @@ function find(document: Json, pointer: string): { container: Container; token: s
 }
 
 function add(document: Json, pointer: string, value: Json): Json {
-  if (pointer === '') return value;
   const { container, token } = find(document, pointer);
   if (!Array.isArray(container)) put(container, token, value);
   else if (token === '-') container.push(value);
@@ -90,9 +89,8 @@ function add(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** `missing: null` reads an absent map key as null, which is what copy and move do on a real server. */
+/** An absent map key reads as null, as on a real server. */
 function get(document: Json, pointer: string): Json {
-  if (pointer === '') return document;
   const { container, token } = find(document, pointer);
   if (Array.isArray(container)) return container[index(token, container.length, false)] ?? null;
   return child(container, token) ?? null;
@@ -143,7 +141,8 @@ function apply(document: Json, operation: Operation, copies: Copies): Json {
       return add(document, operation.path, value);
     }
     case 'test':
-      if (!equalJson(get(document, operation.path), operation.value)) throw refused();
+      if (!equalJson(operation.path === '' ? document : get(document, operation.path), operation.value))
+        throw refused();
       return document;
     default:
       throw refused();

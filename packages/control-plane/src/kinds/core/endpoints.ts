@@ -3,6 +3,7 @@ import type { ApiObject } from '../../object.ts';
 import { invalidValue } from '../../registry/errors.ts';
 import { labelProblems, labelValueProblems, subdomainProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
+import { tooMany } from '../../schema/causes.ts';
 import type { StatusCause } from '../../status.ts';
 import { ipProblems, strictIpProblems } from '../addresses.ts';
 import { Findings } from '../findings.ts';
@@ -100,6 +101,32 @@ function sliceAddress(findings: Findings, address: string, type: string, at: str
   findings.problems(at, address, strictIpProblems(address));
 }
 
+const MAX_HINTS = 8;
+
+/** Zones or nodes that an endpoint is meant for. False: there are too many. */
+function hintFindings(
+  findings: Findings,
+  endpoint: Plain,
+  at: string,
+  list: string,
+  problems: (name: string) => readonly string[],
+): boolean {
+  const hints = items(look(endpoint, 'hints'), list);
+  if (hints.length > MAX_HINTS) {
+    findings.add([tooMany(`${at}.${list}`, hints.length, MAX_HINTS)]);
+    return false;
+  }
+  const seen = new Set<string>();
+  for (const [index, hint] of hints.entries()) {
+    const name = text(hint, 'name');
+    const here = `${at}.${list}[${index}].name`;
+    if (seen.has(name)) findings.duplicate(here, name);
+    findings.problems(here, name, problems(name));
+    seen.add(name);
+  }
+  return true;
+}
+
 function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: string): void {
   const addresses = strings(endpoint, 'addresses');
   if (addresses.length === 0) findings.required(`${at}.addresses`, 'must contain at least 1 address');
@@ -108,13 +135,9 @@ function sliceEndpoint(findings: Findings, endpoint: Plain, type: string, at: st
   }
   const { nodeName, hostname } = endpoint;
   if (typeof nodeName === 'string') findings.problems(`${at}.nodeName`, nodeName, subdomainProblems(nodeName));
-  const seen = new Set<string>();
-  for (const [index, zone] of items(look(endpoint, 'hints'), 'forZones').entries()) {
-    const name = text(zone, 'name');
-    const here = `${at}.hints.forZones[${index}].name`;
-    if (seen.has(name)) findings.duplicate(here, name);
-    else findings.problems(here, name, labelValueProblems(name));
-    seen.add(name);
+  // Beyond too many zones the real server does not look at the nodes.
+  if (hintFindings(findings, endpoint, `${at}.hints`, 'forZones', labelValueProblems)) {
+    hintFindings(findings, endpoint, `${at}.hints`, 'forNodes', subdomainProblems);
   }
   if (typeof hostname === 'string') findings.problems(`${at}.hostname`, hostname, labelProblems(hostname));
 }

@@ -108,8 +108,8 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
 
 /** Dynamic kubelet configuration is gone: what is sent of it is dropped. */
 function dropConfig(node: ApiObject): void {
-  const spec = node.spec;
-  if (isPlain(spec)) delete spec.configSource;
+  delete look(node, 'spec').configSource;
+  delete look(node, 'status').config;
 }
 
 export const nodeStrategy: Strategy = {

@@ -27,6 +27,21 @@ const PAIRS = [
 const STANDARD =
   /^(cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.nodeports|services\.loadbalancers|storage|(requests|limits)\.(cpu|memory|ephemeral-storage|storage)|(requests\.)?hugepages-.+)$/;
 
+/** Resources that scopes are held against. */
+const STANDARD_QUOTA =
+  /^(?:cpu|memory|ephemeral-storage|pods|services|replicationcontrollers|resourcequotas|secrets|configmaps|persistentvolumeclaims|services\.(?:nodeports|loadbalancers)|requests\.(?:cpu|memory|storage|ephemeral-storage|hugepages-.*)|limits\.(?:cpu|memory|ephemeral-storage)|hugepages-.*)$/;
+const OF_PODS = /^(?:pods|(?:(?:requests|limits)\.)?(?:cpu|memory))$/;
+/** Resources that a quota with a scope may limit. */
+const LIMITED_BY: Readonly<Record<string, RegExp>> = {
+  Terminating: OF_PODS,
+  NotTerminating: OF_PODS,
+  NotBestEffort: OF_PODS,
+  PriorityClass: OF_PODS,
+  CrossNamespacePodAffinity: OF_PODS,
+  BestEffort: /^pods$/,
+  VolumeAttributesClass: /^(?:persistentvolumeclaims|requests\.storage)$/,
+};
+
 const isObjectCount = (name: string): boolean => name.startsWith('count/');
 
 function amounts(findings: Findings, hard: Plain, at: string): void {
@@ -50,6 +65,11 @@ function scopeFindings(findings: Findings, spec: Plain): void {
   const scopes = strings(spec, 'scopes');
   for (const scope of scopes) {
     if (!SCOPES.includes(scope)) findings.invalid('spec.scopes', scopes, 'unsupported scope');
+    for (const name of Object.keys(look(spec, 'hard'))) {
+      const limited = LIMITED_BY[scope];
+      if (limited === undefined || limited.test(name) || !STANDARD_QUOTA.test(name)) continue;
+      findings.invalid('spec.scopes', scopes, 'unsupported scope applied to resource');
+    }
   }
   for (const [one, other] of PAIRS) {
     if (scopes.includes(one) && scopes.includes(other)) {

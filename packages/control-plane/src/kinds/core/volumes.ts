@@ -33,6 +33,23 @@ const PLAIN_FIELDS = new Set([
 const sourceOf = (spec: Plain): Plain =>
   Object.fromEntries(Object.entries(spec).filter(([field]) => !PLAIN_FIELDS.has(field)));
 
+/** The order in which the real server looks at them. */
+const SOURCES = [
+  ...[
+    'hostPath',
+    'gcePersistentDisk',
+    'awsElasticBlockStore',
+    'glusterfs',
+    'flocker',
+    'nfs',
+    'rbd',
+    'quobyte',
+    'cephfs',
+  ],
+  ...['iscsi', 'cinder', 'fc', 'flexVolume', 'azureFile', 'vsphereVolume', 'photonPersistentDisk', 'portworxVolume'],
+  ...['azureDisk', 'scaleIO', 'local', 'storageos', 'csi'],
+];
+
 const RECLAIM = ['Delete', 'Recycle', 'Retain'];
 
 function secretFindings(findings: Findings, ref: unknown, at: string): void {
@@ -99,7 +116,7 @@ function volumeCauses(volume: ApiObject): StatusCause[] {
 }
 
 function sourceRules(findings: Findings, spec: Plain): void {
-  const sources = Object.entries(sourceOf(spec));
+  const sources = Object.entries(sourceOf(spec)).sort(([a], [b]) => SOURCES.indexOf(a) - SOURCES.indexOf(b));
   for (const [index, [name, source]] of sources.entries()) {
     if (index > 0) findings.forbidden(`spec.${name}`, 'may not specify more than 1 volume type');
     else if (name === 'csi' && isPlain(source)) csiFindings(findings, source, 'spec.csi');

@@ -27,6 +27,7 @@ import { serviceStrategy } from '../core/service.ts';
 import { claimStrategy, volumeStrategy } from '../core/volumes.ts';
 import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
+import { withoutDisabled } from '../pod/disabled.ts';
 import { podStrategy } from '../pod/index.ts';
 import {
   accountWarnings,
@@ -165,7 +166,7 @@ export const coreKinds: readonly KindDefinition[] = [
     warnings: podWarnings,
     columns: podColumns,
     rowConditions: podRowConditions,
-    ...podStrategy,
+    ...withoutDisabled(podStrategy, 'spec'),
     plural: 'pods',
     shortNames: ['po'],
     categories: ['all'],
@@ -202,7 +203,7 @@ export const coreKinds: readonly KindDefinition[] = [
     kind: 'PodTemplate',
     warnings: podTemplateKindWarnings,
     columns: podTemplateColumns,
-    ...podTemplateStrategy,
+    ...withoutDisabled(podTemplateStrategy, 'template', 'spec'),
     plural: 'podtemplates',
     hasGeneration: true,
     namespaced,
@@ -213,7 +214,7 @@ export const coreKinds: readonly KindDefinition[] = [
     warnings: workloadWarnings,
     defaultPropagation: 'Orphan',
     columns: replicationControllerColumns,
-    ...replicationControllerStrategy,
+    ...withoutDisabled(replicationControllerStrategy, 'spec', 'template', 'spec'),
     plural: 'replicationcontrollers',
     shortNames: ['rc'],
     categories: ['all'],

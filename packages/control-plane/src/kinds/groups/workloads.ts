@@ -13,6 +13,7 @@ import {
 } from '../columns/workloads.ts';
 import { defineKind, fieldOr } from '../define.ts';
 import type { KindDefinition } from '../kind.ts';
+import { withoutDisabled } from '../pod/disabled.ts';
 import { cronJobWarnings, jobWarnings, statefulSetWarnings, workloadWarnings } from '../warnings/index.ts';
 import {
   controllerRevisionStrategy,
@@ -52,7 +53,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     innerAnnotations: [TEMPLATE_GENERATION],
     warnings: workloadWarnings,
     columns: daemonSetColumns,
-    ...daemonSetStrategy,
+    ...withoutDisabled(daemonSetStrategy, 'spec', 'template', 'spec'),
     plural: 'daemonsets',
     shortNames: ['ds'],
     categories,
@@ -65,7 +66,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     kind: 'Deployment',
     warnings: workloadWarnings,
     columns: deploymentColumns,
-    ...deploymentStrategy,
+    ...withoutDisabled(deploymentStrategy, 'spec', 'template', 'spec'),
     plural: 'deployments',
     generationCounts: 'annotations',
     shortNames: ['deploy'],
@@ -79,7 +80,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     kind: 'ReplicaSet',
     warnings: workloadWarnings,
     columns: replicaSetColumns,
-    ...replicaSetStrategy,
+    ...withoutDisabled(replicaSetStrategy, 'spec', 'template', 'spec'),
     plural: 'replicasets',
     shortNames: ['rs'],
     categories,
@@ -92,7 +93,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     kind: 'StatefulSet',
     warnings: statefulSetWarnings,
     columns: statefulSetColumns,
-    ...statefulSetStrategy,
+    ...withoutDisabled(statefulSetStrategy, 'spec', 'template', 'spec'),
     plural: 'statefulsets',
     shortNames: ['sts'],
     categories,
@@ -105,7 +106,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     kind: 'CronJob',
     warnings: cronJobWarnings,
     columns: cronJobColumns,
-    ...cronJobStrategy,
+    ...withoutDisabled(cronJobStrategy, 'spec', 'jobTemplate', 'spec', 'template', 'spec'),
     plural: 'cronjobs',
     shortNames: ['cj'],
     categories,
@@ -118,7 +119,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     kind: 'Job',
     warnings: jobWarnings,
     columns: jobColumns,
-    ...jobStrategy,
+    ...withoutDisabled(jobStrategy, 'spec', 'template', 'spec'),
     plural: 'jobs',
     categories,
     hasGeneration: true,

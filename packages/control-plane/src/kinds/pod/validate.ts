@@ -222,6 +222,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   const grace = number(spec, 'terminationGracePeriodSeconds') ?? 30;
   const volumes = volumeFindings(findings, spec, `${path}.volumes`, podName);
   const context: ContainerContext = {
+    deviceClaims: new Set(items(spec, 'resourceClaims').map((claim) => text(claim, 'name'))),
     volumes,
     claims: new Map(
       items(spec, 'volumes')

@@ -227,6 +227,13 @@ function annotateGeneration(object: ApiObject, generation: number): void {
   object.metadata.annotations = { ...object.metadata.annotations, [TEMPLATE_GENERATION]: String(generation) };
 }
 
+/** Pods of a daemon set have no end. */
+function endCauses(spec: Plain): StatusCause[] {
+  if (look(spec, 'template', 'spec').activeDeadlineSeconds === undefined) return [];
+  const why = 'activeDeadlineSeconds in DaemonSet is not Supported';
+  return [forbiddenValue('spec.template.spec.activeDeadlineSeconds', why)];
+}
+
 export const daemonSetStrategy = strategy({
   setDefaults: defaultDaemonSet,
   prepareForCreate(object) {
@@ -248,6 +255,7 @@ export const daemonSetStrategy = strategy({
     const spec = look(object, 'spec');
     return [
       ...workloadCauses(spec, { kind: 'daemonset', unreadable: null }),
+      ...endCauses(spec),
       ...negativeCauses('spec.minReadySeconds', spec.minReadySeconds),
       ...daemonSetUpdateCauses(spec),
       ...negativeCauses('spec.revisionHistoryLimit', spec.revisionHistoryLimit),
@@ -391,11 +399,20 @@ const statefulSetStatusCauses = statusCountCauses({
   collisions: true,
 });
 
+/** The feature is off by default in the real server, which drops its field. */
+function dropMaxUnavailable(set: ApiObject): void {
+  delete look(set, 'spec', 'updateStrategy', 'rollingUpdate').maxUnavailable;
+}
+
 export const statefulSetStrategy: Strategy = {
   // Its name becomes a label of its pods.
   validateName: labelProblems,
   setDefaults: defaultStatefulSet,
-  prepareForCreate: withStatus({ replicas: 0, availableReplicas: 0 }),
+  prepareForCreate(set) {
+    set.status = { replicas: 0, availableReplicas: 0 };
+    dropMaxUnavailable(set);
+  },
+  prepareForUpdate: dropMaxUnavailable,
   validate: (set) => statefulSetCauses(look(set, 'spec'), true),
   validateUpdate: (set, old, { subresource }) =>
     subresource === 'status'

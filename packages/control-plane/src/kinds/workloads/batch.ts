@@ -3,6 +3,7 @@ import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
 import { selectorOf } from '../../registry/label-selector.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { given } from '../empties.ts';
 import { Findings } from '../findings.ts';
 import { inOrder, internalForm } from '../internal/form.ts';
 import { child, isPlain, items, labels, look, type Plain, preset, text } from '../plain.ts';
@@ -88,6 +89,10 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   if (policy === 'Always') {
     findings.required(`${at}.restartPolicy`, 'valid values: "OnFailure", "Never"');
   } else findings.oneOf(`${at}.restartPolicy`, policy, RESTARTS);
+  const selector = template ? given(spec, 'selector') : null;
+  if (selector !== null) {
+    findings.invalid(`${path}.selector`, shownSelector(selector), '`selector` will be auto-generated');
+  }
   if (template && spec.manualSelector === true) {
     findings.add([unsupportedValue(`${path}.manualSelector`, true, ['nil', 'false'])]);
   }

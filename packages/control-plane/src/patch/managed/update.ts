@@ -61,7 +61,27 @@ export function scopeOf(kind: KindDefinition, subresource: string): Scope {
  * Entries that count: those that the caller sends when they are any, else the stored ones. `[{}]` forgets them all.
  * Writes to a subresource never change them directly.
  */
-function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
+function entriesOf(
+  input: Pick<UpdateInput, 'live' | 'updated' | 'subresource' | 'kind'>,
+): readonly ManagedFieldsEntry[] {
+  const entries = givenEntries(input);
+  return entries.every((entry) => isOfKind(entry, input.kind))
+    ? entries
+    : entries.filter((entry) => isOfKind(entry, input.kind));
+}
+
+/** Built-in kinds that were in another group once. */
+const MOVED = new Set(['extensions', 'events.k8s.io', '']);
+const MOVED_KINDS = new Set(['Event', 'Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
+
+/** Whether an entry has a version of the kind. The real server cannot compare objects in another one, and forgets its owner. */
+function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, { custom, group, kind }: KindDefinition): boolean {
+  const slash = apiVersion.indexOf('/');
+  const own = slash < 0 ? '' : apiVersion.slice(0, slash);
+  return custom === true || own === group || (MOVED.has(own) && MOVED_KINDS.has(kind));
+}
+
+function givenEntries(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
   const sent = input.updated.metadata.managedFields;
   if (input.subresource !== '' || sent === undefined || sent === stored) return stored;

@@ -29,8 +29,10 @@ function retainKeys(original: Fields, patch: Fields): Fields {
   const keys = patch[RETAIN_KEYS];
   if (!Array.isArray(keys)) throw formatError('invalid patch format of retainKeys');
   const listed = new Set<unknown>(keys);
-  for (const key of Object.keys(patch)) {
-    if (!key.startsWith('$') && !listed.has(key)) throw formatError('invalid patch format of retainKeys');
+  for (const [key, value] of Object.entries(patch)) {
+    const isDirective =
+      key === RETAIN_KEYS || key.startsWith(SET_ELEMENT_ORDER) || key.startsWith(DELETE_FROM_PRIMITIVE_LIST);
+    if (!isDirective && value !== null && !listed.has(key)) throw formatError('invalid patch format of retainKeys');
   }
   const kept: Fields = {};
   for (const key of Object.keys(original)) if (listed.has(key)) put(kept, key, original[key]);

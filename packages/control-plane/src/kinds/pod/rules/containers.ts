@@ -8,7 +8,7 @@ import {
 } from '../../formats.ts';
 import { isPlain, items, look, number, type Plain, strings, text } from '../../plain.ts';
 import { ENVIRONMENT_FIELDS, fieldRefFindings, resourceRefFindings } from './references.ts';
-import { resourceFindings } from './resources.ts';
+import { deviceClaimFindings, resourceFindings } from './resources.ts';
 import { containerSecurityFindings } from './security.ts';
 
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
@@ -20,6 +20,8 @@ const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 export interface ContainerContext {
   readonly volumes: ReadonlySet<string>;
   readonly claims: ReadonlyMap<string, Plain>;
+  /** Names of the pod's `resourceClaims`. */
+  readonly deviceClaims: ReadonlySet<string>;
   readonly restartPolicy: string;
   readonly hostUsers: boolean;
 }
@@ -273,7 +275,9 @@ export function containerFindings(findings: Findings, container: Plain, at: stri
   mountFindings(findings, container, at, context);
   deviceFindings(findings, container, at, context);
   findings.oneOf(`${at}.imagePullPolicy`, container.imagePullPolicy, PULL_POLICIES, true);
-  resourceFindings(findings, look(container, 'resources'), `${at}.resources`);
+  const resources = look(container, 'resources');
+  resourceFindings(findings, resources, `${at}.resources`);
+  deviceClaimFindings(findings, resources, `${at}.resources`, context.deviceClaims);
   resizeFindings(findings, container, at, context.restartPolicy);
   containerSecurityFindings(findings, container.securityContext, `${at}.securityContext`, context.hostUsers);
 }

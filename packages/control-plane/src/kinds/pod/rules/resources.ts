@@ -1,4 +1,4 @@
-import { qualifiedNameProblems } from '../../../registry/names.ts';
+import { labelProblems, qualifiedNameProblems } from '../../../registry/names.ts';
 import { type Findings, NOT_NEGATIVE } from '../../findings.ts';
 import { items, look, type Plain, text } from '../../plain.ts';
 import { quantityNanos } from '../../quantity.ts';
@@ -106,7 +106,37 @@ export function resourceFindings(findings: Findings, resources: Plain, at: strin
   if (names.some(isHugePages) && !names.some((name) => name === 'cpu' || name === 'memory')) {
     findings.forbidden(at, 'HugePages require cpu or memory');
   }
+}
+
+/** The claims of devices that a container uses: each of the pod's own, whole or one request of it, once. */
+export function deviceClaimFindings(
+  findings: Findings,
+  resources: Plain,
+  at: string,
+  ofPod: ReadonlySet<string>,
+): void {
+  const whole = new Set<string>();
+  const parts = new Map<string, Set<string>>();
   for (const [index, claim] of items(resources, 'claims').entries()) {
-    if (text(claim, 'name') === '') findings.required(`${at}.claims[${index}]`);
+    const here = `${at}.claims[${index}]`;
+    const [name, request] = [text(claim, 'name'), text(claim, 'request')];
+    if (name === '') {
+      findings.required(here);
+      continue;
+    }
+    const requests = parts.get(name) ?? new Set();
+    if (whole.has(name)) findings.duplicate(here, name);
+    else if (request === '') {
+      for (const _ of requests) findings.duplicate(here, name);
+      whole.add(name);
+    } else {
+      findings.problems(`${here}.request`, request, labelProblems(request));
+      if (requests.has(request)) findings.duplicate(here, `${name}/${request}`);
+      parts.set(name, requests.add(request));
+    }
+    if (!ofPod.has(name)) {
+      const known = ofPod.size === 0 ? ' which is empty' : `: ${[...ofPod].sort().join(', ')}`;
+      findings.notFound(here, name, `must be one of the names in pod.spec.resourceClaims${known}`);
+    }
   }
 }

@@ -244,7 +244,9 @@ export function volumeFindings(findings: Findings, spec: Plain, path: string, po
       if (position === 0) {
         sourceFindings(own, name, volume[name], at);
         if (name === 'ephemeral') claimNameFindings(own, text(volume, 'name'), podName, at);
-      } else own.forbidden(`${at}.${name}`, 'may not specify more than 1 volume type');
+        // The real server's own spelling.
+      } else
+        own.forbidden(`${at}.${name.replace('downwardAPI', 'downwarAPI')}`, 'may not specify more than 1 volume type');
     }
     if (given.length === 0) own.required(at, 'must specify a volume type');
     const name = text(volume, 'name');

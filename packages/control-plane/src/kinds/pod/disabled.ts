@@ -1,0 +1,41 @@
+import type { ApiObject } from '../../object.ts';
+import type { KindDefinition } from '../kind.ts';
+import { items, look, type Plain } from '../plain.ts';
+
+type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
+
+/** Sources of a projected volume whose features are off by default in the real server. */
+const DISABLED_SOURCES = ['clusterTrustBundle', 'podCertificate'];
+
+/** Takes out what the real server drops because its feature is off by default. */
+function dropDisabled(spec: Plain): void {
+  for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
+    for (const container of items(spec, list)) {
+      const lifecycle = look(container, 'lifecycle');
+      if (lifecycle.stopSignal === undefined) continue;
+      delete lifecycle.stopSignal;
+      if (Object.keys(lifecycle).length === 0) delete container.lifecycle;
+    }
+  }
+  for (const volume of items(spec, 'volumes')) {
+    for (const source of items(look(volume, 'projected'), 'sources')) {
+      for (const name of DISABLED_SOURCES) delete source[name];
+    }
+  }
+}
+
+/** A strategy that drops fields of features that are off from the spec of its pods, which is found at `path`. */
+export function withoutDisabled<S extends Hooks>(strategy: S, ...path: readonly string[]): S {
+  const drop = (object: ApiObject): void => dropDisabled(look(object, ...path));
+  return {
+    ...strategy,
+    prepareForCreate: (object, context) => {
+      drop(object);
+      strategy.prepareForCreate?.(object, context);
+    },
+    prepareForUpdate: (object, old, context) => {
+      drop(object);
+      strategy.prepareForUpdate?.(object, old, context);
+    },
+  };
+}
