@@ -16,10 +16,13 @@ const WHY: Readonly<Record<string, string>> = {
   '@azure/arm-network': 'the same of NICs and subnets',
   '@azure/arm-resourcegraph': 'the same of listings',
   '@azure/core-rest-pipeline': 'the empty pipeline of these clients, with none of their policies',
+  '@google-cloud/compute':
+    'requests and answers of Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); in the GCP machine controller alone',
   '@hono/node-server': 'serves `hono` over Node’s sockets; in the local cloud alone',
   '@kubernetes/client-node': 'kubeconfigs with exec and auth-provider plugins; loaded for these alone',
   '@peculiar/x509': 'self-made certificates of webhooks, metrics and the config server',
   commander: 'flags and commands',
+  'google-gax': 'the runtime that the clients of `@google-cloud/compute` are made with',
   hono: 'routes of the local cloud; in no program that runs in a cluster but its own',
   liquidjs: 'templates of machine configs: no code and no files can be reached from one',
   'log-update': 'the live screen of `mcm up`; in the `mcm` command alone',

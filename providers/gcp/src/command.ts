@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { processContext, runMachineController } from '@mcm/core/driver';
 import { createGcpDriver, type GcpDriverOptions } from './driver/driver.ts';
+import { loadSdk } from './gce/sdk.ts';
 import { gcpFlags, gcpSettings } from './settings.ts';
 
 const surroundings: GcpDriverOptions = {
@@ -13,6 +14,8 @@ await runMachineController(createGcpDriver(surroundings), {
     flags: gcpFlags,
     configure: (flags) => {
       const { settings, endpoints } = gcpSettings(process.env, flags);
+      // Begun here, so that no machine waits for it; a call that needs the SDK says why it cannot be loaded.
+      loadSdk().catch(() => undefined);
       return { driver: createGcpDriver({ ...surroundings, ...settings }), endpoints };
     },
   },

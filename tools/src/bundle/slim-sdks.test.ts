@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OPERATION_GROUPS } from '@mcm/provider-azure';
+import { type Description, METHODS, slimDescriptions } from '@mcm/provider-gcp';
 import { expect, test } from 'vitest';
 import { ROOT } from '../root.ts';
 import { slimAzure } from './slim-sdks.ts';
@@ -24,4 +25,33 @@ test.each(['compute', 'network'] as const)(
 test('the bundler fails for a group that the SDK does not have any more', async () => {
   const source = (await sourceOf('compute')).replace('this.disks = ', 'this.disk = ');
   expect(() => slimAzure(source, OPERATION_GROUPS.compute)).toThrow('no group disks');
+});
+
+const describedByGoogle = async (): Promise<Description> =>
+  JSON.parse(
+    await readFile(join(ROOT, 'providers/gcp/node_modules/@google-cloud/compute/build/protos/protos.json'), 'utf8'),
+  ) as Description;
+const v1Of = (all: Description): Description | undefined =>
+  ['google', 'cloud', 'compute', 'v1'].reduce<Description | undefined>((each, name) => each?.nested?.[name], all);
+
+test('of Compute Engine the used methods are described, with their messages, and little else', async () => {
+  const slim = slimDescriptions(await describedByGoogle());
+  const v1 = v1Of(slim);
+  for (const [service, names] of Object.entries(METHODS))
+    expect(Object.keys(v1?.nested?.[service]?.methods ?? {})).toEqual(names);
+  expect(Object.keys(v1?.nested ?? {})).toEqual(
+    expect.arrayContaining(['Instance', 'InstanceList', 'Operation', 'SerialPortOutput', 'AttachedDisk']),
+  );
+  expect(JSON.stringify(slim).length).toBeLessThan(500_000);
+  expect(slimDescriptions(slim)).toEqual(slim);
+});
+
+test('the bundler fails for a method that Google does not describe any more', async () => {
+  const all = await describedByGoogle();
+  const { Get: _, ...methods } = v1Of(all)?.nested?.ZoneOperations?.methods ?? {};
+  const nested = { ...v1Of(all)?.nested, ZoneOperations: { methods } };
+  const without: Description = {
+    nested: { google: { nested: { cloud: { nested: { compute: { nested: { v1: { nested } } } } } } } },
+  };
+  expect(() => slimDescriptions(without)).toThrow('ZoneOperations.Get');
 });

@@ -62,7 +62,7 @@ interface Session {
   readonly zone: string;
 }
 
-/** The driver of Google Compute Engine, over its REST API. */
+/** The driver of Google Compute Engine, over its SDK. */
 export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
   const { clock } = options;
   const open = sessions(options);

@@ -3,6 +3,7 @@ import type { Clock, Transport } from '@mcm/kube';
 import { z } from 'zod';
 import { parseJson } from './json.ts';
 import { Refusal, readRefusal } from './refusal.ts';
+import { type Call, type Clients, gceClients, inCall, once, type SdkRequest } from './sdk.ts';
 
 const operation = z.looseObject({
   name: z.string(),
@@ -28,8 +29,6 @@ export type Instance = z.infer<typeof instance>;
 
 const serialPort = z.looseObject({ contents: z.string().optional(), start: z.coerce.number().optional() });
 
-const page = z.looseObject({ items: z.array(instance).nullish(), nextPageToken: z.string().optional() });
-
 export interface GceOptions {
   readonly clock: Clock;
   readonly connect: (origin: string) => Transport;
@@ -41,12 +40,46 @@ export interface GceOptions {
   readonly refused?: (authorization: string) => void;
 }
 
+/** @throws Error where the SDK has read something else: its words would quote the answer */
+function readAs<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new Error(`an answer that is no ${what} of Compute Engine's`);
+}
+
 /** A throttled call has done nothing and is sent again, so often at most. */
 const ATTEMPTS = 10;
 
-const segment = (text: string): string => encodeURIComponent(text);
+/**
+ * The members of an answer that the driver reads. The SDK makes an object of every member that it is given, which makes a
+ * listing of many VMs twice as dear.
+ */
+const pick =
+  (...names: readonly string[]) =>
+  (answer: object): object =>
+    Object.fromEntries(Object.entries(answer).filter(([name]) => names.includes(name)));
 
-/** The part of Compute Engine's REST API that the driver uses. Throws `Refusal`, or what the transport threw. */
+const ofOperation = pick('name', 'status', 'error');
+const INSTANCE = ['name', 'creationTimestamp', 'labels', 'tags', 'status', 'statusMessage', 'lastStartTimestamp'];
+/** Labels that are none are left out, where the SDK would refuse the whole listing. */
+const ofInstance = (answer: object): object => {
+  const { labels, ...rest } = pick(...INSTANCE)(answer) as { readonly labels?: unknown };
+  const known = instance.shape.labels.safeParse(labels).data;
+  return known ? { ...rest, labels: known } : rest;
+};
+const ofSerialPort = pick('contents', 'start');
+const ofPage = (page: object): object => {
+  const { items, nextPageToken } = page as { readonly items?: unknown; readonly nextPageToken?: unknown };
+  const picked = Array.isArray(items)
+    ? items.map((item: unknown) => (item instanceof Object ? ofInstance(item) : item))
+    : items;
+  return {
+    ...(picked === undefined ? {} : { items: picked }),
+    ...(nextPageToken === undefined ? {} : { nextPageToken }),
+  };
+};
+
+/** The part of Compute Engine's SDK that the driver uses. Throws `Refusal`, `SdkFailed`, or what the transport threw. */
 export class Gce {
   readonly #options: GceOptions;
   readonly #transport: Transport;
@@ -57,62 +90,87 @@ export class Gce {
     this.#transport = options.connect(options.endpoint);
   }
 
-  insert(project: string, zone: string, body: object, requestId: string, signal: AbortSignal): Promise<Operation> {
-    const path = `${this.#instances(project, zone)}?requestId=${requestId}`;
-    return this.#call('insert', operation, 'POST', path, signal, body);
+  async insert(
+    project: string,
+    zone: string,
+    body: object,
+    requestId: string,
+    signal: AbortSignal,
+  ): Promise<Operation> {
+    const request = { project, zone, requestId, instanceResource: body };
+    const [{ latestResponse }] = await this.#call('insert', { pick: ofOperation, body, signal }, ({ instances }) =>
+      instances.insert(request, once()),
+    );
+    return readAs(operation, latestResponse, 'operation');
   }
 
-  get(project: string, zone: string, name: string, signal: AbortSignal): Promise<Instance> {
-    return this.#call('get', instance, 'GET', `${this.#instances(project, zone)}/${segment(name)}`, signal);
+  async get(project: string, zone: string, name: string, signal: AbortSignal): Promise<Instance> {
+    const request = { project, zone, instance: name };
+    const [found] = await this.#call('get', { pick: ofInstance, signal }, ({ instances }) =>
+      instances.get(request, once()),
+    );
+    return readAs(instance, found, 'instance');
   }
 
   /** The newest `bytes` of the first serial port, and where in all of it they begin. */
   async serialPort(project: string, zone: string, name: string, bytes: number, signal: AbortSignal) {
-    const path = `${this.#instances(project, zone)}/${segment(name)}/serialPort?port=1&start=-${bytes}`;
-    const { contents = '', start = 0 } = await this.#call('serialPort', serialPort, 'GET', path, signal);
+    const request = { project, zone, instance: name, port: 1, start: `-${bytes}` };
+    const [found] = await this.#call('serialPort', { pick: ofSerialPort, signal }, ({ instances }) =>
+      instances.getSerialPortOutput(request, once()),
+    );
+    const { contents = '', start = 0 } = readAs(serialPort, found, 'serial port');
     return { contents, start };
   }
 
-  delete(project: string, zone: string, name: string, requestId: string, signal: AbortSignal): Promise<Operation> {
-    const path = `${this.#instances(project, zone)}/${segment(name)}?requestId=${requestId}`;
-    return this.#call('delete', operation, 'DELETE', path, signal);
+  async delete(
+    project: string,
+    zone: string,
+    name: string,
+    requestId: string,
+    signal: AbortSignal,
+  ): Promise<Operation> {
+    const request = { project, zone, instance: name, requestId };
+    const [{ latestResponse }] = await this.#call('delete', { pick: ofOperation, signal }, ({ instances }) =>
+      instances.delete(request, once()),
+    );
+    return readAs(operation, latestResponse, 'operation');
   }
 
-  operation(project: string, zone: string, name: string, signal: AbortSignal): Promise<Operation> {
-    const path = `/compute/v1/projects/${segment(project)}/zones/${segment(zone)}/operations/${segment(name)}`;
-    return this.#call('operations', operation, 'GET', path, signal);
+  async operation(project: string, zone: string, name: string, signal: AbortSignal): Promise<Operation> {
+    const request = { project, zone, operation: name };
+    const [found] = await this.#call('operations', { pick: ofOperation, signal }, ({ operations }) =>
+      operations.get(request, once()),
+    );
+    return readAs(operation, found, 'operation');
   }
 
   /** All instances of a zone, over all pages. */
   async list(project: string, zone: string, signal: AbortSignal): Promise<readonly Instance[]> {
     const found: Instance[] = [];
-    let token = '';
+    let pageToken = '';
     do {
-      const path = `${this.#instances(project, zone)}${token ? `?pageToken=${segment(token)}` : ''}`;
-      const { items, nextPageToken = '' } = await this.#call('list', page, 'GET', path, signal);
-      found.push(...(items ?? []));
-      token = nextPageToken;
-    } while (token !== '');
+      const request = { project, zone, ...(pageToken === '' ? {} : { pageToken }) };
+      // Page by page, so that each page is an attempt of its own.
+      const [, , page] = await this.#call('list', { pick: ofPage, signal }, ({ instances }) =>
+        instances.list(request, { ...once(), autoPaginate: false }),
+      );
+      found.push(...(page?.items ?? []).map((each) => readAs(instance, each, 'instance')));
+      pageToken = page?.nextPageToken ?? '';
+    } while (pageToken !== '');
     return found;
-  }
-
-  #instances(project: string, zone: string): string {
-    return `/compute/v1/projects/${segment(project)}/zones/${segment(zone)}/instances`;
   }
 
   async #call<T>(
     kind: string,
-    schema: z.ZodType<T>,
-    method: string,
-    path: string,
-    signal: AbortSignal,
-    body?: object,
+    { pick: read, body, signal }: Question,
+    ask: (clients: Clients) => Promise<T>,
   ): Promise<T> {
     const rate = this.#rateOf(kind);
+    const call: Call = { send: (request) => this.#send(request, read, signal), ...(body ? { body } : {}) };
     for (let attempt = 1; ; attempt++) {
       await rate.take(signal);
       try {
-        const result = await this.#send(schema, method, path, signal, body);
+        const result = await inCall(kind, call, () => ask(gceClients()));
         rate.succeeded();
         return result;
       } catch (error) {
@@ -131,22 +189,29 @@ export class Gce {
     return made;
   }
 
-  async #send<T>(schema: z.ZodType<T>, method: string, path: string, signal: AbortSignal, body?: object): Promise<T> {
+  async #send({ method, path, body }: SdkRequest, read: Question['pick'], signal: AbortSignal): Promise<string> {
     const { authorize, refused, clock, userAgent } = this.#options;
     const authorization = await authorize(signal);
     const headers = {
       accept: 'application/json',
       'user-agent': userAgent,
       ...(authorization === undefined ? {} : { authorization }),
-      ...(body ? { 'content-type': 'application/json' } : {}),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     };
-    const request = { method, path, headers, signal, ...(body ? { body: JSON.stringify(body) } : {}) };
+    const request = { method, path, headers, signal, ...(body === undefined ? {} : { body }) };
     const response = await this.#transport(request);
     const answer = parseJson(withoutSent(await response.text(), request));
     if (response.status === 401 && authorization !== undefined) refused?.(authorization);
     if (response.status >= 300) throw readRefusal(response.status, response.headers, answer, clock.now());
-    const parsed = schema.safeParse(answer);
-    if (parsed.success) return parsed.data;
+    // The SDK would make an empty success of what holds no member that it knows.
+    if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return JSON.stringify(read(answer));
     throw new Error(`${method} ${path.replace(/\?.*/, '')}: an answer that is none of Compute Engine's`);
   }
+}
+
+interface Question {
+  /** Picks what the driver reads out of the answer. */
+  readonly pick: (answer: object) => object;
+  readonly body?: object;
+  readonly signal: AbortSignal;
 }
