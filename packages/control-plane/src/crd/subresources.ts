@@ -58,7 +58,7 @@ export function validateColumns(columns: unknown, path: string): StatusCause[] {
     if (format !== '' && !COLUMN_FORMATS.includes(format)) {
       causes.push(invalid(`${field}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
     }
-    return [...causes, ...validateColumnPath(text(column.jsonPath), `${field}.jsonPath`)];
+    return [...causes, ...validateColumnPath(text(column.jsonPath), `${field}.JSONPath`)];
   });
 }
 

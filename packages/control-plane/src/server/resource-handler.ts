@@ -300,6 +300,7 @@ export class ResourceHandler {
     const decode = (body: Record<string, unknown>, warn: Call['warn']) =>
       decodeObject(body, bytes, served, kinds, options, warn);
     let first: ApiObject | undefined = decode(plain, call.warn);
+    matchNamespace(first, target);
     checkName(first, target);
     const next = async (): Promise<ApiObject> => {
       const object = first ?? decode((await readPlain(request, kinds, served)).plain, () => undefined);
@@ -345,7 +346,9 @@ export class ResourceHandler {
         request,
       );
     }
-    return answerText(viewObject(deleted.text, this.#view(context, format)), format, request);
+    // Who asks by the old option that dependents go first is told that the object waits for them.
+    const waits = !deleted.gone && String(options.given?.orphanDependents) === 'false';
+    return answerText(viewObject(deleted.text, this.#view(context, format)), format, request, waits ? 202 : 200);
   }
 
   async #deleteCollection(context: Context): Promise<ServerResponse> {

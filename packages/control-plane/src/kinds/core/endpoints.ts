@@ -83,11 +83,24 @@ export const endpointsStrategy = strategy({
 
 const TYPES = ['FQDN', 'IPv4', 'IPv6'];
 
+/** A domain of two labels or more (`IsFullyQualifiedDomainName`). */
+function domainFindings(findings: Findings, address: string, at: string): void {
+  const name = address.replace(/\.$/, '');
+  if (address === '') findings.required(at);
+  else if (subdomainProblems(name).length > 0) findings.invalid(at, name, subdomainProblems(name).join(','));
+  else if (!name.includes('.')) {
+    findings.invalid(at, name, 'should be a domain with at least two segments separated by dots');
+  } else {
+    const label = name.split('.').find((one) => labelProblems(one).length > 0);
+    if (label !== undefined) findings.invalid(at, label, labelProblems(label).join(','));
+  }
+}
+
 function sliceAddress(findings: Findings, address: string, type: string, at: string): void {
   // Addresses of a type that nobody knows are not judged.
   if (!TYPES.includes(type)) return;
   if (type === 'FQDN') {
-    findings.problems(at, address, subdomainProblems(address));
+    domainFindings(findings, address, at);
     return;
   }
   const problems = ipProblems(address);
