@@ -232,7 +232,9 @@ export class ResourceHandler {
     const { request, served, target } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], false);
     const asked = request.query.get('resourceVersion') ?? '';
-    await awaitVersion(this.#registry, parseResourceVersion(asked, 500), asked);
+    // The real server keeps no cache of events, and its store says otherwise what is wrong.
+    const failure = served.kind.kind === 'Event' && !served.kind.custom ? 400 : 500;
+    await awaitVersion(this.#registry, parseResourceVersion(asked, failure), asked);
     const record = await this.#durable(() => this.#registry.store.get(served.resource, target.namespace, target.name));
     if (record === undefined) throw notFound(served.kind, target.name);
     return answerText(viewObject(served.textOf(record), this.#view(context, format)), format, request);
