@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { GROUP } from '@mcm/api';
 import {
+  conformingClient,
   createClient,
   type KubeClient,
   KubeError,
@@ -13,6 +14,7 @@ import {
 } from '@mcm/kube';
 import { lackText } from './allowed.ts';
 import { UserError } from './errors.ts';
+import { printable } from './output/printable.ts';
 import { version } from './version.ts';
 
 /** Which cluster a command talks to, and where in it. */
@@ -27,13 +29,15 @@ export interface ClusterFlags {
   readonly namespace?: string;
 }
 
-/** A client, and how to let go of its connections. */
+/** Clients, and how to let go of their connections. What they read is of its type, whatever is stored. */
 export interface Cluster {
   /** Of the cluster of the machine objects. */
   readonly client: KubeClient;
   /** Of the nodes' cluster; the same client where it is the same. */
   readonly target: KubeClient;
   readonly namespace: string;
+  /** The same clients with objects as they are stored; absent: the clients themselves. */
+  readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   close(): Promise<void>;
 }
 
@@ -84,8 +88,18 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   return new UserError(`${cluster} does not answer${help} (${message.trim()})`);
 }
 
-/** Connects to the clusters that the flags name. Throws `ConfigError` for a kubeconfig that is none. */
-export async function connect(flags: ClusterFlags, command: string, env = process.env): Promise<Cluster> {
+const onStderr = (line: string): void => void process.stderr.write(`mcm: ${printable(line)}\n`);
+
+/**
+ * Connects to the clusters that the flags name. Throws `ConfigError` for a kubeconfig that is none.
+ * @param warn Told once of each object that is not of its type.
+ */
+export async function connect(
+  flags: ClusterFlags,
+  command: string,
+  env = process.env,
+  warn: (line: string) => void = onStderr,
+): Promise<Cluster> {
   const to = async (files: readonly string[], context?: string) => {
     const config = await loadKubeconfig(files, context === undefined ? {} : { context });
     const transport = undiciTransport(config);
@@ -94,9 +108,17 @@ export async function connect(flags: ClusterFlags, command: string, env = proces
   };
   const control = await to(findKubeconfigs(flags, env), flags.context);
   const target = flags.targetKubeconfig === undefined ? control : await to([flags.targetKubeconfig]);
+  const told = new Set<string>();
+  const malformed = (sentence: string): void => {
+    if (told.has(sentence)) return;
+    told.add(sentence);
+    warn(sentence);
+  };
+  const client = conformingClient(control.client, malformed);
   return {
-    client: control.client,
-    target: target.client,
+    client,
+    target: target === control ? client : conformingClient(target.client, malformed),
+    asStored: { client: control.client, target: target.client },
     namespace: flags.namespace ?? control.namespace ?? 'default',
     close: async () => {
       await Promise.all([control.close(), target === control ? undefined : target.close()]);

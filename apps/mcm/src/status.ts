@@ -7,7 +7,7 @@ import {
   machineSets,
   machines,
 } from '@mcm/api';
-import { createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { conformingClient, createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { NOT_RUNNING } from './exit-codes.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
 import { type FleetView, viewFleet } from './screen/fleet.ts';
@@ -25,7 +25,9 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   if (!found?.running) return { running: false };
   const kubeconfig = await loadKubeconfig(kubeconfigPath);
   const transport = undiciTransport(kubeconfig);
-  const client = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
+  const stored = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
+  // The fleet's own commands name what is malformed.
+  const client = conformingClient(stored, () => undefined);
   const read = { namespace: FIRST_FLEET.namespace };
   const [deployments, sets, all] = await Promise.all([
     client.resource<MachineDeployment>(machineDeployments, read.namespace).list(),

@@ -22,6 +22,7 @@ function library(): Metrics {
   metrics.queues('machine', { depth: () => 0, runningForMs: () => [] });
   metrics.requests('host');
   metrics.caches(() => new Map());
+  metrics.malformed(() => new Map());
   registerFeatures(metrics.meters, {}, {});
   registerSpanMetrics(metrics.meters, { dropped: 0, sent: 0 });
   watchProcess(metrics.meters)();

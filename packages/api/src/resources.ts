@@ -1,8 +1,10 @@
+import type * as z from 'zod';
+import { type StructuralSchema, structuralSchema } from './crd/structural-schema.ts';
 import { GROUP, VERSION } from './group.ts';
-import type { Machine } from './kinds/machine.ts';
-import type { MachineClass } from './kinds/machine-class.ts';
-import type { MachineDeployment } from './kinds/machine-deployment.ts';
-import type { MachineSet } from './kinds/machine-set.ts';
+import { type Machine, machineSchema } from './kinds/machine.ts';
+import { type MachineClass, machineClassSchema } from './kinds/machine-class.ts';
+import { type MachineDeployment, machineDeploymentSchema } from './kinds/machine-deployment.ts';
+import { type MachineSet, machineSetSchema } from './kinds/machine-set.ts';
 
 /** How a kind of this group is reached. `_type` is a phantom: it carries the type and is never there. */
 export interface MachineResource<T> {
@@ -11,22 +13,35 @@ export interface MachineResource<T> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: true;
+  /** The schema of its CRD, which stored objects may not fit where another CRD is installed. */
+  readonly shape: StructuralSchema;
   readonly _type?: T;
 }
 
-const resource = <T>(plural: string, kind: string): MachineResource<T> => ({
-  group: GROUP,
-  version: VERSION,
-  plural,
-  kind,
-  namespaced: true,
-});
+function resource<T>(plural: string, kind: string, schema: z.ZodType): MachineResource<T> {
+  let shape: StructuralSchema | undefined;
+  return {
+    group: GROUP,
+    version: VERSION,
+    plural,
+    kind,
+    namespaced: true,
+    get shape() {
+      shape ??= structuralSchema(schema);
+      return shape;
+    },
+  };
+}
 
 /** Where Machines are read and written. */
-export const machines = resource<Machine>('machines', 'Machine');
+export const machines = resource<Machine>('machines', 'Machine', machineSchema);
 /** Where MachineSets are read and written. */
-export const machineSets = resource<MachineSet>('machinesets', 'MachineSet');
+export const machineSets = resource<MachineSet>('machinesets', 'MachineSet', machineSetSchema);
 /** Where MachineDeployments are read and written. */
-export const machineDeployments = resource<MachineDeployment>('machinedeployments', 'MachineDeployment');
+export const machineDeployments = resource<MachineDeployment>(
+  'machinedeployments',
+  'MachineDeployment',
+  machineDeploymentSchema,
+);
 /** Where MachineClasses are read and written. */
-export const machineClasses = resource<MachineClass>('machineclasses', 'MachineClass');
+export const machineClasses = resource<MachineClass>('machineclasses', 'MachineClass', machineClassSchema);

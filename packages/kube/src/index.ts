@@ -10,6 +10,7 @@ export { issueAuthority, issueServing } from './admission/self-made/issue.ts';
 export { keepSelfMadeCertificates, type SelfMadeOptions } from './admission/self-made/keep.ts';
 export { type AdmissionServer, type ServingPair, startAdmissionServer } from './admission/server.ts';
 export * from './backoff.ts';
+export { conformingClient } from './client/conforming-client.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';
 export { type EvictedPod, type Eviction, evictPod } from './client/evict-pod.ts';
 export type { RequestSample } from './client/exchange.ts';
@@ -46,8 +47,10 @@ export { variableOf } from './flags/given.ts';
 export { nearest } from './flags/nearest.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
+export { faultsOf, faultText, isHeld } from './informer/faults.ts';
 export { deepFreeze } from './informer/freeze.ts';
 export { refusalOf } from './informer/refusal.ts';
+export { conform, type Fault, type Shape } from './informer/shape.ts';
 export * from './informer.ts';
 export { createLogger, type LoggerOptions } from './log/create-logger.ts';
 export {

@@ -62,6 +62,8 @@ export interface Informer<T extends KubeObject> {
   silentForMs(): number;
   /** Milliseconds for which the cache has had no open watch; 0 while a watch is open, and before the first one. */
   behindForMs(): number;
+  /** How many objects are kept that are not of their type; the cache shows them repaired (see `faultsOf`). */
+  readonly malformed: number;
 }
 
 /** What an informer is made of, and which objects it keeps. */

@@ -1,3 +1,5 @@
+import type { Shape } from './informer/shape.ts';
+
 /** An owner reference as in `metadata.ownerReferences`. */
 export interface OwnerReference {
   apiVersion: string;
@@ -48,6 +50,8 @@ export interface ResourceDefinition<T extends KubeObject> {
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
+  /** What every stored object is held against before it enters a cache; absent: nothing. */
+  readonly shape?: Shape;
   readonly _type?: T;
 }
 

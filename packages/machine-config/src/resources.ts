@@ -1,35 +1,43 @@
-import type { ResourceDefinition } from '@mcm/kube';
+import { type StructuralSchema, structuralSchema } from '@mcm/api/crd';
+import type { KubeObject, ResourceDefinition } from '@mcm/kube';
+import type * as z from 'zod';
 import { GROUP, VERSION } from './group.ts';
-import type { ContainerRuntimeConfig } from './kinds/container-runtime-config.ts';
-import type { ControllerConfig } from './kinds/controller-config.ts';
-import type { KubeletConfig } from './kinds/kubelet-config.ts';
-import type { MachineConfig } from './kinds/machine-config.ts';
-import type { MachineConfigPool } from './kinds/machine-config-pool.ts';
+import { type ContainerRuntimeConfig, containerRuntimeConfigSchema } from './kinds/container-runtime-config.ts';
+import { type ControllerConfig, controllerConfigSchema } from './kinds/controller-config.ts';
+import { type KubeletConfig, kubeletConfigSchema } from './kinds/kubelet-config.ts';
+import { type MachineConfig, machineConfigSchema } from './kinds/machine-config.ts';
+import { type MachineConfigPool, machineConfigPoolSchema } from './kinds/machine-config-pool.ts';
 
-const clusterScoped = { group: GROUP, version: VERSION, namespaced: false } as const;
+function clusterScoped<T extends KubeObject>(plural: string, kind: string, schema: z.ZodType): ResourceDefinition<T> {
+  let shape: StructuralSchema | undefined;
+  return {
+    ...{ group: GROUP, version: VERSION, namespaced: false, plural, kind },
+    get shape() {
+      shape ??= structuralSchema(schema);
+      return shape;
+    },
+  };
+}
 
 /** How the kinds of this package are reached. All are cluster-scoped. */
-export const machineConfigs: ResourceDefinition<MachineConfig> = {
-  ...clusterScoped,
-  ...{ plural: 'machineconfigs', kind: 'MachineConfig' },
-};
+export const machineConfigs = clusterScoped<MachineConfig>('machineconfigs', 'MachineConfig', machineConfigSchema);
 /** Where MachineConfigPools are read and written. */
-export const machineConfigPools: ResourceDefinition<MachineConfigPool> = {
-  ...clusterScoped,
-  ...{ plural: 'machineconfigpools', kind: 'MachineConfigPool' },
-};
+export const machineConfigPools = clusterScoped<MachineConfigPool>(
+  'machineconfigpools',
+  'MachineConfigPool',
+  machineConfigPoolSchema,
+);
 /** Where ControllerConfigs are read and written. */
-export const controllerConfigs: ResourceDefinition<ControllerConfig> = {
-  ...clusterScoped,
-  ...{ plural: 'controllerconfigs', kind: 'ControllerConfig' },
-};
+export const controllerConfigs = clusterScoped<ControllerConfig>(
+  'controllerconfigs',
+  'ControllerConfig',
+  controllerConfigSchema,
+);
 /** Where KubeletConfigs are read and written. */
-export const kubeletConfigs: ResourceDefinition<KubeletConfig> = {
-  ...clusterScoped,
-  ...{ plural: 'kubeletconfigs', kind: 'KubeletConfig' },
-};
+export const kubeletConfigs = clusterScoped<KubeletConfig>('kubeletconfigs', 'KubeletConfig', kubeletConfigSchema);
 /** Where ContainerRuntimeConfigs are read and written. */
-export const containerRuntimeConfigs: ResourceDefinition<ContainerRuntimeConfig> = {
-  ...clusterScoped,
-  ...{ plural: 'containerruntimeconfigs', kind: 'ContainerRuntimeConfig' },
-};
+export const containerRuntimeConfigs = clusterScoped<ContainerRuntimeConfig>(
+  'containerruntimeconfigs',
+  'ContainerRuntimeConfig',
+  containerRuntimeConfigSchema,
+);

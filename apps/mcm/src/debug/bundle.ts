@@ -11,6 +11,7 @@ import {
 } from '@mcm/api';
 import { type Known, scrub } from '@mcm/core';
 import {
+  conform,
   errorText,
   events,
   type KubeClient,
@@ -75,7 +76,9 @@ interface Source {
   readonly project?: (object: KubeObject) => KubeObject;
 }
 
-const sourcesOf = ({ client, target, namespace }: Cluster): readonly Source[] => [
+type Stored = Pick<Cluster, 'client' | 'target'>;
+
+const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Source[] => [
   ...[machineDeployments, machineSets, machines, machineClasses, leases].map((definition) => ({
     file: definition.plural,
     client,
@@ -133,7 +136,10 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
 export async function collectBundle(cluster: Cluster, version: string, now: Date): Promise<BundleFile[]> {
   const errors: string[] = [];
   const objects = new Map<string, readonly KubeObject[]>();
-  for (const { file, client, definition, namespace, fieldSelector, project } of sourcesOf(cluster)) {
+  for (const { file, client, definition, namespace, fieldSelector, project } of sourcesOf(
+    cluster.asStored ?? cluster,
+    cluster.namespace,
+  )) {
     try {
       const { items } = await client
         .resource(definition, namespace)
@@ -143,18 +149,26 @@ export async function collectBundle(cluster: Cluster, version: string, now: Date
       errors.push(`${file}: ${errorText(error)}`);
     }
   }
-  const of = <T extends KubeObject>(file: string): readonly T[] => (objects.get(file) ?? []) as readonly T[];
+  /** Copies of their type, for what reads them: the files show what is stored. */
+  const of = <T extends KubeObject>(file: string, { shape = {} }: ResourceDefinition<T>): readonly T[] =>
+    (objects.get(file) ?? []).map((object) => {
+      const copy = structuredClone(object) as T;
+      for (const { field, problem } of conform(copy, shape)) {
+        errors.push(`${file}: ${copy.metadata.name} is malformed: ${field} ${problem}`);
+      }
+      return copy;
+    });
   let known: Known = { secrets: {}, tokens: [] };
   try {
-    known = await knownSecrets(cluster, of<MachineClass>('machineclasses'));
+    known = await knownSecrets(cluster, of<MachineClass>('machineclasses', machineClasses));
   } catch (error) {
     errors.push(`secrets of classes, to take them out of the texts: ${errorText(error)}`);
   }
   const tree = fleetTree({
-    deployments: of<MachineDeployment>('machinedeployments'),
-    sets: of<MachineSet>('machinesets'),
-    machines: of<Machine>('machines'),
-    nodes: objects.has('nodes') ? of<Node>('nodes') : undefined,
+    deployments: of<MachineDeployment>('machinedeployments', machineDeployments),
+    sets: of<MachineSet>('machinesets', machineSets),
+    machines: of<Machine>('machines', machines),
+    nodes: objects.has('nodes') ? of<Node>('nodes', nodes) : undefined,
   });
   const about = { collected: now.toISOString(), mcm: version, namespace: cluster.namespace };
   return [

@@ -384,6 +384,15 @@ export const EVENTS = {
     },
     help: 'Runbook McmOrphans.',
   },
+  MalformedObject: {
+    ...{
+      on: ['Machine', 'MachineClass', 'MachineDeployment', 'MachineSet', 'Node'],
+      type: 'Warning',
+      means:
+        'A field of the object is missing or of the wrong type; the message names each field. No controller acts on the object.',
+    },
+    help: 'Correct the named fields. The CRDs of this version refuse such objects.',
+  },
 } as const satisfies Record<string, EventMeaning>;
 
 /** Reason of an event. */

@@ -1,5 +1,5 @@
 import type { MachineDeployment } from '@mcm/api';
-import { type Informer, type Key, keyOf } from '@mcm/kube';
+import { type Informer, isHeld, type Key, keyOf } from '@mcm/kube';
 import { compileSelector, isEmptySelector, type Matcher } from '../set/selector.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 
@@ -33,7 +33,8 @@ export class SelectorOverlaps {
   constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined;
+      // What a malformed one selects is a guess, and nothing is done for it.
+      const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;
       const before = this.#take(key);

@@ -262,6 +262,7 @@ export function createDeploymentController(
     name: 'machinedeployment',
     concurrency: options.concurrency,
     reconcile: reconciler.reconcile,
+    of: context.deployments,
     ...controllerParts(context),
   });
   wakeDeployments(controller, context);

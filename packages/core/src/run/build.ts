@@ -1,6 +1,7 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import {
   type Controller,
+  type ControllerOptions,
   createController,
   type Informer,
   type InformerRuntime,
@@ -94,11 +95,11 @@ export function buildMachineController<Spec, Credentials>(
   const defaults = options.defaults ?? MACHINE_DEFAULTS;
   const controller = (
     name: string,
-    reconcile: Parameters<typeof createController>[0]['reconcile'],
-    urgent?: (key: Key) => boolean,
+    reconcile: ControllerOptions['reconcile'],
+    parts: Pick<ControllerOptions, 'of' | 'urgent'> = {},
   ): Controller =>
     createController({
-      ...(urgent ? { urgent } : {}),
+      ...parts,
       name,
       concurrency: options.concurrencyByController?.[name] ?? options.concurrency ?? 50,
       reconcile,
@@ -181,9 +182,10 @@ export function buildMachineController<Spec, Credentials>(
     waitFor: (key, budgets, volumes) => wakes.waitFor(key, budgets, volumes),
     wake: (key, afterMs) => machineController.enqueue(key, afterMs),
   });
-  const machineController = controller('machine', reconciler.reconcile, (key) =>
-    awaitsVm(caches.machines.store.get(key)),
-  );
+  const machineController = controller('machine', reconciler.reconcile, {
+    of: caches.machines,
+    urgent: (key) => awaitsVm(caches.machines.store.get(key)),
+  });
   const classController = controller(
     'machineclass',
     createClassReconcile({
@@ -198,8 +200,11 @@ export function buildMachineController<Spec, Credentials>(
       forget: (key) => troubles.forget(key),
       keptVms,
     }),
+    { of: caches.classes },
   );
-  const secretController = controller('secret', createSecretReconcile({ client: control, caches }));
+  const secretController = controller('secret', createSecretReconcile({ client: control, caches }), {
+    of: caches.secrets,
+  });
   const orphans = new OrphanCollector({
     caches,
     invoker,

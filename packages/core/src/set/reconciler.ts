@@ -309,6 +309,7 @@ export function createSetController(context: ControllerContext, options: { reado
     name: 'machineset',
     concurrency: options.concurrency,
     reconcile: reconciler.reconcile,
+    of: context.sets,
     ...controllerParts(context),
   });
   wakeSets(controller, context);

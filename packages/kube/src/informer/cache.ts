@@ -1,7 +1,23 @@
 import type { Store } from '../informer.ts';
 import type { Key } from '../objects.ts';
+import { faultsOf } from './faults.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
+
+/** An index that cannot tell where an object belongs, keeps that object in no place. The others are not concerned. */
+const guarded =
+  <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
+  (object) => {
+    try {
+      return valuesOf(object);
+    } catch (error) {
+      failed(name, object, error);
+      return [];
+    }
+  };
+
+/** Told of an index function that threw. */
+export type IndexFailed<T> = (index: string, object: T, error: unknown) => void;
 
 /** One index: for each value the objects that have it. */
 class Index<T> {
@@ -42,13 +58,22 @@ class Index<T> {
 }
 
 /** Objects by key, with indexes. A change costs what the changed object costs, whatever the size. */
-export class Cache<T> implements Store<T> {
+export class Cache<T extends object> implements Store<T> {
   readonly #objects = new Map<Key, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
   #list: readonly T[] | undefined;
 
-  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}) {
-    this.#indexes = new Map(Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(valuesOf)]));
+  #malformed = 0;
+
+  constructor(indexes: Readonly<Record<string, IndexFunction<T>>> = {}, failed: IndexFailed<T> = () => undefined) {
+    this.#indexes = new Map(
+      Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(guarded(name, valuesOf, failed))]),
+    );
+  }
+
+  /** Objects that are not of their type. */
+  get malformed(): number {
+    return this.#malformed;
   }
 
   get size(): number {
@@ -90,14 +115,21 @@ export class Cache<T> implements Store<T> {
       if (old !== undefined) index.remove(key, old, object);
       index.add(key, object);
     }
+    this.#count(old, -1);
+    this.#count(object, 1);
     this.#objects.set(key, object);
     this.#list = undefined;
+  }
+
+  #count(object: T | undefined, by: 1 | -1): void {
+    if (faultsOf(object).length > 0) this.#malformed += by;
   }
 
   delete(key: Key): void {
     const old = this.#objects.get(key);
     if (old === undefined) return;
     for (const index of this.#indexes.values()) index.remove(key, old, undefined);
+    this.#count(old, -1);
     this.#objects.delete(key);
     this.#list = undefined;
   }

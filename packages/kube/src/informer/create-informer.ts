@@ -6,9 +6,11 @@ import type { Change, Informer, InformerOptions } from '../informer.ts';
 import type { Logger } from '../logger.ts';
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
 import type { Random } from '../random.ts';
+import { faultsOf, faultText, noteFaults } from './faults.ts';
 import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
 import { Replica } from './replica.ts';
+import { conform } from './shape.ts';
 
 /** What every informer of a process shares. */
 export interface InformerRuntime {
@@ -21,6 +23,8 @@ export interface InformerRuntime {
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /** Called with each failure of a list or watch, and with undefined when a watch is open: from then on it is up to date. */
   readonly outage?: (resource: string, failure: unknown) => void;
+  /** Told of an object that is not of its type, in a sentence; of each of its faults once. `client`: of its cluster. */
+  readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
 }
 
 const DEFAULT_PAGE_SIZE = 500;
@@ -41,6 +45,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   readonly #refusalHandlers = new Set<() => void>();
   readonly #doubtHandlers = new Set<() => void>();
   readonly #take: (object: T) => T;
+  readonly #malformed: (object: T, sentence: string) => void;
   readonly #log: Logger;
   readonly #ready = Promise.withResolvers<void>();
   #synced = false;
@@ -49,16 +54,26 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   #started = false;
 
   constructor(client: KubeClient, definition: ResourceDefinition<T>, options: InformerOptions<T> & InformerRuntime) {
-    const { project, freeze, namespace, labelSelector, fieldSelector, observe, outage, onAccess } = options;
+    const { project, freeze, namespace, labelSelector, fieldSelector, observe, outage, onAccess, malformed } = options;
+    const { shape } = definition;
     this.resource = definition.plural;
     this.#log = options.log;
+    this.#malformed = (object, sentence) => malformed?.(object, sentence, client);
     this.#take = (object) => {
       dropManagedFields(object);
-      const kept = project === undefined ? object : project(object);
+      const faults = shape === undefined ? [] : conform(object, shape);
+      const kept = project === undefined ? object : this.#projected(object, project);
+      noteFaults(kept, faults);
       return freeze === true ? deepFreeze(kept) : kept;
     };
     this.#replica = new Replica<T>({
       ...(options.indexes === undefined ? {} : { indexes: options.indexes }),
+      indexFailed: (index, object, error) =>
+        this.#log.error('an index cannot place an object; what looks for it there does not find it', {
+          ...this.#named(object),
+          index,
+          error: errorText(error),
+        }),
       emit: (change) => this.#emit(change),
     });
     this.#reflector = new Reflector<T>({
@@ -93,6 +108,25 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
 
   get store() {
     return this.#replica.cache;
+  }
+
+  get malformed(): number {
+    return this.#replica.cache.malformed;
+  }
+
+  /** An object that cannot be made smaller is kept as it is. */
+  #projected(object: T, project: (object: T) => T): T {
+    try {
+      return project(object);
+    } catch (error) {
+      const fields = { ...this.#named(object), error: errorText(error) };
+      this.#log.error('an object could not be projected and is kept whole', fields);
+      return object;
+    }
+  }
+
+  #named(object: T): { readonly resource: string; readonly object: string } {
+    return { resource: this.resource, object: this.#keyOf(object) };
   }
 
   get synced(): boolean {
@@ -183,14 +217,29 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #emit(change: Change<T>): void {
+    this.#tellFaults(change);
     for (const handler of this.#handlers) this.#call(handler, change);
+  }
+
+  /** Told when it begins, when it becomes another, and when it is over. */
+  #tellFaults(change: Change<T>): void {
+    const before = change.type === 'updated' ? faultText(change.old) : undefined;
+    const sentence = change.type === 'deleted' ? undefined : faultText(change.object);
+    if (sentence === before) return;
+    const fields = this.#named(change.object);
+    if (sentence === undefined) this.#log.info('an object is well-formed again', fields);
+    else {
+      this.#log.warn(sentence, { ...fields, fields: faultsOf(change.object).map(({ field }) => field) });
+      this.#malformed(change.object, sentence);
+    }
   }
 
   #call(handler: (change: Change<T>) => void, change: Change<T>): void {
     try {
       handler(change);
     } catch (error) {
-      this.#log.error('a change handler failed', { key: change.key, change: change.type, error: errorText(error) });
+      const fields = { resource: this.resource, key: change.key, change: change.type };
+      this.#log.error('a change handler failed', { ...fields, error: errorText(error) });
     }
   }
 }

@@ -1,10 +1,12 @@
 import type { Change } from '../informer.ts';
 import { type Key, type KubeObject, keyOf } from '../objects.ts';
-import { Cache, type IndexFunction } from './cache.ts';
+import { Cache, type IndexFailed, type IndexFunction } from './cache.ts';
 import { versionNumber } from './versions.ts';
 
 export interface ReplicaOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
+  /** Told of an index function that threw. */
+  readonly indexFailed?: IndexFailed<T>;
   readonly emit: (change: Change<T>) => void;
 }
 
@@ -26,7 +28,7 @@ export class Replica<T extends KubeObject> {
   readonly #gone = new Map<Key, number>();
 
   constructor(options: ReplicaOptions<T>) {
-    this.cache = new Cache(options.indexes);
+    this.cache = new Cache(options.indexes, options.indexFailed);
     this.#emit = options.emit;
   }
 

@@ -26,6 +26,8 @@ export interface Metrics {
   readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
   /** Tells how many objects are in caches, by resource. */
   caches(sizes: () => ReadonlyMap<string, number>): void;
+  /** Tells how many of these are not of their type. */
+  malformed(counts: () => ReadonlyMap<string, number>): void;
   /** The text that Prometheus scrapes, and its content type. */
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
@@ -146,15 +148,22 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   const registry = new prometheus.Registry();
   const meters = createMeters(prometheus, registry);
   tellProcess(meters);
+  const byResource = (name: string, help: string, counts: () => ReadonlyMap<string, number>): void =>
+    meters.observed({ name: `${prefix}${name}`, help, labels: ['resource'] }, () =>
+      [...counts()].map(([resource, value]) => ({ labels: { resource }, value })),
+    );
   return {
     registry,
     meters,
     queues: createQueueMetrics(prometheus, registry, prefix),
     reflectors: createReflectorMetrics(prometheus, registry, prefix),
     requests: createRequestMetrics(prometheus, registry),
-    caches: (sizes) =>
-      meters.observed({ name: `${prefix}cache_objects`, help: 'Objects in caches', labels: ['resource'] }, () =>
-        [...sizes()].map(([resource, value]) => ({ labels: { resource }, value })),
+    caches: (sizes) => byResource('cache_objects', 'Objects in caches', sizes),
+    malformed: (counts) =>
+      byResource(
+        'malformed_objects',
+        'Objects in caches with a field that is missing or of the wrong type; the log and an event name the field',
+        counts,
       ),
     scrape: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
   };

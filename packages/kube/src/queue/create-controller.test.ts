@@ -242,6 +242,7 @@ const informerThat = (change: Partial<Informer<KubeObject>>): Informer<KubeObjec
   recordWrite: () => undefined,
   silentForMs: () => 0,
   behindForMs: () => 0,
+  malformed: 0,
   ...change,
 });
 

@@ -1,8 +1,9 @@
 import type { BackoffOptions } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
-import type { Controller, Outcome, Reconcile } from '../controller.ts';
+import { type Controller, done, type Outcome, type Reconcile } from '../controller.ts';
 import { errorText } from '../error-text.ts';
 import { isConflict, isNotSent, KubeError } from '../errors.ts';
+import { isHeld } from '../informer/faults.ts';
 import type { Change, Informer } from '../informer.ts';
 import type { Logger } from '../logger.ts';
 import type { Key, KubeObject } from '../objects.ts';
@@ -29,6 +30,11 @@ export interface ControllerOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics?: QueueMetrics;
+  /**
+   * What its keys name. An object that is not of its type is left alone: the informer reports it, and its next change
+   * brings it back. Absent: keys name no objects.
+   */
+  readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
   /** After failures; default 50 ms to 2 min, half of it drawn at random. */
   readonly backoff?: BackoffOptions;
   /**
@@ -152,7 +158,8 @@ class QueueController implements Controller {
 
   async #work(key: Key, signal: AbortSignal): Promise<void> {
     try {
-      this.#succeeded(key, await this.#options.reconcile(key, signal));
+      const held = isHeld(this.#options.of?.store.get(key));
+      this.#succeeded(key, held ? done : await this.#options.reconcile(key, signal));
     } catch (error) {
       if (!signal.aborted) this.#failed(key, error);
     }

@@ -46,8 +46,12 @@ export function createContext<F extends Flags>(
     return fence === undefined ? client : fencedClient(client, fence);
   };
   const controlAs = (component: string): KubeClient => seen(clusters.control.client(component));
-  const targetAs = (component: string): KubeClient | undefined =>
-    clusters.target && seen(clusters.target.client(component));
+  const ofTarget = new WeakSet<KubeClient>();
+  const targetAs = (component: string): KubeClient | undefined => {
+    const client = clusters.target && seen(clusters.target.client(component));
+    if (client !== undefined) ofTarget.add(client);
+    return client;
+  };
   const recorderOf = (client: KubeClient): EventRecorder =>
     createRecorder({ client, component: name, clock, log, random });
   const events = targetAs('events');
@@ -69,7 +73,17 @@ export function createContext<F extends Flags>(
     log,
     metrics,
     serving: (what) => servedCertificate(what, parts),
-    runtime: { clock, random, log, observe: metrics.reflectors },
+    runtime: {
+      ...{ clock, random, log, observe: metrics.reflectors },
+      malformed: (object, sentence, client) =>
+        ((ofTarget.has(client) ? targetRecorder : undefined) ?? recorder).event(
+          object,
+          'Warning',
+          'MalformedObject',
+          sentence,
+          { once: true },
+        ),
+    },
   };
   return { context, recorders: targetRecorder === undefined ? [recorder] : [recorder, targetRecorder] };
 }

@@ -74,6 +74,7 @@ class Run<F extends Flags> {
     const ledger = () => new ObserveLedger({ clock, log: this.#log, meters: this.#metrics.meters });
     this.#ledger = common['observe-only'] ? ledger() : undefined;
     this.#metrics.caches(() => this.#runner?.cacheSizes() ?? new Map());
+    this.#metrics.malformed(() => this.#runner?.malformed() ?? new Map());
     this.#manager = createManager({
       clock: host.clock,
       log: this.#log,

@@ -19,6 +19,8 @@ export interface Runnable {
   /** What it keeps; told as a metric. */
   readonly resource?: string;
   readonly store?: { readonly size: number };
+  /** How many of them are not of their type. */
+  readonly malformed?: number;
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -81,11 +83,21 @@ export class UnitRunner {
 
   /** Objects in the caches, by resource. */
   cacheSizes(): ReadonlyMap<string, number> {
-    const sizes = new Map<string, number>();
-    for (const { resource, store } of this.#informers.keys()) {
-      if (resource !== undefined) sizes.set(resource, (sizes.get(resource) ?? 0) + (store?.size ?? 0));
+    return this.#sums(({ store }) => store?.size ?? 0);
+  }
+
+  /** Objects in the caches that are not of their type, by resource. */
+  malformed(): ReadonlyMap<string, number> {
+    return this.#sums(({ malformed }) => malformed ?? 0);
+  }
+
+  #sums(of: (informer: Runnable) => number): ReadonlyMap<string, number> {
+    const sums = new Map<string, number>();
+    for (const informer of this.#informers.keys()) {
+      const { resource } = informer;
+      if (resource !== undefined) sums.set(resource, (sums.get(resource) ?? 0) + of(informer));
     }
-    return sizes;
+    return sums;
   }
 
   /** One check a unit. A unit whose kinds are missing is shown, and fails only when no unit could start. */

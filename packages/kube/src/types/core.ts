@@ -1,4 +1,13 @@
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import {
+  configMapShape,
+  eventShape,
+  nodeShape,
+  persistentVolumeClaimShape,
+  persistentVolumeShape,
+  podShape,
+  secretShape,
+} from './shapes.ts';
 
 /** A node or pod condition. Times are RFC 3339. */
 export interface Condition {
@@ -118,17 +127,36 @@ export interface EventObject extends KubeObject {
 const core = { group: '', version: 'v1' } as const;
 
 /** Where Nodes are read and written. */
-export const nodes: ResourceDefinition<Node> = { ...core, plural: 'nodes', kind: 'Node', namespaced: false };
+export const nodes: ResourceDefinition<Node> = {
+  ...core,
+  plural: 'nodes',
+  kind: 'Node',
+  namespaced: false,
+  shape: nodeShape,
+};
 /** Where Pods are read and written. */
-export const pods: ResourceDefinition<Pod> = { ...core, plural: 'pods', kind: 'Pod', namespaced: true };
+export const pods: ResourceDefinition<Pod> = {
+  ...core,
+  plural: 'pods',
+  kind: 'Pod',
+  namespaced: true,
+  shape: podShape,
+};
 /** Where Secrets are read and written. */
-export const secrets: ResourceDefinition<Secret> = { ...core, plural: 'secrets', kind: 'Secret', namespaced: true };
+export const secrets: ResourceDefinition<Secret> = {
+  ...core,
+  plural: 'secrets',
+  kind: 'Secret',
+  namespaced: true,
+  shape: secretShape,
+};
 /** Where ConfigMaps are read and written. */
 export const configMaps: ResourceDefinition<ConfigMap> = {
   ...core,
   plural: 'configmaps',
   kind: 'ConfigMap',
   namespaced: true,
+  shape: configMapShape,
 };
 /** Where Namespaces are read and written. */
 export const namespaces: ResourceDefinition<KubeObject> = {
@@ -138,13 +166,20 @@ export const namespaces: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 /** Where Events are read and written. */
-export const events: ResourceDefinition<EventObject> = { ...core, plural: 'events', kind: 'Event', namespaced: true };
+export const events: ResourceDefinition<EventObject> = {
+  ...core,
+  plural: 'events',
+  kind: 'Event',
+  namespaced: true,
+  shape: eventShape,
+};
 /** Where PersistentVolumeClaims are read and written. */
 export const persistentVolumeClaims: ResourceDefinition<PersistentVolumeClaim> = {
   ...core,
   plural: 'persistentvolumeclaims',
   kind: 'PersistentVolumeClaim',
   namespaced: true,
+  shape: persistentVolumeClaimShape,
 };
 /** Where PersistentVolumes are read and written. */
 export const persistentVolumes: ResourceDefinition<PersistentVolume> = {
@@ -152,4 +187,5 @@ export const persistentVolumes: ResourceDefinition<PersistentVolume> = {
   plural: 'persistentvolumes',
   kind: 'PersistentVolume',
   namespaced: false,
+  shape: persistentVolumeShape,
 };

@@ -1,4 +1,12 @@
 import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import {
+  csiNodeShape,
+  leaseShape,
+  podDisruptionBudgetShape,
+  priorityClassShape,
+  volumeAttachmentShape,
+  webhookConfigurationShape,
+} from './shapes.ts';
 
 /** A label selector as the API has it. */
 export interface LabelSelector {
@@ -71,6 +79,7 @@ export const mutatingWebhookConfigurations: ResourceDefinition<WebhookConfigurat
   plural: 'mutatingwebhookconfigurations',
   kind: 'MutatingWebhookConfiguration',
   namespaced: false,
+  shape: webhookConfigurationShape,
 };
 /** Where ValidatingWebhookConfigurations are read and written. */
 export const validatingWebhookConfigurations: ResourceDefinition<WebhookConfiguration> = {
@@ -85,6 +94,7 @@ export const podDisruptionBudgets: ResourceDefinition<PodDisruptionBudget> = {
   plural: 'poddisruptionbudgets',
   kind: 'PodDisruptionBudget',
   namespaced: true,
+  shape: podDisruptionBudgetShape,
 };
 /** Where VolumeAttachments are read and written. */
 export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
@@ -93,6 +103,7 @@ export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
   plural: 'volumeattachments',
   kind: 'VolumeAttachment',
   namespaced: false,
+  shape: volumeAttachmentShape,
 };
 /** Where CSINodes are read and written. */
 export const csiNodes: ResourceDefinition<CsiNode> = {
@@ -101,6 +112,7 @@ export const csiNodes: ResourceDefinition<CsiNode> = {
   plural: 'csinodes',
   kind: 'CSINode',
   namespaced: false,
+  shape: csiNodeShape,
 };
 /** Where Leases are read and written. */
 export const leases: ResourceDefinition<Lease> = {
@@ -109,6 +121,7 @@ export const leases: ResourceDefinition<Lease> = {
   plural: 'leases',
   kind: 'Lease',
   namespaced: true,
+  shape: leaseShape,
 };
 /** Where PriorityClasses are read and written. */
 export const priorityClasses: ResourceDefinition<PriorityClass> = {
@@ -117,4 +130,5 @@ export const priorityClasses: ResourceDefinition<PriorityClass> = {
   plural: 'priorityclasses',
   kind: 'PriorityClass',
   namespaced: false,
+  shape: priorityClassShape,
 };

@@ -64,6 +64,9 @@ export class MachineAccess {
       recordWrite: (object) => informer.recordWrite(object),
       silentForMs: () => informer.silentForMs(),
       behindForMs: () => informer.behindForMs(),
+      get malformed() {
+        return informer.malformed;
+      },
     };
   }
 }

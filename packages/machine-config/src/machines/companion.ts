@@ -149,7 +149,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     return plan.againMs === undefined ? done : again(plan.againMs);
   };
   const controller = createController({
-    ...{ name: 'machine', concurrency: 4, clock, random, log, reconcile },
+    ...{ name: 'machine', concurrency: 4, clock, random, log, reconcile, of: own.machines },
     ...(metrics && { metrics }),
   });
   controller.watch(own.machines, ({ key }) => [key]);

@@ -49,7 +49,7 @@ export function createNodeConfigController<T extends NodeConfig>(
   const reconcile = (key: Key) => sync(context, room, options, key);
   // One at a time: names are given by what the others have.
   const controller = createController({
-    ...{ name: room.name, concurrency: 1, clock, random, log, reconcile },
+    ...{ name: room.name, concurrency: 1, clock, random, log, reconcile, of: room.informer },
     ...(metrics && { metrics }),
   });
   const all = () => room.informer.store.list().map(({ metadata }) => metadata.name);

@@ -34,7 +34,7 @@ export function createRenderController(context: ConfigContext, options: RenderCo
   const { delayMs = DELAY_MS } = options;
   const reconcile = (key: Key) => render(context, options, key);
   const controller = createController({
-    ...{ name: 'render', concurrency: 2, clock, random, log, reconcile },
+    ...{ name: 'render', concurrency: 2, clock, random, log, reconcile, of: caches.pools },
     ...(metrics && { metrics }),
   });
   const all = () => caches.pools.store.list();

@@ -1,4 +1,4 @@
-import type { OwnerReference } from '@mcm/kube';
+import { faultsOf, type OwnerReference } from '@mcm/kube';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 import { MAX_RENDERED_BYTES } from '../constants/names.ts';
 import { API_VERSION } from '../group.ts';
@@ -65,6 +65,7 @@ export function renderPool(input: RenderInput): Rendered {
 function validateNamed(config: MachineConfig): void {
   const { metadata, spec = {} } = config;
   try {
+    checkFaults(config);
     validateMachineConfigSpec(spec);
     checkWritable(config);
   } catch (error) {
@@ -75,6 +76,12 @@ function validateNamed(config: MachineConfig): void {
       cure: cure === undefined ? ignitionCure(metadata.name, error) : `in MachineConfig ${metadata.name}, ${cure}`,
     });
   }
+}
+
+/** What is not of its type is missing from the cached MachineConfig: nodes must not lose it. */
+function checkFaults(config: MachineConfig): void {
+  const [fault] = faultsOf(config);
+  if (fault) throw new RenderError(`${fault.field} ${fault.problem}`, { cure: `correct ${fault.field}` });
 }
 
 /** An upgrade is half way as long as not everything is from one version: wait for the rest. */

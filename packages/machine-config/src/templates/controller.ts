@@ -33,7 +33,7 @@ export function createTemplateController(context: ConfigContext, options: Templa
   const { caches, clock, random, log, metrics } = context;
   const reconcile = (key: Key) => sync(context, options, key);
   const controller = createController({
-    ...{ name: 'template', concurrency: 1, clock, random, log, reconcile },
+    ...{ name: 'template', concurrency: 1, clock, random, log, reconcile, of: caches.controllerConfigs },
     ...(metrics && { metrics }),
   });
   controller.watch(caches.controllerConfigs, ({ key }) => (key === CONTROLLER_CONFIG_NAME ? [key] : []));

@@ -1,0 +1,157 @@
+/** A structural schema, as far as types go: those of CustomResourceDefinitions are shapes. */
+export interface Shape {
+  readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  readonly nullable?: boolean;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Shape;
+  readonly items?: Shape;
+  readonly 'x-kubernetes-int-or-string'?: true;
+}
+
+/** A field of a stored object that is not of its type. */
+export interface Fault {
+  /** Such as `spec.class`. */
+  readonly field: string;
+  /** What is wrong with it and what is needed: `is missing: an object is needed`. */
+  readonly problem: string;
+  /** A missing text, number or flag counts as empty, 0 or false, which its controller judges; all else is a guess. */
+  readonly guessed: boolean;
+}
+
+type Json = Record<string, unknown>;
+
+const NAMES = {
+  object: 'an object',
+  array: 'a list',
+  string: 'a string',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+} as const;
+
+const needed = (shape: Shape): string =>
+  shape['x-kubernetes-int-or-string'] ? 'an integer or a string' : shape.type ? NAMES[shape.type] : 'a value';
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return NAMES.array;
+  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'string') return NAMES.string;
+  return typeof value === 'number' ? NAMES.number : NAMES.object;
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function fits(value: unknown, shape: Shape): boolean {
+  if (shape['x-kubernetes-int-or-string']) return typeof value === 'string' || Number.isInteger(value);
+  switch (shape.type) {
+    case undefined:
+      return true;
+    case 'object':
+      return isObject(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'integer':
+      return Number.isInteger(value);
+    default:
+      return typeof value === shape.type;
+  }
+}
+
+/** The value of a required field that is missing: Go's zero value. */
+function emptyOf(shape: Shape): unknown {
+  if (shape['x-kubernetes-int-or-string']) return 0;
+  switch (shape.type) {
+    case 'array':
+      return [];
+    case 'string':
+      return '';
+    case 'boolean':
+      return false;
+    case 'integer':
+    case 'number':
+      return 0;
+    default:
+      return Object.fromEntries(
+        (shape.required ?? []).map((field) => [field, emptyOf(shape.properties?.[field] ?? {})]),
+      );
+  }
+}
+
+/** Takes out of an object, or a list, what does not fit; tells each time. */
+class Repair {
+  readonly faults: Fault[] = [];
+
+  value(value: unknown, shape: Shape, path: string): void {
+    if (isObject(value)) this.fields(value, shape, path);
+    else if (Array.isArray(value) && shape.items) this.#items(value, shape.items, path);
+  }
+
+  fields(object: Json, shape: Shape, path: string): void {
+    const { properties, additionalProperties, required } = shape;
+    for (const field in properties) {
+      const own = properties[field];
+      if (own !== undefined) this.#field(object, field, own, { path, required: required?.includes(field) === true });
+    }
+    if (additionalProperties === undefined) return;
+    for (const key of Object.keys(object)) {
+      if (properties?.[key] === undefined) {
+        this.#field(object, key, additionalProperties, { path, required: false });
+      }
+    }
+  }
+
+  #field(
+    object: Json,
+    field: string,
+    shape: Shape,
+    { path, required }: { readonly path: string; readonly required: boolean },
+  ): void {
+    const value = object[field];
+    if (value === undefined && !required) return;
+    if (value === null && shape.nullable) return;
+    const own = path === '' ? field : `${path}.${field}`;
+    if (value !== null && value !== undefined && fits(value, shape)) {
+      this.value(value, shape, own);
+      return;
+    }
+    // A null of an optional field says what an absent one says.
+    if (value !== null || required) this.#tell(own, value, shape);
+    if (required) object[field] = emptyOf(shape);
+    else delete object[field];
+  }
+
+  #items(list: unknown[], shape: Shape, path: string): void {
+    let kept = 0;
+    for (const [index, item] of list.entries()) {
+      const own = `${path}[${index}]`;
+      if (fits(item, shape) || (item === null && shape.nullable)) {
+        this.value(item, shape, own);
+        list[kept++] = item;
+      } else this.#tell(own, item, shape);
+    }
+    list.length = kept;
+  }
+
+  #tell(field: string, value: unknown, shape: Shape): void {
+    const is = value === undefined ? 'is missing' : `is ${nameOf(value)}`;
+    const guessed = (value !== undefined && value !== null) || shape.type === 'object' || shape.type === 'array';
+    this.faults.push({ field, problem: `${is}: ${needed(shape)} is needed`, guessed });
+  }
+}
+
+/**
+ * Makes an object that a permissive schema let through one of its type, in place: a required field that is missing gets
+ * its zero value; what is of another type is taken out. The API server answers for apiVersion, kind and metadata.
+ * @returns what was wrong; empty for nearly every object, at the cost of a walk over the shape's fields
+ */
+export function conform(object: object, shape: Shape): readonly Fault[] {
+  const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = shape.properties ?? {};
+  const repair = new Repair();
+  repair.fields(object as Json, { ...shape, properties, required: (shape.required ?? []).filter(isOwn) }, '');
+  return repair.faults;
+}
+
+const isOwn = (field: string): boolean => field !== 'apiVersion' && field !== 'kind' && field !== 'metadata';
