@@ -53,6 +53,7 @@ export { refusalOf } from './informer/refusal.ts';
 export { conform, type Fault, type Shape } from './informer/shape.ts';
 export * from './informer.ts';
 export { createLogger, type LoggerOptions } from './log/create-logger.ts';
+export { FileSink, type LossyOptions, LossyWriter, type Sink } from './log/lossy-writer.ts';
 export {
   createMemoryLogger,
   type LogLevel,

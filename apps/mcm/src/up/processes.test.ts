@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Clock } from '@mcm/kube';
+import type { Clock, Sink } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Program } from './processes.ts';
 
@@ -15,18 +15,20 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 /** Timers are fired by the test. */
 function manualClock() {
   const timers: (() => void)[] = [];
+  const pauses: number[] = [];
   const clock: Clock = {
     now: () => new Date(0),
     monotonic: () => 0,
-    setTimeout(callback) {
+    setTimeout(callback, ms) {
       timers.push(callback);
+      pauses.push(ms);
       return { cancel: () => timers.splice(timers.indexOf(callback), 1) };
     },
   };
-  return { clock, timers };
+  return { clock, timers, pauses };
 }
 
-function program(source: string, clock: Clock = manualClock().clock) {
+function program(source: string, clock: Clock = manualClock().clock, sink?: Sink) {
   writeFileSync(join(dir, 'program.mjs'), source);
   const states: string[] = [];
   const changed: (() => void)[] = [];
@@ -34,6 +36,7 @@ function program(source: string, clock: Clock = manualClock().clock) {
     { name: 'test', module: pathToFileURL(join(dir, 'program.mjs')).href, args: [], logFile: join(dir, 'log') },
     {
       clock,
+      ...(sink && { sink }),
       onChange: () => {
         states.push(made.state);
         for (const look of changed) look();
@@ -109,6 +112,73 @@ test('ending by itself afterwards, it is started again', async () => {
   await reaches('ready', 2);
   expect(made.restarts).toBe(1);
   await made.stop();
+});
+
+/** Kills itself, as seen from outside, until it was started `times` times; then it stays. */
+const killed = (signal: string, times: number): string => `
+  import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+  const file = new URL('starts', import.meta.url);
+  const starts = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
+  writeFileSync(file, String(starts + 1));
+  if (starts < ${times}) process.kill(process.pid, '${signal}');
+  else { ${STAYS} }`;
+
+test('killed before it is ready, it is started again after pauses that grow, and whoever waits hears of it', async () => {
+  const { clock, timers, pauses } = manualClock();
+  const { made, reaches } = program(killed('SIGKILL', 4), clock);
+  const ready = made.start();
+  for (let times = 1; times <= 4; times++) {
+    await reaches('failed', times);
+    for (const fire of timers.splice(0)) fire();
+  }
+  expect(await ready).toBe('http://127.0.0.1:1');
+  expect([made.restarts, pauses]).toEqual([4, [1000, 2000, 4000, 8000]]);
+  await made.stop();
+});
+
+test('a program that crashes three times before it is ready is given up', async () => {
+  const { clock, timers } = manualClock();
+  const { made, reaches } = program(killed('SIGABRT', 9), clock);
+  const ready = expect(made.start()).rejects.toThrow('test: ended before it was ready');
+  for (let times = 1; times <= 2; times++) {
+    await reaches('failed', times);
+    for (const fire of timers.splice(0)) fire();
+  }
+  await ready;
+  expect([made.restarts, made.state]).toEqual([2, 'stopped']);
+  await made.stop();
+});
+
+test('a wait for a program ends with its signal, also between two starts', async () => {
+  const { clock } = manualClock();
+  const { made, reaches } = program(killed('SIGKILL', 9), clock);
+  const stop = new AbortController();
+  const ready = expect(made.start(stop.signal)).rejects.toThrow('the user ends it');
+  await reaches('failed');
+  stop.abort(new Error('the user ends it'));
+  await ready;
+  await made.stop();
+});
+
+test('a log that cannot be written ends nothing: its lines are counted, told once, and noted when there is room', async () => {
+  let full = true;
+  const written: string[] = [];
+  const sink: Sink = (bytes) => {
+    if (full) throw new Error('ENOSPC: no space left on device, write');
+    written.push(Buffer.from(bytes).toString());
+  };
+  const talks = `process.stdin.unref?.(); process.on('SIGUSR2', () => process.stdout.write('more\\nready again\\n'));`;
+  const { made, states, reaches } = program(`${talks} ${STAYS}`, manualClock().clock, sink);
+  expect(await made.start()).toBe('http://127.0.0.1:1');
+  expect(made.trouble).toMatch(
+    /^1 lines of .*log were dropped: ENOSPC: no space left on device, write; make room on the disk$/,
+  );
+  expect([made.restarts, states.at(-1)]).toEqual([0, 'ready']);
+  full = false;
+  process.kill(made.pid ?? 0, 'SIGUSR2');
+  await reaches('ready', 2);
+  await made.stop();
+  expect(written.join('')).toMatch(/^\n?mcm: 1 lines of this log were dropped: ENOSPC.*\nmore\nready again\n/);
 });
 
 test('a program that does not end is killed when its time is up', async () => {

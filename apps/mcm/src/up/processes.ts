@@ -1,10 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream, type WriteStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '@mcm/kube';
+import { backoffMs, type Clock, FileSink, LossyWriter, type Sink } from '@mcm/kube';
 import { UserError } from '../errors.ts';
 
 /** One program that `mcm up` keeps running. */
@@ -29,8 +28,16 @@ const ENVIRONMENT: Readonly<Record<string, string>> = {
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
-const RESTART_AFTER_MS = 1_000;
+/** Between an end and the next start; the same for each user, so that the screen can be foretold. */
+const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
+/** Crashes in a row, before it has ever been ready, after which a program is not started again. */
+const MAX_CRASHES = 3;
+/** How often a log that cannot be written is reported. */
+const TROUBLE_PERIOD_MS = 60_000;
+
+/** Signals by which the runtime ends itself; any other comes from outside. */
+const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
 /** A program under supervision: started again when it ends by itself, ended in order when asked. */
 export class Program {
@@ -39,19 +46,40 @@ export class Program {
   /** What followed `ready` on its standard output. */
   address = '';
   restarts = 0;
+  /** Why its log lacks lines; empty: it lacks none. */
+  trouble = '';
   readonly #clock: Clock;
   readonly #onChange: () => void;
-  /** Open while the program may run. */
-  #log: WriteStream | undefined;
-  #logged = false;
+  readonly #file: FileSink;
+  readonly #log: LossyWriter;
+  #toldTrouble = Number.NEGATIVE_INFINITY;
+  /** Ends in a row before it was ready. */
+  #early = 0;
+  /** Of those, by a crash. */
+  #crashes = 0;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
   #lastError = '';
 
-  constructor(spec: ProgramSpec, options: { clock: Clock; onChange: () => void }) {
+  constructor(spec: ProgramSpec, options: { clock: Clock; onChange: () => void; sink?: Sink }) {
     this.spec = spec;
     this.#clock = options.clock;
     this.#onChange = options.onChange;
+    this.#file = new FileSink(spec.logFile);
+    this.#log = new LossyWriter({
+      sink: options.sink ?? this.#file.write,
+      notice: (dropped, reason) => `mcm: ${dropped} lines of this log were dropped: ${reason}`,
+      failed: (dropped, reason) => this.#failedToLog(dropped, reason),
+    });
+  }
+
+  /** Reported once in a while: a program that says much would fill the screen with it. */
+  #failedToLog(dropped: number, reason: string): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#toldTrouble < TROUBLE_PERIOD_MS) return;
+    this.#toldTrouble = now;
+    this.trouble = `${dropped} lines of ${this.spec.logFile} were dropped: ${reason}; make room on the disk`;
+    this.#onChange();
   }
 
   get pid(): number | undefined {
@@ -59,19 +87,24 @@ export class Program {
   }
 
   /**
-   * Starts the program and resolves with its address once it says `ready`.
-   * @throws {UserError} with the program's own last line when it ends before that.
+   * Starts the program and resolves with its address once it says `ready`. A program that is killed before that is
+   * started again, after a pause that grows.
+   * @param signal Ends the wait: it rejects with the signal's reason.
+   * @throws {UserError} with the program's own last line when it ends by its own fault: at once for an error that it
+   * exits with, at the third time in a row for a crash.
    */
-  start(): Promise<string> {
+  start(signal?: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
-      this.#launch(
-        (address) => resolve(address),
-        () => reject(new UserError(`${this.spec.name}: ${this.#lastError || 'ended before it was ready'}`)),
+      if (signal?.aborted) return reject(signal.reason);
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      this.#launch(resolve, () =>
+        reject(new UserError(`${this.spec.name}: ${this.#lastError || 'ended before it was ready'}`)),
       );
     });
   }
 
-  #launch(onReady: (address: string) => void, onEarlyEnd: () => void): void {
+  /** @param giveUp Called when it ends before it is ready once too often; absent: it is tried again for ever. */
+  #launch(onReady: (address: string) => void, giveUp?: () => void): void {
     // A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which then ends its programs in order.
     // The IPC channel tells the program when its supervisor is gone, however that ended.
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
@@ -80,17 +113,17 @@ export class Program {
       env: { ...ENVIRONMENT, ...process.env, ...this.spec.env },
     });
     this.#child = child;
-    const log = this.#openLog();
     this.#transition('starting');
     this.#lastError = '';
     let early = true;
-    child.stdout?.pipe(log, { end: false });
-    child.stderr?.pipe(log, { end: false });
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => this.#log.write(chunk));
     if (child.stdout) {
       createInterface({ input: child.stdout }).on('line', (line) => {
         const ready = /^ready\s+(\S+)/.exec(line);
         if (!ready) return;
         early = false;
+        this.#early = 0;
+        this.#crashes = 0;
         this.address = ready[1] ?? '';
         this.#transition('ready');
         onReady(this.address);
@@ -102,25 +135,19 @@ export class Program {
       });
     }
     this.#ended = new Promise((resolve) => {
-      child.once('close', () => {
+      child.once('close', (code, by) => {
         resolve();
         if (this.state === 'stopped') return;
-        if (early) {
+        if (early) this.#early += 1;
+        if (early && giveUp !== undefined && this.#isOwnFault(code, by)) {
           this.#transition('stopped');
-          onEarlyEnd();
-        } else this.#restart();
+          giveUp();
+        } else this.#restart(early ? onReady : undefined, early ? giveUp : undefined);
       });
       child.once('error', (error) => {
         this.#lastError = error.message;
       });
     });
-  }
-
-  /** The log begins anew with this object, and goes on when the program is started again. */
-  #openLog(): WriteStream {
-    this.#log ??= createWriteStream(this.spec.logFile, { flags: this.#logged ? 'a' : 'w', mode: 0o600 });
-    this.#logged = true;
-    return this.#log;
   }
 
   /** Who is told where a program is does not hear of its restarts: it comes back on the port that it took. */
@@ -129,16 +156,23 @@ export class Program {
     return this.spec.args.map((arg) => (arg === '--port=0' && port !== '' ? `--port=${port}` : arg));
   }
 
-  #restart(): void {
+  /** A kill from outside is no fault. A refusal, such as of a flag, would only be repeated. */
+  #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
+    if (by !== null && !OWN_SIGNALS.has(by)) return false;
+    this.#crashes += 1;
+    return (code !== null && code !== 0) || this.#crashes >= MAX_CRASHES;
+  }
+
+  /** @param onReady of whoever still waits for its first `ready` */
+  #restart(onReady: (address: string) => void = () => undefined, giveUp?: () => void): void {
     this.restarts += 1;
     this.#transition('failed');
-    this.#clock.setTimeout(() => {
-      if (this.state === 'failed')
-        this.#launch(
-          () => undefined,
-          () => this.#restart(),
-        );
-    }, RESTART_AFTER_MS);
+    this.#clock.setTimeout(
+      () => {
+        if (this.state === 'failed') this.#launch(onReady, giveUp);
+      },
+      backoffMs(RESTART, Math.max(1, this.#early), { next: () => 0 }),
+    );
   }
 
   #transition(state: ProgramState): void {
@@ -156,9 +190,7 @@ export class Program {
       await this.#ended;
       kill.cancel();
     }
-    const log = this.#log;
-    this.#log = undefined;
-    if (log) await new Promise<void>((resolve) => log.end(resolve));
+    this.#file.close();
   }
 }
 

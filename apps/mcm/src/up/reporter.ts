@@ -121,7 +121,11 @@ class LiveReporter extends FramedReporter {
           fleet: this.fleet?.view() ?? EMPTY,
           hint: this.#stopping
             ? ['Stopping …']
-            : [this.kubectl(), 'Ctrl-C stops everything; the next start finds the fleet where it was.'],
+            : [
+                ...programs.flatMap(({ trouble }) => trouble || []),
+                this.kubectl(),
+                'Ctrl-C stops everything; the next start finds the fleet where it was.',
+              ],
           columns: stdout.columns,
           rows: stdout.rows,
         }),
@@ -149,6 +153,7 @@ class LineReporter extends FramedReporter {
   readonly #quiet: boolean;
   readonly #lines = new FleetLines();
   readonly #programs = new Map<string, string>();
+  readonly #troubles = new Map<string, string>();
 
   constructor(io: ReporterIo, quiet: boolean) {
     super(io);
@@ -156,10 +161,12 @@ class LineReporter extends FramedReporter {
   }
 
   protected draw(): void {
-    for (const { spec, state, address } of this.io.programs) {
+    for (const { spec, state, address, trouble } of this.io.programs) {
       const text = state === 'ready' ? `ready ${address}` : state;
       if (this.#programs.get(spec.name) !== text) this.#say(`${spec.name} ${text}`);
       this.#programs.set(spec.name, text);
+      if (trouble !== '' && this.#troubles.get(spec.name) !== trouble) this.#say(`${spec.name}: ${trouble}`);
+      this.#troubles.set(spec.name, trouble);
     }
     if (this.fleet) for (const line of this.#lines.next(this.fleet.view())) this.#say(line);
   }

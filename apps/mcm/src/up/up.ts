@@ -63,7 +63,7 @@ export async function up(options: UpOptions, io: UpIo): Promise<void> {
   const start = async (spec: Program['spec']): Promise<string> => {
     const program = new Program(spec, { clock: realClock, onChange: () => reporter.changed() });
     running.push(program);
-    return program.start();
+    return program.start(stopping.signal);
   };
   try {
     const fleet = await bringUp(options, { ...io, data, start, reporter, signal: stopping.signal });

@@ -9,16 +9,29 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
   const file = openSync(path, 'a', 0o600);
   let buffered = '';
   let scheduled = false;
+  /** Requests that found no room since a line was written last. */
+  let dropped = 0;
+  let pending = 0;
   const flush = (): void => {
     scheduled = false;
     if (buffered === '') return;
     const text = buffered;
     buffered = '';
-    writeSync(file, text);
+    const lines = pending;
+    pending = 0;
+    // A full disk must not end the server: requests go on, and the log says how many it lacks.
+    try {
+      if (dropped > 0) writeSync(file, `\n${JSON.stringify({ dropped })}\n`);
+      dropped = 0;
+      writeSync(file, text);
+    } catch {
+      dropped += lines;
+    }
   };
   return {
     write(entry) {
       buffered += `${JSON.stringify(entry)}\n`;
+      pending += 1;
       if (buffered.length >= BUFFER_LENGTH) flush();
       else if (!scheduled) {
         scheduled = true;

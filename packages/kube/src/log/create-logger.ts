@@ -4,6 +4,7 @@ import { errorText } from '../error-text.ts';
 import { KubeError } from '../errors.ts';
 import { load } from '../lazy.ts';
 import type { Logger } from '../logger.ts';
+import { LossyWriter, writeAll } from './lossy-writer.ts';
 import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 
 /** Where log lines go, and from which level on. */
@@ -50,10 +51,17 @@ export interface LeveledLogger extends Logger {
   readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
 }
 
+/** A full disk or a reader that has gone must not end the process that logs. */
+function standardError(): DestinationStream {
+  const notice = (dropped: number, reason: string): string =>
+    JSON.stringify({ level: 'warn', dropped, reason, msg: 'lines of this log could not be written and were dropped' });
+  return new LossyWriter({ sink: (bytes) => writeAll(2, bytes), notice });
+}
+
 /** A logger over pino, which is loaded here and not before: libraries and tests do without. */
 export function createLogger(options: LoggerOptions): LeveledLogger {
   const pino = load('pino') as typeof import('pino');
-  const destination: DestinationStream = options.destination ?? pino.destination({ dest: 2, sync: true });
+  const destination: DestinationStream = options.destination ?? standardError();
   const logger = pino.pino(
     {
       level: 'debug',
