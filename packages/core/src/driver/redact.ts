@@ -1,5 +1,6 @@
 import { USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
 import { errorText, type Logger } from '@mcm/kube';
+import { hideNeedles, needlesOf } from './normal-form.ts';
 import { bytesOf, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
 
 /**
@@ -16,7 +17,7 @@ const SHORTEST_LINE = 16;
 const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'));
 
 /** Keys of a key file (JSON) whose values are secret; the others name accounts and addresses that errors should name. */
-const SECRET_KEY = /(key|secret|token|password)$/i;
+const SECRET_KEY = /(key|secret|token|password|passwd|pwd|passphrase|auth|credentials?|assertion)$/i;
 
 /** As it stands within JSON. */
 const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -34,19 +35,77 @@ const encoded = (value: SecretValue): readonly string[] => [base64(value), bytes
 const wholes = (value: string): readonly string[] =>
   [...new Set([value, value.trim()])].flatMap((each) => [each, ...encoded(each)]);
 
-/** Secret values of a key file, which drivers parse: an error quotes the key and not the file. */
-function within(value: string): readonly string[] {
-  if (!value.trimStart().startsWith('{')) return [];
+/** Key files are not nested deeper. */
+const DEEPEST_KEY = 8;
+
+function* secretsWithin(found: unknown, isSecret: boolean, depth = 0): Generator<string> {
+  if (typeof found === 'string') {
+    if (isSecret) yield found;
+    yield* within(found, depth + 1);
+  }
+  if (typeof found !== 'object' || found === null || depth > DEEPEST_KEY) return;
+  for (const [key, each] of Object.entries(found)) {
+    yield* secretsWithin(each, isSecret || (!Array.isArray(found) && SECRET_KEY.test(key)), depth + 1);
+  }
+}
+
+/** Secret values of a key file, however deep, which drivers parse: an error quotes the key and not the file. */
+function within(value: string, depth = 0): readonly string[] {
+  if (!/^\s*[{[]/.test(value) || depth > DEEPEST_KEY) return [];
   try {
-    const found: unknown = JSON.parse(value);
-    if (typeof found !== 'object' || found === null) return [];
-    return Object.entries(found).flatMap(([key, each]) =>
-      typeof each === 'string' && SECRET_KEY.test(key) ? [each] : [],
-    );
+    return [...secretsWithin(JSON.parse(value), false, depth)];
   } catch {
     return []; // no JSON: it is taken as it is
   }
 }
+
+/** A word that no sentence has. */
+const OPAQUE_WORD = /^(?!.*:\/\/)(?=.*\d)(?=.*[a-z])\S{8,}$/i;
+/** A short line of user data that assigns a secret. */
+const ASSIGNED = /(?:pass\w*|pwd|secret\w*|token\w*|\w*key|auth\w*|cred\w*)["']?\s*(?:[:=]\s*|\s)["']?([^\s"']{4,})/i;
+/** A short line of user data that is one word which no sentence has. */
+const OPAQUE_LINE = /^(?=.*\d)(?=.*[a-z])\S{6,}$/i;
+
+/** Of lines of user data that are mostly harmless words, what is none. */
+function secretOfLine(line: string): readonly string[] {
+  const assigned = ASSIGNED.exec(line)?.[1];
+  return [...(assigned === undefined ? [] : [assigned]), ...(OPAQUE_LINE.test(line) ? [line] : [])];
+}
+
+/** Words of a value, where it is several: what quotes it may quote one. */
+const wordsOf = (value: string): readonly string[] =>
+  /^\s*[{[]|\n\s*\S/.test(value)
+    ? []
+    : value
+        .trim()
+        .split(/\s+/)
+        .filter((word) => OPAQUE_WORD.test(word));
+
+/** What of a value is looked for in the normal form of a text, with how short it may be. */
+function needlesOfValue(key: string, value: SecretValue): readonly string[] {
+  const texts = textsOf(value);
+  const whole = needlesOf(typeof value === 'string' ? value.trim() : value, SHORTEST_SECRET);
+  const linesOf = (text: string): readonly string[] => text.split('\n').map((line) => line.trim());
+  if (key === USER_DATA_KEY) {
+    const lines = texts.flatMap(linesOf);
+    const parts = lines.flatMap((line) => line.split(PLACEHOLDERS)).map((part) => part.trim());
+    const long = parts.filter(({ length }) => length >= SHORTEST_LINE);
+    return [
+      ...whole,
+      ...long.flatMap((line) => needlesOf(line, SHORTEST_LINE)),
+      ...lines.flatMap(secretOfLine).flatMap((word) => needlesOf(word, SHORTEST_WORD_OF_LINE)),
+    ];
+  }
+  const all = texts.flatMap((text) => [text, ...within(text)]);
+  const pieces = all.flatMap((text) => [text.trim(), ...linesOf(text), ...wordsOf(text)]);
+  return [
+    ...whole,
+    ...pieces.filter(({ length }) => length >= SHORTEST_SECRET).flatMap((each) => needlesOf(each, SHORTEST_SECRET)),
+  ];
+}
+
+/** An assigned secret may be as short. */
+const SHORTEST_WORD_OF_LINE = 4;
 
 function piecesOf(key: string, value: SecretValue): readonly string[] {
   const isUserData = key === USER_DATA_KEY;
@@ -74,6 +133,11 @@ function remembered(make: (secrets: Secrets) => readonly string[]): (secrets: Se
 }
 
 const allPiecesOf = remembered((secrets) => Object.entries(secrets).flatMap(([key, value]) => piecesOf(key, value)));
+
+/** What of Secrets is looked for in the normal form of a text: escaped, in other letters, with blanks, in hexadecimal and base64. */
+export const allNeedlesOf = remembered((secrets) => [
+  ...new Set(Object.entries(secrets).flatMap(([key, value]) => needlesOfValue(key, value))),
+]);
 
 /** The longest first: what is a part of another must not leave the rest of it. */
 function without(text: string, pieces: readonly string[]): string {
@@ -142,7 +206,9 @@ const CREDENTIALS: readonly (readonly [RegExp, string])[] = [
 
 /** The text without any value of the Secrets, nor any line or part of one, nor what is a credential by its look. */
 export function redact(text: string, secrets: Secrets): string {
-  let result = withoutParts(without(text, allPiecesOf(secrets)), secrets);
+  const needles = allNeedlesOf(secrets);
+  const plainly = withoutParts(without(text, allPiecesOf(secrets)), secrets);
+  let result = needles.length > 0 ? hideNeedles(plainly, needles) : plainly;
   for (const [look, instead] of CREDENTIALS) result = result.replaceAll(look, instead);
   return result;
 }

@@ -1,4 +1,6 @@
 import { USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
+import { hideNeedles, needlesOf } from '../driver/normal-form.ts';
+import { allNeedlesOf } from '../driver/redact.ts';
 import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from '../driver/secret-value.ts';
 
 /** What must not be in a text that is kept. */
@@ -34,7 +36,12 @@ const LOOKS: readonly RegExp[] = [
  * console or coloured by it, and whatever looks like a key, token or password.
  */
 export function scrub(text: string, known: Known): string {
-  return LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hide(text, piecesOf(known)));
+  const plainly = hide(text, piecesOf(known));
+  const needles = [
+    ...[known.secrets].flat().flatMap((each: SecretValues) => allNeedlesOf(each)),
+    ...known.tokens.flatMap((token) => needlesOf(token, SHORTEST_SECRET)),
+  ];
+  return LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(plainly, needles));
 }
 
 /** Texts to be taken out, without blanks. */
