@@ -111,6 +111,21 @@ test('a rule explains a node port that a server has picked, and no other cell', 
   expect(difference('80/TCP', '81/TCP')).toBeUndefined();
 });
 
+test('a rule explains a continue token behind the last object that a selector selects, and no other', () => {
+  const difference = (request: string, expected: unknown, actual: unknown) => {
+    const step = { request, answer: { status: 200, body: {} } };
+    const diffs = [['.body.metadata.continue', expected, actual] as const];
+    const failures = [{ step: 1, what: '', diffs, answer: { status: 200, body: {} } }];
+    const found = firstDifference({ name: 'seed 1, case 1', steps: [step] }, failures);
+    if (found === undefined) throw new Error('no difference was found');
+    return ruleOf(found)?.name;
+  };
+  const selected = 'GET /api/v1/nodes?labelSelector=a%3Db&limit=1';
+  expect(difference(selected, '<continue>', undefined)).toBe('the end of a page by a selector');
+  expect(difference(selected, undefined, '<continue>')).toBeUndefined();
+  expect(difference('GET /api/v1/nodes?limit=1', '<continue>', undefined)).toBeUndefined();
+});
+
 test('shrinking stops at the smallest case that the servers still differ in', async () => {
   const answer = { status: 200, body: { kind: 'ConfigMap' } };
   const player = (status: number): Player => ({
