@@ -19,7 +19,7 @@ const WHY: Readonly<Record<string, string>> = {
   '@google-cloud/compute':
     'requests and answers of Compute Engine ([decision 16](../decisions/0016-gcp-with-its-sdk.md)); in the GCP machine controller alone',
   '@hono/node-server': 'serves `hono` over Node’s sockets; in the local cloud alone',
-  '@kubernetes/client-node': 'kubeconfigs with exec and auth-provider plugins; loaded for these alone',
+  '@kubernetes/client-node': 'kubeconfigs with the auth-providers `azure`, `gcp` and `oidc`; loaded for these alone',
   '@peculiar/x509': 'self-made certificates of webhooks, metrics and the config server',
   commander: 'flags and commands',
   'google-gax': 'the runtime that the clients of `@google-cloud/compute` are made with',

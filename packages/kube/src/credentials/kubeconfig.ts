@@ -169,7 +169,7 @@ export async function kubeconfigFiles(
   if (server === undefined || !/^https?:\/\//.test(server)) {
     throw new ConfigError(`${label}: cluster.server must be an http(s) URL, not ${JSON.stringify(server ?? '')}`);
   }
-  for (const field of ['as', 'as-groups', 'as-uid']) {
+  for (const field of ['as', 'as-groups', 'as-uid', 'as-user-extra']) {
     if (user.fields[field] !== undefined)
       throw new ConfigError(`${label}: user.${field} (impersonation) is not supported; remove it`);
   }
@@ -179,6 +179,8 @@ export async function kubeconfigFiles(
   const client = await clientCertificate(user, config);
   const tlsServerName = text(cluster.fields, 'tls-server-name');
   const proxyUrl = text(cluster.fields, 'proxy-url');
+  if (proxyUrl !== undefined && !/^(https?|socks5):$/.test(URL.parse(proxyUrl)?.protocol ?? ''))
+    throw new ConfigError(`${label}: cluster.proxy-url must be an http://, https:// or socks5:// URL`);
   const reached: ClusterConfig = {
     server,
     ...(ca === undefined ? {} : { ca: ca.text }),

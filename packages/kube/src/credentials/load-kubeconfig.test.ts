@@ -168,6 +168,17 @@ describe('kubeconfig', () => {
       'client-certificate gone.pem cannot be read',
     ],
     ['impersonation', config({ as: 'admin' }), 'user.as (impersonation) is not supported'],
+    ['impersonation, extra', config({ 'as-user-extra': { a: ['b'] } }), 'user.as-user-extra (impersonation) is not'],
+    [
+      'an auth-provider',
+      config({ 'auth-provider': { name: 'ldap' } }),
+      'user.auth-provider.name is "ldap"; it must be',
+    ],
+    [
+      'a proxy',
+      config({}, { 'proxy-url': 'ftp://proxy' }),
+      'cluster.proxy-url must be an http://, https:// or socks5://',
+    ],
     ['a list', '- a', 'is not a mapping'],
   ])('%s is one clear sentence', async (_title, content, words) => {
     await expect(load(content)).rejects.toThrow(words);

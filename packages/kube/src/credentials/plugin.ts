@@ -1,7 +1,7 @@
-import { resolve } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { errorText } from '../error-text.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
+import { execAsker, type Given, readPlugin } from './exec-plugin.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,25 +15,12 @@ export interface PluginUser {
   readonly label: string;
 }
 
-/** What a request is sent with. */
-interface Given {
-  readonly authorization: string | undefined;
-  readonly clientCertificate: ClusterConfig['clientCertificate'];
-}
-
 /** Hundreds of requests may be refused at once. */
 const FORGET_EVERY_MS = 1_000;
 /** Some programs end with a stack. */
 const REASON_LENGTH = 300;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
-
-/** A program named by a path is beside the kubeconfig; a bare name is looked for in the PATH. */
-function fromFolder({ user, folder }: PluginUser): Fields {
-  const { exec } = user;
-  if (!isFields(exec) || typeof exec.command !== 'string' || !exec.command.includes('/')) return user;
-  return { ...user, exec: { ...exec, command: resolve(folder, exec.command) } };
-}
 
 function named({ user, label }: PluginUser): string {
   const { exec } = user;
@@ -47,47 +34,60 @@ const reason = (error: unknown): string =>
     ? 'its answer is not JSON'
     : errorText(error).replace(/\s+/g, ' ').trim().slice(0, REASON_LENGTH);
 
-/**
- * Asks the program, and again once what it gave has expired: `@kubernetes/client-node` knows how. It costs 60 MB, so it is loaded
- * for such users only.
- */
-async function asker(of: PluginUser, ca: string | undefined): Promise<() => Promise<Given>> {
+/** Names of auth-providers that `@kubernetes/client-node` knows. */
+const PROVIDERS = ['azure', 'gcp', 'oidc'];
+
+/** A question for credentials, which is asked again once what it gave has expired. @throws ConfigError for a user that it cannot be */
+async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Promise<() => Promise<Given>> {
+  const { cluster, user, folder } = of;
+  const ask = isFields(user.exec)
+    ? execAsker(readPlugin(user.exec, cluster, ca, { name: named(of), folder }), clock)
+    : await providerAsker(of);
+  return () =>
+    ask().catch((error: unknown) => {
+      throw new ConfigError(
+        `${named(of)} gave no credentials (${reason(error)}); look at its command, args and env, and what it needs`,
+      );
+    });
+}
+
+/** The library costs 60 MB, so it is loaded for users with an auth-provider only. */
+async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
+  const provider = of.user['auth-provider'];
+  const known = isFields(provider) ? String(provider.name) : '';
+  if (!PROVIDERS.includes(known))
+    throw new ConfigError(
+      `${of.label}: user.auth-provider.name is ${JSON.stringify(known)}; it must be one of ${PROVIDERS.join(', ')}, or use user.exec`,
+    );
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
-  const data = ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') };
-  const { 'certificate-authority': _, ...fields } = of.cluster;
+  const { 'certificate-authority': _, ...cluster } = of.cluster;
   const name = 'selected';
   const selected = {
     'current-context': name,
     contexts: [{ name, context: { cluster: name, user: name } }],
-    clusters: [{ name, cluster: { ...fields, ...data } }],
-    users: [{ name, user: fromFolder(of) }],
+    clusters: [{ name, cluster }],
+    users: [{ name, user: of.user }],
   };
   config.loadFromString(JSON.stringify(selected));
   return async () => {
-    const options: { headers?: Record<string, string>; cert?: unknown; key?: unknown } = {};
-    try {
-      await config.applyToHTTPSOptions(options);
-    } catch (error) {
-      throw new ConfigError(
-        `${named(of)} gave no credentials (${reason(error)}); look at its command, args and env, and what it needs`,
-      );
-    }
-    const { headers, cert, key } = options;
-    const pair = cert === undefined || key === undefined ? undefined : { certificate: String(cert), key: String(key) };
-    return { authorization: headers?.Authorization, clientCertificate: pair };
+    const options: { headers?: Record<string, string> } = {};
+    await config.applyToHTTPSOptions(options);
+    const authorization = options.headers?.Authorization;
+    if (authorization === undefined) throw new Error('it gave no token');
+    return { authorization, clientCertificate: undefined };
   };
 }
 
 /** The cluster with what a program gives as credentials: by `latest` what it gives now, which after `lookAgain` is asked of it anew. */
 export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: Clock): Promise<ClusterConfig> {
-  let ask = await asker(of, cluster.ca);
+  let ask = await asker(of, cluster.ca, clock);
   let given = await ask();
   let asking: Promise<ClusterConfig> | undefined;
   let isForgotten = false;
   let forgottenAt = Number.NEGATIVE_INFINITY;
   const look = async (): Promise<ClusterConfig> => {
-    if (isForgotten) ask = await asker(of, cluster.ca);
+    if (isForgotten) ask = await asker(of, cluster.ca, clock);
     isForgotten = false;
     const next = await ask();
     if (JSON.stringify(next) !== JSON.stringify(given)) current = configOf(next);

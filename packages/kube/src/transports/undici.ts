@@ -55,8 +55,10 @@ function dispatcher(options: UndiciTransportOptions, origin: string, connections
   // Time limits are the client's, on its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
-    const proxyTls = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
-    return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), proxyTls, ...common });
+    const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
+    // Given options of TLS, undici speaks TLS to a SOCKS proxy, which has none.
+    const proxyTls = options.proxyUrl.startsWith('socks5:') ? {} : { proxyTls: probes };
+    return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...proxyTls, ...common });
   }
   const connect = { ...tls(options), keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS, timeout: 10_000 };
   return new undici.Pool(origin, { ...common, connect });
@@ -162,6 +164,8 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
       origin,
       method: request.method as Dispatcher.HttpMethod,
       path: prefix + request.path,
+      // Said here as well: what undici makes for a SOCKS proxy does not take over the dispatcher's.
+      ...{ headersTimeout: 0, bodyTimeout: 0 },
       headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
       // undici ends the connection after a DELETE with a body unless told not to; API servers read such bodies (DeleteOptions).
       ...(request.body === undefined ? {} : { body: request.body, reset: false }),

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { VirtualClock } from '../clock/virtual-clock.ts';
+import { execAsker, readPlugin } from './exec-plugin.ts';
+
+const CLUSTER = {
+  server: 'https://api.example',
+  'tls-server-name': 'kubernetes',
+  'certificate-authority': 'ca.pem',
+  extensions: [{ name: 'client.authentication.k8s.io/exec', extension: { audience: 'a' } }],
+};
+
+const ask = (exec: object, clock = new VirtualClock()) =>
+  execAsker(
+    readPlugin({ command: process.execPath, ...exec }, CLUSTER, 'CA', { name: 'the plugin', folder: '/' }),
+    clock,
+  );
+
+/** A program that answers with what a JavaScript expression makes. */
+const answering = (status: string) => ({ args: ['-e', `console.log(JSON.stringify({ status: ${status} }))`] });
+const INFO = answering('{ token: process.env.KUBERNETES_EXEC_INFO }');
+
+const infoOf = async (exec: object): Promise<unknown> => {
+  const { authorization = '' } = await ask(exec)();
+  return JSON.parse(authorization.replace('Bearer ', ''));
+};
+
+test('a plugin that reads its standard input to the end does not hang', async () => {
+  const script = 'process.stdin.on(\'data\', () => {}).on(\'end\', () => console.log(\'{"status":{"token":"t"}}\'))';
+  expect(await ask({ args: ['-e', script] })()).toEqual({ authorization: 'Bearer t', clientCertificate: undefined });
+});
+
+test('a plugin reads of the environment what it is asked for, and of the cluster only where it wants it', async () => {
+  const told = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', spec: { interactive: false } };
+  expect(await infoOf(INFO)).toEqual(told);
+  const apiVersion = 'client.authentication.k8s.io/v1beta1';
+  expect(await infoOf({ ...INFO, apiVersion, provideClusterInfo: true })).toEqual({
+    ...told,
+    apiVersion,
+    spec: {
+      interactive: false,
+      cluster: {
+        server: 'https://api.example',
+        'tls-server-name': 'kubernetes',
+        'certificate-authority-data': Buffer.from('CA').toString('base64'),
+        config: { audience: 'a' },
+      },
+    },
+  });
+});
+
+test('the variables of a plugin are its own and those of the process', async () => {
+  const status = answering("{ token: process.env.OWN + (process.env.PATH ? ' and PATH' : '') }");
+  const env = [{ name: 'OWN', value: 'own' }];
+  expect((await ask({ ...status, env })()).authorization).toBe('Bearer own and PATH');
+});
+
+test('what a plugin gave is kept until it expires', async () => {
+  const clock = new VirtualClock();
+  const end = new Date(clock.now().getTime() + 60_000).toISOString();
+  const again = ask(answering(`{ token: String(process.pid), expirationTimestamp: '${end}' }`), clock);
+  const first = await again();
+  await clock.advance(59_999);
+  expect(await again()).toBe(first);
+  await clock.advance(1);
+  expect(await again()).not.toEqual(first);
+});
+
+test.each<[what: string, exec: object, words: string]>([
+  ['no command', { command: '' }, 'exec.command is missing'],
+  ['another version', { apiVersion: 'client.authentication.k8s.io/v1alpha1' }, 'exec.apiVersion is client'],
+  ['a terminal', { interactiveMode: 'Always' }, 'set IfAvailable or Never'],
+])('a plugin that cannot work is refused by its field: %s', (_what, exec, words) => {
+  expect(() => ask(exec)).toThrow(words);
+});
+
+test.each<[what: string, exec: object, words: string]>([
+  ['its hint', { command: 'no-such-program', installHint: 'Install it with brew.' }, 'ENOENT; Install it with brew.'],
+  ['its own words', { args: ['-e', "process.stderr.write('log in first'); process.exit(1)"] }, 'log in first'],
+  ['its exit code', { args: ['-e', 'process.exit(3)'] }, 'it ended with 3'],
+  ['what is missing', answering('{}'), 'its answer holds neither status.token'],
+  ['half a pair', answering("{ clientCertificateData: 'c' }"), 'its answer holds neither status.token'],
+  ['a bad date', answering("{ token: 't', expirationTimestamp: 'soon' }"), 'status.expirationTimestamp'],
+])('a plugin that fails is told by %s', async (_what, exec, words) => {
+  await expect(ask(exec)()).rejects.toThrow(words);
+});

@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import type { Clock } from '../clock.ts';
+import { type ClusterConfig, ConfigError } from './cluster-config.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a request is sent with. */
+export interface Given {
+  readonly authorization: string | undefined;
+  readonly clientCertificate: ClusterConfig['clientCertificate'];
+}
+
+/** An exec plugin, checked. */
+interface Plugin {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly installHint: string;
+}
+
+const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
+/** Under which an extension of the cluster is the plugin's own configuration. */
+const EXTENSION = 'client.authentication.k8s.io/exec';
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/**
+ * Reads `user.exec` of a kubeconfig.
+ * @param name names the plugin in errors
+ * @param folder of the kubeconfig, from which a path of the command starts
+ * @throws ConfigError that names the field and the cure
+ */
+export function readPlugin(
+  exec: Fields,
+  cluster: Fields,
+  ca: string | undefined,
+  { name, folder }: { readonly name: string; readonly folder: string },
+): Plugin {
+  const { command, args, env, apiVersion = VERSIONS[0], interactiveMode, installHint } = exec;
+  if (!isText(command)) throw new ConfigError(`${name}: exec.command is missing; name the program`);
+  if (!VERSIONS.includes(String(apiVersion)))
+    throw new ConfigError(`${name}: exec.apiVersion is ${String(apiVersion)}; it must be ${VERSIONS.join(' or ')}`);
+  if (interactiveMode === 'Always')
+    throw new ConfigError(
+      `${name}: exec.interactiveMode is Always, but this process has no terminal; set IfAvailable or Never`,
+    );
+  const told = exec.provideClusterInfo === true ? { cluster: clusterInfo(cluster, ca) } : {};
+  const info = { apiVersion, kind: 'ExecCredential', spec: { ...told, interactive: false } };
+  const own = list(env).flatMap((each) =>
+    isFields(each) && isText(each.name) ? [[each.name, String(each.value ?? '')] as const] : [],
+  );
+  return {
+    command: command.includes('/') ? resolve(folder, command) : command,
+    args: list(args).map(String),
+    env: { ...Object.fromEntries(own), KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+    installHint: isText(installHint) ? installHint.trim() : '',
+  };
+}
+
+/** The cluster as a plugin with `provideClusterInfo` is told it. */
+function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
+  const known = ['server', 'tls-server-name', 'insecure-skip-tls-verify', 'proxy-url'].flatMap((name) =>
+    cluster[name] === undefined ? [] : [[name, cluster[name]] as const],
+  );
+  const own = list(cluster.extensions).find((each) => isFields(each) && each.name === EXTENSION);
+  return {
+    ...Object.fromEntries(known),
+    ...(ca === undefined ? {} : { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
+    ...(isFields(own) ? { config: own.extension } : {}),
+  };
+}
+
+/** A question that runs the plugin, and runs it again once what it gave has expired. */
+export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
+  let kept: { readonly given: Given; readonly until: number } | undefined;
+  return async () => {
+    if (kept && kept.until > clock.now().getTime()) return kept.given;
+    kept = read(await run(plugin));
+    return kept.given;
+  };
+}
+
+/** What the plugin writes to its standard output. @throws Error with what it says of its failure */
+function run({ command, args, env, installHint }: Plugin): Promise<string> {
+  return new Promise((done, fail) => {
+    // Without a standard input of its own it would wait for one that never comes.
+    const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    let [answer, said] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      answer += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    child.once('error', (error) => {
+      const isMissing = 'code' in error && error.code === 'ENOENT' && installHint !== '';
+      fail(isMissing ? new Error(`${error.message}; ${installHint}`) : error);
+    });
+    child.once('close', (code, signal) => {
+      if (code === 0) done(answer);
+      else fail(new Error(said.trim() || `it ended with ${code ?? signal}`));
+    });
+  });
+}
+
+function read(answer: string): { readonly given: Given; readonly until: number } {
+  const value: unknown = JSON.parse(answer);
+  const status = isFields(value) && isFields(value.status) ? value.status : {};
+  const { token, clientCertificateData: certificate, clientKeyData: key, expirationTimestamp } = status;
+  if (!isText(token) && !(isText(certificate) && isText(key)))
+    throw new Error('its answer holds neither status.token nor status.clientCertificateData with status.clientKeyData');
+  const until = isText(expirationTimestamp) ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
+  if (Number.isNaN(until)) throw new Error('status.expirationTimestamp of its answer is no date');
+  return {
+    given: {
+      authorization: isText(token) ? `Bearer ${token}` : undefined,
+      clientCertificate: isText(certificate) && isText(key) ? { certificate, key } : undefined,
+    },
+    until,
+  };
+}
