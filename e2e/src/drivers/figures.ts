@@ -210,7 +210,7 @@ export async function* driverFigures(): AsyncGenerator<Figure> {
     yield* exhausted(200);
     yield* exhaustedElsewhere(200);
     yield* idle(1_000, 300);
-    yield* memoryOfBinaries(100);
+    yield* memoryOfBinaries(150);
   } finally {
     back();
   }
