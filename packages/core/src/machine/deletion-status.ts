@@ -18,10 +18,9 @@ export function say(
   o: MachineObservation,
   wanted: Operation,
   now: Date,
-  change: { readonly lastKnownState?: string } = {},
   alike: (a: string, b: string) => boolean = () => true,
 ): Action[] {
-  const status = { ...withOperation(o.machine.status, wanted, now), ...change };
+  const status = withOperation(o.machine.status, wanted, now);
   const old = o.machine.status?.lastOperation;
   const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
   const told = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);

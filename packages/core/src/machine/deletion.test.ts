@@ -1,116 +1,35 @@
 import type { Machine, MachineStatus } from '@mcm/api';
-import type { Node, Taint } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { budget } from '../drain/testing.ts';
 import type { MachineCode } from '../driver/errors.ts';
 import { MachineError } from '../driver/errors.ts';
 import { mirrored } from './conditions.ts';
 import { planDeletion } from './deletion.ts';
 import type { CallMemory, MachineObservation } from './observation.ts';
-import type { Action } from './plan.ts';
-import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
-import { at, condition, hc, machine, NOON, node } from './testing.ts';
-
-const T1 = 'Set machine status to termination. Now, getting VM Status';
-const T2 = 'Initiate node drain';
-const T3 = 'Force Drain successful. Delete Volume Attachments';
-const T4 = 'Drain successful. Initiate VM deletion';
-const T5 = 'VM deletion was successful. Initiate node object deletion';
-const T6 = 'Deletion of Node Object "fakeNode-0" is successful. Initiate machine object finalizer removal';
-
-const terminating = (description: string): MachineStatus => ({
-  currentStatus: { phase: 'Terminating', lastUpdateTime: at(0) },
-  lastOperation: { description, state: 'Processing', type: 'Delete', lastUpdateTime: at(0) },
-});
-
-const dying = (status: MachineStatus, change: Partial<Machine['metadata']> = {}): Machine =>
-  machine({
-    metadata: { deletionTimestamp: at(0), labels: { node: 'fakeNode-0' }, ...change },
-    spec: { providerID: 'fakeID-0' },
-    status,
-  });
-
-const cordoned = (change: Partial<Node['metadata']> = {}, ...taints: Taint[]): Node =>
-  node({
-    metadata: { finalizers: ['node.machine.sapcloud.io/machine-controller'], ...change },
-    spec: { unschedulable: true, taints },
-    conditions: [...hc('True'), condition('Terminating', 'True')],
-  });
-
-const pod = (change: Partial<DrainPod> = {}): DrainPod => ({
-  namespace: 'default',
-  name: 'a',
-  uid: 'uid-a',
-  phase: 'Running',
-  ready: true,
-  graceMs: 30_000,
-  priority: 0,
-  ownerKind: 'ReplicaSet',
-  mirror: false,
-  localStorage: false,
-  hasClaims: false,
-  volumes: [],
-  budgets: [],
-  ...change,
-});
-
-const emptyDrain: DrainObservation = {
-  nodeName: 'fakeNode-0',
-  pods: [],
-  attachments: [],
-  attachedElsewhere: new Set(),
-  tracksVolumes: true,
-  memory: NO_DRAIN_MEMORY,
-  evictUntil: new Date(at(60)),
-  forceAt: new Date(at(120)),
-  forced: false,
-  detachTimeoutMs: 1,
-  reattachTimeoutMs: 1,
-  volumeWindow: 1,
-};
-
-const see = (m: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({
-  machine: m,
-  settings: settingsOf(m, MACHINE_DEFAULTS),
-  inputs: 'i',
-  asksForToken: false,
-  hasTarget: true,
-  node: cordoned(),
-  frozen: false,
-  calls: {},
-  driver: { initialize: false, status: true },
-  replacementsInProgress: 0,
-  drain: emptyDrain,
-  ...change,
-});
-
-const verbs = (actions: readonly Action[]): string[] =>
-  actions.map((action) => (action.do === 'call' ? `call ${action.call}` : action.do));
-
-const failedCall = (kind: 'status' | 'delete', code: MachineCode): CallMemory => ({
-  last: { kind, at: NOON, outcome: { ok: false, error: new MachineError(code, 'boom') }, failures: 1, inputs: 'i' },
-});
-
-const attachedBy = (state: 'live' | 'going'): DrainObservation => ({
-  ...emptyDrain,
-  attachments: [{ name: 'va', uid: 'uid-va', volume: 'pv', deleting: state === 'going' }],
-});
-const vmGoneAt = (minutes: number): CallMemory => ({
-  last: { kind: 'delete', at: new Date(at(minutes)), outcome: { ok: true }, failures: 0, inputs: 'i' },
-});
-const vmGone = vmGoneAt(-1);
-const OUT_OF_SERVICE: Taint = {
-  key: 'node.kubernetes.io/out-of-service',
-  value: 'nodeshutdown',
-  effect: 'NoExecute',
-};
-
-const { node: _, drain: __, ...nodeless } = see(dying(terminating(T1), { labels: {} }));
-const described = (actions: readonly Action[]): string | undefined => {
-  const [first] = actions;
-  return first?.do === 'writeStatus' ? first.status.lastOperation?.description : undefined;
-};
+import {
+  attachedBy,
+  cordoned,
+  described,
+  dying,
+  emptyDrain,
+  failedCall,
+  nodeless,
+  OUT_OF_SERVICE,
+  pod,
+  see,
+  T1,
+  T2,
+  T3,
+  T4,
+  T5,
+  T6,
+  terminating,
+  verbs,
+  vmGone,
+  vmGoneAt,
+} from './test-dying.ts';
+import { at, hc, NOON, node } from './testing.ts';
 
 test('S-D1 without our finalizer nothing is ours to do', () => {
   expect(planDeletion(see(dying({}, { finalizers: [] })), NOON).actions).toEqual([]);

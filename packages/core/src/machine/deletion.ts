@@ -1,5 +1,7 @@
 import { Annotations, Finalizers, isForceDeletion, printMachineError, TRUE } from '@mcm/api';
+import type { Node } from '@mcm/kube';
 import { type DrainPlan, planDrain } from '../drain/drain.ts';
+import type { DrainObservation } from '../drain/observation.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
 import type { MachineError } from '../driver/errors.ts';
 import { isOutOfService } from '../node/taints.ts';
@@ -178,8 +180,7 @@ function planRetry(
   description: string,
   now: Date,
 ): Plan {
-  const lastKnownState = last.outcome.ok ? undefined : o.machine.status?.lastKnownState;
-  const said = say(o, operation(description, 'Failed'), last.at, lastKnownState ? { lastKnownState } : {});
+  const said = say(o, operation(description, 'Failed'), last.at);
   if (said.length > 0) return act(description, ...said);
   const retryAt = new Date(last.at.getTime() + retryAfter(backoff, error, last.failures));
   if (last.inputs === o.inputs && now < retryAt) return wait(description, retryAt);
@@ -194,7 +195,12 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
   const skip = drain.forced && o.drain.memory.cordonFailed;
   if (!skip && (!o.node.spec.unschedulable || !terminating)) {
     const { forced: tolerant } = drain;
-    return act('no new pods may come', { do: 'cordon', reason: terminationReason(o), tolerant, release: isEmpty(o) });
+    return act('no new pods may come', {
+      do: 'cordon',
+      reason: terminationReason(o),
+      tolerant,
+      release: isEmpty(o.node, o.drain),
+    });
   }
   if (drain.undrained && o.machine.metadata.annotations?.[Annotations.Undrained] !== drain.undrained) {
     const annotations = { [Annotations.Undrained]: drain.undrained };
@@ -224,9 +230,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
  * that, not the finalizer, which nobody puts back on a machine that is being deleted. A Node that is being deleted keeps
  * it until the VM is gone, or it would vanish and a living kubelet register it again.
  */
-const isEmpty = ({ node, drain }: MachineObservation): boolean =>
-  node !== undefined &&
-  drain !== undefined &&
+const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
   !node.metadata.deletionTimestamp &&
   !node.status?.volumesAttached?.length &&

@@ -32,7 +32,7 @@ export function describeDrain(o: MachineObservation, drain: DrainObservation, pl
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
   // The events of a drain are of causes, see `tellings`; this list changes with every pod that comes and goes.
-  const actions = say(o, wanted, now, {}, namesTheSame).flatMap((action): Action[] =>
+  const actions = say(o, wanted, now, namesTheSame).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, tellsDrain: true }] : [],
   );
   if (actions.length === 0) return { actions };

@@ -1,0 +1,303 @@
+import { Annotations, type Machine } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import { budget } from '../drain/testing.ts';
+import { MachineError } from '../driver/errors.ts';
+import { planDeletion } from './deletion.ts';
+import type { CallKind, CallMemory, MachineObservation } from './observation.ts';
+import {
+  attachedBy,
+  cordoned,
+  described,
+  dying,
+  emptyDrain,
+  nodeless,
+  OUT_OF_SERVICE,
+  pod,
+  see,
+  T1,
+  T2,
+  T5,
+  terminating,
+  verbs,
+  vmGone,
+} from './test-dying.ts';
+import { at, condition, hc, machine, NOON, node } from './testing.ts';
+
+/** What keeps a deletion from a step that it must not take: each row fails without its condition. */
+
+const FORCED = { 'force-deletion': 'True' };
+const later = (ms: number): Date => new Date(NOON.getTime() + ms);
+const going = (change: Partial<Machine['metadata']> = {}, description = T1): Machine =>
+  machine({ metadata: { deletionTimestamp: at(0), ...change }, status: terminating(description) });
+const running = (kind: CallKind, sinceMs: number): CallMemory => ({ running: { kind, since: later(sinceMs) } });
+const answered = (nodeName: string): CallMemory => ({
+  last: {
+    kind: 'status',
+    at: NOON,
+    outcome: { ok: true, instance: { providerId: 'fakeID-0', nodeName } },
+    failures: 0,
+    inputs: 'i',
+  },
+});
+const unsent = (kind: CallKind): CallMemory => {
+  const error = new MachineError('InvalidArgument', 'spec.region is missing', { unsent: true });
+  return { last: { kind, at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' } };
+};
+const withPod = { ...emptyDrain, pods: [pod()] };
+const without = (observation: MachineObservation, ...fields: (keyof MachineObservation)[]): MachineObservation =>
+  Object.fromEntries(
+    Object.entries(observation).filter(([field]) => !fields.includes(field as keyof MachineObservation)),
+  ) as unknown as MachineObservation;
+
+test.each<[what: string, observation: MachineObservation, actions: string[]]>([
+  ['Nodes cannot be seen: the VM stays', see(dying(terminating(T1)), { nodesUnseen: 'stale' }), ['writeStatus']],
+  [
+    'the same, and its VM is on record only',
+    { ...nodeless, machine: dying(terminating(T1), { labels: {} }), nodesUnseen: 'stale' },
+    ['writeStatus'],
+  ],
+  [
+    'the same, and only its Node is known',
+    see(going({ labels: { node: 'fakeNode-0' } }), { nodesUnseen: 'stale' }),
+    ['writeStatus'],
+  ],
+  ['the same, and it has neither', { ...nodeless, machine: going(), nodesUnseen: 'stale' }, ['call status']],
+  [
+    'the same, and force-deletion goes on',
+    see(dying(terminating(T1), { labels: { node: 'fakeNode-0', ...FORCED } }), { nodesUnseen: 'stale' }),
+    ['call delete'],
+  ],
+  [
+    'the same, and the VM is gone',
+    see(dying(terminating(T1)), { nodesUnseen: 'stale', calls: vmGone }),
+    ['releaseNode'],
+  ],
+  ['a Node that points back names it', see(dying(terminating(T1), { labels: {} })), ['labelNode']],
+  ['no second look at the cloud beside a delete', { ...nodeless, calls: running('delete', 0) }, []],
+  ['nor after it', { ...nodeless, calls: vmGone }, ['removeFinalizer']],
+  ['the cloud names the node', { ...nodeless, calls: answered('fakeNode-0') }, ['labelNode']],
+  [
+    'the cloud says nothing of the VM',
+    {
+      ...nodeless,
+      calls: { last: { kind: 'status', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } },
+    },
+    ['call delete'],
+  ],
+  ['the cloud knows no name', { ...nodeless, calls: answered('') }, ['call delete']],
+  ['no delete beside a status', see(dying(terminating(T1)), { calls: running('status', -4_000) }), []],
+  [
+    'without a target cluster nothing is drained',
+    see(dying(terminating(T1)), { hasTarget: false, drain: withPod }),
+    ['call delete'],
+  ],
+  ['nor without a Node', without(see(dying(terminating(T1)), { drain: withPod }), 'node'), ['call delete']],
+  [
+    'a cordon that does not say why is none',
+    see(dying(terminating(T1)), { node: node({ spec: { unschedulable: true } }) }),
+    ['cordon'],
+  ],
+  [
+    'nor what says why without a cordon',
+    see(dying(terminating(T1)), { node: node({ conditions: [...hc('True'), condition('Terminating', 'True')] }) }),
+    ['cordon'],
+  ],
+  [
+    'a cordon that failed is tried again unless the drain is forced',
+    see(dying(terminating(T2)), {
+      node: node(),
+      drain: { ...emptyDrain, memory: { ...NO_DRAIN_MEMORY, cordonFailed: true } },
+    }),
+    ['cordon'],
+  ],
+  [
+    'a forced drain tries the cordon first',
+    see(dying(terminating(T2)), { node: node(), drain: { ...emptyDrain, forced: true } }),
+    ['cordon'],
+  ],
+  [
+    'a volume that a dead kubelet had in use holds no Node',
+    see(dying(terminating(T5)), {
+      drain: { ...emptyDrain, attachments: [{ volume: 'pv-1', deleting: false, inUse: true }] },
+    }),
+    ['releaseNode'],
+  ],
+  [
+    'without a target cluster no volume is waited for',
+    see(dying(terminating(T5)), { hasTarget: false, drain: attachedBy('live') }),
+    ['releaseNode'],
+  ],
+  [
+    'after a restart the volumes’ time runs from the status',
+    see(dying(terminating(T5)), { drain: attachedBy('live') }),
+    ['markOutOfService'],
+  ],
+  [
+    'a Node that is being deleted loses our finalizer before the machine does',
+    see(dying(terminating(T5)), { node: cordoned({ deletionTimestamp: at(0) }) }),
+    ['releaseNode'],
+  ],
+  [
+    'a Node without finalizers goes',
+    see(dying(terminating(T5)), { node: cordoned({ finalizers: [] }) }),
+    ['releaseNode'],
+  ],
+])('%s', (_what, observation, actions) => {
+  expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
+});
+
+test('a machine of which next to nothing is written is deleted all the same', () => {
+  const { status: _, ...bare } = machine({ metadata: { deletionTimestamp: at(0) } });
+  expect(described(planDeletion({ ...nodeless, machine: bare }, NOON).actions)).toBe(T1);
+  const { finalizers: ___, ...metadata } = bare.metadata;
+  expect(planDeletion({ ...nodeless, machine: { ...bare, metadata } }, NOON).actions).toEqual([]);
+  const noOperation = machine({ status: { currentStatus: { phase: 'Terminating' } } });
+  expect(verbs(planDeletion({ ...nodeless, machine: noOperation }, NOON).actions)).toEqual(['call status']);
+  const { status: __, ...unspoken } = node();
+  expect(planDeletion(see(going({ labels: { node: 'fakeNode-0' } }), { node: unspoken }), NOON).actions).toEqual([
+    { do: 'cordon', reason: 'Unhealthy', tolerant: false, release: true },
+  ]);
+});
+
+test('a delete without a node name says that nothing was drained, and only waits from then on', () => {
+  const plan = planDeletion({ ...nodeless, calls: running('delete', -3_000) }, NOON);
+  expect(described(plan.actions)).toBe(
+    'Skipping drain as nodeName is not a valid one for machine. Initiate VM deletion',
+  );
+  expect(plan.next).toEqual({ kind: 'wait' });
+  const unlabelled = { ...nodeless, machine: going(), calls: running('delete', -3_000) };
+  expect(described(planDeletion(unlabelled, NOON).actions)).toMatch(/^Skipping drain/);
+});
+
+test('what the driver last said of its VM is kept when a call fails', () => {
+  const m = machine({
+    metadata: { deletionTimestamp: at(0) },
+    status: { ...terminating(T1), lastKnownState: '{"request":"r-1"}' },
+  });
+  const [said] = planDeletion({ ...nodeless, machine: m, calls: unsent('status') }, NOON).actions;
+  expect(said).toMatchObject({ do: 'writeStatus', status: { lastKnownState: '{"request":"r-1"}' } });
+});
+
+test('volumes are waited for no longer than their time, also after a restart', () => {
+  const o = see(dying(terminating(T5)), { drain: attachedBy('live') });
+  expect(verbs(planDeletion(o, later(120_000)).actions)).toEqual(['releaseNode']);
+});
+
+test('the first status names what the drain will have to wait for', () => {
+  const fresh = dying({ currentStatus: { phase: 'Running' } });
+  expect(described(planDeletion(see(fresh, { drain: withPod }), NOON).actions)).toBe(`Evicting default/a. ${T2}`);
+  expect(described(planDeletion(see(fresh), NOON).actions)).toBe(T1);
+});
+
+test.each(['create', 'status'] as const)('a %s under way is told after exactly 3 s', (kind) => {
+  const o = { ...nodeless, calls: running(kind, -3_000) };
+  expect(verbs(planDeletion(o, NOON).actions)).toEqual(['writeStatus']);
+  expect(planDeletion(o, NOON).next).toEqual({ kind: 'wait' });
+});
+
+test.each([
+  ['delete', 'Initiate VM deletion'],
+  ['status', T1],
+] as const)('a %s that does not end is told once, and none is sent beside it', (kind, step) => {
+  const error = new MachineError('DeadlineExceeded', 'no answer');
+  const overdue = { kind, at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' } as const;
+  const calls: CallMemory = { running: { kind, since: later(-60_000), overdue } };
+  const text = described(planDeletion(see(dying(terminating(T1)), { calls }), NOON).actions) ?? '';
+  expect(text).toContain(
+    `The deletion waits for the driver to end its ${kind} call - machine codes error: code = [Deadline`,
+  );
+  expect(text.endsWith(step)).toBe(true);
+  const told = dying({
+    ...terminating(text),
+    lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
+  });
+  expect(planDeletion(see(told, { calls }), NOON)).toMatchObject({ actions: [], next: { kind: 'wait' } });
+});
+
+/** The class is refused before the cloud is asked: whether the machine has a VM is known from elsewhere, or not at all. */
+const NEVER_MADE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
+test.each<[what: string, m: Machine, calls: CallMemory, actions: string[]]>([
+  ['unknown: it is told', going(), unsent('status'), ['writeStatus']],
+  ['known not to have one: the delete is tried', going(NEVER_MADE), unsent('status'), ['call delete']],
+  ['known not to have one: it ends', going(NEVER_MADE), unsent('delete'), ['removeFinalizer']],
+  ['forced: the delete is tried', going({ labels: FORCED }), unsent('status'), ['call delete']],
+  ['forced: it ends with an event', going({ labels: FORCED }), unsent('delete'), ['writeStatus']],
+  [
+    'forced, and a VM is on record: it stays',
+    machine({
+      metadata: { deletionTimestamp: at(0), labels: FORCED },
+      spec: { providerID: 'fakeID-0' },
+      status: terminating(T1),
+    }),
+    unsent('status'),
+    ['writeStatus'],
+  ],
+])('a class that is refused, and a VM: %s', (_what, m, calls, actions) => {
+  expect(verbs(planDeletion({ ...nodeless, machine: m, calls }, NOON).actions)).toEqual(actions);
+});
+
+test('what nobody knows of a VM is told with the two ways out', () => {
+  const told = (m: Machine, calls: CallMemory) => planDeletion({ ...nodeless, machine: m, calls }, NOON).actions;
+  expect(described(told(going(), unsent('status')))).toMatch(
+    /^Whether it has a VM is unknown: correct class or Secret, or set the label force-deletion=true\. /,
+  );
+  expect(told(going({ labels: FORCED }), unsent('delete'))).toMatchObject([
+    { do: 'writeStatus', event: { type: 'Warning', reason: 'VMUnknown' } },
+  ]);
+  expect(described(told(going(), unsent('delete')))).toMatch(/^VM deletion failed due to - /);
+});
+
+test.each<[what: string, attachments: typeof emptyDrain.attachments, actions: string[]]>([
+  ['one that the server knows', [{ name: 'va', uid: 'uid-va', volume: 'pv', deleting: false }], ['deleteAttachments']],
+  ['one that only the node tells of', [{ volume: 'pv', deleting: false }], ['writeStatus']],
+  ['one without a UID', [{ name: 'va', volume: 'pv', deleting: false }], ['writeStatus']],
+])('an attachment to a VM that is gone: %s', (_what, attachments, actions) => {
+  const o = see(dying(terminating(T5)), {
+    drain: { ...emptyDrain, attachments },
+    node: cordoned({}, OUT_OF_SERVICE),
+    calls: vmGone,
+  });
+  const plan = planDeletion(o, NOON);
+  expect(verbs(plan.actions)).toEqual(actions);
+  if (actions.includes('deleteAttachments'))
+    expect(plan.actions).toEqual([{ do: 'deleteAttachments', attachments: [{ name: 'va', uid: 'uid-va' }] }]);
+});
+
+test('volumes that are still attached are told once each, in order', () => {
+  const attachments = ['pv-2', 'pv-1', 'pv-2'].map((volume) => ({ volume, deleting: true }));
+  const o = see(dying(terminating(T5)), {
+    drain: { ...emptyDrain, attachments },
+    node: cordoned({}, OUT_OF_SERVICE),
+    calls: vmGone,
+  });
+  expect(described(planDeletion(o, NOON).actions)).toContain('volumes are still attached: pv-1, pv-2.');
+});
+
+test('the Node of a VM that is kept stays', () => {
+  const kept = 'VM fakeID-0 is kept for study until 2026-01-02T00:00:00Z (ConfigMap c). Initiate node object deletion';
+  expect(verbs(planDeletion(see(dying(terminating(kept))), NOON).actions)).toEqual(['removeFinalizer']);
+});
+
+test('a forced drain deletes the pods that it cannot evict', () => {
+  const o = see(dying(terminating(T2)), { drain: { ...withPod, forced: true } });
+  expect(planDeletion(o, NOON).actions).toMatchObject([{ do: 'deletePods', pods: [{ name: 'a' }] }]);
+});
+
+test('a policy that keeps the VM is noted once when the time to drain is over', () => {
+  const drain = { ...withPod, policy: 'Hold', forceAt: NOON } as const;
+  const look = (annotations: Record<string, string>) =>
+    planDeletion(see(dying(terminating(T2), { annotations, labels: { node: 'fakeNode-0' } }), { drain }), NOON).actions;
+  expect(look({})).toEqual([{ do: 'annotate', annotations: { [Annotations.Undrained]: 'Hold' } }]);
+  expect(verbs(look({ [Annotations.Undrained]: 'Hold' }))).not.toContain('annotate');
+  expect(verbs(look({ [Annotations.Undrained]: 'Quarantine' }))).toEqual(['annotate']);
+  const bare = see(going({ labels: { node: 'fakeNode-0' } }), { drain });
+  expect(verbs(planDeletion(bare, NOON).actions)).toEqual(['annotate']);
+});
+
+test('a drain that waits for a budget names it, so that its change wakes the machine', () => {
+  const drain = { ...emptyDrain, pods: [pod({ budgets: [budget({ misconfigured: true })] })] };
+  const plan = planDeletion(see(dying(terminating(T2)), { drain }), NOON);
+  expect(plan.budgets).toEqual(['default/web']);
+  expect(plan.because).toContain('default/web');
+});
