@@ -1,6 +1,6 @@
 import { Annotations, Labels } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { at, hc, machine, NOON, node } from '../machine/testing.ts';
+import { at, condition, hc, machine, NOON, node } from '../machine/testing.ts';
 import type { Listing } from './listings.ts';
 import { claims, keepsOrphanNode, type NodeEvidence } from './orphan-nodes.ts';
 
@@ -34,6 +34,19 @@ test('a silent Node of a gone machine, whose instance no cloud lists any more, i
   expect(keepsOrphanNode(orphan(), NOON, evidence())).toBeUndefined();
 });
 
+test.each<[what: string, node: ReturnType<typeof node>, change: Partial<NodeEvidence>]>([
+  ['it is just old enough', orphan(), { minAgeMs: 60 * minute }],
+  ['it was like this for just long enough', orphan(), { confirmAfterMs: 10 * minute }],
+  ['another condition is True', orphan({ conditions: [...hc('Unknown'), condition('MemoryPressure', 'True')] }), {}],
+  [
+    'other instances are listed',
+    orphan(),
+    { listings: new Map([[CLASS, listed(-1, { providerId: 'aws:///eu-west-1/i-2', machineName: 'machine-1' })]]) },
+  ],
+])('a Node is an orphan: %s', (_what, n, change) => {
+  expect(keepsOrphanNode(n, NOON, evidence(change))).toBeUndefined();
+});
+
 test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvidence>, because: RegExp]>([
   ['not ours: no label', orphan({ metadata: { creationTimestamp: at(-60) } }), {}, /not known/],
   ['not ours: a class, and no label', orphan({ metadata: { creationTimestamp: at(-60), annotations: { [Annotations.MachineClassOfNode]: CLASS } } }), {}, /not known/], // biome-ignore format: a row
@@ -46,6 +59,7 @@ test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvi
   ['its class is gone', orphan(), { listings: new Map([['test/other', listed(-1)]]) }, /test\/small is gone/],
   ['a class was never listed', orphan(), { listings: new Map([[CLASS, listed(-1)], ['test/b', undefined]]) }, /test\/b has not/], // biome-ignore format: a row
   ['a class was listed before only', orphan(), { listings: new Map([[CLASS, listed(-11)]]) }, /test\/small has not/],
+  ['a class was listed just as it was first seen', orphan(), { listings: new Map([[CLASS, listed(-10)]]) }, /test\/small has not/], // biome-ignore format: a row
   [
     'its instance is listed',
     orphan(),

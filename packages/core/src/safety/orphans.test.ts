@@ -1,9 +1,9 @@
-import { Annotations } from '@mcm/api';
+import { Annotations, type MachineClass } from '@mcm/api';
 import { expect, test } from 'vitest';
 import type { ListedInstance } from '../driver/driver.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
 import { planNodeMark } from './orphan-nodes.ts';
-import { confirmOrphans, isForeign, isOrphan } from './orphan-vms.ts';
+import { confirmOrphans, isForeign, isOrphan, standIn } from './orphan-vms.ts';
 import { orphanKeysOf } from './orphans.ts';
 
 const vm: ListedInstance = { providerId: 'testmachine-ip1', machineName: 'testmachine_1' };
@@ -31,6 +31,25 @@ test.each([
   ],
 ])('%s', (_row, owner, orphan) => {
   expect(isOrphan(vm, owner)).toBe(orphan);
+});
+
+test('a VM that a machine of another name has on record is no orphan', () => {
+  const recorder = machine({ name: 'another', spec: { providerID: vm.providerId } });
+  expect(isOrphan(vm, undefined, [recorder])).toBe(false);
+  expect(isOrphan(vm, undefined, [machine({ name: 'another', spec: { providerID: 'other' } })])).toBe(true);
+});
+
+test('suspects are confirmed at their time, and the next look is when the first of the others is due', () => {
+  const [one, two] = ['testmachine-ip2', 'testmachine-ip3'].map((providerId) => ({ ...vm, providerId }));
+  if (!one || !two) throw new Error('two VMs');
+  const seen = new Map(
+    [vm, one, two].map(({ providerId }, index) => [providerId, new Date(at([-5, -1, -3][index] ?? 0))]),
+  );
+  expect(confirmOrphans([vm], seen, NOON, 5 * minute)).toEqual({ confirmed: [vm] });
+  expect(confirmOrphans([vm, one, two], seen, NOON, 5 * minute)).toEqual({
+    confirmed: [vm],
+    nextAt: new Date(at(2)),
+  });
 });
 
 test('incident 15: a VM is no orphan at first sight, nor a young one', () => {
@@ -64,6 +83,19 @@ test.each<[row: string, metadata: object, age: number, owners: number, patch: ob
       },
     },
   ],
+  [
+    'a finalizer of somebody else stays',
+    { finalizers: ['other.example/guard', ...held.finalizers] },
+    20,
+    0,
+    {
+      metadata: {
+        annotations: { [Annotations.NotManagedByMCM]: '1' },
+        finalizers: ['other.example/guard'],
+      },
+    },
+  ],
+  ['two machines, not marked yet', held, 21, 2, undefined],
   ['S-O11 Z-08 19 min old, no machine', {}, 19, 0, undefined],
   [
     'S-O14 Z-09 marked, one machine',
@@ -99,4 +131,30 @@ test.each<[what: string, mark: string | undefined, own: string | undefined, fore
   ['of another, where we have none', 'other', undefined, true],
 ])('a VM %s: is it left to another control cluster?', (_what, owner, own, foreign) => {
   expect(isForeign({ ...vm, ...(owner === undefined ? {} : { owner }) }, { own, former: ['former'] })).toBe(foreign);
+});
+
+test.each([
+  ['with a namespace', { namespace: 'test' }],
+  ['without one', {}],
+])('the machine in whose name an orphan goes has its VM on record, and the UID of none: a class %s', (_what, where) => {
+  const metadata = { name: 'small', uid: 'uid-small', resourceVersion: '1', creationTimestamp: at(-60), ...where };
+  const machineClass: MachineClass = {
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
+    metadata,
+    providerSpec: {},
+  };
+  expect(standIn({ ...vm, machineClass }, NOON)).toEqual({
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'Machine',
+    metadata: {
+      name: 'testmachine_1',
+      ...where,
+      uid: 'orphan-testmachine-ip1',
+      resourceVersion: '',
+      creationTimestamp: NOON.toISOString(),
+    },
+    spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'testmachine-ip1' },
+  });
+  expect(standIn({ ...vm, machineClass }, NOON).metadata).not.toHaveProperty('namespace', undefined);
 });

@@ -46,6 +46,22 @@ test.each<[what: string, change: Partial<Surroundings>, use: string]>([
     { nodes: [node({ name: 'm', spec: { providerID: 'k3s://m' }, ...ready })] },
     'unclaimed',
   ],
+  [
+    'a Node without an id and under another name, that the machine names',
+    {
+      nodes: [node({ name: 'n', ...ready })],
+      machine: owner({ metadata: { labels: { [Labels.Node]: 'n' } } }),
+    },
+    'claimed',
+  ],
+  [
+    'a Node without an id that has the name of the VM, though the machine names another',
+    {
+      nodes: [node({ name: 'm', ...ready })],
+      machine: owner({ metadata: { labels: { [Labels.Node]: 'n' } } }),
+    },
+    'unclaimed',
+  ],
   ['a Node without an id and under another name', { nodes: [node({ name: 'n', ...ready })] }, 'none'],
 ])('%s', (_what, change, use) => {
   // biome-ignore format: rows
