@@ -233,6 +233,12 @@ describe('automatic preservation', () => {
       ['a', ''],
     ],
     ['A-02 none', four, 0, ['', '']],
+    [
+      'one that is being deleted is not',
+      [machine('d', { phase: 'Failed', deleting: true }), four[1] as Machine],
+      2,
+      ['m2', ''],
+    ],
     ['A-04 both', four, 2, ['m2,m1', '']],
     ['A-06 too many', [...four, kept('m5', 1)], 0, ['', 'm5']],
     ['A-07 the oldest lose it', [kept('a', 180), kept('b', 120), kept('c', 60)], 1, ['', 'a,b']],
@@ -246,9 +252,17 @@ describe('automatic preservation', () => {
       return { ...one, status: { currentStatus, lastOperation: { lastUpdateTime: at(failedAt) } } };
     };
     expect(plan([machine('m', { phase: 'Failed', preservedUntil: -1 })], 1)[0]).toBe('');
+    expect(plan([machine('m', { phase: 'Failed', preservedUntil: 0 })], 1)[0]).toBe('');
+    expect(plan([machine('m', { phase: 'Failed', preservedUntil: 1 })], 1)[0]).toBe('m');
+    const untold = machine('m', { phase: 'Failed' });
+    const lastUpdateTime = at(-60);
+    const changed = { currentStatus: { ...untold.status?.currentStatus, lastUpdateTime } };
+    expect(plan([{ ...untold, status: changed }], 1)[0]).toBe('m');
+    expect(plan([{ ...untold, status: { ...untold.status, lastOperation: { lastUpdateTime } } }], 1)[0]).toBe('m');
     expect(plan([failed(-600, -60)], 1)[0]).toBe('');
     expect(plan([failed(-60, -60)], 1)[0]).toBe('m');
-    expect(plan([failed(-61, -60)], 1)[0]).toBe('m');
+    expect(plan([failed(-62, -60)], 1)[0]).toBe('m');
+    expect(plan([failed(-63, -60)], 1)[0]).toBe('');
   });
 
   test('ODD-10 during a rollout each set has the whole maximum, as in the original', () => {

@@ -1,3 +1,4 @@
+import type { MachinePhase } from '@mcm/api';
 import { seededRandom } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { chooseForDeletion, deletionOrder } from './deletion-order.ts';
@@ -24,6 +25,22 @@ test('of machines of one age the name decides, so that two looks choose the same
 test('usefulness comes before age: a failed machine goes before an older one that runs', () => {
   const machines = [machine('old', { phase: 'Running', age: 600 }), machine('sick', { phase: 'Failed', age: 1 })];
   expect(chosen(machines, 1)).toEqual(['sick']);
+});
+
+test('a machine of an unknown phase goes after a Failed one, and before one that is being made', () => {
+  const strange = machine('strange', { phase: 'Strange' as MachinePhase });
+  expect(chosen([strange, machine('failed', { phase: 'Failed' })], 1)).toEqual(['failed']);
+  expect(chosen([machine('pending', { phase: 'Pending' }), strange], 1)).toEqual(['strange']);
+});
+
+test('a preservation that is over decides nothing: neither who asked for it nor when it ended', () => {
+  const over = { preserve: 'auto-preserved', preservedUntil: -10, age: 5 };
+  const machines = [machine('a', { phase: 'Failed', ...over }), machine('b', { phase: 'Failed', age: 60 })];
+  expect(chosen(machines, 1)).toEqual(['b']);
+  const ended = [-10, -5].map((preservedUntil, index) =>
+    machine(`m${index}`, { phase: 'Failed', preservedUntil, age: 5 + 55 * index }),
+  );
+  expect(chosen(ended, 1)).toEqual(['m1']);
 });
 
 test('what is chosen are the first of all in order, however many and in whatever order they come', () => {

@@ -108,6 +108,16 @@ describe('replicas', () => {
     ['M-15 a hundred at a time', snapshot(0, machinesOf(150, 'Running')), 0, 100],
     ['a hundred at a time, also to be made', snapshot(250, []), 100, 0],
     [
+      'a hundred at a time, of those that failed and of a surplus together',
+      snapshot(150, [...machinesOf(150, 'Running'), ...machinesOf(150, 'Failed', 'f')], {
+        set: set('ms', 220),
+      }),
+      0,
+      100,
+    ],
+    ['none is made for a class that is gone', snapshot(3, machinesOf(2, 'Running'), { lacksClass: true }), 0, 0],
+    ['nor replaced', snapshot(1, machinesOf(1, 'Failed'), { lacksClass: true }), 0, 0],
+    [
       'a machine whose deletion was asked for is replaced',
       snapshot(2, [...machinesOf(1, 'Running'), machine('d', { phase: 'Running', deleting: true })]),
       1,
@@ -149,6 +159,12 @@ describe('replicas', () => {
       0,
       0,
     ],
+    [
+      'a Failed machine whose Node cannot be seen stays: it may ask for that',
+      snapshot(1, [machine('f', { phase: 'Failed', labels: { node: 'n' } })], { nodeAnnotations: () => 'unseen' }),
+      0,
+      0,
+    ],
     ['false is no wish to keep it', snapshot(1, [machine('f', { phase: 'Failed', preserve: 'false' })]), 0, 1],
   ])('%s', (_title, given, create, doomed) => {
     const plan = planReplicas(given);
@@ -169,6 +185,18 @@ describe('replicas', () => {
   ])('a machine on the list %s', (_title, given, doomed) => {
     const plan = planReplicas(given);
     expect([plan.create, plan.doomed.map(({ metadata }) => metadata.name)]).toEqual([0, doomed]);
+  });
+
+  test('a named machine that the fall covers pays for the surplus: the next on the list stays', () => {
+    const base = listed(2, { a: 0, b: undefined }, { marked: 0 });
+    const plan = planReplicas({ ...base, machines: [...base.machines, machine('c', { phase: 'Running' })] });
+    expect(plan.doomed.map(({ metadata }) => metadata.name)).toEqual(['a']);
+  });
+
+  test('a plan that does nothing says why', () => {
+    expect(planReplicas(snapshot(1, machinesOf(1, 'Running'))).because).toBe('as many as wanted');
+    const full = planReplicas(snapshot(2, machinesOf(1, 'Running'), { room: 0 }));
+    expect(full).toMatchObject({ create: 0, because: expect.stringContaining('1 missing, but machines that still') });
   });
 
   test('BUG-3 a deletion that the cache does not show yet is not asked of a second machine', () => {

@@ -47,7 +47,7 @@ export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' |
 /** Named machines that go now: all that a fall of the count covers, and of the others as many as are too many. */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
-  if (scaler === undefined || scaler.named.size === 0) return covered;
+  if (scaler === undefined) return covered;
   const others = removable.filter((machine) => scaler.named.has(machine.metadata.name) && !covered.includes(machine));
   const surplus = removable.length - covered.length - (set.spec.replicas ?? 0);
   return [...covered, ...chooseForDeletion(others, surplus, now)];
