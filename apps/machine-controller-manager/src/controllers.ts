@@ -18,6 +18,7 @@ import {
   DisruptionsUnderWay,
   machineIndexes,
   machineSetIndexes,
+  nodeIndexes,
   projectMachine,
   projectNode,
   registerManagerMetrics,
@@ -105,7 +106,8 @@ export function createControllers(surroundings: Surroundings, settings: ManagerS
     createRecorder({ client: control, component, delayMs: EVENT_DELAY_MS, ...runtime });
   const recorder = recorderOf(EventSources.MachineControllerManager);
   const setRecorder = recorderOf(EventSources.MachineSetController);
-  const nodeInformer = target && createInformer<Node>(target, nodes, { ...runtime, project: projectNode });
+  const nodeInformer =
+    target && createInformer<Node>(target, nodes, { ...runtime, indexes: nodeIndexes, project: projectNode });
   const classes = createInformer<MachineClass>(control, machineClasses, local);
   const cached = createInformer<Machine>(control, machines, {
     ...local,

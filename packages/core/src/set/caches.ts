@@ -38,6 +38,17 @@ const byNode = (machine: Machine): readonly string[] => {
   return node ? [node] : [];
 };
 
+/** Index of nodes by the name of their machine. */
+export const BY_MACHINE = 'machine';
+
+/** Indexes that the informer of nodes needs. */
+export const nodeIndexes = {
+  [BY_MACHINE]: ({ metadata }: Node): readonly string[] => {
+    const machine = metadata.labels?.[Labels.MachineName];
+    return machine ? [machine] : [];
+  },
+} as const;
+
 /** Indexes that the informer of machines needs for these controllers. */
 export const machineIndexes = { [BY_CONTROLLER]: byController, [BY_NODE]: byNode } as const;
 

@@ -6,6 +6,7 @@ export {
   machineSetIndexes,
   NOBODY,
   type NodeAccess,
+  nodeIndexes,
   projectMachine,
   projectNode,
 } from './caches.ts';

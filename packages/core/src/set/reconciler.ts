@@ -14,7 +14,7 @@ import {
 import { printViolations, validateSet } from '../deployment/validation.ts';
 import { deploymentOf } from '../deployment/wakeups.ts';
 import type { HeldMachine, RepairPlan } from '../disruption/repairs.ts';
-import { BY_CONTROLLER, type ControllerContext, controllerParts, isOrphaning } from './caches.ts';
+import { BY_CONTROLLER, BY_MACHINE, type ControllerContext, controllerParts, isOrphaning } from './caches.ts';
 import { claim } from './claim.ts';
 import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
 import { findCondition } from './conditions.ts';
@@ -26,7 +26,7 @@ import { RepairGroups } from './repair-group.ts';
 import { planReplicas, survivors } from './replicas.ts';
 import { scalerRequest } from './scaler.ts';
 import { compileSelector } from './selector.ts';
-import { nextMachineNames } from './slots.ts';
+import { freeMachineNames } from './slots.ts';
 import { Staff } from './staff.ts';
 import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
@@ -192,11 +192,8 @@ export class SetReconciler {
     for (const machine of plan.doomed) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
-      const names = nextMachineNames(
-        set.metadata,
-        [...machines.map(({ metadata }) => metadata.name), ...taken],
-        plan.create,
-      );
+      const used = [...machines.map(({ metadata }) => metadata.name), ...taken];
+      const names = freeMachineNames(set.metadata, used, plan.create, (name) => this.#isNodeHeld(name));
       const failure = failureOf('create', await this.#writer.create(set, names, { taken, lost, replace }, signal));
       if (failure) return { failure, lookAgain, held };
     }
@@ -207,6 +204,16 @@ export class SetReconciler {
     });
     const result = await this.#writer.delete(set, doomed, pending, signal);
     return { failure: failureOf('delete', result), lookAgain: result.changed ? again(1) : lookAgain, held };
+  }
+
+  /** Whether a cordoned Node bears the name: its VM is drained or kept without a machine, and a new machine must not take it. */
+  #isNodeHeld(name: string): boolean {
+    const { nodes } = this.#context;
+    const store = nodes?.informer.store;
+    const named = store?.get(name);
+    return [...(named ? [named] : []), ...(store?.byIndex(BY_MACHINE, name) ?? [])].some(
+      ({ spec }) => spec.unschedulable === true,
+    );
   }
 
   /** How many machines may be made: none for places that the deployment is about to take. */

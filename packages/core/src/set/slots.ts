@@ -98,3 +98,19 @@ export function nextMachineNames(
   }
   return names;
 }
+
+/** The same, without names that are held by something else than a machine. */
+export function freeMachineNames(
+  set: { readonly name: string; readonly uid: string },
+  taken: Iterable<string>,
+  count: number,
+  isHeld: (name: string) => boolean,
+): string[] {
+  const used = new Set(taken);
+  for (;;) {
+    const names = nextMachineNames(set, used, count);
+    const held = names.filter(isHeld);
+    if (held.length === 0) return names;
+    for (const name of held) used.add(name);
+  }
+}

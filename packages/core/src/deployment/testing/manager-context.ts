@@ -24,6 +24,7 @@ import {
   type ControllerContext,
   machineIndexes,
   machineSetIndexes,
+  nodeIndexes,
   projectMachine,
   projectNode,
 } from '../../set/caches.ts';
@@ -48,7 +49,12 @@ export function managerContext({ client, namespace, safeguards, ...shared }: Par
     indexes: machineIndexes,
     project: projectMachine,
   });
-  const nodeInformer = createInformer<Node>(client, nodes, { ...shared, freeze: true, project: projectNode });
+  const nodeInformer = createInformer<Node>(client, nodes, {
+    ...shared,
+    freeze: true,
+    indexes: nodeIndexes,
+    project: projectNode,
+  });
   return {
     client,
     namespace,

@@ -1,0 +1,42 @@
+import { Labels } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { World } from '../deployment/testing/world.ts';
+import { nextMachineNames } from './slots.ts';
+
+/** Names of VMs that run without a machine, as their Nodes show them. */
+
+async function scaledBeside(node: (name: string) => { readonly name: string; readonly unschedulable: boolean }) {
+  await using world = await World.start(startControlPlane);
+  await world.deploy(2);
+  await world.until(() => world.complete(), 60);
+  const [set] = await world.sets();
+  const before = (await world.machines()).map(({ metadata }) => metadata.name);
+  const [next = ''] = set ? nextMachineNames(set.metadata, before, 1) : [];
+  const { name, unschedulable } = node(next);
+  await world.keeper
+    .resource(nodes)
+    .create({ metadata: { name, labels: { [Labels.MachineName]: next } }, spec: { unschedulable } });
+  await world.clock.settle();
+  await world.change({ spec: { replicas: 3 } });
+  await world.until(async () => (await world.machines()).length === 3, 60);
+  const made = (await world.machines()).map(({ metadata }) => metadata.name).filter((one) => !before.includes(one));
+  return { next, made };
+}
+
+test('a name whose Node is cordoned is not given to a new machine, whatever the Node is called', async () => {
+  const { next, made } = await scaledBeside(() => ({ name: 'ip-10-0-0-1', unschedulable: true }));
+  expect(made).toHaveLength(1);
+  expect(made).not.toContain(next);
+});
+
+test('a name whose Node takes pods is given again: the machine adopts the VM', async () => {
+  const { next, made } = await scaledBeside(() => ({ name: 'ip-10-0-0-1', unschedulable: false }));
+  expect(made).toEqual([next]);
+});
+
+test('a Node that is named like the machine holds the name as well', async () => {
+  const { next, made } = await scaledBeside((name) => ({ name, unschedulable: true }));
+  expect(made).not.toContain(next);
+});
