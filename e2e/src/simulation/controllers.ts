@@ -16,6 +16,7 @@ import {
 import { runManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
 import { FenceJudge } from './fence-judge.ts';
+import { SkewedClock } from './machines/skewed-clock.ts';
 import type { Network } from './network.ts';
 import { type Death, Life } from './process.ts';
 import type { Witness } from './witness.ts';
@@ -128,7 +129,9 @@ export class Controllers {
     });
     this.#running.set(`${name} ${slot}`, { life, stop });
     this.#lives += 1;
-    const own = life.clock(network.clock(name, clock, stop.signal));
+    const skewed = new SkewedClock(clock);
+    skewed.skewMs = this.#options.skewMs?.[name] ?? 0;
+    const own = life.clock(network.clock(name, skewed, stop.signal));
     const self: Self = { name, identity: `${name}-${this.#lives}`, life, stop: stop.signal, clock: own };
     const client = this.#client(self);
     const work = (seen: KubeClient, signal: AbortSignal, fence?: Fence): Promise<void> =>

@@ -45,6 +45,8 @@ export interface WorldOptions {
   readonly furnish?: (admin: KubeClient) => Promise<void>;
   /** More data of the Secret of all classes, decoded. */
   readonly secretData?: Readonly<Record<string, string>>;
+  /** How far the time of day of a process goes ahead of the world's, in milliseconds; negative: behind. */
+  readonly skewMs?: Partial<Record<ProcessName, number>>;
   /** Backups of the cluster can be restored, see `World.restore`. */
   readonly restorable?: boolean;
   /** More kinds. */
