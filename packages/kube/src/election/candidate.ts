@@ -1,6 +1,7 @@
 import type { ResourceClient } from '../client.ts';
 import type { Timer } from '../clock.ts';
 import { isConflict, isForbidden, isNotFound } from '../errors.ts';
+import { versionNumber } from '../informer/versions.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { type Lease, leases } from '../types/groups.ts';
 import { Age } from './fence.ts';
@@ -56,12 +57,23 @@ export class Candidate {
       return await this.#renewKnown(signal);
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
+      const written = this.#lease?.metadata.resourceVersion;
       const record = await this.#look(signal);
+      this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
       // Whoever led in between, also one that has released it since, has changed what we know.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
+  }
+
+  /** A Lease that is older than what was written of it proves that the server went back, however far it has counted since. */
+  #compare(written: string | undefined, found: string | undefined): void {
+    if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
+    const { client, lease } = this.#options;
+    client.history.wentBack(
+      `Lease ${lease.namespace}/${lease.name} is of version ${found} after ${written} was written`,
+    );
   }
 
   /** See `Fence`; a thousand that ask at once cost one write. */

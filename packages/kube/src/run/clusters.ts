@@ -1,4 +1,5 @@
 import { type ClientOptions, createClient, userAgent } from '../client/create-client.ts';
+import { ServerHistory } from '../client/server-history.ts';
 import type { KubeClient } from '../client.ts';
 import type { Clock } from '../clock.ts';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
@@ -140,6 +141,7 @@ function cluster(
     },
     refused,
     ...(qps > 0 ? { rateLimit: { qps, burst } } : {}),
+    history: new ServerHistory(),
   };
   const over = (way: UndiciTransport) => (component: string) =>
     createClient({ ...options, transport: way, userAgent: userAgent(binary, version, component) });
