@@ -51,7 +51,7 @@ export function readAudit(printed: string, said: string): Audit {
 
 /** Asks the registry for the advisories of every package that the published ones depend on. @param more arguments of `pnpm audit` */
 export function audit(more: readonly string[] = []): Promise<Audit> {
-  const args = ['-y', 'pnpm@12', 'audit', '--prod', '--json', ...more];
+  const args = ['-y', 'pnpm@12.21.0', 'audit', '--prod', '--json', ...more];
   return new Promise((resolve) => {
     // How it ended is in what it printed: a finding is exit status 1, and so is a registry that does not answer.
     execFile('npx', args, { cwd: ROOT, maxBuffer: 1 << 26 }, (_error, printed, said) =>

@@ -72,7 +72,7 @@ export async function buildPackages(packages: readonly PublicPackage[]): Promise
 
 /** Packs all packages as a release does, and returns their tarballs by name. */
 export async function packAll(packages: readonly PublicPackage[], into: string): Promise<ReadonlyMap<string, string>> {
-  await run('npx', ['-y', 'pnpm@12', '-r', 'pack', '--pack-destination', into], { cwd: ROOT, maxBuffer: 1 << 26 });
+  await run('npx', ['-y', 'pnpm@12.21.0', '-r', 'pack', '--pack-destination', into], { cwd: ROOT, maxBuffer: 1 << 26 });
   const fileOf = ({ name, version }: Manifest): string => `${name.replace('@', '').replace('/', '-')}-${version}.tgz`;
   return new Map(packages.map(({ manifest }) => [manifest.name, join(into, fileOf(manifest))]));
 }

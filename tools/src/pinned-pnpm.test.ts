@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT } from './root.ts';
+
+/** What installs, checks and packs without a person who looks on. */
+const FILES = [
+  '.ci/run',
+  'deploy/Dockerfile',
+  'package.json',
+  'tools/src/advisories/audit.ts',
+  'tools/src/packages/packages.ts',
+];
+
+test('every script uses one exact version of pnpm', () => {
+  const found = FILES.map((file) => {
+    const versions = readFileSync(join(ROOT, file), 'utf8').matchAll(/pnpm@([\w.]+)/g);
+    return [file, ...new Set([...versions].map(([, version]) => version))];
+  });
+  const [[, version] = []] = found;
+  expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+  expect(found).toEqual(FILES.map((file) => [file, version]));
+});
