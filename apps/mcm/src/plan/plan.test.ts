@@ -241,7 +241,7 @@ describe('mcm plan', () => {
     const plans = await plan(file('large', 3));
     expect(plans).toMatchObject([{ complete: false }]);
     expect(planExit(plans)).toBe(PLAN_EXIT.stuck);
-    // The deployment goes on without it when its time to drain is over.
+    // After the drain timeout the deployment no longer counts this machine and makes a replacement.
     expect(plans[0]?.steps.filter(({ action }) => action === 'make')).toHaveLength(3);
   });
 
