@@ -58,9 +58,13 @@ export function planHealth(o: MachineObservation, now: Date): HealthPlan {
 }
 
 function undamped(o: MachineObservation, now: Date): HealthPlan {
-  if (o.doubt) return { deadline: o.doubt.until, because: `${o.doubt.because}: health is not judged` };
   const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
   const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
+  // What an outage hides can only look worse than it is: a Ready Node of a doubtful time is a Ready Node.
+  if (o.doubt) {
+    const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not judged` };
+    return judgeHealthy(o, base, now) ?? doubted;
+  }
   const judged = judge(o, base, now);
   if (judged) return judged;
   if (mirrorChange && base) {
@@ -86,19 +90,29 @@ const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => 
   preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
 });
 
+const isWell = ({ node, settings }: MachineObservation): boolean =>
+  node !== undefined && isHealthy(node.status?.conditions ?? [], settings.unhealthyConditionTypes);
+
+const isUpdating = (phase: string | undefined): boolean =>
+  phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
+
+/** The transition to Running, of a machine whose Node has joined or is well again. */
+function judgeHealthy(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
+  const phase = o.machine.status?.currentStatus?.phase;
+  if (!o.node || isUpdating(phase) || phase === 'Running' || !isWell(o)) return undefined;
+  if (phase === 'Failed' && failedInPlace(o)) return undefined;
+  if (phase === 'Pending' && (waitsForCriticalComponents(o.node) || !isNodeOf(o.machine, o.node))) return undefined;
+  return recovered(o, base, now);
+}
+
 /** Transitions between healthy and unhealthy. */
 function judge(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
-  if (phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed') return undefined;
+  if (isUpdating(phase)) return undefined;
   if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
-  const healthy = isHealthy(o.node.status?.conditions ?? [], o.settings.unhealthyConditionTypes);
-  if (healthy && phase !== 'Running') {
-    if (phase === 'Failed' && failedInPlace(o)) return undefined;
-    if (phase === 'Pending' && (waitsForCriticalComponents(o.node) || !isNodeOf(o.machine, o.node))) return undefined;
-    return recovered(o, base, now);
-  }
+  if (isWell(o)) return judgeHealthy(o, base, now);
   // An update that succeeded says nothing about the node afterwards (the original would stay in that phase for ever).
-  if (!healthy && (phase === 'Running' || phase === 'InPlaceUpdateSuccessful')) return sick(o, base, now);
+  if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
   return undefined;
 }
 

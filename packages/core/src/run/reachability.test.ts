@@ -157,7 +157,28 @@ describe('health is not judged on data older than the timeout', () => {
   });
 });
 
-test('after a freeze nothing is judged for 30 s, whatever events come', async () => {
+test('after a freeze a machine whose Node joins is Running at once, not after 30 s', async () => {
+  const joinAfterMs = 6 * MINUTE;
+  let monotonic = (): number => 0;
+  const cuts = new Cuts(() => monotonic());
+  const rig = await startRig({ wrap: cuts.wrap, joinAfterMs });
+  monotonic = () => rig.clock.monotonic();
+  await rig.createMachine('m-0');
+  await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
+  const born = rig.clock.now().getTime();
+  cuts.cut('target', 'refused');
+  await rig.until(async () => isFrozen(rig), 5 * MINUTE);
+  await rig.clock.advance(born + joinAfterMs - INTERVAL - rig.clock.now().getTime());
+  cuts.restore();
+  await rig.until(async () => !isFrozen(rig), 2 * MINUTE);
+  const thawed = rig.clock.now().getTime();
+  await rig.until(async () => (await rig.phase('m-0')) === 'Running', MINUTE);
+  const joined = Math.max(thawed, born + joinAfterMs);
+  expect(joined).toBeLessThan(thawed + 25 * SECOND);
+  expect(rig.clock.now().getTime()).toBeLessThan(joined + 3 * SECOND);
+});
+
+test('after a freeze no machine is judged unhealthy for 30 s, whatever events come', async () => {
   const { rig, cuts } = await started('m-0', 'm-1');
   await rig.conditions('m-0', SILENT);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
