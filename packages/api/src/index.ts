@@ -38,6 +38,7 @@ export {
 export { EVENTS, type EventMeaning, type EventReason, EventReasons, EventSources } from './constants/events.ts';
 export { Finalizers } from './constants/finalizers.ts';
 export {
+  freezeProblem,
   isForceDeletion,
   isFrozen,
   isGoBoolean,

@@ -176,6 +176,11 @@ export const DEPLOYMENT_CONDITIONS = {
         means: 'An annotation has an invalid value.',
         help: 'Use a value as in the message.',
       },
+      LabelNotUnderstood: {
+        status: 'True',
+        means: 'A label has a value that means nothing.',
+        help: 'Write one as the message shows it.',
+      },
       LimitsComeToZero: {
         ...{
           status: 'True',

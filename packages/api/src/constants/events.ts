@@ -111,11 +111,11 @@ export const EVENTS = {
   },
   InputIgnored: {
     ...{
-      on: DEPLOYMENT,
+      on: [...DEPLOYMENT, ...SET],
       type: 'Warning',
       means: 'The manager ignores an invalid field or annotation and applies the rest of the spec.',
     },
-    help: 'Correct the field or annotation that the message names.',
+    help: 'Correct the field, label or annotation that the message names.',
   },
   ScaleInAccepted: {
     on: DEPLOYMENT,

@@ -58,5 +58,12 @@ interface Labelled {
 export const isForceDeletion = (object: Labelled): boolean =>
   GO_TRUE.has(object.metadata.labels?.[Labels.ForceDeletion] ?? '');
 
+/** What is wrong with the object's label `freeze`, which counts as `True` only; undefined: nothing. */
+export function freezeProblem({ metadata }: Labelled): string | undefined {
+  const text = metadata.labels?.[Labels.Freeze];
+  if (text === undefined || text === TRUE || text === 'False') return undefined;
+  return `metadata.labels[${Labels.Freeze}]: ${JSON.stringify(text)} freezes nothing; write "True", or remove the label`;
+}
+
 /** Whether the object carries `freeze: "True"`. */
 export const isFrozen = (object: Labelled): boolean => object.metadata.labels?.[Labels.Freeze] === TRUE;

@@ -1,4 +1,4 @@
-import { Annotations, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import { Annotations, freezeProblem, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import type { ConditionChange } from '../set/conditions.ts';
 import { isGoDuration, parseTime } from '../set/text.ts';
 import { fenceposts } from './limits.ts';
@@ -44,8 +44,10 @@ export function ignoredInput(
 ): Extract<ConditionChange, { type: typeof TYPE }> | undefined {
   const annotations = unreadable(deployment);
   const limits = noLimits(deployment);
-  const all = [...annotations, ...(limits ? [limits] : [])];
+  const label = freezeProblem(deployment);
+  const all = [...annotations, ...(label ? [label] : []), ...(limits ? [limits] : [])];
   if (all.length === 0) return undefined;
-  const reason = annotations.length > 0 ? 'AnnotationNotUnderstood' : 'LimitsComeToZero';
+  const other = label ? 'LabelNotUnderstood' : 'LimitsComeToZero';
+  const reason = annotations.length > 0 ? 'AnnotationNotUnderstood' : other;
   return { type: TYPE, status: 'True', reason, message: `${all.join('. ')}.` };
 }

@@ -478,4 +478,38 @@ describe('what is not done as it is written', () => {
     expect(await types(world)).toEqual(WELL);
     expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(before);
   });
+
+  test.each(['true', 'yes', ''])('freeze=%j on a deployment freezes nothing, and a condition says so', async (text) => {
+    await using world = await start();
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    await world.change({ metadata: { labels: { freeze: text } } });
+    await world.pass(5);
+    expect(await conditionOf(world, 'InputIgnored')).toMatchObject({
+      reason: 'LabelNotUnderstood',
+      message: `metadata.labels[freeze]: "${text}" freezes nothing; write "True", or remove the label.`,
+    });
+    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+    await world.change({ metadata: { labels: { freeze: 'True' } } });
+    await world.pass(5);
+    expect(await conditionOf(world, 'InputIgnored')).toBeUndefined();
+  });
+
+  test('freeze=true on a set freezes nothing, and one event says so', async () => {
+    await using world = await start();
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    const sets = world.keeper.resource(machineSets, NAMESPACE);
+    const [set] = (await sets.list()).items;
+    await sets.patch(set?.metadata.name ?? '', { type: 'merge', body: { metadata: { labels: { freeze: 'true' } } } });
+    await world.pass(5);
+    await sets.patch(set?.metadata.name ?? '', { type: 'merge', body: { metadata: { labels: { other: 'x' } } } });
+    await world.pass(5);
+    await world.restart();
+    await world.pass(5);
+    const events = await told(world, 'InputIgnored');
+    expect(events.map(({ involvedObject, message, count }) => [involvedObject.kind, message, count ?? 1])).toEqual([
+      ['MachineSet', 'metadata.labels[freeze]: "true" freezes nothing; write "True", or remove the label', 1],
+    ]);
+  });
 });

@@ -1,4 +1,4 @@
-import { Finalizers, type Machine, type MachineSet, MachineSetConditions, machineSets } from '@mcm/api';
+import { Finalizers, freezeProblem, type Machine, type MachineSet, MachineSetConditions, machineSets } from '@mcm/api';
 import {
   again,
   type Controller,
@@ -50,6 +50,8 @@ interface Memory {
   /** Names that belong to machines of others. */
   readonly taken: Set<string>;
   readonly lost: LostPlaces;
+  /** What of its labels was told to have no effect. */
+  warned: string;
 }
 
 /** Keeps every MachineSet at its number of machines (docs/rules.md §7.2). */
@@ -105,6 +107,7 @@ export class SetReconciler {
     if (violations.length > 0) return this.#status.refuse(stored, printViolations(violations), signal);
     if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     const set = await this.#ensureFinalizer(stored, signal);
+    this.#warn(set);
     await this.#staff.sync(set, await this.#staff.claim(set, signal), signal);
     if (await this.#isClassNew(key, set, signal)) return again(CLASS_LOOK_MS);
     const { failure, lookAgain, held } = await this.#manageReplicas(key, set, signal);
@@ -117,6 +120,15 @@ export class SetReconciler {
   #isProven(): boolean {
     const { deployments, sets, machines } = this.#context;
     return [deployments, sets, machines].every(({ proven }) => proven);
+  }
+
+  /** Says once what of a set's labels has no effect. A new process finds what a former one may have told already. */
+  #warn(set: MachineSet): void {
+    const memory = this.#memoryOf(set);
+    const problem = freezeProblem(set) ?? '';
+    if (problem === memory.warned) return;
+    memory.warned = problem;
+    if (problem) this.#context.recorder.event(set, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
   #machinesOf(set: MachineSet): readonly Machine[] {
@@ -138,6 +150,7 @@ export class SetReconciler {
       pending: new PendingDeletions(this.#context.disruptions.leaving),
       taken: new Set(),
       lost: new LostPlaces(),
+      warned: '',
     };
     this.#memory.set(key, fresh);
     return fresh;
