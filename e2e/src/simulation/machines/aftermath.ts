@@ -14,6 +14,8 @@ const THAW_MS = 95_000;
 const RECONNECT_MS = 25_000;
 /** The longest that a machine takes to be Running or Failed once all is well: a driver call that hangs, then a birth. */
 const CALM_MS = 60 * MINUTE;
+/** The longest that a VM without a Machine stays: two passes that confirm it, and the two hours of its drain. */
+const ORPHAN_MS = 160 * MINUTE;
 /** The longest life of a bootstrap token: two hours of creation, and a margin. */
 const TOKEN_MS = 180 * MINUTE;
 /** Longer than anything that looks again by the clock, shorter than a drain. */
@@ -57,12 +59,16 @@ export class Aftermath {
     world.killOldest();
     for (const name of world.hollow.names) world.hollow.silence(name, false);
     await world.clock.advance(silenced ? SILENCE_MS : RECONNECT_MS);
-    await this.#until('every machine is Running, Failed, or waits and says for what', () => {
-      const open = world.machines().filter((machine) => !isGoing(machine) && !this.#isAtRest(machine));
-      const mute = world.machines().filter((machine) => isGoing(machine) && !/Waiting: /.test(saidBy(machine)));
-      const described = [...open, ...mute].map((each) => `${each.metadata.name}: ${phaseOf(each)}, ${saidBy(each)}`);
-      return [...described, ...this.#strays()];
-    });
+    await this.#until(
+      'every machine is Running, Failed, or waits and says for what',
+      () => {
+        const open = world.machines().filter((machine) => !isGoing(machine) && !this.#isAtRest(machine));
+        const mute = world.machines().filter((machine) => isGoing(machine) && !/Waiting: /.test(saidBy(machine)));
+        const described = [...open, ...mute].map((each) => `${each.metadata.name}: ${phaseOf(each)}, ${saidBy(each)}`);
+        return [...described, ...this.#strays()];
+      },
+      world.oracle.hasLost ? ORPHAN_MS : CALM_MS,
+    );
   }
 
   /**

@@ -23,6 +23,7 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
 const TOLD: Readonly<Record<string, RegExp>> = {
   'a kubelet falls silent': /^the kubelet of \S+ is silent/,
   'a VM is terminated behind our back': /is terminated behind our back$/,
+  'a Machine is lost and its VM runs on': /^Machine \S+ is lost$/,
   'the API server answers 409': /^machine-controller: \S+ \/\S+ conflict$/,
   'the API server answers 429': /^machine-controller: \S+ \/\S+ throttled$/,
   'the API server answers 500': /^machine-controller: \S+ \/\S+ internal$/,

@@ -161,7 +161,7 @@ class MachineHistory {
 
   async #stormAct(act: StormAct): Promise<void> {
     const { clock } = this.#world;
-    const acts: Readonly<Record<StormAct, () => void>> = {
+    const acts: Readonly<Record<StormAct, () => Promise<void> | void>> = {
       'silent kubelet': () => this.#silentKubelet(),
       'lost VM': () => this.#lostVm(),
       'late kubelet': () => this.#bootsWith({ joinDelay: 90_000 }),
@@ -173,10 +173,11 @@ class MachineHistory {
       'two controllers': () => this.#twoControllers(),
       'clock forward': () => this.#jump(STORM_JUMP_MS),
       'clock back': () => this.#jump(-STORM_JUMP_MS),
+      'lost machine': () => this.#lostMachine(),
     };
     // A node must be there for its kubelet to be lost, and a VM to be terminated.
     await clock.advance(5_000);
-    acts[act]();
+    await acts[act]();
     await this.#create();
     await this.#delete();
     await clock.advance(STORM_MS);
@@ -235,6 +236,16 @@ class MachineHistory {
     this.#note(`the kubelet of ${name} is silent for ${ms} ms`);
     hollow.silence(name, true);
     clock.setTimeout(() => hollow.silence(name, false), ms);
+  }
+
+  /** One that runs pods, where there is one. */
+  async #lostMachine(): Promise<void> {
+    const { clock, eyes } = this.#world;
+    await clock.advance(20_000);
+    const all = this.#world.machines().filter((machine) => !isGoing(machine));
+    const busy = all.filter(({ metadata }) => eyes.pods.store.byIndex('node', metadata.labels?.node ?? '').length > 0);
+    const lost = busy[0] ?? all[0];
+    if (lost) await this.#world.loseMachine(lost);
   }
 
   #lostVm(): void {

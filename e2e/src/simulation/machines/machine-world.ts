@@ -323,6 +323,16 @@ export class MachineWorld {
     await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
   }
 
+  /** The object goes and the VM stays, as after a restore, or by a hand that takes the finalizers off. */
+  async loseMachine({ metadata: { name, uid, labels } }: Machine): Promise<void> {
+    this.witness.note('act', `Machine ${name} is lost`);
+    this.oracle.loses(uid, labels?.node);
+    const machine = this.admin.resource<Machine>(machines, NAMESPACE);
+    // In this order: a controller puts its finalizer back on a machine that stays.
+    await machine.delete(name);
+    await machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
+  }
+
   async labelMachine(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
     this.witness.note('act', `the user labels ${name} ${JSON.stringify(labels)}`);
     await this.admin

@@ -49,6 +49,9 @@ export class Oracle {
   readonly #drainableSince = new Map<string, number>();
   /** Pods, by UID, of which a controller ever asked that they go. */
   readonly #asked = new Set<string>();
+  /** Machines, by UID, whose objects went though nothing of theirs did; and their Nodes. */
+  readonly #lost = new Set<string>();
+  readonly #lostNodes = new Set<string>();
   /** The furthest that a process's clock was ever ahead. */
   #aheadMs = 0;
 
@@ -69,6 +72,17 @@ export class Oracle {
 
   #violate(rule: string, text: string): void {
     this.#o.witness.violate(`(${rule}) ${text}`);
+  }
+
+  /** The object of a machine is about to go, and nothing else. */
+  loses(uid: string, node: string | undefined): void {
+    this.#lost.add(uid);
+    if (node !== undefined) this.#lostNodes.add(node);
+  }
+
+  /** Whether the object of any machine was lost. */
+  get hasLost(): boolean {
+    return this.#lost.size > 0;
   }
 
   clockGoesAhead(ms: number): void {
@@ -130,6 +144,7 @@ export class Oracle {
   #gone(machine: Machine): void {
     const { name, uid } = machine.metadata;
     this.#o.witness.note('state', `machine ${name} is gone`);
+    if (this.#lost.has(uid)) return;
     const left = [...this.#o.instances()].find(
       ({ clientToken, state }) => clientToken === uid && state !== 'terminated' && state !== 'shutting-down',
     );
@@ -193,7 +208,10 @@ export class Oracle {
     if (instance?.state !== 'running') return;
     const { eyes } = this.#o;
     const machine = eyes.machines.store.list().find(({ metadata }) => metadata.uid === instance.clientToken);
-    if (!machine) return;
+    if (!machine) {
+      this.#judgeOrphan(instance);
+      return;
+    }
     const { name, deletionTimestamp } = machine.metadata;
     if (!deletionTimestamp) {
       const recorded = machine.spec.providerID?.endsWith(`/${id}`);
@@ -221,16 +239,30 @@ export class Oracle {
     }
   }
 
+  /** (c): what no machine owns is drained all the same, unless its Node is gone or unready. */
+  #judgeOrphan({ name }: Instance): void {
+    const { nodes, pods } = this.#o.eyes;
+    const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
+    const unreadyUntil = this.#unready.get(name)?.until ?? Number.POSITIVE_INFINITY;
+    if (!nodes.store.get(name) || unreadyUntil > this.#now() - lagMs) return;
+    const left = pods.store
+      .byIndex('node', name)
+      .filter((pod) => !hasEnded(pod) && (this.#boundAt.get(pod.metadata.uid) ?? 0) < this.#now() - lagMs)
+      .map(({ metadata }) => metadata.name);
+    if (left.length > 0) this.#violate('c', `the VM ${name}, which has no Machine, is deleted with pods ${left} on it`);
+  }
+
   /** (d): a pod was evicted, or deleted, by a controller. */
   beforePodLeaves(pod: Pod, verb: 'evict' | 'delete'): void {
     const { eyes, apps } = this.#o;
     const node = pod.spec.nodeName ?? '';
     const machine = eyes.machines.store.list().find((each) => label(each, 'node') === node);
-    if (!machine?.metadata.deletionTimestamp) {
+    const isLost = !machine && this.#lostNodes.has(node);
+    if (!machine?.metadata.deletionTimestamp && !isLost) {
       this.#violate('d', `pod ${pod.metadata.name} is told to go though nobody deletes the machine of ${node}`);
       return;
     }
-    if (verb === 'delete') {
+    if (verb === 'delete' && machine) {
       this.#judgeNeverAsked(machine, pod);
       // A pod that did not end in its grace and half a minute is deleted without it.
       const due = millis(pod.metadata.deletionTimestamp) + OVERSTAY_MS;

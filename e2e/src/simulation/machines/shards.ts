@@ -7,7 +7,7 @@ import { playMachines } from './machine-history.ts';
  * as each loads and warms up the whole system anew, which costs as much as thirty seeds.
  */
 const SHARDS = 2;
-const CASES = seedsOf('machines', 400);
+const CASES = seedsOf('machines', 200);
 
 /** The tests of one shard, 1 or 2: every seed that leaves it as the rest when divided by their number. */
 export function playShard(shard: number): void {

@@ -23,4 +23,5 @@ export type StormAct =
   | 'killed'
   | 'two controllers'
   | 'clock forward'
-  | 'clock back';
+  | 'clock back'
+  | 'lost machine';

@@ -11,6 +11,7 @@ const HELP = `usage: pnpm simulate [options]
   --for TIME        goes on for so long, e.g. 90s, 30m or 8h
   --suite NAMES     of ${[...SUITES.keys()].join(',')} (all)
   --profile NAMES   of ${Object.keys(PROFILES).join(',')}: how late and faulty the network is (none)
+  --first           ends at the first violation, and does not shrink it
   --workers N       threads (one for each core)
   --out DIR         where the files of failures go (simulation-failures)
   --replay FILE     plays such a file, and tells the story
@@ -23,6 +24,7 @@ const OPTIONS = {
   suite: { type: 'string' },
   profile: { type: 'string', default: 'none' },
   workers: { type: 'string', default: String(availableParallelism()) },
+  first: { type: 'boolean', default: false },
   out: { type: 'string', default: 'simulation-failures' },
   replay: { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
@@ -130,6 +132,7 @@ async function swarm(): Promise<void> {
     cases: all,
     forMs,
     caseMs: CASE_MS,
+    endsAtFailure: flags.first,
     onFailure: tell,
     onProgress: report,
   });

@@ -12,6 +12,8 @@ export interface SwarmOptions {
   readonly forMs: number | undefined;
   /** A case that takes longer in real time is given up: it loops without end. */
   readonly caseMs: number;
+  /** No case begins after a failure, and a failure is not shrunk. */
+  readonly endsAtFailure: boolean;
   readonly onFailure: (failure: Failure) => void;
   readonly onProgress: (tally: Tally) => void;
 }
@@ -57,7 +59,8 @@ export class Swarm {
   }
 
   #next(): Case | undefined {
-    const { forMs = Number.POSITIVE_INFINITY } = this.#options;
+    const { forMs = Number.POSITIVE_INFINITY, endsAtFailure } = this.#options;
+    if (endsAtFailure && this.#failed.size > 0) return undefined;
     if (performance.now() - this.#began >= forMs) return undefined;
     const { done, value } = this.#cases.next();
     return done ? undefined : value;
@@ -105,7 +108,7 @@ export class Swarm {
         worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       };
       worker.on('message', onMessage).on('error', onError).on('exit', onExit);
-      worker.postMessage(one);
+      worker.postMessage({ one, shrinks: !this.#options.endsAtFailure });
     });
   }
 }

@@ -1,9 +1,16 @@
 import { parentPort } from 'node:worker_threads';
-import type { Case } from '../suites.ts';
+import { type Case, playCase } from '../suites.ts';
 import { judge, type Verdict } from './work.ts';
 
+interface Job {
+  readonly one: Case;
+  readonly shrinks: boolean;
+}
+
 /** Judges the cases that the main thread sends, one at a time. */
-parentPort?.on('message', (one: Case) => {
+parentPort?.on('message', ({ one, shrinks }: Job) => {
   const answer = (verdict: Verdict): void => parentPort?.postMessage(verdict);
-  void judge(one).then(answer, (error: unknown) => answer({ one, failure: { one, violations: [String(error)] } }));
+  void judge(one, playCase, shrinks ? undefined : 0).then(answer, (error: unknown) =>
+    answer({ one, failure: { one, violations: [String(error)] } }),
+  );
 });

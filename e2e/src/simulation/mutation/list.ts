@@ -1,0 +1,232 @@
+/** One change of a safety-critical line that the simulation must notice. */
+export interface Mutant {
+  readonly topic: Topic;
+  /** Path within the repository. */
+  readonly file: string;
+  /** Text that occurs once in the file. */
+  readonly find: string;
+  readonly replace: string;
+  /** Suites that can see it, in the order in which they are played. */
+  readonly suites: readonly string[];
+}
+
+export const TOPICS = [
+  ...['deletion', 'finalizers', 'orphans', 'idempotency', 'drain', 'budget', 'breaker', 'freeze', 'fence', 'names'],
+] as const;
+export type Topic = (typeof TOPICS)[number];
+
+const CORE = 'packages/core/src';
+const M = ['machines'] as const;
+const F = ['rolls', 'sick'] as const;
+
+type Change = readonly [find: string, replace: string];
+
+const of = (topic: Topic, file: string, suites: readonly string[], ...changes: readonly Change[]): readonly Mutant[] =>
+  changes.map(([find, replace]) => ({ topic, file, find, replace, suites }));
+
+/** All of them. A test keeps each in step with the code. */
+export const MUTANTS: readonly Mutant[] = [
+  ...of(
+    'deletion',
+    `${CORE}/machine/deletion.ts`,
+    M,
+    ["if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;", 'if (last) return undefined;'],
+    ["if (hasReached(machine.status, 'deleteNode')) return undefined;", 'if (machine) return undefined;'],
+    ["if (now < announceAt || hasReached(machine.status, 'deleteVm'))", 'if (!announceAt)'],
+    [
+      "if (calls.running?.kind === 'delete' || calls.last?.kind === 'delete') return undefined;",
+      'if (o) return undefined;',
+    ],
+    ['if (!machine.spec.providerID && machine.metadata.labels?.node === undefined) return undefined;', ''],
+    ["{ do: 'labelNode', nodeName: o.node.metadata.name }", "{ do: 'labelNode', nodeName: 'another' }"],
+  ),
+  ...of(
+    'deletion',
+    `${CORE}/machine/creation.ts`,
+    M,
+    ["if (last?.kind === 'delete' && created) return planDiscard(o, last, now);", ''],
+    ["if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');", ''],
+  ),
+  ...of(
+    'finalizers',
+    `${CORE}/machine/deletion.ts`,
+    M,
+    [
+      "if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return wait('not ours to finish');",
+      '',
+    ],
+    [
+      "return act('the VM is gone', { do: 'releaseNode' });",
+      "return act('the VM is gone', { do: 'removeFinalizer' });",
+    ],
+    ['const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);', 'const held = false;'],
+    ["return act('nothing is left behind', { do: 'removeFinalizer' });", "return wait('nothing is left behind');"],
+  ),
+  ...of(
+    'finalizers',
+    `${CORE}/machine/perform.ts`,
+    M,
+    ['.filter((name) => name !== Finalizers.MachineControllerManager)', ''],
+    ['await this.#options.tokens?.remove(machine);', ''],
+  ),
+  ...of('finalizers', `${CORE}/machine/next-step.ts`, M, [
+    'if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) {',
+    'if (!machine) {',
+  ]),
+  ...of(
+    'orphans',
+    `${CORE}/safety/orphan-vms.ts`,
+    ['machines', 'rolls'],
+    ['if (recorders.some(({ spec }) => isInstance(spec.providerID, vm.providerId))) return false;', ''],
+    ['if (!machine) return true;', 'if (!machine) return false;'],
+    [
+      'machine.spec.providerID, vm.providerId) || machine.metadata.deletionTimestamp) return false;',
+      'machine.spec.providerID, vm.providerId)) return false;',
+    ],
+    ["return phase !== undefined && phase !== 'CrashLoopBackOff';", 'return true;'],
+    ['owner !== undefined && owner !== own && !former.includes(owner);', 'true;'],
+    ['const confirmed = suspects.filter((vm) => dueAt(vm) <= now);', 'const confirmed = suspects;'],
+  ),
+  ...of(
+    'idempotency',
+    'providers/local/src/driver/driver.ts',
+    M,
+    ['    clientToken: uid,', '    clientToken: crypto.randomUUID(),'],
+    [
+      'named.filter(({ clientToken }) => clientToken !== undefined && clientToken === machine.metadata.uid)',
+      'named.filter(() => false)',
+    ],
+  ),
+  ...of(
+    'idempotency',
+    `${CORE}/machine/creation.ts`,
+    M,
+    [
+      "if (!created) return act('the VM is to be found again', { do: 'call', call: 'create' });",
+      "if (!created) return wait('it is somewhere');",
+    ],
+    ["return act('the VM exists', { do: 'record', instance: created });", "return wait('the VM exists');"],
+    ['if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);', ''],
+    ['if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {', 'if (!o) {'],
+  ),
+  ...of('idempotency', `${CORE}/machine/perform.ts`, M, [
+    'const body = { metadata: { uid, resourceVersion }, status };',
+    'const body = { metadata: { uid }, status };',
+  ]),
+  ...of(
+    'drain',
+    `${CORE}/drain/drain.ts`,
+    M,
+    ["const going = o.pods.filter((pod) => verdictOf(pod).pod !== 'stay');", 'const going = o.pods.slice(0, 0);'],
+    ['const overdue = now >= o.forceAt;', 'const overdue = true;'],
+    ['if (o.unseen?.pods !== undefined && !o.forced) return planBlind(o, o.unseen.pods);', ''],
+    [
+      'const volumes = going.length === 0 ? waitForVolumes(o, now) :',
+      'const volumes = going.length === 0 ? NO_VOLUMES :',
+    ],
+    [
+      'if (overdue) return planRemoval(o, pod, now);\n  const attempt',
+      'return planRemoval(o, pod, now);\n  const attempt',
+    ],
+    [
+      "if (now < limit) return { pod, verb: 'wait', until: limit };",
+      "if (now < limit) return { pod, verb: 'remove' };",
+    ],
+    [
+      'if (needsVolumes(o, pod)) return wait(pod, undefined);',
+      'if (!needsVolumes(o, pod)) return wait(pod, undefined);',
+    ],
+  ),
+  ...of(
+    'drain',
+    `${CORE}/machine/deletion.ts`,
+    M,
+    [
+      "if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;",
+      'if (o) return undefined;',
+    ],
+    ['if (!skip && (!o.node.spec.unschedulable || !terminating)) {', 'if (!o) {'],
+    ['if (drain.evict.length > 0 || drain.remove.length > 0) {', 'if (drain.remove.length > 0) {'],
+  ),
+  ...of(
+    'budget',
+    `${CORE}/disruption/ledger.ts`,
+    F,
+    ['if (taken < allowance) return allowance - taken;', 'if (taken < 100) return 100;'],
+    ['return underWay > allowance && repairing === 0 ? 1 : 0;', 'return 1;'],
+    ['Math.max(available - Math.max(replicas - unavailable, 0), 0);', 'available;'],
+    ['const taken = Math.max(underWay, repairing);', 'const taken = 0;'],
+  ),
+  ...of(
+    'budget',
+    `${CORE}/disruption/repairs.ts`,
+    ['sick', 'rolls'],
+    ['if (ledger.rolling) return due.slice(0, room);', 'if (ledger.rolling) return due;'],
+    [
+      'due.filter((machine) => !neverJoined(machine)).slice(0, room);',
+      'due.filter((machine) => !neverJoined(machine));',
+    ],
+  ),
+  ...of('budget', `${CORE}/deployment/rolling-update.ts`, F, [
+    'const growth = isFree ? target.unavailable :',
+    'const growth = isFree ? target.replicas :',
+  ]),
+  ...of(
+    'breaker',
+    `${CORE}/disruption/silence.ts`,
+    ['machines', 'rolls'],
+    [
+      'const open = silent >= limits.minimumCount && silent * 100 >= joined * limits.thresholdPercent;',
+      'const open = true;',
+    ],
+  ),
+  ...of(
+    'breaker',
+    `${CORE}/machine/health.ts`,
+    ['sick', 'machines'],
+    ['if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {', 'if (!o) {'],
+    ['if (o.doubt) return { deadline: o.doubt.until,', 'if (!o) return { deadline: o.doubt.until,'],
+    ["if (!healthy && (phase === 'Running' || phase === 'InPlaceUpdateSuccessful')) return sick(o, base, now);", ''],
+  ),
+  ...of(
+    'freeze',
+    `${CORE}/safety/overshoot-rules.ts`,
+    F,
+    ["if (machines >= limits.upper && !complete) return 'freeze';", "if (machines >= 1) return 'freeze';"],
+    ["return marked && machines <= limits.lower ? 'thaw' : 'leave';", "return 'leave';"],
+  ),
+  ...of('freeze', `${CORE}/set/replicas.ts`, F, [
+    'if (isFrozen(set)) return nothing(',
+    'if (!isFrozen(set)) return nothing(',
+  ]),
+  ...of(
+    'fence',
+    'packages/kube/src/election/candidate.ts',
+    ['leases'],
+    ['if (this.#isFresh()) return;', 'if (this.#renewed) return;'],
+    [
+      "if (record !== undefined && record.holder !== '' && !mine && this.#isValid(record)) {",
+      'if (!record && !mine && record) {',
+    ],
+  ),
+  ...of(
+    'fence',
+    'packages/kube/src/election/run-elected.ts',
+    ['leases'],
+    ["if ((await candidate.renew(both)) === 'other') {", "if ((await candidate.renew(both)) !== 'other') {"],
+    ["if (answer === 'mine') return true;", 'if (answer) return true;'],
+    ['      lost.abort(reason);', ''],
+  ),
+  ...of('fence', 'packages/kube/src/election/fenced-client.ts', ['leases'], ['    await fence.held();', '']),
+  ...of('fence', `${CORE}/driver/invoker.ts`, ['leases'], ['await options.fence?.confirm();', '']),
+  ...of(
+    'names',
+    `${CORE}/set/slots.ts`,
+    F,
+    ['if (!used.has(name)) names.push(name);', 'names.push(name);'],
+    [
+      'return (slot) => encode((offset + slot * stride) % SLOTS);',
+      'return () => encode(Math.floor(Math.random() * SLOTS));',
+    ],
+  ),
+];
