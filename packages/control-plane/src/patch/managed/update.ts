@@ -61,32 +61,28 @@ export function scopeOf(kind: KindDefinition, subresource: string): Scope {
  * Entries that count: those that the caller sends when they are any, else the stored ones. `[{}]` forgets them all.
  * Writes to a subresource never change them directly.
  */
-function entriesOf(
-  input: Pick<UpdateInput, 'live' | 'updated' | 'subresource' | 'kind'>,
-): readonly ManagedFieldsEntry[] {
-  const entries = givenEntries(input);
-  return entries.every((entry) => isOfKind(entry, input.kind))
-    ? entries
-    : entries.filter((entry) => isOfKind(entry, input.kind));
-}
-
-/** Built-in kinds that were in another group once. */
-const MOVED = new Set(['extensions', 'events.k8s.io', '']);
-const MOVED_KINDS = new Set(['Event', 'Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy']);
-
-/** Whether an entry has a version of the kind. The real server cannot compare objects in another one, and forgets its owner. */
-function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, { custom, group, kind }: KindDefinition): boolean {
-  const slash = apiVersion.indexOf('/');
-  const own = slash < 0 ? '' : apiVersion.slice(0, slash);
-  return custom === true || own === group || (MOVED.has(own) && MOVED_KINDS.has(kind));
-}
-
-function givenEntries(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
+function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
   const stored = input.live?.metadata.managedFields ?? [];
   const sent = input.updated.metadata.managedFields;
   if (input.subresource !== '' || sent === undefined || sent === stored) return stored;
   if (isReset(sent)) return [];
   return readEntries(sent).length > 0 ? sent : stored;
+}
+
+/** Built-in kinds that are, or once were, in another group too. */
+const OTHER_GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Event', ['', 'events.k8s.io']],
+  ...['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy'].map((kind): [string, string[]] => [
+    kind,
+    ['extensions'],
+  ]),
+]);
+
+/** Whether an entry has a version of the kind. The real server cannot compare objects in another one, and forgets its owner. */
+function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, { custom, group, kind }: KindDefinition): boolean {
+  const slash = apiVersion.indexOf('/');
+  const own = slash < 0 ? '' : apiVersion.slice(0, slash);
+  return custom === true || own === group || OTHER_GROUPS.get(kind)?.includes(own) === true;
 }
 
 /** Adds to the owners a write that changed `changes`: it takes what it changed, and nobody keeps what is gone. */
@@ -121,9 +117,12 @@ export function recordUpdate(
  */
 export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const { live, updated, kind } = input;
-  const entries = entriesOf(input);
+  const given = entriesOf(input);
   // An object whose ownership was forgotten is not tracked again until somebody applies (skipNonAppliedManager).
-  if (entries.length === 0 && live?.metadata.uid !== undefined) return [];
+  if (given.length === 0 && live?.metadata.uid !== undefined) return [];
+  const entries = given.every((entry) => isOfKind(entry, kind))
+    ? given
+    : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
   const changes = compareObjects(live ?? emptyObject(kind), updated, node, scopeOf(kind, input.subresource));
   if (changes.changed === undefined && changes.removed === undefined) return entries as ManagedFieldsEntry[];
