@@ -115,6 +115,8 @@ function tell(failure: Failure): void {
   );
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
+  // Histories on other threads may be far from their end.
+  if (flags.first) process.exit(1);
 }
 
 async function swarm(): Promise<void> {
