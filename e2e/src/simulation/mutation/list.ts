@@ -185,8 +185,8 @@ export const MUTANTS: readonly Mutant[] = [
     `${CORE}/machine/health.ts`,
     ['sick', 'machines'],
     ['if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {', 'if (!o) {'],
-    ['if (o.doubt) return { deadline: o.doubt.until,', 'if (!o) return { deadline: o.doubt.until,'],
-    ["if (!healthy && (phase === 'Running' || phase === 'InPlaceUpdateSuccessful')) return sick(o, base, now);", ''],
+    ['if (o.doubt) {', 'if (!o) {'],
+    ["if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);", ''],
   ),
   ...of(
     'freeze',
