@@ -12,8 +12,10 @@ import {
   type Controller,
   createController,
   done,
+  faultText,
   type Informer,
   ignoreNotFound,
+  isHeld,
   keyOf,
   makeKey,
   type Node,
@@ -106,6 +108,14 @@ export class DeploymentReconciler {
       this.#execution.forget(key);
       return done;
     }
+    // The cache shows a malformed spec repaired, so nothing may be decided from it.
+    const fault = isHeld(stored) ? faultText(stored) : undefined;
+    if (fault !== undefined)
+      return this.#refuse(
+        stored,
+        { type: INVALID_SPEC, status: 'True', reason: 'ValidationFailed', message: fault },
+        signal,
+      );
     const violations = validateDeployment(stored);
     if (violations.length > 0) {
       const message = printViolations(violations);
@@ -262,7 +272,6 @@ export function createDeploymentController(
     name: 'machinedeployment',
     concurrency: options.concurrency,
     reconcile: reconciler.reconcile,
-    of: context.deployments,
     ...controllerParts(context),
   });
   wakeDeployments(controller, context);

@@ -122,6 +122,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
     const stopped = rig.cloud.vms.find(({ machineName }) => machineName === 'm-0');
     if (stopped) stopped.ending = 'stopped';
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
+    await rig.until(async () => (await rig.phase('m-1')) === 'Failed', 2 * MINUTE);
     expect(await eventsOf(rig, 'HealthTimeout')).toEqual([
       expect.stringMatching(/^m-0: .*The cloud says that its VM is stopped\.$/),
       // Its peer is Failed and no longer silent: nothing points to the network any more.
