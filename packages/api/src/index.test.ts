@@ -4,7 +4,7 @@ import * as testing from './testing/index.ts';
 
 test('resources say how their kinds are reached', () => {
   const { machines, machineSets, machineDeployments, machineClasses } = api;
-  expect([machines, machineSets, machineDeployments, machineClasses]).toEqual(
+  expect([machines, machineSets, machineDeployments, machineClasses]).toMatchObject(
     [
       ['machines', 'Machine'],
       ['machinesets', 'MachineSet'],

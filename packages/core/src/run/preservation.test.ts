@@ -30,7 +30,7 @@ test('a Failed machine asked for by its Node is emptied and kept, quietly, until
 
   await rig.createClass();
   rig.start();
-  await rig.createMachine('m', { machinePreserveTimeout: '24h' });
+  await rig.createMachine('m', { machinePreserveTimeout: '2h' });
   await rig.until(async () => (await rig.phase('m')) === 'Running');
   await rig.createPod('a', 'm');
   await ask('when-failed');
@@ -63,7 +63,7 @@ test('a Failed machine asked for by its Node is emptied and kept, quietly, until
 
   await ask('now');
   await rig.until(async () => Boolean(await expiry()), 5_000);
-  await rig.until(async () => !(await expiry()), 25 * 3_600_000);
+  await rig.until(async () => !(await expiry()), 3 * 3_600_000);
   expect((await look()).annotations['node.machine.sapcloud.io/preserve']).toBeUndefined();
   expect((await look()).condition).toMatchObject({ status: 'False', reason: 'Preservation stopped.' });
   requests.length = 0;
