@@ -101,7 +101,7 @@ test('two pools: machines boot into their target; a changed file rolls out, a br
     );
     // Over TLS, with its own token: each machine had the files before its node was there.
     const log = readFileSync(join(cwd, '.mcm', 'logs', 'machine-config-controller.log'), 'utf8');
-    const booted = log.split('\n').filter((line) => line.includes('A machine gets its configuration'));
+    const booted = log.split('\n').filter((line) => line.includes('Served the configuration to a machine'));
     const wanted = [targetOf('infra'), targetOf('infra'), targetOf('worker')];
     expect(booted.map((line) => (JSON.parse(line) as { config: string }).config).toSorted()).toEqual(wanted.toSorted());
     expect(nodesOf('infra').map((node) => said(node, NodeAnnotations.DesiredDrain))).toEqual(['', '']);

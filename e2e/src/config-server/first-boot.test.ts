@@ -258,7 +258,7 @@ test('W2 what cannot be looked up is 500, and the log says why', async () => {
   await client.resource(machineConfigs).delete('rendered-worker-1');
   expect(await statusOf('/config/worker', token)).toBe(500);
   expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([
-    { message: 'A machine got no configuration' },
+    { message: 'Cannot serve the configuration to a machine' },
   ]);
   const body = { spec: { configuration: null } };
   await client.resource(machineConfigPools).patch('worker', { type: 'merge', body });

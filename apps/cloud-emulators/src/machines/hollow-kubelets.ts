@@ -36,7 +36,7 @@ export function hollowKubelets(options: HollowKubeletOptions): Power & { close()
     off: (id) => {
       host.halt(id).then(
         () => host.forget(id),
-        (error: unknown) => log.error('A hollow kubelet did not end', { vm: id, error }),
+        (error: unknown) => log.error('Simulated kubelet did not stop', { vm: id, error }),
       );
     },
     close: () => host.close(),

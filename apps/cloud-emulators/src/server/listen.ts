@@ -30,7 +30,7 @@ export async function listen({ port, tls, log }: ListenOptions): Promise<Listene
     pass(request, response, ready.promise).catch((error: unknown) => {
       // A lost answer is a connection that ends; anything else is a fault of the emulator and must be seen.
       if (!(error instanceof Error && error.name === 'ConnectionLost'))
-        log.error('A request could not be answered', { path: request.url, error });
+        log.error('Cannot answer a request', { path: request.url, error });
       response.destroy();
     });
   };

@@ -29,7 +29,7 @@ export function followSettings(
       if (changed) onChange();
     } catch (error) {
       // The watches tell the page that the server does not answer.
-      log.debug('the Leases could not be read', { error: errorText(error) });
+      log.debug('Cannot read the Leases', { error: errorText(error) });
     }
   };
   void (async () => {

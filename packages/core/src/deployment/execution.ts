@@ -54,7 +54,7 @@ export class PlanExecution {
   async carryOut(key: string, deployment: MachineDeployment, plan: RolloutPlan, signal: AbortSignal): Promise<Outcome> {
     const { recorder, log } = this.#access.context;
     if (plan.write.length > 0 || plan.create || plan.rollback) {
-      log.info('Deployment takes a step', { deployment: deployment.metadata.name, because: plan.because });
+      log.info('Deployment step', { deployment: deployment.metadata.name, because: plan.because });
     }
     if (plan.pause) return this.#pause(deployment, plan.pause, signal);
     const nodesLeft = await this.#markNodes(plan, signal);
@@ -172,7 +172,7 @@ export class PlanExecution {
   /** Another template, or owner, has the name: the next pass makes another one (docs/rules.md §2.7). */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
-    this.#access.context.log.warn('The name of the new set is taken, taking another', {
+    this.#access.context.log.warn('Name of the new MachineSet is in use, using another', {
       deployment: deployment.metadata.name,
       collisionCount,
     });

@@ -296,7 +296,9 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
         return id;
       } catch (thrown) {
         observe?.('volumeIds', 0, MachineError.from(thrown));
-        log.warn('Driver cannot tell the id of a volume; it is not waited for', { error: errorText(thrown) });
+        log.warn('Driver does not know the ID of a volume; the drain does not wait for it', {
+          error: errorText(thrown),
+        });
         return undefined;
       }
     },

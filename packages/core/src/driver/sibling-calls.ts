@@ -59,12 +59,12 @@ export function createSiblingCalls<Spec, Credentials>({
         const attempt = { ...base, credentials };
         await driver.status?.(attempt);
         const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
-        log.warn('Credentials of the class are refused; those of another class reach the VM', fields);
+        log.warn('Credentials of the class refused; using those of another class', fields);
         return attempt;
       } catch (thrown) {
         if (base.signal.aborted) throw thrown;
         const error = redact(MachineError.from(thrown).message, secrets.hidden);
-        log.debug('Credentials of another class do not reach the VM', { class: other.metadata.name, error });
+        log.debug('Credentials of another class do not work for the VM', { class: other.metadata.name, error });
       }
     }
     return undefined;

@@ -59,7 +59,7 @@ export class EvidenceKeeper {
     void this.#lane
       .run((leave) => this.#keep(machine, failure, leave))
       .catch((error: unknown) =>
-        log.warn('Evidence of a failure was not kept', { machine: machine.metadata.name, error: errorText(error) }),
+        log.warn('Evidence of a failure not stored', { machine: machine.metadata.name, error: errorText(error) }),
       )
       .finally(() => {
         this.#running--;
@@ -81,7 +81,7 @@ export class EvidenceKeeper {
     const draft = draftEvidence({ machine, machineClass, failure, instance, gaps, known });
     try {
       await client.create(draft);
-      log.info('Evidence of a failure is kept', { machine: machine.metadata.name, configMap: draft.metadata.name });
+      log.info('Evidence of a failure stored', { machine: machine.metadata.name, configMap: draft.metadata.name });
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }

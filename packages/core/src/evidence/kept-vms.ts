@@ -96,7 +96,7 @@ export class KeptVms {
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);
     if (others.filter(({ until }) => until > now).length >= perClass) {
-      log.info('The VM of a failed machine is not kept: enough of its class are', { machine: machine.metadata.name });
+      log.info('VM of a failed machine not kept: limit of its class reached', { machine: machine.metadata.name });
       return undefined;
     }
     try {

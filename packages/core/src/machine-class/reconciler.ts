@@ -163,7 +163,7 @@ export const createClassReconcile = ({
     const users = caches.machines.store.countByIndex('classUsers', splitKey(key).name);
     const verb = planFinalizer(found, Finalizers.MachineControllerManager, users);
     if (found.metadata.deletionTimestamp && users > 0) {
-      log.info('MachineClass is to be deleted but machines still refer to it', { class: key, machines: users });
+      log.info('Deletion of MachineClass waits for machines that use it', { class: key, machines: users });
       recorder.event(found, 'Normal', 'InUse', `Its deletion waits for ${users} machines that refer to it`);
     }
     if (verb === 'leave') return outcome;

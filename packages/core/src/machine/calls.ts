@@ -128,7 +128,7 @@ export class DriverCalls {
     this.#memory.set(uid, { ...memory, running: { ...memory.running, overdue } });
     this.#options.observer?.ended(machine, kind, inputs, overdue.outcome);
     const fields = { machine: `${namespace}/${name}`, call: kind, error: error.message };
-    this.#options.log.warn('Driver call ignores its signal; its machine waits for it', fields);
+    this.#options.log.warn('Driver call ignores its signal; the machine waits for it', fields);
     this.#options.wake(machine);
   }
 

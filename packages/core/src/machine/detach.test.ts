@@ -51,5 +51,5 @@ test('an attachment whose deletion got no answer, or met a server in trouble, is
 test('a deletion that is refused for good is not repeated, and told once', async () => {
   const { said, asked, log } = await detach(() => status(403, 'Forbidden'));
   expect([said, asked]).toEqual(['done', ['uid-1', 'uid-2']]);
-  expect(log.lines.map(({ message }) => message)).toEqual(['VolumeAttachment was not deleted']);
+  expect(log.lines.map(({ message }) => message)).toEqual(['VolumeAttachment not deleted']);
 });

@@ -121,7 +121,7 @@ export class NodeActions {
     if (!refused) return;
     if (!tolerant) throw refused.reason;
     scope.memory.drain = { ...scope.memory.drain, cordonFailed: true };
-    this.#options.log.warn('Cordon failed; the drain is forced and goes on', {
+    this.#options.log.warn('Cordon failed; the forced drain continues', {
       node: name,
       error: errorText(refused.reason),
     });
@@ -155,7 +155,7 @@ export class NodeActions {
     scope.memory.drain = { ...scope.memory.drain, detachAsked: asked };
     for (const failure of failed) {
       if (failure && !isTransient(failure.error)) {
-        this.#options.log.warn('VolumeAttachment was not deleted', { error: errorText(failure.error) });
+        this.#options.log.warn('VolumeAttachment not deleted', { error: errorText(failure.error) });
       }
     }
     if (open) throw open.error;
@@ -229,10 +229,13 @@ export class NodeActions {
     } catch (error) {
       const since = Date.parse(machine.metadata.deletionTimestamp ?? machine.metadata.creationTimestamp);
       if (now.getTime() < since + settings.drainTimeoutMs && !isForceDeletion(machine)) throw error;
-      this.#options.log.warn('Whether there is a Node to drain cannot be told; its time is up, and the VM goes', {
-        machine: machine.metadata.name,
-        error: errorText(error),
-      });
+      this.#options.log.warn(
+        'Cannot determine whether the machine has a Node; drain timeout expired, deleting the VM',
+        {
+          machine: machine.metadata.name,
+          error: errorText(error),
+        },
+      );
       return false;
     }
   }

@@ -212,7 +212,7 @@ export class Performer {
     const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
     // Else the next look, which may come before the watch tells of it, would delete it again.
     if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
-    this.#options.log.info('Node is being deleted, so its machine is', { machine: name });
+    this.#options.log.info('Node is being deleted, deleting its machine', { machine: name });
     const message = `Its Node ${labels?.[Labels.Node] ?? ''} was deleted: the machine goes with it`;
     this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
   }

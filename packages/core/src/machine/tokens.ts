@@ -98,7 +98,7 @@ class Issuer implements BootstrapTokenIssuer {
     } catch (error) {
       if (!isForbidden(error)) throw error;
       const fields = { machine: machine.metadata.name, error: errorText(error) };
-      this.#options.log.warn('Bootstrap token may not be extended; the machine may come too late to join', fields);
+      this.#options.log.warn('No permission to extend the bootstrap token; the machine may fail to join', fields);
     }
     this.#lives.set(machine.metadata.uid, until);
   }

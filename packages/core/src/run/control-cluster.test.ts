@@ -97,7 +97,7 @@ test('incident 16: of two control clusters with copies of the same machines one 
   const next = await side();
   await clock.advance(10 * MINUTE);
   expect([old.state.works, next.state.works]).toEqual([true, false]);
-  expect(next.log.lines.filter(({ message }) => message.startsWith('another control cluster works'))).toHaveLength(1);
+  expect(next.log.lines.filter(({ message }) => message.startsWith('Another control cluster manages'))).toHaveLength(1);
   old.stop.abort();
   await clock.advance(MINUTE);
   expect([old.state.works, next.state.works]).toEqual([false, true]);

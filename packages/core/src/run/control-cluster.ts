@@ -83,7 +83,7 @@ export class ControlCluster {
     const { clock, random } = this.#o;
     const options = { client: target, lease, identity: this.#owner, timings: TIMINGS, clock, random, log, signal };
     const onLeader = (other: string): void =>
-      log.warn('another control cluster works on the machines of this target cluster', { ...lease, other });
+      log.warn('Another control cluster manages machines of this target cluster', { ...lease, other });
     const end = await runElected({ ...options, onLeader: once(onLeader) }, async (term, fence) => {
       this.#inTarget = fence;
       await work(term);

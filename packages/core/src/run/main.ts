@@ -229,7 +229,7 @@ export const processContext = (): DriverContext => ({
 function reportStrayRejections(log: Logger): void {
   process.on('unhandledRejection', (reason) => {
     const kind = reason instanceof Error ? reason.name : typeof reason;
-    log.error('A promise was rejected and nobody had waited for it; this is a fault of the driver', { kind });
+    log.error('Unhandled promise rejection in driver code', { kind });
   });
 }
 

@@ -88,7 +88,7 @@ export class Listings {
     try {
       const vms = await invoker.list(machineClass, (error) => {
         leave();
-        log.warn('A listing ignores its signal; its class waits for it', { ...fields, error: error.message });
+        log.warn('List call ignores its signal; the class waits for it', { ...fields, error: error.message });
       });
       state.last = { startedAt, vms };
       state.failures = 0;
@@ -96,7 +96,7 @@ export class Listings {
     } catch (error) {
       state.failures++;
       state.error = errorText(error);
-      log.warn('VMs of a class could not be listed', { ...fields, error: state.error });
+      log.warn('Cannot list the VMs of a class', { ...fields, error: state.error });
     }
   }
 

@@ -89,7 +89,7 @@ export class NodeCollector {
       if (answer) caches.target?.nodes.recordWrite(answer);
       log.info(owners === 0 ? 'Node belongs to no machine' : 'Node belongs to a machine again', fields);
     } catch (error) {
-      log.warn('Node could not be marked; the next pass tries again', { ...fields, error: errorText(error) });
+      log.warn('Cannot mark Node; the next search retries', { ...fields, error: errorText(error) });
     }
   }
 
@@ -148,7 +148,7 @@ export class NodeCollector {
     const client = target.resource(nodes);
     try {
       if (await this.#cloudHas(seen, now)) {
-        log.warn('Node without a machine is kept: the cloud still has its instance', fields);
+        log.warn('Node without a machine kept: its VM still exists', fields);
         if (!this.#toldLiving.has(seen.metadata.uid))
           this.#tell(seen, 'it is kept, for the cloud still has its instance');
         this.#toldLiving.add(seen.metadata.uid);
@@ -168,8 +168,8 @@ export class NodeCollector {
       log.warn('Orphan Node deleted', fields);
       this.#tell(seen, 'it is deleted');
     } catch (error) {
-      if (isConflict(error)) log.info('Orphan Node has changed meanwhile; it is looked at again', fields);
-      else log.warn('Orphan Node was not deleted; the next pass tries again', { ...fields, error: errorText(error) });
+      if (isConflict(error)) log.info('Orphan Node changed; checking it again', fields);
+      else log.warn('Cannot delete orphan Node; the next search retries', { ...fields, error: errorText(error) });
     }
   }
 

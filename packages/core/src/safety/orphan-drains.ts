@@ -61,7 +61,7 @@ export class OrphanDrains {
     const waitsFor = await this.#step(vm, node, machineClass, state, signal);
     if (waitsFor !== undefined && waitsFor !== state.logged) {
       const fields = { providerId: vm.providerId, node: node.metadata.name, waitsFor };
-      this.#o.log.info('The Node of an orphan VM is being drained', fields);
+      this.#o.log.info('Draining the Node of an orphan VM', fields);
       state.logged = waitsFor;
     }
     return waitsFor === undefined;

@@ -270,7 +270,7 @@ export class OrphanCollector {
     );
     if (fresh > 0) {
       const fields = { class: machineClass.metadata.name, count: fresh };
-      log.info('VMs without a machine were found; they are looked at again before they are deleted', fields);
+      log.info('Orphan VMs found; checking them again before their deletion', fields);
     }
     const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
     const draining = await this.#collect(machineClass, state, listing, { suspects, confirmed });
@@ -363,7 +363,7 @@ export class OrphanCollector {
       if (written) caches.classes.recordWrite(written);
     } catch (error) {
       const fields = { class: machineClass.metadata.name, error: errorText(error) };
-      log.warn('VMs in quarantine could not be noted on their class; the next pass tries again', fields);
+      log.warn('Cannot write the VMs in quarantine to their class; the next search retries', fields);
     }
   }
 
@@ -387,7 +387,7 @@ export class OrphanCollector {
       return await this.#drains.step(vm, use.node, machineClass, stop);
     } catch (error) {
       const fields = { providerId: vm.providerId, node: use.node.metadata.name, error: errorText(error) };
-      log.warn('The Node of an orphan VM could not be drained; the next pass tries again', fields);
+      log.warn('Cannot drain the Node of an orphan VM; the next search retries', fields);
       return false;
     }
   }
@@ -417,13 +417,13 @@ export class OrphanCollector {
       .run((leave) =>
         invoker.delete(stray, (error) => {
           leave();
-          log.warn('Deleting an orphan VM ignores its signal', { ...fields, error: error.message });
+          log.warn('Deletion of an orphan VM ignores its signal', { ...fields, error: error.message });
         }),
       )
       .then(
         () => log.warn('Orphan VM deleted', fields),
         (error: unknown) =>
-          log.warn('Orphan VM could not be deleted; the next pass tries again', { ...fields, error: errorText(error) }),
+          log.warn('Cannot delete orphan VM; the next search retries', { ...fields, error: errorText(error) }),
       )
       .finally(() => this.#deleting.delete(providerId));
   }

@@ -175,9 +175,9 @@ export class ReachabilityCheck {
       this.#state = { ...this.#state, frozen: true };
       await thaw(this.#options);
       this.#settle();
-      log.info('API servers are back: judging machines again', { afterMs: SETTLE_MS });
+      log.info('API servers reachable again: checking machines', { afterMs: SETTLE_MS });
     } else if (step.state.frozen && !this.#state.frozen) {
-      log.error('API servers are out of reach: machines are not judged until they are back', {
+      log.error('API servers unreachable: machines are not checked until they answer', {
         outOfReach: failures,
         sinceMs: now - (step.state.downSince ?? now),
       });

@@ -132,7 +132,7 @@ export class MachineWriter {
       // A live read: whose machine this is decides whether another one is made.
       const existing = await this.#client.get(name, { signal });
       if (controllerOf(existing)?.uid === set.metadata.uid) {
-        log.info('The machine had been created already', { set: set.metadata.name, machine: name });
+        log.info('Machine already exists', { set: set.metadata.name, machine: name });
         return { machine: existing, isNew: false };
       }
       taken.add(name);
@@ -212,7 +212,7 @@ export class MachineWriter {
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
-    this.#context.log.info('A machine has changed since its deletion was decided', { machine: name, isGone });
+    this.#context.log.info('Machine changed since the decision to delete it', { machine: name, isGone });
     return isGone;
   }
 

@@ -60,7 +60,7 @@ async function keep(candidate: Candidate, options: ElectionOptions, signal: Abor
       await pause(clock, retryMs, both);
       if (signal.aborted) return 'stopped';
       if (deadline.signal.aborted) {
-        log.error('the lease was not renewed in time', { renewDeadlineMs });
+        log.error('Lease not renewed in time', { renewDeadlineMs });
         onLost?.(`it could not be renewed for ${renewDeadlineMs / 1000} s (${failed})`);
         return 'lost';
       }
@@ -92,7 +92,7 @@ async function release(candidate: Candidate, { clock, log }: ElectionOptions): P
   try {
     await Promise.race([candidate.release(), late]);
   } catch (error) {
-    log.warn('the lease could not be released; others wait until it expires', { error: errorText(error) });
+    log.warn('Cannot release the Lease; other replicas wait until it expires', { error: errorText(error) });
   }
   limit.abort();
 }

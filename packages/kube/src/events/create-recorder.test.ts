@@ -202,7 +202,7 @@ describe('recorder', () => {
     const t = await setUp();
     t.recorder.event(set('a', 'no-such-namespace'), 'Normal', 'R', 'm');
     await t.clock.advance(120_000);
-    expect(t.log.lines.map((line) => line.message)).toEqual(['an event was refused and is dropped']);
+    expect(t.log.lines.map((line) => line.message)).toEqual(['Event refused by the API server, dropped']);
     expect(await t.stored()).toEqual([]);
   });
 });

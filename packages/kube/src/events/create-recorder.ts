@@ -96,7 +96,7 @@ class BatchingRecorder implements EventRecorder {
   #drop(): void {
     if (this.#dropping) return;
     this.#dropping = true;
-    this.#options.log.warn('events are dropped: too many wait to be written', { waiting: this.#waiting.size });
+    this.#options.log.warn('Events dropped: the queue is full', { waiting: this.#waiting.size });
   }
 
   #arm(delayMs: number): void {
@@ -192,10 +192,10 @@ class BatchingRecorder implements EventRecorder {
     const { component, log } = this.#options;
     const fields = { component, reason: series.reason, object: series.involved.name, error: errorText(error) };
     if (!mayWorkLater(error) || ++series.attempts >= MAX_ATTEMPTS) {
-      log.warn('an event was refused and is dropped', fields);
+      log.warn('Event refused by the API server, dropped', fields);
       return;
     }
-    if (this.#failures++ === 0) log.warn('events cannot be written, trying again', fields);
+    if (this.#failures++ === 0) log.warn('Cannot write events, retrying', fields);
     series.dirty = true;
     this.#waiting.add(series);
   }

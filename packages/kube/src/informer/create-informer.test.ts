@@ -170,7 +170,7 @@ describe('what goes wrong', () => {
     await t.clock.advance(2000);
     expect(parameter(t.transport.requests.at(-1), 'resourceVersion')).toBe('10');
     expect(t.transport.requests.filter(isWatch).length).toBe(2);
-    expect(warnings(t)).toEqual(['watch went silent, opening it anew']);
+    expect(warnings(t)).toEqual(['Watch without data, opening it again']);
     second.event('BOOKMARK', { metadata: { resourceVersion: '60' } });
     await t.clock.advance(10);
     expect(t.informer.silentForMs()).toBe(10);
@@ -185,10 +185,10 @@ describe('what goes wrong', () => {
     await t.clock.advance(30_000);
     // Nothing came since the first watch was opened.
     expect(t.informer.behindForMs()).toBe(119_000);
-    expect(warnings(t)).toEqual(['watch went silent, opening it anew']);
+    expect(warnings(t)).toEqual(['Watch without data, opening it again']);
     await t.clock.advance(2_000);
     expect(warnings(t)).toEqual([
-      'watch went silent, opening it anew',
+      'Watch without data, opening it again',
       'list and watch of nodes failed, trying again until it works',
     ]);
     await t.end();
@@ -207,7 +207,7 @@ describe('what goes wrong', () => {
       await t.clock.advance(88_000);
       expect(warnings(t)).toEqual([]);
       await t.clock.advance(90_000);
-      expect(warnings(t)).toEqual(['watch went silent, opening it anew']);
+      expect(warnings(t)).toEqual(['Watch without data, opening it again']);
       expect(parameter(t.transport.requests.at(-1), 'resourceVersion')).toBe('20');
       await t.end();
     },

@@ -69,7 +69,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#replica = new Replica<T>({
       ...(options.indexes === undefined ? {} : { indexes: options.indexes }),
       indexFailed: (index, object, error) =>
-        this.#log.error('an index cannot place an object; what looks for it there does not find it', {
+        this.#log.error('Index function failed for an object; lookups in the index do not find it', {
           ...this.#named(object),
           index,
           error: errorText(error),
@@ -120,7 +120,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       return project(object);
     } catch (error) {
       const fields = { ...this.#named(object), error: errorText(error) };
-      this.#log.error('an object could not be projected and is kept whole', fields);
+      this.#log.error('Projection of an object failed; storing the whole object', fields);
       return object;
     }
   }
@@ -227,7 +227,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     const sentence = change.type === 'deleted' ? undefined : faultText(change.object);
     if (sentence === before) return;
     const fields = this.#named(change.object);
-    if (sentence === undefined) this.#log.info('an object is well-formed again', fields);
+    if (sentence === undefined) this.#log.info('Object is valid again', fields);
     else {
       this.#log.warn(sentence, { ...fields, fields: faultsOf(change.object).map(({ field }) => field) });
       this.#malformed(change.object, sentence);
@@ -239,7 +239,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       handler(change);
     } catch (error) {
       const fields = { resource: this.resource, key: change.key, change: change.type };
-      this.#log.error('a change handler failed', { ...fields, error: errorText(error) });
+      this.#log.error('Change handler failed', { ...fields, error: errorText(error) });
     }
   }
 }

@@ -156,7 +156,7 @@ describe('a controller over malformed objects', () => {
     await t.clock.settle();
     expect(worked).toContain('bad');
     expect([t.informer.malformed, faultText(t.informer.store.get('bad') ?? fine)]).toEqual([1, undefined]);
-    expect(t.log.lines.map(({ message }) => message)).toContain('an object is well-formed again');
+    expect(t.log.lines.map(({ message }) => message)).toContain('Object is valid again');
     await t.end();
     await running;
   });

@@ -132,7 +132,7 @@ export class Reflector<T extends KubeObject> {
 
   #announce(evidence: string): void {
     const { client, definition, log } = this.#options;
-    log.warn('The API server went back to an older state; all that is kept of it is listed anew', {
+    log.warn('API server has an older state, probably after a restore; listing everything again', {
       resource: definition.plural,
       evidence,
     });
@@ -161,7 +161,7 @@ export class Reflector<T extends KubeObject> {
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     this.#suspect = true;
     if (isGone(error) && this.#version !== undefined) {
-      this.#options.log.info('the server forgot where the watch was, listing anew', {
+      this.#options.log.info('Watch expired on the server, listing again', {
         resource: this.#options.definition.plural,
       });
       this.#version = undefined;
@@ -252,7 +252,7 @@ export class Reflector<T extends KubeObject> {
       if (rollbacks !== this.#rollbacks && !signal.aborted) return;
       if (!watchdog.barked() || signal.aborted) throw error;
       this.#suspect = true;
-      this.#options.log.warn('watch went silent, opening it anew', {
+      this.#options.log.warn('Watch without data, opening it again', {
         resource: this.#options.definition.plural,
         silentForMs: this.silentForMs(),
       });

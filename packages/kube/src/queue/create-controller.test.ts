@@ -182,7 +182,10 @@ describe('failures', () => {
       expect(wait).toBeGreaterThanOrEqual(25 * 2 ** i);
     });
     expect(waits.length).toBe(5);
-    expect(t.levels()).toEqual(['error: Reconcile failed, trying again with back-off', 'info: Reconcile works again']);
+    expect(t.levels()).toEqual([
+      'error: Reconcile failed, retrying with back-off',
+      'info: Reconcile succeeded after failures',
+    ]);
     await t.end();
   });
 

@@ -170,7 +170,7 @@ class QueueController implements Controller {
 
   #succeeded(key: Key, outcome: Outcome): void {
     this.#queue.forget(key);
-    if (this.#complaints.delete(key)) this.#log.info('Reconcile works again', { key });
+    if (this.#complaints.delete(key)) this.#log.info('Reconcile succeeded after failures', { key });
     if (outcome.kind === 'again') this.#queue.add(key, outcome.afterMs);
   }
 
@@ -178,18 +178,18 @@ class QueueController implements Controller {
     const text = errorText(error);
     const leastMs = error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0;
     if (isConflict(error)) {
-      this.#log.debug('Reconcile met a conflict, trying again', { key, error: text });
+      this.#log.debug('Reconcile met a conflict, retrying', { key, error: text });
       this.#queue.retry(key, leastMs, CONFLICT_BACKOFF);
       return;
     }
     this.#queue.retry(key, leastMs);
     if (isNotSent(error)) {
-      this.#log.debug('Reconcile ends where nothing is sent, trying again', { key, error: text });
+      this.#log.debug('Reconcile stopped: not the leader, request not sent; retrying', { key, error: text });
       return;
     }
     const failures = this.#queue.failures(key);
     if (this.#complaints.get(key) === text) this.#log.debug('Reconcile still fails', { key, error: text, failures });
-    else this.#log.error('Reconcile failed, trying again with back-off', { key, error: text, failures });
+    else this.#log.error('Reconcile failed, retrying with back-off', { key, error: text, failures });
     this.#complaints.set(key, text);
   }
 

@@ -82,7 +82,7 @@ export function createAccess(options: {
     try {
       return await judge(api, token, path, verb);
     } catch (error) {
-      log.warn('Cannot tell whether somebody may read an endpoint', { path, error: errorText(error) });
+      log.warn('Cannot check the permission to read an endpoint', { path, error: errorText(error) });
       return { status: 503, body: 'the API server cannot be asked whether you may; the log says why\n' };
     }
   };

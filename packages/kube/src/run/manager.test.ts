@@ -106,7 +106,7 @@ describe('manager', () => {
     await t.clock.advance(8000);
     await stopped;
     expect(t.log.lines.at(-1)).toMatchObject({
-      message: 'not everything stopped in time',
+      message: 'Stop timeout expired',
       fields: { left: ['a', 'hangs'] },
     });
   });

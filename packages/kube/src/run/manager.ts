@@ -90,7 +90,7 @@ class PhaseManager implements Manager {
     limit.abort();
     if (stopped !== 'late') return;
     const left = this.#entries.filter((entry) => entry.stop !== undefined).map((entry) => entry.phase.name);
-    log.warn('not everything stopped in time', { limitMs, left });
+    log.warn('Stop timeout expired', { limitMs, left });
   }
 
   async #stopInTurn(): Promise<void> {
@@ -99,7 +99,7 @@ class PhaseManager implements Manager {
       try {
         await entry.stop?.();
       } catch (error) {
-        this.#options.log.warn('phase did not stop cleanly', { phase: entry.phase.name, error: errorText(error) });
+        this.#options.log.warn('Phase failed to stop', { phase: entry.phase.name, error: errorText(error) });
       }
       entry.stop = undefined;
       if (entry.state === 'started') entry.state = 'stopped';

@@ -247,8 +247,7 @@ class Run<F extends Flags> {
 
   async #elect(signal: AbortSignal): Promise<void> {
     const flags: FlagValues<CommonFlags> = this.#flags;
-    if (this.#ledger !== undefined)
-      this.#log.info('looking on: nothing is written and no lease taken (--observe-only)');
+    if (this.#ledger !== undefined) this.#log.info('Observe only: no writes and no Lease (--observe-only)');
     if (!flags['leader-elect'] || this.#ledger !== undefined) return this.#work(signal, signal);
     const { clock, random, identity } = this.#host;
     const client = this.#clusters?.control.urgentClient('leader-election');

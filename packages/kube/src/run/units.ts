@@ -158,7 +158,7 @@ export class UnitRunner {
     const before = this.#missing.get(unit) ?? [];
     this.#missing.set(unit, missing);
     if (missing.length === 0 || missing.join() === before.join()) return;
-    this.#options.log.warn('controller waits for kinds that the API server does not have', {
+    this.#options.log.warn('Controller waits for missing CRDs', {
       controller: unit.name,
       missing,
     });

@@ -51,7 +51,7 @@ export function createConfigEndpoint(options: ConfigEndpointOptions): (request: 
   return async (request) => {
     const { path, remoteAddress = '' } = request;
     const answer = await endpoint.answer(request).catch((error: unknown) => {
-      log.error('A machine got no configuration', { path, remoteAddress, error: errorText(error) });
+      log.error('Cannot serve the configuration to a machine', { path, remoteAddress, error: errorText(error) });
       return text(500, 'the configuration could not be looked up; the log of the config server says why\n');
     });
     onAnswer?.(answer.status);
@@ -94,7 +94,7 @@ class Endpoint {
     const { control, log } = this.#o;
     const pool = await ignoreNotFound(control.resource(machineConfigPools).get(name));
     if (!(await this.#isOf(pool, name, user))) {
-      log.warn('Somebody asks for the configuration of a pool that is not its own', {
+      log.warn('Request for the configuration of another pool refused', {
         ...{ pool: name, user: user.username, remoteAddress },
       });
       return text(
@@ -117,7 +117,13 @@ class Endpoint {
       ...(certificates && { certificates }),
       ...bootstrap,
     });
-    log.info('A machine gets its configuration', { pool: name, config, version, user: user.username, remoteAddress });
+    log.info('Served the configuration to a machine', {
+      pool: name,
+      config,
+      version,
+      user: user.username,
+      remoteAddress,
+    });
     const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
     return { status: 200, headers, body: JSON.stringify(toIgnitionVersion(ignition, version)) };
   }

@@ -77,7 +77,7 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   if (status) await writeStatus(context, newest, status);
   if (error === undefined) return done;
   // What is wrong stands in an object that is watched: its change brings the next look.
-  log.warn('templates make no MachineConfigs', { reason: error });
+  log.warn('Templates are invalid, no MachineConfigs written', { reason: error });
   if (status) {
     const cure = `correct what is named, in the template or in spec of ControllerConfig ${newest.metadata.name}`;
     recorder.event(newest, 'Warning', ConfigEvents.TemplatesFailed, `${error}${CURE_MARK}${cure}`);

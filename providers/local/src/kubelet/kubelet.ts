@@ -66,7 +66,7 @@ export class HollowKubelet {
   constructor(options: KubeletOptions) {
     this.#options = options;
     this.#life = new Life(options.clock, (error) =>
-      options.log.error('A hollow kubelet failed', { instance: options.instance.id, error }),
+      options.log.error('Simulated kubelet failed', { instance: options.instance.id, error }),
     );
     this.#behaviour = options.defaults;
   }

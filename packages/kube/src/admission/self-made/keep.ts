@@ -165,7 +165,7 @@ class CertificateKeeper {
         const { name, uid, resourceVersion } = configuration.metadata;
         const body = { metadata: { uid, resourceVersion }, webhooks };
         informer.recordWrite(await this.#o.client.resource(kind).patch(name, { type: 'merge', body }, { signal }));
-        this.#o.log.info('Webhook configuration trusts our certificates', { kind: kind.kind, name });
+        this.#o.log.info('Wrote the authority to the webhook configuration', { kind: kind.kind, name });
       }
     }
   }
@@ -173,7 +173,7 @@ class CertificateKeeper {
   #missing(kind: string): void {
     if (this.#told.has(kind)) return;
     this.#told.add(kind);
-    this.#o.log.warn('There is no webhook configuration yet: apply what mcm install makes', {
+    this.#o.log.warn('Webhook configuration missing: apply the objects of mcm install', {
       kind,
       name: this.#o.configurations,
     });

@@ -32,7 +32,7 @@ describe('a warning', () => {
     expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       'warn one',
       'warn two',
-      'info a warning is over',
+      'info Warning resolved',
     ]);
     expect((await metrics.scrape()).text).not.toContain('runtime_warning{');
     expect(warnings.summary()).toBe('ok');

@@ -55,7 +55,7 @@ export class Warnings {
     const warning = this.#active.get(key);
     if (warning === undefined) return;
     this.#active.delete(key);
-    this.#log.info('a warning is over', { warning: kind, subject, was: warning.sentence });
+    this.#log.info('Warning resolved', { warning: kind, subject, was: warning.sentence });
   }
 
   /** Whether a warning of a kind, and of a subject where one is given, holds. */

@@ -51,7 +51,7 @@ async function compared({ client, crds, warnings, log }: SurroundingsWatch, sign
     return true;
   } catch (error) {
     // Whoever cannot ask is told by those who need an answer.
-    if (!signal.aborted) log.debug('the CRDs could not be compared', { error: errorText(error) });
+    if (!signal.aborted) log.debug('Cannot compare the CRDs', { error: errorText(error) });
     return false;
   }
 }
