@@ -111,12 +111,12 @@ export class Controllers {
     for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
   }
 
-  /** Starts a process anew, and with elections one that stands by. */
+  /** Restarts a process, and with elections also a standby. */
   start(name: ProcessName): void {
     for (const slot of this.#options.elections ? SLOTS : [0]) this.#start(name, slot);
   }
 
-  /** Starts a process anew; it knows nothing but what the API and the cloud tell it. */
+  /** Restarts a process. The new process reads its state from the API and the cloud. */
   #start(name: ProcessName, slot: number): void {
     const { clock, witness, network } = this.#parts;
     const { elections } = this.#options;

@@ -27,7 +27,7 @@ async function inWorld(story: (world: World, judge: RestoreJudge) => Promise<voi
 
 type Backup = ReturnType<World['backup']>;
 
-/** Restores, and does what the how-to asks for: kubelets whose Nodes are gone are started anew. */
+/** Restores the cluster, then restarts the kubelets without a Node, as the how-to describes. */
 async function restore(world: World, judge: RestoreJudge, backup: Backup, bump = 0): Promise<void> {
   await world.restore(backup, bump);
   const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));

@@ -123,7 +123,7 @@ const killed = (signal: string, times: number): string => `
   if (starts < ${times}) process.kill(process.pid, '${signal}');
   else { ${STAYS} }`;
 
-test('killed before it is ready, it is started again after pauses that grow, and whoever waits hears of it', async () => {
+test('a program that is killed before it is ready is restarted with growing delays, and then becomes ready', async () => {
   const { clock, timers, pauses } = manualClock();
   const { made, reaches } = program(killed('SIGKILL', 4), clock);
   const ready = made.start();

@@ -163,7 +163,7 @@ export class Program {
     return (code !== null && code !== 0) || this.#crashes >= MAX_CRASHES;
   }
 
-  /** @param onReady of whoever still waits for its first `ready` */
+  /** @param onReady Called with the address of the first `ready`; absent: no caller waits for it. */
   #restart(onReady: (address: string) => void = () => undefined, giveUp?: () => void): void {
     this.restarts += 1;
     this.#transition('failed');

@@ -8,13 +8,13 @@ import { Swarm, type Tally } from './swarm.ts';
 const HELP = `usage: pnpm simulate [options]
   Plays histories on the virtual clock and judges them. A failing history is shrunk to the fewest acts and written to a file.
   --seeds A-B       these seeds, or one (1-100; with --for: new ones without end)
-  --for TIME        goes on for so long, e.g. 90s, 30m or 8h
+  --for TIME        runs for this time, e.g. 90s, 30m or 8h
   --suite NAMES     of ${[...SUITES.keys()].join(',')} (all)
   --profile NAMES   of ${Object.keys(PROFILES).join(',')}: how late and faulty the network is (none)
-  --first           ends at the first violation, and does not shrink it
+  --first           stops at the first violation, and does not shrink it
   --workers N       threads (one for each core)
-  --out DIR         where the files of failures go (simulation-failures)
-  --replay FILE     plays such a file, and tells the story
+  --out DIR         directory for failing histories (simulation-failures)
+  --replay FILE     plays a failing history again, and prints its story
 The exit status is 1 after a violation and 2 after an error.
 `;
 
