@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { castsOf, functionsOf } from './functions.ts';
+import { folderGraph, knots } from './knots.ts';
+import { importGraph, isTest, parseSource } from './sources.ts';
+
+describe('knots', () => {
+  test('finds exactly the nodes that reach each other, for any graph', () => {
+    const edges = fc.array(fc.tuple(fc.integer({ min: 0, max: 7 }), fc.integer({ min: 0, max: 7 })), { maxLength: 20 });
+    fc.assert(
+      fc.property(edges, (drawn) => {
+        const nodes = Array.from({ length: 8 }, (_, node) => String(node));
+        const graph = new Map(nodes.map((node) => [node, targetsOf(drawn, node)]));
+        const together = knots(graph);
+        for (const a of nodes) {
+          const same = together.find((knot) => knot.includes(a)) ?? [a];
+          const expected = nodes.filter((b) => a === b || (reaches(graph, a, b) && reaches(graph, b, a)));
+          expect(same).toEqual(expected);
+        }
+      }),
+      { numRuns: 300, seed: 7 },
+    );
+  });
+
+  test('folders are joined at the given depth', () => {
+    const graph = new Map([
+      ['packages/a/src/x/one.ts', ['packages/a/src/x/deep/two.ts']],
+      ['packages/a/src/x/deep/two.ts', ['packages/a/src/y/three.ts']],
+      ['packages/a/src/y/three.ts', ['packages/a/src/x/one.ts']],
+    ]);
+    expect(folderGraph(graph, 1)).toEqual(
+      new Map([
+        ['packages/a/src/x', ['packages/a/src/y']],
+        ['packages/a/src/y', ['packages/a/src/x']],
+      ]),
+    );
+    expect(knots(folderGraph(graph, 2))).toEqual([['packages/a/src/x', 'packages/a/src/x/deep', 'packages/a/src/y']]);
+  });
+});
+
+describe('sources', () => {
+  test('imports of types, re-exports and plain imports are edges', () => {
+    const sources = [
+      parseSource(
+        'a/one.ts',
+        `import type { T } from './two.ts';\nexport { t } from '../b/three.ts';\nimport 'node:fs';`,
+      ),
+      parseSource('a/two.ts', ''),
+      parseSource('b/three.ts', `export * from '../a/one.ts';`),
+    ];
+    expect([...importGraph(sources)]).toEqual([
+      ['a/one.ts', ['a/two.ts', 'b/three.ts']],
+      ['a/two.ts', []],
+      ['b/three.ts', ['a/one.ts']],
+    ]);
+  });
+
+  test('a file that is not TypeScript is refused by name', () => {
+    expect(() => parseSource('a/broken.ts', 'const = 1')).toThrow('a/broken.ts: ');
+  });
+
+  test.each(['a/b.test.ts', 'a/testing.ts', 'a/testing/b.ts', 'a/b.testing.ts', 'a/test-b.ts', 'a/testdata/b.ts'])(
+    '%s serves tests only',
+    (path) => expect(isTest(path)).toBe(true),
+  );
+  test.each(['a/b.ts', 'a/latest.ts', 'a/contesting/b.ts'])('%s is a source', (path) =>
+    expect(isTest(path)).toBe(false),
+  );
+});
+
+describe('functions', () => {
+  test('each function has its name and its length', () => {
+    const text = `function one() {
+  return 1;
+}
+const two = () => {
+  return { three() {}, four: () =>
+    4 };
+};
+class Five { six() {
+} }`;
+    expect(
+      functionsOf(parseSource('x.ts', text))
+        .map(({ name, lines }) => `${name} ${lines}`)
+        .sort(),
+    ).toEqual(['four 2', 'one 3', 'six 2', 'three 1', 'two 4']);
+  });
+
+  test('a cast through unknown is found, a plain cast is not', () => {
+    expect(castsOf(parseSource('x.ts', 'a as B;\na as unknown as B;\n(a as unknown) as B;\na as unknown;'))).toEqual([
+      2, 3,
+    ]);
+  });
+});
+
+function targetsOf(edges: readonly (readonly [number, number])[], node: string): string[] {
+  return [...new Set(edges.filter(([from]) => String(from) === node).map(([, to]) => String(to)))];
+}
+
+function reaches(graph: ReadonlyMap<string, readonly string[]>, from: string, to: string): boolean {
+  const seen = new Set<string>();
+  const work = [...(graph.get(from) ?? [])];
+  for (let node = work.pop(); node !== undefined; node = work.pop()) {
+    if (node === to) return true;
+    if (seen.has(node)) continue;
+    seen.add(node);
+    work.push(...(graph.get(node) ?? []));
+  }
+  return false;
+}
