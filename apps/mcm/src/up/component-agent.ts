@@ -4,6 +4,7 @@ import {
   createController,
   createInformer,
   done,
+  isReady,
   type KubeClient,
   type Logger,
   type Node,
@@ -49,6 +50,3 @@ export async function runComponentAgent(
   agent.watch(informer, (change) => [change.key]);
   await Promise.all([informer.run(signal), agent.run(signal)]);
 }
-
-const isReady = ({ status }: Node): boolean =>
-  status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;

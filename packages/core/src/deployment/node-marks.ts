@@ -2,7 +2,20 @@ import { Annotations, Labels, type Machine, type MachineSet, Taints, TRUE_LOWER 
 import type { Node, Taint } from '@mcm/kube';
 import type { NodeChange } from '../node/patch.ts';
 import { isTerminating } from '../set/machines.ts';
-import type { NodeMarks } from './step.ts';
+
+/** Sets whose nodes get or lose a rollout's marks. */
+export interface NodeMarks {
+  /** Prefer-no-schedule taint on. */
+  readonly taint: readonly MachineSet[];
+  /** Prefer-no-schedule taint off. */
+  readonly untaint: readonly MachineSet[];
+  /** Candidates for an in-place update: labelled as such. */
+  readonly candidates: readonly MachineSet[];
+  /** Scale-down-disabled annotations on. */
+  readonly protect: readonly MachineSet[];
+  /** Scale-down-disabled annotations off where they are ours. */
+  readonly unprotect: readonly MachineSet[];
+}
 
 /** What is to be on a node; absent: left as it is. */
 interface Wanted {

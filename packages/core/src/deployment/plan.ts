@@ -1,12 +1,12 @@
 import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
+import { hasArrived } from './arrival.ts';
 import { checkPlan } from './guard.ts';
 import { endOfUpdates } from './in-place-end.ts';
 import { NO_WORK } from './in-place-snapshot.ts';
 import { inPlaceStep, movedStep } from './in-place-step.ts';
 import { withProtection, withTaints } from './node-care.ts';
-import { hasArrived } from './progress.ts';
 import { revisionOf } from './revisions.ts';
 import type { PlannedEvent } from './rollback.ts';
 import { type AutomaticPause, failuresOf, isCareful, isReturn, notedNames, pauseOn } from './rollout-gate.ts';

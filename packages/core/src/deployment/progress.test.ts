@@ -1,7 +1,8 @@
 import type { MachineDeployment } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { deployment, minutes, NOW, set } from '../set/test-objects.ts';
-import { hasArrived, hasProgressed, isComplete, pauseCondition, progressDeadline, withProgress } from './progress.ts';
+import { hasArrived, isComplete } from './arrival.ts';
+import { hasProgressed, pauseCondition, progressDeadline, withProgress } from './progress.ts';
 import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from './status.ts';
 
 const counts = (replicas: number, available = replicas) => ({

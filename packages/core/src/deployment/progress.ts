@@ -7,24 +7,10 @@ import {
 } from '@mcm/api';
 import { type AnyCondition, findCondition, setDeploymentCondition, withoutCondition } from '../set/conditions.ts';
 import { parseTime } from '../set/text.ts';
+import { isComplete } from './arrival.ts';
 import type { Conditions, CountedSets } from './status.ts';
 
 const PROGRESSING = MachineDeploymentConditions.Progressing;
-
-/** Whether the rollout has arrived (docs/rules.md §6.3). A deployment of 0 with everything gone has. */
-export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
-  const replicas = deployment.spec.replicas ?? 0;
-  return (
-    (status?.updatedReplicas ?? 0) === replicas &&
-    (status?.replicas ?? 0) === replicas &&
-    (status?.availableReplicas ?? 0) === replicas &&
-    (status?.observedGeneration ?? 0) >= (deployment.metadata.generation ?? 0)
-  );
-};
-
-/** Whether the last rollout is known to have arrived: what is missing now, no rollout has taken. */
-export const hasArrived = ({ status }: MachineDeployment): boolean =>
-  findCondition(status?.conditions ?? [], PROGRESSING)?.reason === ConditionReasons.NewMachineSetAvailable;
 
 /** Whether anything got better since the stored status (docs/rules.md §6.4). */
 export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {

@@ -35,6 +35,7 @@ import {
 } from '../set/conditions.ts';
 import { phaseOf } from '../set/machines.ts';
 import { compileSelector, isEmptySelector } from '../set/selector.ts';
+import { printViolations } from '../set/violations.ts';
 import { Waiters } from '../set/waiters.ts';
 import { DeploymentAccess } from './access.ts';
 import { type DeploymentOptions, PlanExecution } from './execution.ts';
@@ -48,7 +49,7 @@ import { SetClaims } from './set-claims.ts';
 import { deploymentStatus } from './status.ts';
 import { StatusWriter } from './status-writer.ts';
 import type { RolloutPlan } from './step.ts';
-import { printViolations, validateDeployment } from './validation.ts';
+import { validateDeployment } from './validation.ts';
 import type { DeploymentSnapshot } from './view.ts';
 import { wakeDeployments } from './wakeups.ts';
 

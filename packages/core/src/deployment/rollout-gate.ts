@@ -1,8 +1,8 @@
 import { Annotations, type Machine, type MachineDeployment, type MachineSet, parseDurationMs } from '@mcm/api';
 import { isAvailable, isTerminating, phaseOf } from '../set/machines.ts';
 import { parseTime } from '../set/text.ts';
+import type { Violation } from '../set/violations.ts';
 import { resolveIntOrPercent } from './limits.ts';
-import type { Violation } from './validation.ts';
 
 /** How carefully a deployment is to be rolled out; asked for by annotations, and nothing of it by default. */
 export interface RolloutCare {

@@ -3,25 +3,12 @@ import type { Draft } from '@mcm/kube';
 import type { RepairPlan } from '../disruption/repairs.ts';
 import type { ConditionChange } from '../set/conditions.ts';
 import type { InPlaceWork } from './in-place-snapshot.ts';
+import type { NodeMarks } from './node-marks.ts';
 import type { PlannedEvent, Rollback } from './rollback.ts';
 import type { AutomaticPause } from './rollout-gate.ts';
 import type { Resize } from './size.ts';
 import type { CountedSets } from './status.ts';
 import type { Troubles } from './troubles.ts';
-
-/** Sets whose nodes get or lose a rollout's marks. */
-export interface NodeMarks {
-  /** Prefer-no-schedule taint on. */
-  readonly taint: readonly MachineSet[];
-  /** Prefer-no-schedule taint off. */
-  readonly untaint: readonly MachineSet[];
-  /** Candidates for an in-place update: labelled as such. */
-  readonly candidates: readonly MachineSet[];
-  /** Scale-down-disabled annotations on. */
-  readonly protect: readonly MachineSet[];
-  /** Scale-down-disabled annotations off where they are ours. */
-  readonly unprotect: readonly MachineSet[];
-}
 
 /** What is to be done for a deployment now. Everything in it may be done twice without harm. */
 export interface RolloutPlan {

@@ -1,6 +1,6 @@
-import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
-import { type Change, type Controller, controllerOf, type Key, keyOf, makeKey, type Node } from '@mcm/kube';
-import { BY_NODE, type ControllerContext, changedBeyondStatus } from '../set/caches.ts';
+import { Labels, type Machine, type MachineSet } from '@mcm/api';
+import { type Change, type Controller, controllerOf, type Key, keyOf, type Node } from '@mcm/kube';
+import { BY_NODE, type ControllerContext, changedBeyondStatus, deploymentOf } from '../set/caches.ts';
 import { isAvailable, isFailed, isReady, phaseOf, updateReasonOf } from '../set/machines.ts';
 import { compileSelector } from '../set/selector.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
@@ -11,17 +11,6 @@ import { changedHands, setOf } from '../set/wakeups.ts';
  * and each scaling is a write: ten machines that join within this time cost one.
  */
 const SWARM_MS = 200;
-
-/** The deployment that controls the set, if the cache has it. */
-export function deploymentOf(
-  set: MachineSet,
-  { deployments }: Pick<ControllerContext, 'deployments'>,
-): MachineDeployment | undefined {
-  const controller = controllerOf(set);
-  if (controller?.kind !== 'MachineDeployment') return undefined;
-  const deployment = deployments.store.get(makeKey(set.metadata.namespace, controller.name));
-  return deployment?.metadata.uid === controller.uid ? deployment : undefined;
-}
 
 function matchingDeployments(set: MachineSet, { deployments }: ControllerContext): Key[] {
   return deployments.store

@@ -1,5 +1,5 @@
 import { Labels } from '@mcm/api';
-import type { CsiNode, Informer, KubeObject, Node, VolumeAttachment } from '@mcm/kube';
+import { type CsiNode, type Informer, isReady, type KubeObject, type Node, type VolumeAttachment } from '@mcm/kube';
 
 /** Just as much of an informer as is listened to. */
 type Source<T extends KubeObject> = Pick<Informer<T>, 'onChange'>;
@@ -105,10 +105,7 @@ const freeOf = ({ attached }: NodeState, driver: string, limit: number): number 
 
 const zoneOf = ({ metadata }: Node): string => metadata.labels?.[Labels.Zone] ?? '';
 
-const isUsable = ({ metadata, spec, status }: Node): boolean =>
-  !metadata.deletionTimestamp &&
-  !spec.unschedulable &&
-  status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+const isUsable = (node: Node): boolean => !node.metadata.deletionTimestamp && !node.spec.unschedulable && isReady(node);
 
 const limitsOf = ({ spec }: CsiNode): ReadonlyMap<string, number | undefined> =>
   new Map((spec.drivers ?? []).map(({ name, allocatable }) => [name, allocatable?.count ?? undefined]));

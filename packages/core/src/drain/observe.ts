@@ -9,7 +9,7 @@ import {
   TRUE,
   TRUE_LOWER,
 } from '@mcm/api';
-import { controllerOf, type Node, type Pod, type PodDisruptionBudget, refusalOf } from '@mcm/kube';
+import { controllerOf, isReady, type Node, type Pod, type PodDisruptionBudget, refusalOf } from '@mcm/kube';
 import type { VolumeSource } from '../driver/driver.ts';
 import type { TargetCaches } from '../machine/caches.ts';
 import { unresponsiveAt } from '../machine/conditions.ts';
@@ -159,7 +159,7 @@ function observePod(pod: Pod, volumes: readonly string[], caches: DrainCaches): 
     name: metadata.name,
     uid: metadata.uid,
     phase: status?.phase ?? '',
-    ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
+    ready: isReady(pod),
     graceMs: (spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1_000,
     priority: spec.priority ?? 0,
     mirror: metadata.annotations?.[Annotations.MirrorPod] !== undefined,

@@ -1,14 +1,12 @@
 import { evictPod, ignoreNotFound, isForbidden, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
-import type { MachineMemory } from '../machine/memory.ts';
-import type { MachineObservation } from '../machine/observation.ts';
 import { budgetVersions } from './budgets.ts';
 import { forcedKey } from './drain.ts';
-import type { Attempt, DrainPod, PodRef } from './observation.ts';
+import type { Attempt, DrainMemory, DrainObservation, DrainPod, PodRef } from './observation.ts';
 import { beginMove } from './volumes.ts';
 
 interface DrainScope {
-  readonly o: Pick<MachineObservation, 'drain'>;
-  readonly memory: Pick<MachineMemory, 'drain'>;
+  readonly o: { readonly drain?: DrainObservation };
+  readonly memory: { drain: DrainMemory };
   readonly now: Date;
   readonly signal: AbortSignal;
 }

@@ -1,27 +1,8 @@
-import type { Machine, MachineClass } from '@mcm/api';
+import type { MachineClass } from '@mcm/api';
 import type { z } from 'zod';
 import { secretKeysOf } from './credentials.ts';
-import type { DriverDefinition } from './define-driver.ts';
+import type { DecodedInput, DriverDefinition, DriverInput } from './define-driver.ts';
 import { MachineError } from './errors.ts';
-
-/** The driver's methods that are told a class and its Secrets. */
-export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
-
-/** What a class and its Secrets say, before it is known to make sense. */
-export interface DriverInput {
-  readonly call: DriverCall;
-  readonly machineClass: MachineClass;
-  /** The machine of the call; absent for a listing. */
-  readonly machine?: Machine;
-  /** Merged, decoded data of the class's Secrets. */
-  readonly data: Readonly<Record<string, string>>;
-}
-
-/** The same as the driver's own types. */
-export interface DecodedInput<Spec, Credentials> {
-  readonly spec: Spec;
-  readonly credentials: Credentials;
-}
 
 const segment = (part: PropertyKey): string => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`);
 

@@ -1,6 +1,25 @@
+import type { Machine, MachineClass } from '@mcm/api';
 import type { z } from 'zod';
-import type { DecodedInput, DriverInput } from './decode.ts';
 import type { Driver } from './driver.ts';
+
+/** The driver's methods that are told a class and its Secrets. */
+export type DriverCall = 'create' | 'initialize' | 'status' | 'delete' | 'list' | 'evidence';
+
+/** What a class and its Secrets say, before it is known to make sense. */
+export interface DriverInput {
+  readonly call: DriverCall;
+  readonly machineClass: MachineClass;
+  /** The machine of the call; absent for a listing. */
+  readonly machine?: Machine;
+  /** Merged, decoded data of the class's Secrets. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** The same as the driver's own types. */
+export interface DecodedInput<Spec, Credentials> {
+  readonly spec: Spec;
+  readonly credentials: Credentials;
+}
 
 /** A driver with the schemas that its requests are parsed by. */
 export interface DriverDefinition<Spec, Credentials> extends Driver<Spec, Credentials> {

@@ -1,6 +1,5 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
-import { keyOf } from '@mcm/kube';
-import type { Caches } from '../machine/caches.ts';
+import { type Informer, keyOf } from '@mcm/kube';
 import type { MachineError } from './errors.ts';
 
 /** Classes whose credentials are tried at most. */
@@ -28,4 +27,8 @@ export function fallbackClasses(machine: Machine, own: MachineClass, caches: Fal
   return [...pool, ...others.filter((other) => !pool.includes(other))].slice(0, MOST);
 }
 
-export type FallbackCaches = Pick<Caches, 'classes' | 'machines'>;
+/** Machines are indexed by the name of their class, as `class`. */
+export interface FallbackCaches {
+  readonly classes: Pick<Informer<MachineClass>, 'store'>;
+  readonly machines: Pick<Informer<Machine>, 'store'>;
+}

@@ -2,8 +2,14 @@ export { type MachineCode, MachineCodes } from '@mcm/api';
 export type { InstanceEvidence } from '../evidence/bundle.ts';
 export { type ErrorCategory, type ErrorKind, errorKindOf, type Fault } from './category.ts';
 export type { DriverContext } from './context.ts';
-export { type DecodedInput, type DriverCall, type DriverInput, decodeInput, pathText } from './decode.ts';
-export { type DriverDefinition, defineDriver } from './define-driver.ts';
+export { decodeInput, pathText } from './decode.ts';
+export {
+  type DecodedInput,
+  type DriverCall,
+  type DriverDefinition,
+  type DriverInput,
+  defineDriver,
+} from './define-driver.ts';
 export type {
   Address,
   CreatedInstance,

@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
+import { isReady } from '@mcm/kube';
 import type { FoundInstance } from '../driver/driver.ts';
 import { MachineError } from '../driver/errors.ts';
 import type { KeptVms } from '../evidence/kept-vms.ts';
 import { InstanceSet, instanceKey, isInstance } from '../node/instance.ts';
-import { isReady } from '../safety/orphan-nodes.ts';
 import type { Caches } from './caches.ts';
 import type { CallResult } from './calls.ts';
 

@@ -1,18 +1,8 @@
 import { Labels, type Machine } from '@mcm/api';
 import { type Clock, type Key, keyOf, type Random } from '@mcm/kube';
 import { MachineError } from '../driver/errors.ts';
-import type { CallOutcome } from './observation.ts';
+import type { CallOutcome, Shortage } from './observation.ts';
 import { type Backoff, LONG_RETRY_MS, retryAfter } from './retry.ts';
-
-/** What is known of capacity that a cloud lacks. */
-export interface Shortage {
-  /** The newest refusal. */
-  readonly error: MachineError;
-  /** Nobody asks the cloud before this instant. */
-  readonly retryAt: Date;
-  /** Whether one more machine may ask once `retryAt` has come. */
-  readonly free: boolean;
-}
 
 export interface CapacityOptions {
   readonly clock: Clock;

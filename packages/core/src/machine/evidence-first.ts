@@ -5,13 +5,6 @@ import { type Action, act, type Plan, wait } from './plan.ts';
 /** How long a failed machine is kept from being marked Failed, and so from being replaced, while evidence is gathered. */
 export const EVIDENCE_BOUND_MS = 30_000;
 
-/** What is being done about the evidence of a machine's failure. */
-export interface EvidenceState {
-  readonly failure: string;
-  readonly since: Date;
-  readonly settled: boolean;
-}
-
 /**
  * Before a machine with a VM is marked Failed, whereupon its set deletes it, what can be told of the failure is kept:
  * a crash at any moment leads back here, where what is kept already is found by its name. It costs its bound at most.

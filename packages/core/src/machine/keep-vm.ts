@@ -1,21 +1,13 @@
 import { isForceDeletion, type Machine, STEP_TEXTS } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { isReady } from '@mcm/kube';
 import { planDrain } from '../drain/drain.ts';
 import { verdictOf } from '../drain/pod-filters.ts';
-import type { KeptVm } from '../evidence/kept-vms.ts';
 import type { MachineObservation } from './observation.ts';
 import { type Action, act, type Plan, wait } from './plan.ts';
 import { withOperation } from './status.ts';
 
 /** How long a deletion waits for the record of a VM that is to be kept. Then the VM goes as any other. */
 export const RECORD_BOUND_MS = 30_000;
-
-/** What is being done to keep the VM of a failed machine. */
-export interface KeepingState {
-  readonly since: Date;
-  readonly settled: boolean;
-  readonly kept?: KeptVm;
-}
 
 const KEPT = 'is kept for study until';
 
@@ -53,7 +45,7 @@ function mayBeKept(o: MachineObservation, now: Date): boolean {
   return (
     drain !== undefined &&
     drain.unseen === undefined &&
-    isWell(node) &&
+    isReady(node) &&
     !planDrain(drain, now).forced &&
     !node.metadata.deletionTimestamp &&
     !node.status?.volumesAttached?.length &&
@@ -62,7 +54,3 @@ function mayBeKept(o: MachineObservation, now: Date): boolean {
     drain.pods.every((pod) => verdictOf(pod).pod === 'stay')
   );
 }
-
-/** Its kubelet is well enough to end what it is told to. */
-const isWell = ({ status }: Node): boolean =>
-  status?.conditions?.some(({ type, status: ready }) => type === 'Ready' && ready === 'True') ?? false;

@@ -1,7 +1,20 @@
 import { type DrainMemory, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import type { KeptVm } from '../evidence/kept-vms.ts';
 import type { HealthWrites } from './damping.ts';
-import type { EvidenceState } from './evidence-first.ts';
-import type { KeepingState } from './keep-vm.ts';
+
+/** What is being done about the evidence of a machine's failure. */
+export interface EvidenceState {
+  readonly failure: string;
+  readonly since: Date;
+  readonly settled: boolean;
+}
+
+/** What is being done to keep the VM of a failed machine. */
+export interface KeepingState {
+  readonly since: Date;
+  readonly settled: boolean;
+  readonly kept?: KeptVm;
+}
 
 /** What this process keeps of one machine between reconciles. Losing it costs time, never a VM. */
 export interface MachineMemory {

@@ -4,12 +4,25 @@ import type { OpenBreaker } from '../disruption/silence.ts';
 import type { DrainObservation } from '../drain/observation.ts';
 import type { Instance } from '../driver/driver.ts';
 import type { MachineError } from '../driver/errors.ts';
-import type { Doubt } from '../safety/reachability.ts';
-import type { Shortage } from './capacity.ts';
 import type { HealthWrites } from './damping.ts';
-import type { EvidenceState } from './evidence-first.ts';
-import type { KeepingState } from './keep-vm.ts';
+import type { EvidenceState, KeepingState } from './memory.ts';
 import type { MachineSettings } from './settings.ts';
+
+/** What is known of capacity that a cloud lacks. */
+export interface Shortage {
+  /** The newest refusal. */
+  readonly error: MachineError;
+  /** Nobody asks the cloud before this instant. */
+  readonly retryAt: Date;
+  /** Whether one more machine may ask once `retryAt` has come. */
+  readonly free: boolean;
+}
+
+/** Why health is not judged now, and when to look again. */
+export interface Doubt {
+  readonly because: string;
+  readonly until: Date;
+}
 
 /** The calls of a driver that concern one machine. */
 export type CallKind = 'create' | 'initialize' | 'status' | 'delete';

@@ -1,4 +1,4 @@
-import type { Node } from '@mcm/kube';
+import { isReady, type Node } from '@mcm/kube';
 import { isInstance } from '../node/instance.ts';
 import type { MachineObservation, SettledCall } from './observation.ts';
 import { act, type Plan, wait } from './plan.ts';
@@ -37,9 +37,6 @@ export function planSquatter(o: MachineObservation, now: Date): Plan | undefined
 const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.currentStatus?.phase === 'Pending';
 
 const leftOver: Plan = act('a Node left over from an earlier VM bears its name', { do: 'deleteStaleNode' });
-
-const isReady = ({ status }: Node): boolean =>
-  status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false;
 
 /** Of a machine that has not joined yet. */
 function planReported({ calls, machine, driver }: MachineObservation, squatter: Node, now: Date): Plan | undefined {

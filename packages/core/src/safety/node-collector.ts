@@ -3,6 +3,7 @@ import {
   errorText,
   ignoreNotFound,
   isConflict,
+  isReady,
   type Key,
   keyOf,
   type Node,
@@ -14,7 +15,7 @@ import { patchNode } from '../node/patch.ts';
 import { HourlyCap } from './hourly-cap.ts';
 import type { Listing, Listings } from './listings.ts';
 import { liveMachines } from './live-machines.ts';
-import { claims, classOfNode, isReady, keepsOrphanNode, planNodeMark } from './orphan-nodes.ts';
+import { claims, classOfNode, keepsOrphanNode, planNodeMark } from './orphan-nodes.ts';
 import { standIn } from './orphan-vms.ts';
 import type { OrphanReconcileOptions } from './orphans.ts';
 

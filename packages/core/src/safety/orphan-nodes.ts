@@ -1,5 +1,5 @@
 import { Annotations, Finalizers, Labels, type Machine, parseTime } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { isReady, type Node } from '@mcm/kube';
 import { mayBeInstance } from '../node/instance.ts';
 import type { NodeChange } from '../node/patch.ts';
 import type { Listing } from './listings.ts';
@@ -32,10 +32,6 @@ export function classOfNode({ metadata }: Node, namespace: string): string | und
   const key = metadata.annotations?.[Annotations.MachineClassOfNode];
   return key?.startsWith(`${namespace}/`) ? key : undefined;
 }
-
-/** Whether somebody reports from the Node. One that never reported does not count as Ready. */
-export const isReady = ({ status }: Node): boolean =>
-  status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
 
 /** Whether a machine names the Node, is named by it, or has the VM that it has. Any of them will do. */
 export function claims(machine: Machine, node: Node): boolean {

@@ -23,8 +23,7 @@ import {
   type Outcome,
   type ResourceClient,
 } from '@mcm/kube';
-import { deploymentOf } from '../deployment/wakeups.ts';
-import { BY_CONTROLLER, type ControllerContext, controllerParts } from '../set/caches.ts';
+import { BY_CONTROLLER, type ControllerContext, controllerParts, deploymentOf } from '../set/caches.ts';
 import {
   type AnyCondition,
   findCondition,

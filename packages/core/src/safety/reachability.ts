@@ -19,6 +19,7 @@ import {
 import type { Caches } from '../machine/caches.ts';
 import { afterOutage } from '../machine/health.ts';
 import { mergeDiff } from '../machine/merge-diff.ts';
+import type { Doubt } from '../machine/observation.ts';
 
 /** Times of the check, in milliseconds. */
 export interface ReachabilityTimings {
@@ -103,12 +104,6 @@ export interface ReachabilityOptions {
   readonly wake: (key: Key) => void;
   /** Has the check done at once. */
   readonly check: () => void;
-}
-
-/** Why health is not judged now, and when to look again. */
-export interface Doubt {
-  readonly because: string;
-  readonly until: Date;
 }
 
 /** The periodic check as a reconcile of one key. */

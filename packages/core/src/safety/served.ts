@@ -1,8 +1,7 @@
 import { Labels, type Machine } from '@mcm/api';
-import type { Node } from '@mcm/kube';
+import { isReady, type Node } from '@mcm/kube';
 import type { ListedInstance } from '../driver/driver.ts';
 import { isInstance, sameInstance } from '../node/instance.ts';
-import { isReady } from './orphan-nodes.ts';
 
 /** A VM without a machine, and what is known of its surroundings. */
 export interface Surroundings {

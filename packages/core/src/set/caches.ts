@@ -14,6 +14,7 @@ import {
   type KubeClient,
   type KubeObject,
   type Logger,
+  makeKey,
   type Node,
   type QueueMetrics,
   type Random,
@@ -112,6 +113,17 @@ export interface ControllerContext {
   readonly log: Logger;
   /** Reports the queues of the controllers; absent: nobody does. */
   readonly metrics?: QueueMetrics;
+}
+
+/** The deployment that controls the set, if the cache has it. */
+export function deploymentOf(
+  set: MachineSet,
+  { deployments }: Pick<ControllerContext, 'deployments'>,
+): MachineDeployment | undefined {
+  const controller = controllerOf(set);
+  if (controller?.kind !== 'MachineDeployment') return undefined;
+  const deployment = deployments.store.get(makeKey(set.metadata.namespace, controller.name));
+  return deployment?.metadata.uid === controller.uid ? deployment : undefined;
 }
 
 /** What `createController` needs of the context. */

@@ -11,10 +11,15 @@ import {
   type ResourceClient,
   soonest,
 } from '@mcm/kube';
-import { printViolations, validateSet } from '../deployment/validation.ts';
-import { deploymentOf } from '../deployment/wakeups.ts';
 import type { HeldMachine, RepairPlan } from '../disruption/repairs.ts';
-import { BY_CONTROLLER, BY_MACHINE, type ControllerContext, controllerParts, isOrphaning } from './caches.ts';
+import {
+  BY_CONTROLLER,
+  BY_MACHINE,
+  type ControllerContext,
+  controllerParts,
+  deploymentOf,
+  isOrphaning,
+} from './caches.ts';
 import { claim } from './claim.ts';
 import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
 import { findCondition } from './conditions.ts';
@@ -30,6 +35,7 @@ import { freeMachineNames } from './slots.ts';
 import { Staff } from './staff.ts';
 import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
+import { printViolations, validateSet } from './violations.ts';
 import { Waiters } from './waiters.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 

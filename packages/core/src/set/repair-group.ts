@@ -1,13 +1,12 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { hasArrived } from '../deployment/arrival.ts';
 import { limitsOf } from '../deployment/limits.ts';
-import { hasArrived } from '../deployment/progress.ts';
 import { type Sets, splitSets } from '../deployment/revisions.ts';
 import { careOf, closedGate, keptFailures } from '../deployment/rollout-gate.ts';
-import { deploymentOf } from '../deployment/wakeups.ts';
 import type { LedgerSet } from '../disruption/ledger.ts';
 import { planRepairs, type RepairPlan } from '../disruption/repairs.ts';
 import { countsTerminating, isReplicaOf } from '../disruption/safeguards.ts';
-import { BY_CONTROLLER, type ControllerContext } from './caches.ts';
+import { BY_CONTROLLER, type ControllerContext, deploymentOf } from './caches.ts';
 import { isTerminating } from './machines.ts';
 import type { NodeAnnotations } from './preservation.ts';
 import { isSlotName } from './slots.ts';

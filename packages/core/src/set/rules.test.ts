@@ -1,10 +1,10 @@
 import { Annotations } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { validateSet } from '../deployment/validation.ts';
 import { chooseForDeletion } from './deletion-order.ts';
 import { mayDeleteFailed } from './preservation.ts';
 import { countMachines } from './status.ts';
 import { machine, machinesOf, NOW, set } from './test-objects.ts';
+import { validateSet } from './violations.ts';
 
 /** Rules that bear no id. Each title begins with the section. */
 

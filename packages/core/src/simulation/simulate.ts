@@ -7,9 +7,10 @@ import {
   type MachineSet,
 } from '@mcm/api';
 import { controllerOf, type Node } from '@mcm/kube';
+import { isComplete } from '../deployment/arrival.ts';
 import { limitsOf } from '../deployment/limits.ts';
 import { planRollout } from '../deployment/plan.ts';
-import { isComplete, withProgress } from '../deployment/progress.ts';
+import { withProgress } from '../deployment/progress.ts';
 import { deploymentStatus } from '../deployment/status.ts';
 import type { RolloutPlan } from '../deployment/step.ts';
 import type { DeploymentSnapshot } from '../deployment/view.ts';

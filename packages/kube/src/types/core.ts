@@ -19,6 +19,10 @@ export interface Condition {
   lastTransitionTime?: string | null;
 }
 
+/** Whether the `Ready` condition of a Node or a Pod is `True`. A missing condition counts as not ready. */
+export const isReady = ({ status }: { status?: { conditions?: readonly Condition[] } }): boolean =>
+  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
+
 /** A taint of a Node. */
 export interface Taint {
   key: string;

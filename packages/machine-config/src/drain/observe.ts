@@ -1,6 +1,6 @@
 import { Annotations, parseTime } from '@mcm/api';
 import { type Attempt, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '@mcm/core';
-import { controllerOf, type Pod } from '@mcm/kube';
+import { controllerOf, isReady, type Pod } from '@mcm/kube';
 
 const DEFAULT_GRACE_SECONDS = 30;
 /** A drain for an update is never forced: the daemon gives up after its own time, and asks again. */
@@ -38,7 +38,7 @@ function observePod(pod: Pod): DrainPod {
     name: metadata.name,
     uid: metadata.uid,
     phase: status?.phase ?? '',
-    ready: status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false,
+    ready: isReady(pod),
     graceMs: (spec.terminationGracePeriodSeconds ?? DEFAULT_GRACE_SECONDS) * 1_000,
     priority: spec.priority ?? 0,
     mirror: metadata.annotations?.[Annotations.MirrorPod] !== undefined,

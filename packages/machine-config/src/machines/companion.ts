@@ -5,6 +5,7 @@ import {
   createController,
   done,
   ignoreNotFound,
+  isReady,
   type Key,
   type Node,
   nodes,
@@ -50,7 +51,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   const until = Date.parse(annotations[ConfigAnnotations.UpdateInProgressUntil] ?? '');
   const left = Number.isNaN(until) ? 0 : until - now;
   // A node that is silent says nothing new: its time runs out, and then its machine is replaced.
-  const renews = working && left < RENEW_MS && (Number.isNaN(until) || isAlive(node));
+  const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
   prefer(changes, annotations, state === DaemonStates.Unreconcilable);
@@ -69,9 +70,6 @@ export function planRelease(machine: Machine, node: Node | undefined): Companion
   prefer(changes, annotations, false);
   return { machine: changes, node: node ? keepFromAutoscaler(node, false) : {} };
 }
-
-const isAlive = ({ status }: Node): boolean =>
-  status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false;
 
 function set(
   changes: Record<string, string | null>,
@@ -166,7 +164,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))
-        .concat(String(isAlive(node)))
+        .concat(String(isReady(node)))
         .join(' ');
     if (change.type === 'updated' && facts(change.old) === facts(change.object)) return [];
     return fleet
