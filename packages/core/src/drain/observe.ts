@@ -11,7 +11,7 @@ import {
 } from '@mcm/api';
 import { controllerOf, isReady, type Node, type Pod, type PodDisruptionBudget, refusalOf } from '@mcm/kube';
 import type { VolumeSource } from '../driver/driver.ts';
-import type { TargetCaches } from '../machine/caches.ts';
+import type { DrainCaches } from '../machine/caches.ts';
 import { unresponsiveAt } from '../machine/conditions.ts';
 import { evictionPeriodMs, type MachineSettings } from '../machine/settings.ts';
 import { after } from '../machine/timestamps.ts';
@@ -22,9 +22,6 @@ import type { AttachRoom, DrainMemory, DrainObservation, DrainPod, UnseenByDrain
 import type { PolicyChoice } from './undrainable.ts';
 import { VolumeFinder } from './volume-finder.ts';
 import { trackVolumes } from './volumes.ts';
-
-/** What a drain reads. */
-export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
 
 export interface ObserveDrainOptions {
   readonly machine: Machine;

@@ -7,11 +7,11 @@ import {
   type KubeError,
   type KubeObject,
 } from '@mcm/kube';
-import { targetCaches } from '../machine/caches.ts';
+import { type DrainCaches, targetCaches } from '../machine/caches.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../machine/settings.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
 import { type DrainObservation, NO_DRAIN_MEMORY } from './observation.ts';
-import { type DrainCaches, observeDrain } from './observe.ts';
+import { observeDrain } from './observe.ts';
 import { FORCED, undrainablePolicyOf } from './undrainable.ts';
 import { VolumeFinder } from './volume-finder.ts';
 

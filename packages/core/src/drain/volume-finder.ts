@@ -1,7 +1,7 @@
 import type { Node, Pod } from '@mcm/kube';
 import type { VolumeSource } from '../driver/driver.ts';
+import type { DrainCaches } from '../machine/caches.ts';
 import type { Attachment } from './observation.ts';
-import type { DrainCaches } from './observe.ts';
 
 /**
  * Whether a name of `status.volumesAttached` is that of the volume with this id: the id stands in it whole, as in

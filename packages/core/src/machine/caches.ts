@@ -46,6 +46,9 @@ export interface TargetCaches {
   readonly csiNodes: Informer<CsiNode>;
 }
 
+/** The part of {@link TargetCaches} that a drain reads. */
+export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
+
 /** Live copies of everything that the machine controller reads. */
 export interface Caches {
   /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), `instance` (see {@link instanceKey}). */
