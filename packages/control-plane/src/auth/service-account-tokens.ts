@@ -1,19 +1,10 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import type { ApiObject } from '../object.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { BoundObject, Registry, TokenFacts, TokenSigner } from '../registry/registry.ts';
 import { AUTHENTICATED, type UserInfo } from './user.ts';
 
 /** Issuer and default audience. */
 export const ISSUER = 'https://kubernetes.default.svc';
-
-/** What a token is bound to beside its account: it is good only as long as this object is there. */
-export interface BoundObject {
-  readonly kind: 'Pod' | 'Secret' | 'Node';
-  readonly name: string;
-  readonly uid: string;
-  /** The node of a pod. */
-  readonly node?: { readonly name: string; readonly uid?: string };
-}
 
 interface Reference {
   readonly name: string;
@@ -35,13 +26,6 @@ interface Claims {
     readonly secret?: Reference;
     readonly node?: Reference;
   };
-}
-
-export interface TokenFacts {
-  readonly account: ApiObject;
-  readonly audiences: readonly string[];
-  readonly expirationSeconds: number;
-  readonly bound?: BoundObject;
 }
 
 /** For how long after their end tokens, and what they are bound to, are still taken. */
@@ -71,7 +55,7 @@ function boundClaims(bound: BoundObject | undefined): Pick<Claims['kubernetes.io
 }
 
 /** Signs and reads tokens of service accounts (JSON Web Tokens, ES256). */
-export class ServiceAccountTokens {
+export class ServiceAccountTokens implements TokenSigner {
   readonly #registry: Registry;
   readonly #key: KeyObject;
   readonly #publicKey: KeyObject;

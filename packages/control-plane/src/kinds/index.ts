@@ -1,4 +1,3 @@
-export { builtinAdmission } from './admission/index.ts';
 export { systemObjects } from './bootstrap.ts';
 
 import { defineReview } from './define.ts';

@@ -1,7 +1,7 @@
 import { stringifyJson } from '../json.ts';
 import type { KindDefinition } from '../kinds/kind.ts';
+import type { ApiObject } from '../object.ts';
 import { type StatusCause, StatusError } from '../status.ts';
-import type { AdmissionAttributes } from './admission.ts';
 
 type Named = Pick<KindDefinition, 'group' | 'plural'>;
 
@@ -131,12 +131,15 @@ export const forbidden = (kind: Named, name: string, why: string, causes?: Statu
     code: 403,
   });
 
+/** The part of an admitted request that names its object. */
+interface NamedRequest {
+  readonly served: { readonly kind: KindDefinition };
+  readonly name: string;
+  readonly object: ApiObject | undefined;
+}
+
 /** 403 of an admission plugin, which names an object that has no name yet by the beginning of it, and one of a collection not at all. */
-export const notAdmitted = (
-  { served, name, object }: Pick<AdmissionAttributes, 'served' | 'name' | 'object'>,
-  why: string,
-  causes?: StatusCause[],
-): StatusError =>
+export const notAdmitted = ({ served, name, object }: NamedRequest, why: string, causes?: StatusCause[]): StatusError =>
   forbidden(served.kind, name || object?.metadata.name || object?.metadata.generateName || 'Unknown', why, causes);
 
 /** 410: what was asked for is compacted. */

@@ -1,5 +1,4 @@
 import type { Authorizer } from '../auth/authorizer.ts';
-import type { ServiceAccountTokens } from '../auth/service-account-tokens.ts';
 import type { UserInfo } from '../auth/user.ts';
 import type { Clock } from '../clock.ts';
 import { parseJson, stringifyJson } from '../json.ts';
@@ -39,6 +38,28 @@ export interface Written {
   readonly created: boolean;
 }
 
+/** The object that a service account token ends with. */
+export interface BoundObject {
+  readonly kind: 'Pod' | 'Secret' | 'Node';
+  readonly name: string;
+  readonly uid: string;
+  /** The node of a pod. */
+  readonly node?: { readonly name: string; readonly uid?: string };
+}
+
+/** What a service account token states. */
+export interface TokenFacts {
+  readonly account: ApiObject;
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+  readonly bound?: BoundObject;
+}
+
+/** Signs tokens of service accounts. */
+export interface TokenSigner {
+  issue(facts: TokenFacts): string;
+}
+
 /** Everything that the operations on objects share. */
 export class Registry {
   readonly store: Store;
@@ -49,7 +70,7 @@ export class Registry {
   /** Kinds that are answered instead of stored, by `group/plural`. */
   readonly reviews = new Map<string, ReviewHandler>();
   /** Signs tokens of service accounts; set before the first request. */
-  tokens: ServiceAccountTokens | undefined;
+  tokens: TokenSigner | undefined;
   /** Decides what expressions ask the authorizer; set before the first request. */
   authorize: Authorizer | undefined;
 

@@ -1,4 +1,4 @@
-import { type BoundObject, ISSUER } from '../../auth/service-account-tokens.ts';
+import { ISSUER } from '../../auth/service-account-tokens.ts';
 import { look, text } from '../../kinds/plain.ts';
 import type { ApiObject, Json } from '../../object.ts';
 import { CARRIED_TOKEN_REQUEST, carried } from '../carried.ts';
@@ -7,7 +7,7 @@ import { decodeObject } from '../decode.ts';
 import { badRequest, conflict, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
 import { formatTime } from '../object-text.ts';
 import type { WriteOptions } from '../options.ts';
-import type { Registry } from '../registry.ts';
+import type { BoundObject, Registry } from '../registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
