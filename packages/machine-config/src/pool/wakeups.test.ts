@@ -18,7 +18,7 @@ import { conditionOf } from './conditions.ts';
 
 /** Whose nodes change hands without a word of the nodes: their pools are looked at all the same, and then left alone. */
 
-const { DesiredConfig } = NodeAnnotations;
+const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 
 async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<void> {
   const world = await startWorld(options);
@@ -86,6 +86,31 @@ test('a node that comes to be claimed by two custom pools is told of by both, on
     writes.length = 0;
     await clock.advance(600_000);
     expect(writes).toEqual([]);
+  }));
+
+test('a node that fails on its first configuration is reported by its pool, and gets the corrected one', () =>
+  inWorld({}, async ({ client, clock }) => {
+    await fillWorld(client, { count: 1 });
+    await clock.advance(30_000);
+    const bad = (await poolNow(client, 'worker')).spec?.configuration?.name ?? '';
+    const failed = {
+      ...{ [CurrentConfig]: null, [DesiredConfig]: bad, [State]: 'Working', [Reason]: '' },
+      ...{ [DesiredDrain]: `drain-${bad}`, [LastAppliedDrain]: `drain-${bad}` },
+    };
+    const patch = (annotations: object) =>
+      client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations } } });
+    await patch(failed);
+    await client.resource(nodes).patch('n0', { type: 'merge', body: { spec: { unschedulable: true } } });
+    const body = { spec: { config: configOf('two') } };
+    await client.resource(machineConfigs).create({ metadata: { name: '50-user', labels: WORKER_ROLE }, ...body });
+    await clock.advance(30_000);
+    // Nothing else happens: the failure alone must wake the pool.
+    await patch({ [State]: 'Degraded', [Reason]: 'cannot write /etc/a' });
+    await clock.advance(5_000);
+    const { spec, status } = await poolNow(client, 'worker');
+    expect(await desired(client, 'n0')).toBe(spec?.configuration?.name);
+    expect(spec?.configuration?.name).not.toBe(bad);
+    expect(conditionOf(status?.conditions, 'NodeDegraded')?.message).toContain('cannot write /etc/a');
   }));
 
 const owned = (manifest: object, { kind = '', metadata: { name, uid } }: KubeObject): never =>

@@ -53,11 +53,6 @@ export function poolsToWake(
 ): readonly string[] {
   const now = namesOf(change.object, pools, claimsOf);
   if (change.type !== 'updated') return now;
-  if (
-    annotationOf(change.object, NodeAnnotations.CurrentConfig) === '' &&
-    sameRecord(change.old.metadata.labels, change.object.metadata.labels)
-  )
-    return [];
   if (!matters(change.old, change.object)) return [];
   const before = namesOf(change.old, pools, claimsOf);
   const left = before.filter((name) => !now.includes(name));
