@@ -140,6 +140,38 @@ test('10.5 a machine that dies in an update is replaced all the same, when its t
     expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
   }));
 
+test('10.4 Replace with a bad configuration stops at the first new machine, and goes on when it is corrected', () =>
+  inWorld({ updateStrategy: 'Replace' }, { kubelets: { configDelay: 5_000 } }, async (config) => {
+    const { world } = config;
+    await world.createDeployment(3);
+    const first = await config.untilUpdated(3);
+    const old = await uids(config);
+    await config.change({ files: [fileOf('/etc/hostname/below', 'x')] });
+    await world.clock.advance(60 * MINUTE);
+    const now = await uids(config);
+    expect([now.length, now.filter((uid) => old.includes(uid)).length]).toEqual([4, 3]);
+    expect((await conditions(config, 'NodeDegraded'))?.message).toContain('cannot write /etc/hostname/below');
+    const bad = (await config.pool()).spec?.configuration?.name;
+    await config.change({ files: [fileOf('/etc/a', 'good')] });
+    await config.untilUpdated(3, (name) => name !== first && name !== bad);
+    expect((await uids(config)).filter((uid) => now.includes(uid))).toEqual([]);
+  }));
+
+test('10.4 a node that cannot be brought to the target of a pool made anew is replaced', () =>
+  inWorld({ updateStrategy: 'InPlaceElseReplace' }, {}, async (config) => {
+    const { world } = config;
+    await world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    const old = await uids(config);
+    await world.admin.resource(machineConfigPools).delete('workers');
+    await config.change({ links: [{ path: '/etc/link', target: '/etc/motd' }] });
+    await world.clock.advance(MINUTE);
+    // What the nodes have is gone with the pool.
+    await config.createPool('workers', { machineRef: REF, maxUnavailable: 1, updateStrategy: 'InPlaceElseReplace' });
+    await config.untilUpdated(2, (name) => name !== first);
+    expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
+  }));
+
 test('10.5 a node whose machine is being deleted is no candidate, and nobody makes it schedulable again', () =>
   inWorld({ maxUnavailable: 3 }, { kubelets: { configDelay: 30_000 } }, async (config) => {
     const { world } = config;

@@ -116,6 +116,12 @@ export const Annotations = {
   ConfigDaemonState: 'machineconfiguration.openshift.io/state',
   /** Node, written by its daemon of machine configs: why it is Degraded or Unreconcilable. */
   ConfigDaemonReason: 'machineconfiguration.openshift.io/reason',
+  /** MachineDeployment, written by the machine-config-controller: the pool whose configuration new machines must apply. */
+  ConfigAwaitedByPool: 'machineconfiguration.openshift.io/awaited-by-pool',
+  /** Template of a MachineDeployment and its Machines, written by the machine-config-controller: their configuration. */
+  TemplateConfig: 'machineconfiguration.openshift.io/config',
+  /** Machine, `true`, written by the machine-config-controller: its node has applied a configuration once. */
+  ConfigApplied: 'machineconfiguration.openshift.io/config-applied',
   /** MachineClass, JSON: its provider spec when it last made sense, as long as it does not; by it its VMs are deleted. */
   FormerProviderSpec: 'machine.sapcloud.io/former-provider-spec',
   /** MachineDeployment and MachineSet, a decimal: rollout revision. */

@@ -2,6 +2,7 @@ import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymen
 import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
 import { type ConditionChange, findCondition } from '../set/conditions.ts';
 import { hasArrived } from './arrival.ts';
+import { whyAwaited } from './awaited-config.ts';
 import { checkPlan } from './guard.ts';
 import { endOfUpdates } from './in-place-end.ts';
 import { NO_WORK } from './in-place-snapshot.ts';
@@ -156,6 +157,9 @@ function held(view: View, step: Step): Step {
   }
   if (hasFailures(repairs) && idleStep(step) && sizes.old.some((size) => size.replicas > 0)) {
     return { ...step, because: `waiting: ${whyFirst(repairs)}` };
+  }
+  if (view.awaited.length > 0 && idleStep(step) && sizes.old.some((one) => one.replicas > 0)) {
+    return { ...step, because: whyAwaited(view.deployment, view.awaited) };
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;

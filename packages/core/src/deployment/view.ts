@@ -8,6 +8,7 @@ import { isAvailable, isTerminating } from '../set/machines.ts';
 import { isSlotName } from '../set/slots.ts';
 import { countMachines } from '../set/status.ts';
 import { hasArrived, isComplete } from './arrival.ts';
+import { awaitsConfig } from './awaited-config.ts';
 import { lastGood } from './growth.ts';
 import { type Limits, limitsOf } from './limits.ts';
 import { syncedSet } from './new-set.ts';
@@ -70,6 +71,8 @@ export interface View extends DeploymentSnapshot {
   readonly care: RolloutCare;
   /** Holds the rollout back; undefined: nothing does. */
   readonly gate: Gate | undefined;
+  /** Running machines whose node has yet to apply its machine configuration: they do not count as available. */
+  readonly awaited: readonly Machine[];
   /** The old set that takes what the current one may not; undefined: there is no old set. */
   readonly good: string | undefined;
 }
@@ -101,12 +104,15 @@ export function viewOf(seen: DeploymentSnapshot): View {
   const keeps = new Set(repairs.held.map(({ machine }) => controllerOf(machine)?.uid));
   const counting = countsTerminating(deployment, guards);
   const isGoing = (machine: Machine) => isTerminating(machine) || snapshot.disruptions?.isLeaving(machine) === true;
+  const isStaying = (machine: Machine) => !isGoing(machine);
+  const unproven = ({ metadata: { uid } }: MachineSet) =>
+    (machines.get(uid) ?? []).filter((machine) => awaitsConfig(deployment, machine));
   const size = ({ set, counts }: CountedSet) => {
     const { uid } = set.metadata;
     const mine = machines.get(uid) ?? [];
     const going = mine.filter(isGoing);
     return sizeOf(set, {
-      available: counts.available - going.filter(isAvailable).length,
+      available: counts.available - going.filter(isAvailable).length - unproven(set).filter(isStaying).length,
       replicas: counts.replicas + snapshot.creating(uid),
       leaving: counting ? going.filter(isTerminating).length : 0,
       open: Math.max((set.spec.replicas ?? 0) - (mine.length - going.length) - snapshot.creating(uid), 0),
@@ -130,6 +136,7 @@ export function viewOf(seen: DeploymentSnapshot): View {
     controlled: ({ metadata }) => seen.machines.get(metadata.uid)?.length ?? 0,
     care,
     gate,
+    awaited: [...(current ? [current] : []), ...split.old].flatMap(unproven),
     good: lastGood(sizes.old, {
       named: deployment.metadata.annotations?.[Annotations.RolloutLastGood],
       hasFailed: (set) => isNoted(deployment, set),

@@ -7,6 +7,7 @@ import {
   type MachinePhase,
   type MachineSet,
   NodeConditions,
+  TRUE_LOWER,
   UpdateResults,
 } from '@mcm/api';
 import type { Draft, Node } from '@mcm/kube';
@@ -138,7 +139,10 @@ export class SimulatedWorld {
       const born = this.#machines.get(uid);
       if (born === undefined || born.metadata.deletionTimestamp !== undefined) return;
       const labels = { ...born.metadata.labels, [Labels.Node]: born.metadata.labels?.[Labels.Node] ?? name };
-      this.#machines.put({ ...born, metadata: { ...born.metadata, labels } });
+      const isConfigured = born.metadata.annotations?.[Annotations.TemplateConfig] !== undefined;
+      const applied = isConfigured ? { [Annotations.ConfigApplied]: TRUE_LOWER } : {};
+      const annotations = { ...born.metadata.annotations, ...applied };
+      this.#machines.put({ ...born, metadata: { ...born.metadata, labels, annotations } });
       const node = labels[Labels.Node] ?? name;
       const metadata = { name: node, labels: {}, ...this.#born() };
       if (this.#nodes?.has(node) === false)

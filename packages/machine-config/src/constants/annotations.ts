@@ -15,11 +15,15 @@ export const ConfigAnnotations = {
   /** On KubeletConfigs: the suffix for each pool as a JSON object. The original knows one suffix for all pools. */
   MachineConfigNameSuffixes: 'machineconfiguration.openshift.io/mc-name-suffixes',
   /** Ours, on the template of a MachineDeployment whose machines are replaced: the rendered MachineConfig they boot with. */
-  TemplateConfig: 'machineconfiguration.openshift.io/config',
+  TemplateConfig: Annotations.TemplateConfig,
   /** Ours, beside it: since when machines are replaced for it. Another time is another rollout to the same config. */
   TemplateSince: 'machineconfiguration.openshift.io/config-replacement-since',
   /** Ours, on MachineDeployments: the pool whose pause this one's is. What a user paused has none, and stays paused. */
   PausedByPool: 'machineconfiguration.openshift.io/paused-by-pool',
+  /** Ours, on MachineDeployments: their rollouts wait until new machines have applied the configuration of this pool. */
+  AwaitedByPool: Annotations.ConfigAwaitedByPool,
+  /** Ours, on Machines made for a configuration: their node has applied one. */
+  ConfigApplied: Annotations.ConfigApplied,
   /** Ours, on Machines: the state of their node's daemon. */
   ConfigState: 'machineconfiguration.openshift.io/config-state',
   /** Ours, on Machines, RFC 3339: until then an unhealthy machine is being updated and not Failed. */

@@ -1,4 +1,11 @@
-import { Annotations, DEFAULT_MACHINE_PRIORITY, type Machine, machines, TRIGGERED_DELETION_PRIORITY } from '@mcm/api';
+import {
+  Annotations,
+  DEFAULT_MACHINE_PRIORITY,
+  type Machine,
+  machines,
+  TRIGGERED_DELETION_PRIORITY,
+  TRUE_LOWER,
+} from '@mcm/api';
 import {
   again,
   type Controller,
@@ -15,9 +22,10 @@ import type { ConfigContext } from '../caches.ts';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { annotationOf } from '../pool/predicates.ts';
+import { annotationOf, isDone } from '../pool/predicates.ts';
 import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
+import { hasApplied } from './replace.ts';
 
 /** A machine is said to be updated for so long at a time, so that one that dies meanwhile is still replaced. */
 const UPDATE_MS = 3_600_000;
@@ -54,6 +62,7 @@ export function planCompanion(machine: Machine, node: Node | undefined, now: num
   const renews = working && left < RENEW_MS && (Number.isNaN(until) || isReady(node));
   if (!working) set(changes, annotations, ConfigAnnotations.UpdateInProgressUntil, null);
   else if (renews) changes[ConfigAnnotations.UpdateInProgressUntil] = new Date(now + UPDATE_MS).toISOString();
+  if (isDone(node) && !hasApplied(machine)) changes[ConfigAnnotations.ConfigApplied] = TRUE_LOWER;
   prefer(changes, annotations, state === DaemonStates.Unreconcilable);
   const waits = (renews ? UPDATE_MS : left) - RENEW_MS;
   const renewal = working && waits >= 0 ? { againMs: waits + 1_000 } : {};
@@ -164,7 +173,7 @@ export function createCompanionController(context: ConfigContext, own: MachineCa
     const facts = (node: Node) =>
       [NodeAnnotations.State, Annotations.ScaleDownDisabled]
         .map((key) => annotationOf(node, key))
-        .concat(String(isReady(node)))
+        .concat(String(isReady(node)), String(isDone(node)))
         .join(' ');
     if (change.type === 'updated' && facts(change.old) === facts(change.object)) return [];
     return fleet

@@ -21,7 +21,7 @@ import {
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 import { referencesOf } from '../server/machines.ts';
 import { MachineAccess } from './access.ts';
-import { pausedBy } from './replace.ts';
+import { awaitedBy, pausedBy } from './replace.ts';
 
 /** Live copies of machines and of what owns them, in the cluster of the MachineConfigs. */
 export interface MachineCaches {
@@ -32,8 +32,8 @@ export interface MachineCaches {
   readonly access: MachineAccess;
 }
 
-/** Index of the deployments' informer: by the pool that paused them. */
-export const PAUSED_BY = 'pausedBy';
+/** Index of the deployments' informer: by the pool that paused them, or whose configuration their rollouts await. */
+export const HELD_BY = 'heldBy';
 
 const OWNER = 'owner';
 const NODE = 'node';
@@ -53,7 +53,7 @@ export function createMachineCaches(client: KubeClient, runtime: InformerRuntime
     }),
     sets: live(machineSets, { [OWNER]: ownerTerms }),
     deployments: live(machineDeployments, {
-      [PAUSED_BY]: (deployment) => [pausedBy(deployment)].filter((pool) => pool !== ''),
+      [HELD_BY]: (deployment) => [...new Set([pausedBy(deployment), awaitedBy(deployment)])].filter(Boolean),
     }),
     access,
   };

@@ -1,12 +1,14 @@
-import type { MachineDeployment } from '@mcm/api';
+import { type Machine, type MachineDeployment, TRUE_LOWER } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { differOnlyByCertificates } from '../certificates/bundle.ts';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
+import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { conditionOf, type WantedCondition } from '../pool/conditions.ts';
-import { annotationOf, awaitsConfig, targetOf } from '../pool/predicates.ts';
+import { annotationOf, awaitsConfig, isDone, isTargeted, targetOf } from '../pool/predicates.ts';
+import { byName } from '../render/order.ts';
 import { irreconcilable } from '../render/reconcile.ts';
 import type { PoolMembers } from './members.ts';
 
@@ -50,9 +52,22 @@ export function judgeStrategy(
       const message = `machines with ${name} cannot be brought to ${targetOf(pool)} in place and are replaced: ${refusal.message}`;
       return { replaces: true, condition: { type, status: 'True', reason: 'Irreconcilable', message } };
     }
+    const [refused] = byName(nodes.filter((node) => isRefused(node, pool)));
+    if (refused) {
+      const reason = annotationOf(refused, NodeAnnotations.Reason);
+      const message = `node ${refused.metadata.name} cannot be brought to ${targetOf(pool)} in place, machines are replaced: ${reason}`;
+      return { replaces: true, condition: { type, status: 'True', reason: 'Irreconcilable', message } };
+    }
   }
   return { replaces: false, ...ended };
 }
+
+/**
+ * Whether the daemon of a node refuses the target. It knows what the disk has, also when that MachineConfig is gone, and
+ * what the host does not support.
+ */
+const isRefused = (node: Node, pool: MachineConfigPool): boolean =>
+  isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;
 
 /** Whether there are nodes with another config than the target, and all of them lack nothing but certificates. */
 function onlyCertificatesWait(nodes: readonly Node[], target: string, machineConfig: FindConfig): boolean {
@@ -84,7 +99,7 @@ export interface DeploymentWrite {
  */
 export function deploymentWrites(
   pool: MachineConfigPool,
-  { refs, nodes }: PoolMembers,
+  { refs, nodes, machineOf }: PoolMembers,
   machineConfig: FindConfig,
 ): readonly DeploymentWrite[] {
   const target = targetOf(pool);
@@ -105,11 +120,49 @@ export function deploymentWrites(
     const annotations = { [TemplateConfig]: target, ...(since !== undefined && { [TemplateSince]: since }) };
     const pause = pauseOf(pool.metadata.name, paused, deployment);
     const spec = { ...pause?.spec, ...(due && { template: { metadata: { annotations } } }) };
-    const { name, namespace = '' } = deployment.metadata;
-    if (Object.keys(spec).length === 0 && !pause) return [];
-    return [{ namespace, name, body: { ...pause, spec } }];
+    const marks = { ...pause?.marks, ...awaitMark(pool.metadata.name, deployment, nodes, machineOf) };
+    return writeOf(deployment, marks, spec);
   });
 }
+
+/** A write, unless it changes nothing. */
+function writeOf({ metadata: { name, namespace = '' } }: MachineDeployment, marks: Marks, spec: object) {
+  const isMarked = Object.keys(marks).length > 0;
+  const isSpecified = Object.keys(spec).length > 0;
+  if (!isMarked && !isSpecified) return [];
+  const metadata = isMarked ? { metadata: { annotations: marks } } : {};
+  return [{ namespace, name, body: { ...metadata, ...(isSpecified && { spec }) } }];
+}
+
+/** Annotations; null removes. */
+type Marks = Readonly<Record<string, string | null>>;
+
+/**
+ * The mark that makes the rollout wait until new machines have applied their configuration. Machines that have applied
+ * one are marked first: the rollout would take them for machines that serve nobody.
+ */
+function awaitMark(
+  pool: string,
+  deployment: MachineDeployment,
+  nodes: readonly Node[],
+  machineOf: PoolMembers['machineOf'],
+): Marks {
+  if (awaitedBy(deployment) === pool) return {};
+  const isUnmarked = (node: Node): boolean => {
+    const machine = machineOf.get(node.metadata.name);
+    return machine !== undefined && isDone(node) && !hasApplied(machine);
+  };
+  return nodes.some(isUnmarked) ? {} : { [ConfigAnnotations.AwaitedByPool]: pool };
+}
+
+/** Whether a machine was made for no configuration, or its node has applied one. */
+export const hasApplied = ({ metadata: { annotations = {} } }: Machine): boolean =>
+  annotations[ConfigAnnotations.TemplateConfig] === undefined ||
+  annotations[ConfigAnnotations.ConfigApplied] === TRUE_LOWER;
+
+/** The pool whose configuration the rollouts of a deployment await; '' if there is none. */
+export const awaitedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
+  metadata.annotations?.[ConfigAnnotations.AwaitedByPool] ?? '';
 
 /**
  * Whether MCM rolls the deployment out by updates in place: nothing on the node would bring it the target then, as a pool
@@ -117,26 +170,40 @@ export function deploymentWrites(
  */
 export const keepsMachines = ({ spec }: MachineDeployment): boolean => spec.strategy?.type === 'InPlaceUpdate';
 
-/** Deployments that a pool paused and does not replace machines of any more: their pause was its own, and ends. */
-export const releaseWrites = (pool: string, deployments: readonly MachineDeployment[]): readonly DeploymentWrite[] =>
+/**
+ * Ends what a pool did to deployments: its pause where it replaces no machine, and its mark where it does not refer to
+ * the deployment any more.
+ * @param still uids of deployments that the pool refers to
+ */
+export const releaseWrites = (
+  pool: string,
+  deployments: readonly MachineDeployment[],
+  still: { readonly referred: ReadonlySet<string>; readonly replaces: boolean },
+): readonly DeploymentWrite[] =>
   deployments.flatMap((deployment) => {
-    const body = pauseOf(pool, false, deployment);
-    const { name, namespace = '' } = deployment.metadata;
-    return body ? [{ namespace, name, body }] : [];
+    const isReferred = still.referred.has(deployment.metadata.uid);
+    const pause = isReferred && still.replaces ? undefined : pauseOf(pool, false, deployment);
+    const isAwaited = awaitedBy(deployment) === pool && !isReferred;
+    const marks = { ...pause?.marks, ...(isAwaited && { [ConfigAnnotations.AwaitedByPool]: null }) };
+    return writeOf(deployment, marks, { ...pause?.spec });
   });
 
 /** The pool that paused a deployment; '' if none did. */
 export const pausedBy = ({ metadata }: Pick<MachineDeployment, 'metadata'>): string =>
   metadata.annotations?.[ConfigAnnotations.PausedByPool] ?? '';
 
-/** What a user paused, a pool does not go on with: the mark says whose pause it is. */
-function pauseOf(pool: string, paused: boolean, deployment: MachineDeployment): DeploymentWrite['body'] | undefined {
-  const mark = (value: string | null) => ({ metadata: { annotations: { [ConfigAnnotations.PausedByPool]: value } } });
+/** A pool ends only its own pause: the mark says which pool it was. */
+function pauseOf(
+  pool: string,
+  paused: boolean,
+  deployment: MachineDeployment,
+): { readonly marks: Marks; readonly spec?: { readonly paused: boolean } } | undefined {
+  const mark = (value: string | null) => ({ [ConfigAnnotations.PausedByPool]: value });
   const is = deployment.spec.paused === true;
   const ours = pausedBy(deployment) === pool;
-  if (paused) return is ? undefined : { ...mark(pool), spec: { paused: true } };
+  if (paused) return is ? undefined : { marks: mark(pool), spec: { paused: true } };
   if (!ours) return undefined;
-  return { ...mark(null), ...(is && { spec: { paused: false } }) };
+  return { marks: mark(null), ...(is && { spec: { paused: false } }) };
 }
 
 /** A node that has no config yet is on its way to its first one, unless it was there before the pool. */

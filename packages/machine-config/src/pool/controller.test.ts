@@ -18,7 +18,7 @@ import { conditionOf } from './conditions.ts';
 
 /** What wakes the UpdateController, and what its writes must not do. */
 
-const { DesiredConfig, CurrentConfig, State, ControlPlaneTopology } = NodeAnnotations;
+const { DesiredConfig, CurrentConfig, State, Reason, ControlPlaneTopology } = NodeAnnotations;
 const REF = { kind: 'MachineDeployment', namespace: 'default', name: 'pool' };
 
 async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<void> {
@@ -234,6 +234,66 @@ test('10.4 machines that were made for a target and brought elsewhere in place a
     expect(second).not.toBe(first);
     await clock.advance(600_000);
     expect(await now()).toBe(second);
+  }));
+
+test('10.4 a node that its daemon cannot bring to the target is replaced, also when the MachineConfig that it has is gone', () =>
+  inWorld({ machines: true }, async ({ client, clock }) => {
+    await machinePool(client, { updateStrategy: 'InPlaceElseReplace' });
+    await clock.advance(30_000);
+    const target = (await poolNow(client)).spec?.configuration?.name ?? '';
+    const template = async () => (await deploymentNow(client)).spec.template.metadata?.annotations ?? {};
+    const says = async (state: string, desired: string) => {
+      const annotations = {
+        [DesiredConfig]: desired,
+        [State]: state,
+        [Reason]: 'ignition links section contains changes',
+      };
+      await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations } } });
+      await clock.advance(30_000);
+    };
+    await says('Degraded', target);
+    expect(await template()).toEqual({});
+    await says('Unreconcilable', target);
+    expect((await template())[ConfigAnnotations.TemplateConfig]).toBe(target);
+    expect(conditionOf((await poolNow(client)).status?.conditions, 'RequiresReplacement')).toMatchObject({
+      ...{ status: 'True', reason: 'Irreconcilable' },
+      message: `node n0 cannot be brought to ${target} in place, machines are replaced: ignition links section contains changes`,
+    });
+  }));
+
+test('10.4 rollouts of a deployment wait for the configuration of its pool from the first hand-over until the pool is gone', () =>
+  inWorld({ machines: true }, async ({ client, clock }) => {
+    await machinePool(client, { updateStrategy: 'Replace' });
+    const [
+      {
+        metadata: { name },
+      } = { metadata: { name: '' } },
+    ] = (await client.resource(machines, 'default').list()).items;
+    await client.resource(machines, 'default').patch(name, {
+      type: 'merge',
+      body: { metadata: { annotations: { [ConfigAnnotations.TemplateConfig]: 'rendered-old' } } },
+    });
+    const marks = async () => {
+      const { metadata } = await deploymentNow(client);
+      const machine = await client.resource(machines, 'default').get(name);
+      return [
+        metadata.annotations?.[ConfigAnnotations.AwaitedByPool],
+        machine.metadata.annotations?.[ConfigAnnotations.ConfigApplied],
+      ];
+    };
+    await clock.advance(30_000);
+    expect(await marks()).toEqual(['worker', 'true']);
+    // A failure later does not take it back: the machine has served.
+    const degraded = { [State]: 'Degraded' };
+    await client.resource(nodes).patch('n0', { type: 'merge', body: { metadata: { annotations: degraded } } });
+    await client
+      .resource(machineConfigPools)
+      .patch('worker', { type: 'merge', body: { spec: { updateStrategy: 'InPlace' } } });
+    await clock.advance(30_000);
+    expect(await marks()).toEqual(['worker', 'true']);
+    await client.resource(machineConfigPools).delete('worker');
+    await clock.advance(30_000);
+    expect(await marks()).toEqual([undefined, 'true']);
   }));
 
 test('10.5 a MachineSet that is frozen, and one that is not any more, wake the pool over its MachineDeployment', () =>

@@ -19,14 +19,22 @@ import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
 import {
   claimsOf,
+  HELD_BY,
   type MachineCaches,
   type MachineFleet,
   machineFleet,
   nodeNameOf,
-  PAUSED_BY,
 } from '../machines/fleet.ts';
 import { membersOf, type PoolMembers } from '../machines/members.ts';
-import { type DeploymentWrite, deploymentWrites, judgeStrategy, pausedBy, releaseWrites } from '../machines/replace.ts';
+import {
+  awaitedBy,
+  type DeploymentWrite,
+  deploymentWrites,
+  hasApplied,
+  judgeStrategy,
+  pausedBy,
+  releaseWrites,
+} from '../machines/replace.ts';
 import { inParallel } from '../parallel.ts';
 import { selects } from '../selectors.ts';
 import { referencesOf } from '../server/machines.ts';
@@ -94,9 +102,14 @@ function poolsOfCertificates(config: MachineConfig): readonly string[] {
     : [];
 }
 
-/** What a pool over machines acts upon of them: who they are, how they are, whether they go. */
-const machineFacts = ({ metadata, status }: Machine): string =>
-  JSON.stringify([nodeNameOf({ metadata } as Machine), status?.currentStatus?.phase, metadata.deletionTimestamp]);
+/** What a pool over machines reads of a machine: its node, its phase, whether it goes, whether it is configured. */
+const machineFacts = (machine: Machine): string =>
+  JSON.stringify([
+    nodeNameOf(machine),
+    machine.status?.currentStatus?.phase,
+    machine.metadata.deletionTimestamp,
+    hasApplied(machine),
+  ]);
 
 function watchMachines(
   controller: Controller,
@@ -127,9 +140,12 @@ function watchMachines(
     const above = owner && referring('MachineDeployment', { metadata: { ...object.metadata, name: owner.name } });
     return later([...referring('MachineSet', object), ...(above ?? [])]);
   });
-  // The pool whose pause a deployment has may be gone: nobody else would end it.
+  // The pool that paused or marked a deployment may be gone: no other controller ends that.
   controller.watch(deployments, ({ object }) =>
-    later([...referring('MachineDeployment', object), ...[pausedBy(object)].filter((name) => name !== '')]),
+    later([
+      ...referring('MachineDeployment', object),
+      ...[pausedBy(object), awaitedBy(object)].filter((name) => name !== ''),
+    ]),
   );
 }
 
@@ -196,14 +212,16 @@ async function replaceMachines(
   pool: MachineConfigPool | undefined,
 ): Promise<void> {
   if (!machines || machines.access.refusal !== undefined) return;
-  const paused = machines.deployments.store.byIndex(PAUSED_BY, name);
+  const held = machines.deployments.store.byIndex(HELD_BY, name);
   const node = (nodeName: string) => caches.nodes.store.get(nodeName);
   const members = pool && membersOf(pool, caches.pools.store.list(), machineFleet(machines), node);
   const handed = pool && members ? handOver(pool, members, caches) : [];
   if (handed === 'later') return;
-  const own = new Set((members?.refs ?? []).flatMap(({ found }) => found?.deployment?.metadata.uid ?? []));
-  const left = handed === 'not' ? paused : paused.filter(({ metadata }) => !own.has(metadata.uid));
-  const writes = [...(handed === 'not' ? [] : handed), ...releaseWrites(name, left)];
+  const referred = new Set((members?.refs ?? []).flatMap(({ found }) => found?.deployment?.metadata.uid ?? []));
+  const writes = [
+    ...(handed === 'not' ? [] : handed),
+    ...releaseWrites(name, held, { referred, replaces: handed !== 'not' }),
+  ];
   for (const { namespace, name: deployment, body } of writes) {
     const answer = await ignoreNotFound(
       client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),

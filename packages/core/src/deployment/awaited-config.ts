@@ -1,0 +1,22 @@
+import { Annotations, type Machine, type MachineDeployment, TRUE_LOWER } from '@mcm/api';
+import { isAvailable } from '../set/machines.ts';
+
+/**
+ * Whether a rollout must not count the machine as available yet: it was made for a machine configuration that its node
+ * has not applied. Its phase is Running as soon as the node is Ready, which says nothing about the configuration.
+ */
+export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>
+  deployment.metadata.annotations?.[Annotations.ConfigAwaitedByPool] !== undefined &&
+  machine.metadata.annotations?.[Annotations.TemplateConfig] !== undefined &&
+  machine.metadata.annotations[Annotations.ConfigApplied] !== TRUE_LOWER &&
+  isAvailable(machine);
+
+const MOST_NAMES = 3;
+
+/** Why a rollout waits for these machines, and for whom. */
+export function whyAwaited(deployment: MachineDeployment, machines: readonly Machine[]): string {
+  const names = machines.map(({ metadata }) => metadata.name).toSorted();
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';
+  const pool = deployment.metadata.annotations?.[Annotations.ConfigAwaitedByPool] ?? '';
+  return `waiting: ${names.slice(0, MOST_NAMES).join(', ')}${more} must apply the configuration of MachineConfigPool ${pool} first`;
+}

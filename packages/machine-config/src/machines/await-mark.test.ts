@@ -1,0 +1,81 @@
+import type { Machine, MachineDeployment } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { planCompanion } from './companion.ts';
+import type { PoolMembers } from './members.ts';
+import { deploymentWrites, releaseWrites } from './replace.ts';
+
+const { TemplateConfig, ConfigApplied, AwaitedByPool } = ConfigAnnotations;
+const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+
+const pool = {
+  metadata: { name: 'worker' },
+  spec: { updateStrategy: 'Replace', configuration: { name: 'two' } },
+} as unknown as MachineConfigPool;
+
+const nodeIn = (state: string, current = 'one'): Node =>
+  ({
+    metadata: { name: 'n', annotations: { [CurrentConfig]: current, [DesiredConfig]: 'one', [State]: state } },
+    spec: {},
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  }) as unknown as Node;
+const machineWith = (annotations: Record<string, string>): Machine =>
+  ({ metadata: { name: 'm', annotations } }) as unknown as Machine;
+
+function writesFor(machine: Machine, node: Node, marks: Record<string, string> = {}) {
+  const deployment = {
+    metadata: { name: 'd', namespace: 'x', uid: 'u', annotations: marks },
+    spec: { template: {} },
+  } as unknown as MachineDeployment;
+  const members = {
+    refs: [{ ref: {}, found: { deployment } }],
+    nodes: [node],
+    machineOf: new Map([['n', machine]]),
+  } as unknown as PoolMembers;
+  return deploymentWrites(pool, members, () => undefined).map(({ body }) => body);
+}
+
+test('the mark that makes a rollout wait comes in the same write as the template that starts it', () => {
+  expect(writesFor(machineWith({}), nodeIn('Done'))).toEqual([
+    {
+      metadata: { annotations: { [AwaitedByPool]: 'worker' } },
+      spec: { template: { metadata: { annotations: { [TemplateConfig]: 'two' } } } },
+    },
+  ]);
+  const [again] = writesFor(machineWith({}), nodeIn('Done'), { [AwaitedByPool]: 'worker' });
+  expect(again?.metadata).toBeUndefined();
+});
+
+test('no rollout waits before the machines that have applied a configuration are marked: it would take them for idle', () => {
+  const unmarked = machineWith({ [TemplateConfig]: 'one' });
+  expect(writesFor(unmarked, nodeIn('Done'))[0]?.metadata).toBeUndefined();
+  expect(writesFor(unmarked, nodeIn('Degraded', 'zero'))[0]?.metadata).toBeDefined();
+  const marked = machineWith({ [TemplateConfig]: 'one', [ConfigApplied]: 'true' });
+  expect(writesFor(marked, nodeIn('Done'))[0]?.metadata).toBeDefined();
+});
+
+test('a machine is marked once its node has applied a configuration, and stays so', () => {
+  const marksOf = (annotations: Record<string, string>, node: Node) =>
+    planCompanion(machineWith(annotations), node, 0).machine[ConfigApplied];
+  const made = { [TemplateConfig]: 'one' };
+  expect(marksOf(made, nodeIn('Done'))).toBe('true');
+  expect(marksOf(made, nodeIn('Done', 'zero'))).toBeUndefined();
+  expect(marksOf(made, nodeIn('Degraded'))).toBeUndefined();
+  expect(marksOf({}, nodeIn('Done'))).toBeUndefined();
+  expect(marksOf({ ...made, [ConfigApplied]: 'true' }, nodeIn('Degraded'))).toBeUndefined();
+});
+
+test('a pool that refers to a deployment no longer takes its mark along, and no mark of another pool', () => {
+  const deployment = (by: string) =>
+    ({
+      metadata: { name: 'd', namespace: 'x', uid: 'u', annotations: { [AwaitedByPool]: by } },
+      spec: {},
+    }) as unknown as MachineDeployment;
+  const released = (by: string, referred: readonly string[]) =>
+    releaseWrites('worker', [deployment(by)], { referred: new Set(referred), replaces: false }).map(({ body }) => body);
+  expect(released('worker', [])).toEqual([{ metadata: { annotations: { [AwaitedByPool]: null } } }]);
+  expect(released('worker', ['u'])).toEqual([]);
+  expect(released('infra', [])).toEqual([]);
+});
