@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { test } from 'vitest';
@@ -13,18 +14,26 @@ const HOOK = `data:text/javascript,${encodeURIComponent(`
   process.on('exit', () => process.stderr.write(loaded.join('\\n')));
 `)}`;
 
-async function loadedBy(words: string): Promise<readonly string[]> {
-  const args = ['--conditions=source', `--import=${HOOK}`, main, ...words.split(' ')];
-  const { stderr } = await promisify(execFile)(process.execPath, args, { env: { PATH: process.env.PATH } });
+async function loadedBy(program: readonly string[]): Promise<readonly string[]> {
+  const args = ['--conditions=source', `--import=${HOOK}`, ...program];
+  const options = { env: { PATH: process.env.PATH }, cwd: dirname(main) };
+  const { stderr } = await promisify(execFile)(process.execPath, args, options);
   return stderr.split('\n').filter((url) => url.startsWith('file:'));
 }
 
 test.concurrent.for(['version', 'completion bash', 'plan --help'])(
   'mcm %s loads words and flags, and nothing of what other commands do',
   async (words, context) => {
-    const loaded = await loadedBy(words);
+    const loaded = await loadedBy([main, ...words.split(' ')]);
     const seen = (pattern: RegExp): readonly string[] => loaded.filter((url) => pattern.test(url));
     context.expect(seen(/apps\/mcm\/src\/plan\/command\.ts$/)).toHaveLength(1);
     context.expect(seen(/\/run\.ts$|\/packages\/(?!kube\/src\/flags\/)|\/(yaml|zod|undici)\//)).toEqual([]);
   },
 );
+
+test('reading the provider spec of a class loads no cloud SDK', async ({ expect }) => {
+  const imports = ['aws', 'azure', 'gcp', 'local'].map((name) => `await import('@mcm/provider-${name}/class');`);
+  const loaded = await loadedBy(['--input-type=module', '--eval', imports.join('')]);
+  expect(loaded.filter((url) => /\/driver\/schemas\.ts$/.test(url))).toHaveLength(4);
+  expect(loaded.filter((url) => /\/@(aws-sdk|smithy|azure|googleapis)\/|google-auth|gaxios/.test(url))).toEqual([]);
+});

@@ -295,6 +295,25 @@ describe('mcm plan', () => {
     expect(await plan(made)).toMatchObject([{ complete: true, machines: { made: 2, deleted: 0, updated: 0 } }]);
   });
 
+  const awsClass = (name: string) =>
+    `---\n{ apiVersion: machine.sapcloud.io/v1alpha1, kind: MachineClass, metadata: { name: ${name} }, provider: AWS, providerSpec: { ami: 7 } }\n`;
+
+  test('a file with an invalid provider spec is refused with the field, as the event of the class names it', async () => {
+    await expect(plan(`${file('huge', 3)}${awsClass('huge')}`)).rejects.toThrow(
+      'MachineClass huge: no VM can be created: providerSpec.ami: Invalid input: expected string, received number',
+    );
+  });
+
+  test('a stored class with an invalid provider spec blocks the machines that a plan makes', async () => {
+    const body = { provider: 'AWS', providerSpec: { ami: 7 } };
+    await client.resource(machineClasses, NS).patch('large', { type: 'merge', body });
+    const [rolled] = await plan(file('large', 3));
+    const said = expect.stringContaining('MachineClass large: no VM can be created: providerSpec.ami');
+    expect(rolled).toMatchObject({ complete: false, ends: said, blockers: [said] });
+    await client.resource(machineClasses, NS).patch('small', { type: 'merge', body });
+    expect(await plan(file('small', 2))).toMatchObject([{ complete: true, blockers: [] }]);
+  });
+
   test('a namespace is read once, however many deployments are planned', async () => {
     const three = [0, 1, 2].map((index) => file('small', 1).replaceAll('workers', `w${index}`)).join('---');
     expect(await plan(three)).toHaveLength(3);

@@ -51,6 +51,8 @@ export interface DeploymentPlan {
 export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others' | 'classes'> {
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
+  /** Why no VM can be created from the stored class of the template; absent: its provider spec is valid, or unknown. */
+  readonly classProblem?: string;
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
 }
@@ -126,6 +128,12 @@ function described(
   const count = (wanted: PlannedStep['action']): number =>
     simulation.steps.filter(({ action }) => action === wanted).length;
   const { end, because } = simulation;
+  const { classProblem } = source;
+  const noVm =
+    classProblem === undefined || count('make') === 0
+      ? undefined
+      : `MachineClass ${deployment.spec.template.spec.class.name}: no VM can be created: ${classProblem}`;
+  const complete = simulation.complete && noVm === undefined;
   const stuck = [...end.machines.values()].flatMap((machines) =>
     machines.flatMap((machine) => machineWait(machine, undefined, ofMachines.defaults) ?? []),
   );
@@ -135,14 +143,19 @@ function described(
     wants: wants(deployment),
     steps: simulation.steps.map(({ afterMs, ...step }) => ({ after: estimate(afterMs), ...step })),
     lasts: estimate(simulation.lastsMs),
-    complete: simulation.complete,
+    complete,
     machines: { made: count('make'), deleted: count('delete'), updated: count('hand over') },
     leastAvailable: simulation.leastAvailable,
     most: simulation.most,
-    ends: simulation.complete
+    ends: complete
       ? 'all is as asked for'
-      : `it is not as asked for: ${endOf(deployment, awaitedBy(end, because.replace(/^waiting: /, '')))}`,
-    blockers: [...simulation.troubles, ...waitLines(stuck, now), ...drainBlockers(drains)],
+      : `it is not as asked for: ${endOf(deployment, noVm ?? awaitedBy(end, because.replace(/^waiting: /, '')))}`,
+    blockers: [
+      ...(noVm === undefined ? [] : [noVm]),
+      ...simulation.troubles,
+      ...waitLines(stuck, now),
+      ...drainBlockers(drains),
+    ],
     assumes: assumptions(source, unseen),
   };
 }

@@ -20,6 +20,7 @@ import { readMachineSettings } from '../explain/machine-settings.ts';
 import { readManagerSettings } from '../explain/manager-settings.ts';
 import { type Telling, tell } from '../output/told.ts';
 import type { CommandSurroundings } from '../surroundings.ts';
+import { classProblem } from './class-problems.ts';
 import type { GivenDurations } from './durations.ts';
 import { planLines } from './lines.ts';
 import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
@@ -87,6 +88,7 @@ export async function planAll(
   given: GivenDurations,
   surroundings: PlanSurroundings,
 ): Promise<readonly DeploymentPlan[]> {
+  await refuseInvalidClasses(classes);
   const now = surroundings.clock.now();
   const all = await readNodes(cluster.target, surroundings.unread);
   const read = new Map<string, ReturnType<typeof readAround>>();
@@ -97,12 +99,16 @@ export async function planAll(
     read.set(namespace, around);
     const { manager, ofMachines, ...there } = await around;
     const stored = there.deployments.find(({ metadata }) => metadata.name === file.metadata.name);
+    const deployment = proposed({ ...file, metadata: { ...file.metadata, namespace } }, stored, now);
+    const wanted = there.classes.find(({ metadata }) => metadata.name === deployment.spec.template.spec.class.name);
+    const problem = wanted && classes.every(isOther(wanted)) ? await classProblem(wanted) : undefined;
     const source: PlanSource = {
       sets: stored ? ownedBy(stored, there).sets : [],
       fleet: there.fleet,
       others: there.deployments.filter((other) => other !== stored),
       classes: withClasses(there.classes, classes),
-      deployment: proposed({ ...file, metadata: { ...file.metadata, namespace } }, stored, now),
+      deployment,
+      ...(problem === undefined ? {} : { classProblem: problem }),
       manager,
       ofMachines,
       nodes: all,
@@ -113,6 +119,22 @@ export async function planAll(
     plans.push(await planDeployment(source, given, preview, now));
   }
   return plans;
+}
+
+const isOther =
+  (one: MachineClass) =>
+  ({ metadata }: MachineClass): boolean =>
+    metadata.name !== one.metadata.name;
+
+/** Throws `UserError` for classes of the file from which no VM could be created. */
+async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<void> {
+  const problems = await Promise.all(
+    classes.map(async (one) => {
+      const problem = await classProblem(one);
+      return problem === undefined ? [] : [`MachineClass ${one.metadata.name}: no VM can be created: ${problem}`];
+    }),
+  );
+  if (problems.flat().length > 0) throw new UserError(problems.flat().join('\n'));
 }
 
 /** A namespace as it is, and how its controllers decide. */

@@ -41,6 +41,13 @@ export const noSecret = ({ metadata }: MachineClass): string =>
   `secretRef: MachineClass ${metadata.name} names no Secret; name one with userData and credentials`;
 
 /**
+ * The provider spec of a class by a driver's schema.
+ * @throws MachineError that names each field and what it must be
+ */
+export const decodeSpec = <Spec>(schema: z.ZodType<Spec>, machineClass: MachineClass): Spec =>
+  parse(schema, machineClass.providerSpec, specProblem(machineClass));
+
+/**
  * What a call is made with: by the driver's own `decode`, else by its schemas.
  * @throws MachineError that names each field and what it must be
  */
@@ -50,7 +57,7 @@ export function decodeInput<Spec, Credentials>(
 ): DecodedInput<Spec, Credentials> {
   if (driver.decode) return driver.decode(input);
   return {
-    spec: parse(driver.providerSpec, input.machineClass.providerSpec, specProblem(input.machineClass)),
+    spec: decodeSpec(driver.providerSpec, input.machineClass),
     credentials: parse(driver.credentialsSchema, input.data, secretProblem(input)),
   };
 }

@@ -1,8 +1,9 @@
 export { type MachineCode, MachineCodes } from '@mcm/api';
 export type { InstanceEvidence } from '../evidence/bundle.ts';
 export { type ErrorCategory, type ErrorKind, errorKindOf, type Fault } from './category.ts';
+export { providerSpecProblem, type ReadProviderSpec } from './class-problem.ts';
 export type { DriverContext } from './context.ts';
-export { decodeInput, pathText } from './decode.ts';
+export { decodeInput, decodeSpec, pathText } from './decode.ts';
 export {
   type DecodedInput,
   type DriverCall,

@@ -1,3 +1,4 @@
+import type { MachineClass } from '@mcm/api';
 import { type DecodedInput, type DriverInput, MachineError, readGoJson, specTypeProblems } from '@mcm/core/driver';
 import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
 import { validate } from './validate.ts';
@@ -9,16 +10,29 @@ export const PROVIDER = 'AWS';
  * `InvalidArgument` (not asked by `initialize`), a wrong type `Internal`, a broken rule `InvalidArgument`.
  */
 export function decode({ call, machineClass, data }: DriverInput): DecodedInput<AwsProviderSpec, AwsCredentials> {
-  const { provider = '', providerSpec } = machineClass;
-  if (call !== 'initialize' && provider !== PROVIDER)
+  if (call !== 'initialize') refuseOtherProvider(machineClass);
+  const credentials = AwsCredentials.parse(data);
+  return { spec: validated(machineClass, credentials), credentials };
+}
+
+/** The provider spec as a creation reads it, without the Secret. @throws MachineError */
+export function readSpec(machineClass: MachineClass): AwsProviderSpec {
+  refuseOtherProvider(machineClass);
+  return validated(machineClass, undefined);
+}
+
+function refuseOtherProvider({ provider = '' }: MachineClass): void {
+  if (provider !== PROVIDER)
     throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
+}
+
+function validated({ providerSpec }: MachineClass, credentials: AwsCredentials | undefined): AwsProviderSpec {
   const spec = AwsProviderSpec.safeParse(readGoJson(AwsProviderSpec, providerSpec));
   if (!spec.success) {
     const problems = specTypeProblems(providerSpec, spec.error.issues);
     throw new MachineError('Internal', problems.join('; '));
   }
-  const credentials = AwsCredentials.parse(data);
   const problem = validate(spec.data, credentials);
   if (problem) throw new MachineError('InvalidArgument', problem.text, problem.ofSecret ? { place: 'secret' } : {});
-  return { spec: spec.data, credentials };
+  return spec.data;
 }

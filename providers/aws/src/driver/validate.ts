@@ -17,11 +17,12 @@ const MARKET_TYPES = ['spot', 'capacity-block', 'interruptible-capacity-reservat
 /**
  * What is wrong with a provider spec and its Secret, in the original's words and order; undefined when nothing is.
  * `ofSecret`: some of it is the Secret's.
+ * @param secret undefined: only the provider spec is validated
  * Source: machine-controller-manager-provider-aws, pkg/aws/apis/validation.
  */
 export function validate(
   spec: AwsProviderSpec,
-  secret: AwsCredentials,
+  secret: AwsCredentials | undefined,
 ): { readonly text: string; readonly ofSecret: boolean } | undefined {
   const errors = new FieldErrors();
   if (!spec.ami) errors.required('providerSpec.ami', 'AMI is required');
@@ -31,7 +32,7 @@ export function validate(
   checkBlockDevices(spec.blockDevices ?? [], errors);
   checkCapacityReservation(spec, errors);
   checkNetworkInterfaces(spec.networkInterfaces ?? [], errors);
-  checkSecret(secret, errors);
+  if (secret) checkSecret(secret, errors);
   checkTags(Object.keys(spec.tags ?? {}), errors);
   checkMetadata(spec, errors);
   checkCpu(spec, errors);

@@ -1,3 +1,4 @@
+import type { MachineClass } from '@mcm/api';
 import {
   type DecodedInput,
   type DriverInput,
@@ -7,7 +8,6 @@ import {
   specTypeProblems,
 } from '@mcm/core/driver';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
-import { tenantOf } from './session.ts';
 import { machineSetProblem, secretProblems, specProblems } from './validate.ts';
 
 export const PROVIDER = 'Azure';
@@ -16,6 +16,18 @@ const invalid = (message: string): MachineError => new MachineError('InvalidArgu
 
 /** Provider spec and Secret of a class, in the original's order and words; all that is wrong is `InvalidArgument`. */
 export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureProviderSpec, AzureCredentials> {
+  const spec = readSpec(machineClass);
+  const credentials = AzureCredentials.parse(data);
+  const missing = secretProblems(credentials);
+  if (missing.length > 0)
+    throw new MachineError('InvalidArgument', `error in validating secret: [${missing.join(' ')}]`, {
+      place: 'secret',
+    });
+  return { spec, credentials };
+}
+
+/** The provider spec as every call reads it, without the Secret. @throws MachineError */
+export function readSpec(machineClass: MachineClass): AzureProviderSpec {
   const { provider = '', providerSpec } = machineClass;
   if (provider !== PROVIDER) {
     const errors = new FieldErrors();
@@ -33,13 +45,7 @@ export function decode({ machineClass, data }: DriverInput): DecodedInput<AzureP
   const spec = withMachineSet(parsed.data);
   const wrong = specProblems(spec);
   if (wrong.length > 0) throw invalid(`error in validation of AzureProviderSpec: [${wrong.join(' ')}]`);
-  const credentials = AzureCredentials.parse(data);
-  const missing = secretProblems(credentials);
-  if (missing.length > 0)
-    throw new MachineError('InvalidArgument', `error in validating secret: [${missing.join(' ')}]`, {
-      place: 'secret',
-    });
-  return { spec, credentials };
+  return spec;
 }
 
 /** The deprecated field's meaning, where the newer ones say nothing. */
@@ -51,18 +57,4 @@ function withMachineSet(spec: AzureProviderSpec): AzureProviderSpec {
   return machineSet.kind === 'vmo'
     ? { ...spec, properties: { ...properties, virtualMachineScaleSet: virtualMachineScaleSet ?? id } }
     : { ...spec, properties: { ...properties, availabilitySet: availabilitySet ?? id } };
-}
-
-/**
- * What no cloud could take of the credentials, in the original's words.
- * @param secrets Where they stand, `Secret n/a`
- */
-export function tenantProblems(credentials: AzureCredentials, secrets: string): readonly string[] {
-  try {
-    tenantOf(credentials);
-    return [];
-  } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
-    return [`${why}; correct data.${credentials.tenantID === undefined ? 'azureTenantId' : 'tenantID'} of ${secrets}`];
-  }
 }

@@ -18,7 +18,7 @@ import {
 } from '@mcm/core/driver';
 import { z } from 'zod';
 import { createVm } from './create.ts';
-import { decode, tenantProblems } from './decode.ts';
+import { decode } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { machineNames, ownerOfMachine, providerIdOf, type Row } from './names.ts';
@@ -26,6 +26,7 @@ import { deleteVm } from './remove.ts';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { type Session, type SessionOptions, sessions } from './session.ts';
 import { sshPublicKey } from './ssh-key.ts';
+import { tenantProblems } from './tenant-problems.ts';
 import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** What the Azure driver needs of its surroundings. */

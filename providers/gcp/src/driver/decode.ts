@@ -1,3 +1,4 @@
+import type { MachineClass } from '@mcm/api';
 import { type DecodedInput, type DriverInput, MachineError, readGoJson, specTypeProblems } from '@mcm/core/driver';
 import { accountField, readAccount } from './account.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
@@ -18,32 +19,50 @@ export function callText({ call, machine }: Pick<DriverInput, 'call' | 'machine'
  * all else `Internal`. A creation looks at the whole provider spec, the other calls at the zone alone.
  */
 export function decode(input: DriverInput): DecodedInput<GcpProviderSpec, GcpCredentials> {
-  const { call, machineClass, data } = input;
-  const { provider = '', providerSpec } = machineClass;
-  if (provider !== PROVIDER)
-    throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
-  const fail = (step: string, inner: string, message: string, place?: MachineError['place']): never => {
-    throw new MachineError(
-      'Internal',
-      `${callText(input)} on ${step}: machine codes error: code = [${inner}] message = [${message}]`,
-      place ? { place } : {},
-    );
-  };
-  const parsed = GcpProviderSpec.safeParse(readGoJson(GcpProviderSpec, providerSpec));
-  const problems = parsed.success ? nulls(providerSpec) : specTypeProblems(providerSpec, parsed.error.issues);
-  if (!parsed.success || problems.length > 0) return fail('decodeProviderSpec', 'Internal', problems.join('; '));
-  const spec = parsed.data;
-  const wrong = call === 'create' ? specProblems(spec) : [];
-  if (wrong.length > 0)
-    fail('validateProviderSpec', 'Internal', `error while validating ProviderSpec [${wrong.join(' ')}]`);
-  if (!spec.zone)
-    fail('validateZone', 'InvalidArgument', 'error while validating Zone zone cannot be empty', 'providerSpec.zone');
+  const { machineClass, data } = input;
+  const spec = specOf(input);
   const hasSecret = (machineClass.secretRef ?? machineClass.credentialsSecretRef) !== undefined;
   const credentials = GcpCredentials.parse(data);
   const missing = secretProblems(hasSecret ? credentials : undefined);
   if (missing.length > 0)
-    fail('validateSecret', 'Internal', `error while validating Secret [${missing.join(' ')}]`, 'secret');
+    fail(input, 'validateSecret', 'Internal', `error while validating Secret [${missing.join(' ')}]`, 'secret');
   return { spec, credentials };
+}
+
+/** The provider spec as a creation reads it, without the Secret. @throws MachineError */
+export const readSpec = (machineClass: MachineClass): GcpProviderSpec => specOf({ call: 'create', machineClass });
+
+function specOf(input: SpecInput): GcpProviderSpec {
+  const { call, machineClass } = input;
+  const { provider = '', providerSpec } = machineClass;
+  if (provider !== PROVIDER)
+    throw new MachineError('InvalidArgument', `requested for Provider '${provider}', we only support '${PROVIDER}'`);
+  const parsed = GcpProviderSpec.safeParse(readGoJson(GcpProviderSpec, providerSpec));
+  const problems = parsed.success ? nulls(providerSpec) : specTypeProblems(providerSpec, parsed.error.issues);
+  if (!parsed.success || problems.length > 0) return fail(input, 'decodeProviderSpec', 'Internal', problems.join('; '));
+  const spec = parsed.data;
+  const wrong = call === 'create' ? specProblems(spec) : [];
+  if (wrong.length > 0)
+    fail(input, 'validateProviderSpec', 'Internal', `error while validating ProviderSpec [${wrong.join(' ')}]`);
+  if (!spec.zone)
+    fail(
+      input,
+      'validateZone',
+      'InvalidArgument',
+      'error while validating Zone zone cannot be empty',
+      'providerSpec.zone',
+    );
+  return spec;
+}
+
+type SpecInput = Omit<DriverInput, 'data'>;
+
+function fail(input: SpecInput, step: string, inner: string, message: string, place?: MachineError['place']): never {
+  throw new MachineError(
+    'Internal',
+    `${callText(input)} on ${step}: machine codes error: code = [${inner}] message = [${message}]`,
+    place ? { place } : {},
+  );
 }
 
 /**

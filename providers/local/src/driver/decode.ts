@@ -1,7 +1,9 @@
+import type { MachineClass } from '@mcm/api';
 import {
   type DecodedInput,
   type DriverInput,
   decodeInput,
+  decodeSpec,
   FieldErrors,
   foldGoJson,
   MachineError,
@@ -26,14 +28,7 @@ export const isPods = (data: Readonly<Record<string, unknown>>, backend: 'cloud'
 
 /** Provider spec and Secret, in the original's order where machines are Pods. @throws MachineError */
 export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOptions): Decoded {
-  const { provider } = input.machineClass;
-  if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
-    throw new MachineError(
-      'InvalidArgument',
-      `provider: ${JSON.stringify(provider)} of MachineClass ${input.machineClass.metadata.name} is another provider than this machine controller's; write "local", or run the machine controller of that provider`,
-    );
-  const folded = foldGoJson(LocalProviderSpec, input.machineClass.providerSpec).value ?? {};
-  const machineClass = { ...input.machineClass, providerSpec: folded as Record<string, unknown> };
+  const machineClass = folded(input.machineClass);
   if (isPods(input.data, backend)) return decodePods({ ...input, machineClass });
   const decoded = decode({ ...input, machineClass }, 'InvalidArgument');
   const { machineType, instanceType } = decoded.spec;
@@ -49,6 +44,26 @@ export function decodeLocal(input: DriverInput, { backend, endpoint }: DecodeOpt
       { place: 'secret' },
     );
   return decoded;
+}
+
+/**
+ * The provider spec as a creation reads it, without the Secret. Only the Secret says whether the machines are Pods, so rules
+ * of one backend are not checked.
+ * @throws MachineError
+ */
+export const readSpec = (machineClass: MachineClass): LocalProviderSpec =>
+  decodeSpec(LocalProviderSpec, folded(machineClass));
+
+/** The class with its fields named as Go would read them. @throws MachineError for a class of another provider */
+function folded(machineClass: MachineClass): MachineClass {
+  const { provider } = machineClass;
+  if (provider !== undefined && provider !== '' && provider.toLowerCase() !== 'local')
+    throw new MachineError(
+      'InvalidArgument',
+      `provider: ${JSON.stringify(provider)} of MachineClass ${machineClass.metadata.name} is another provider than this machine controller's; write "local", or run the machine controller of that provider`,
+    );
+  const spec = foldGoJson(LocalProviderSpec, machineClass.providerSpec).value ?? {};
+  return { ...machineClass, providerSpec: spec as Record<string, unknown> };
 }
 
 /** Upstream tells what is wrong with spec and Secret as `Internal`, and what is wrong with the kubeconfig without a code. */

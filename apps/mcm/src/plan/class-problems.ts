@@ -1,0 +1,19 @@
+import type { MachineClass } from '@mcm/api';
+import { providerSpecProblem, type ReadProviderSpec } from '@mcm/core';
+
+/** The readers of provider specs, by the provider in lower case. Each is loaded at its first use. */
+const READERS: Readonly<Record<string, () => Promise<{ readonly readSpec: ReadProviderSpec }>>> = {
+  aws: () => import('@mcm/provider-aws/class'),
+  azure: () => import('@mcm/provider-azure/class'),
+  gcp: () => import('@mcm/provider-gcp/class'),
+  local: () => import('@mcm/provider-local/class'),
+};
+
+/**
+ * Why no VM can be created from a class, in the words of its event `InvalidClass`. Undefined: its provider spec is valid, or
+ * its provider is not one of this project. No Secret is read.
+ */
+export async function classProblem(machineClass: MachineClass): Promise<string | undefined> {
+  const reader = READERS[machineClass.provider?.toLowerCase() ?? ''];
+  return reader && providerSpecProblem((await reader()).readSpec, machineClass);
+}

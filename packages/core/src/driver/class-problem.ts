@@ -1,0 +1,21 @@
+import type { MachineClass } from '@mcm/api';
+import { placeOf } from './cure.ts';
+import { MachineError } from './errors.ts';
+import { scrub } from './scrub.ts';
+
+/**
+ * Reads the provider spec of a class as a creation does. It looks at no Secret, so it needs no cluster and no cloud.
+ * @throws MachineError that names each invalid field
+ */
+export type ReadProviderSpec = (machineClass: MachineClass) => unknown;
+
+/** Why no VM can be created from the provider spec, in the words of the event `InvalidClass`; undefined: it is valid. */
+export function providerSpecProblem(read: ReadProviderSpec, machineClass: MachineClass): string | undefined {
+  try {
+    read(machineClass);
+    return undefined;
+  } catch (thrown) {
+    const error = MachineError.from(thrown);
+    return scrub(error, {}, placeOf(error, machineClass)).message;
+  }
+}

@@ -1,0 +1,2 @@
+/** Reads provider specs. It is apart from the driver, so that a caller loads no cloud client. */
+export { readSpec } from './driver/decode.ts';
