@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { ClusterFlags } from './cluster.ts';
 import { UserError } from './errors.ts';
 import { OUTPUT_FORMATS, type OutputFormat } from './output/format.ts';
-import { DEFAULT_DATA_DIR } from './up/options.ts';
+import { DEFAULT_DATA_DIR } from './surroundings.ts';
 
 /** Adds the flags that say which cluster a command talks to. */
 export const withCluster = (command: Command): Command =>

@@ -6,6 +6,7 @@ export { type InstallSection, installSections } from './install/objects.ts';
 export { DEFAULT_INSTALL, type InstallSettings } from './install/settings.ts';
 export type { DeploymentPlan } from './plan/plan.ts';
 export { planAll } from './plan/run.ts';
+export type { ProgramState } from './screen/render.ts';
 export { type Provider, type ProviderName, providerFor } from './up/clouds/index.ts';
-export { Program, type ProgramSpec, type ProgramState } from './up/processes.ts';
+export { Program, type ProgramSpec } from './up/processes.ts';
 export { userDataFor } from './up/user-data.ts';

@@ -15,8 +15,9 @@ import { addPlan } from './plan/command.ts';
 import { addProvider } from './provider/command.ts';
 import { addRollout } from './rollout/command.ts';
 import type { CommandSurroundings } from './surroundings.ts';
+import { DEFAULT_DATA_DIR } from './surroundings.ts';
 import { addTree } from './tree/command.ts';
-import { compileUpOptions, DEFAULT_DATA_DIR, type UpFlags } from './up/options.ts';
+import { compileUpOptions, type UpFlags } from './up/options.ts';
 import { version } from './version.ts';
 
 const dataDirOption = ['--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR] as const;

@@ -11,3 +11,6 @@ export interface CommandSurroundings {
   /** What the terminal is shown of a text that is drawn with signs. */
   readonly draw: (text: string) => string;
 }
+
+/** Where an instance is unless a flag says otherwise. */
+export const DEFAULT_DATA_DIR = '.mcm';

@@ -1,6 +1,14 @@
 import type { Informer, KubeObject, ResourceDefinition } from '@mcm/kube';
-import type { ClusterSettings } from './kubelet/base.ts';
 import type { TlsProfile } from './kubelet/tls.ts';
+
+/** What the cluster says about its kubelets. */
+export interface ClusterSettings {
+  /** Known gates with their values. */
+  readonly featureGates: Readonly<Record<string, boolean>>;
+  readonly tlsProfile?: TlsProfile | null;
+  /** How patiently the cluster looks at its workers. */
+  readonly latencyProfile?: string;
+}
 
 /** Where the settings of the cluster that concern kubelets come from, and who is told when they change. */
 export interface ClusterSettingsSource {

@@ -1,6 +1,6 @@
 import type { EventObject } from '@mcm/kube';
 import { brief } from '../explain/brief.ts';
-import { age } from '../screen/render.ts';
+import { age } from '../output/age.ts';
 
 /** One event, as it is listed. */
 export interface EventRow {

@@ -1,5 +1,5 @@
 import { unreadLines } from '../allowed.ts';
-import { age } from '../screen/render.ts';
+import { age } from '../output/age.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 import { type MachineWait, waitText } from './machine-wait.ts';
 

@@ -1,6 +1,6 @@
 import { formatDurationMs, formatTime } from '@mcm/api';
 import type { DrainExplanation } from '@mcm/core';
-import { columns } from '../rollout/history.ts';
+import { columns } from '../output/columns.ts';
 
 const FATES: Readonly<Record<DrainExplanation['pods'][number]['fate'], string>> = {
   evict: 'is evicted now',

@@ -1,4 +1,4 @@
-import { columns } from '../rollout/history.ts';
+import { columns } from '../output/columns.ts';
 import type { DeploymentPlan } from './plan.ts';
 
 const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

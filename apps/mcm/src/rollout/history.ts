@@ -2,6 +2,7 @@ import type { MachineSet } from '@mcm/api';
 import { revisionOf, splitSets } from '@mcm/core';
 import { type DeploymentReading, readDeployment } from '../deployment-reading.ts';
 import { UserError } from '../errors.ts';
+import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { changeCause, type Target } from './actions.ts';
 
@@ -58,16 +59,5 @@ export async function revisionTemplate(
   const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
   throw new UserError(
     `machinedeployment ${target.name} has no revision ${revision}; there is ${known.join(', ') || 'none'}`,
-  );
-}
-
-/** Rows of text as aligned columns, two spaces apart. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
   );
 }

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { age } from '../output/age.ts';
 import type { FleetView, MachineView } from './fleet.ts';
-import { age, cut, renderScreen, type ScreenView } from './render.ts';
+import { cut, renderScreen, type ScreenView } from './render.ts';
 
 const now = new Date('2026-01-01T00:01:00Z');
 const running = (index: number): MachineView => ({

@@ -1,6 +1,9 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import type { ProgramState } from '../up/processes.ts';
+import { age } from '../output/age.ts';
 import type { DeploymentView, EventView, FleetView, MachineView } from './fleet.ts';
+
+/** `failed`: it ended by itself and is started again after a pause. */
+export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
 
 /** What the live screen shows, and how much room it has. */
 export interface ScreenView {
@@ -120,16 +123,6 @@ const eventLines = (events: readonly EventView[]): string[] =>
           return `  ${time} ${e.type === 'Warning' ? paint('yellow', text) : text}`;
         }),
       ];
-
-/** `45s`, `12m`, `3h10m`, `5d`. */
-export function age(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000));
-  if (seconds < 120) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 120) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  return hours < 48 ? `${hours}h${minutes % 60 === 0 ? '' : `${minutes % 60}m`}` : `${Math.floor(hours / 24)}d`;
-}
 
 /** Shortens a painted line to `columns` visible characters. */
 export function cut(line: string, columns: number): string {

@@ -4,7 +4,7 @@ import { controllerOf, type Node } from '@mcm/kube';
 import { troubleOf } from '../explain/conditions.ts';
 import { machineWait, sinceOf } from '../explain/machine-wait.ts';
 import { configOf } from '../explain/node-config.ts';
-import { age } from '../screen/render.ts';
+import { age } from '../output/age.ts';
 
 /** One line of the tree: an object, how it is, and what it owns. */
 export interface Branch {

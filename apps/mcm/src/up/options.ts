@@ -1,8 +1,6 @@
 import { UserError } from '../errors.ts';
+import { DEFAULT_DATA_DIR } from '../surroundings.ts';
 import { PROVIDERS, type ProviderName } from './clouds/provider.ts';
-
-/** Where an instance is unless a flag says otherwise. */
-export const DEFAULT_DATA_DIR = '.mcm';
 
 /** Flags of `mcm up` as the command line gives them. */
 export interface UpFlags {

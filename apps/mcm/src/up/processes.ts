@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { backoffMs, type Clock, FileSink, LossyWriter, type Sink } from '@mcm/kube';
 import { UserError } from '../errors.ts';
+import type { ProgramState } from '../screen/render.ts';
 
 /** One program that `mcm up` keeps running. */
 export interface ProgramSpec {
@@ -15,9 +16,6 @@ export interface ProgramSpec {
   readonly env?: Readonly<Record<string, string>>;
   readonly logFile: string;
 }
-
-/** `failed`: it ended by itself and is started again after a pause. */
-export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
 
 /** What a program finds in its environment unless the user's says otherwise. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {

@@ -1,3 +1,4 @@
+import type { ClusterSettings } from '../cluster-settings.ts';
 import { KUBELET_CONF_PATH, WORKER_POOL } from '../constants/names.ts';
 import { decodeContents } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
@@ -5,17 +6,8 @@ import { ignitionOf } from '../render/parsed.ts';
 import { type GenerateInput, generateForRole } from '../templates/generate.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import { parseKubeletConf } from './files.ts';
-import { type TlsProfile, tlsSettings } from './tls.ts';
+import { tlsSettings } from './tls.ts';
 import { KubeletConfigError } from './validate.ts';
-
-/** What the cluster says about its kubelets. */
-export interface ClusterSettings {
-  /** Known gates with their values. */
-  readonly featureGates: Readonly<Record<string, boolean>>;
-  readonly tlsProfile?: TlsProfile | null;
-  /** How patiently the cluster looks at its workers. */
-  readonly latencyProfile?: string;
-}
 
 /** The kubelet.conf that a MachineConfig holds; undefined if it holds none. */
 export function kubeletConfOf(config: MachineConfig): string | undefined {

@@ -1,6 +1,6 @@
+export type { ClusterSettings } from '../cluster-settings.ts';
 export {
   baseKubeletConfiguration,
-  type ClusterSettings,
   cgroupArguments,
   kubeletConfOf,
   reportFrequency,

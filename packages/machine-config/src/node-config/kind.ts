@@ -1,10 +1,10 @@
+import type { ClusterSettings } from '../cluster-settings.ts';
 import type { IgnitionFile } from '../ignition/index.ts';
 import type { ContainerRuntimeConfig } from '../kinds/container-runtime-config.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
-import type { ClusterSettings } from '../kubelet/base.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 
 /** Objects of users that become one MachineConfig for each pool that they select. */

@@ -1,6 +1,7 @@
 import { ARBITER_POOL, MASTER_POOL } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { type PoolPlan, type PoolSnapshot, planPool, topologyOf } from './plan.ts';
+import { topologyOf } from '../kinds/topology.ts';
+import { type PoolPlan, type PoolSnapshot, planPool } from './plan.ts';
 import { isUnavailable } from './predicates.ts';
 
 /** Topology in which masters and an arbiter keep quorum together: only one node of both may be away. */

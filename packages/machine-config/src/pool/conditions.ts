@@ -1,4 +1,5 @@
 import type { POOL_CONDITIONS, TEMPLATE_CONDITIONS } from '../constants/condition-meanings.ts';
+import type { ConfigEvent } from '../constants/event-meanings.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 
 type Tables = typeof POOL_CONDITIONS & typeof TEMPLATE_CONDITIONS;
@@ -45,4 +46,11 @@ export function withCondition(
   const kept = old?.status === status ? old.lastTransitionTime : undefined;
   const others = conditions.filter((condition) => condition.type !== type);
   return [...others, { type, status, lastTransitionTime: kept ?? now, reason, message }];
+}
+
+/** An event about the pool. */
+export interface PlannedEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: ConfigEvent;
+  readonly message: string;
 }

@@ -2,6 +2,7 @@ export { type PlannedPool, planPools } from './arbiter.ts';
 export { type BreakerVerdict, judgeRollout } from './breaker.ts';
 export { type CanaryVerdict, judgeCanaries } from './canary.ts';
 export { byZoneAndAge, type Candidates, candidatesOf, chooseNodes } from './candidates.ts';
+export type { PlannedEvent } from './conditions.ts';
 export { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
 export { labelsOfBootPool, labelsOfSelector } from './custom-boot.ts';
 export { deferOperatorNode } from './defer.ts';
@@ -12,11 +13,9 @@ export {
   type CandidateFilter,
   type Deferred,
   type NodeWrite,
-  type PlannedEvent,
   type PoolPlan,
   type PoolSnapshot,
   planPool,
-  topologyOf,
 } from './plan.ts';
 export {
   degradedReason,

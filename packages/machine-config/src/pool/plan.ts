@@ -3,16 +3,16 @@ import type { Node, Taint } from '@mcm/kube';
 import { certificatesName, certificatesVersion } from '../certificates/bundle.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
-import type { ConfigEvent } from '../constants/event-meanings.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
+import { topologyOf } from '../kinds/topology.ts';
 import { controllerConfigGate } from '../render/gates.ts';
 import { bootConfigName } from '../server/boot-config.ts';
 import { judgeRollout } from './breaker.ts';
 import { judgeCanaries } from './canary.ts';
 import { candidatesOf, chooseNodes } from './candidates.ts';
-import { conditionOf, isTrue, type WantedCondition } from './conditions.ts';
+import { conditionOf, isTrue, type PlannedEvent, type WantedCondition } from './conditions.ts';
 import { labelsOfBootPool } from './custom-boot.ts';
 import { maxUnavailableOf } from './max-unavailable.ts';
 import { isCustomPool } from './membership.ts';
@@ -25,13 +25,6 @@ import { wantedTaints } from './taints.ts';
 export interface Deferred {
   readonly node: Node;
   readonly event?: PlannedEvent;
-}
-
-/** An event about the pool. */
-export interface PlannedEvent {
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: ConfigEvent;
-  readonly message: string;
 }
 
 /** Takes candidates out for now: leaders, nodes whose machine goes away, nodes beyond a canary. */
@@ -202,13 +195,6 @@ function copyTopology({ controllerConfig }: PoolSnapshot, node: Node, writes: No
   const topology = topologyOf(controllerConfig);
   const key = NodeAnnotations.ControlPlaneTopology;
   if (topology !== '' && annotationOf(node, key) !== topology) writes.of(node).annotations[key] = topology;
-}
-
-/** The topology of the control plane as the Infrastructure object says it, '' if it does not. */
-export function topologyOf(controllerConfig: ControllerConfig | undefined): string {
-  const status = controllerConfig?.spec?.infra?.status;
-  if (typeof status !== 'object' || status === null || !('controlPlaneTopology' in status)) return '';
-  return typeof status.controlPlaneTopology === 'string' ? status.controlPlaneTopology : '';
 }
 
 function tell(node: Node, target: string, writes: NodeWrites): void {

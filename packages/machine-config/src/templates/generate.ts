@@ -6,7 +6,7 @@ import { API_VERSION } from '../group.ts';
 import { compactIgnition, emptyIgnition, type IgnitionConfig, mergeIgnition } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { topologyOf } from '../pool/plan.ts';
+import { topologyOf } from '../kinds/topology.ts';
 import { byName } from '../render/order.ts';
 import { type TemplateInputs, templateData } from './data.ts';
 import { fillTemplate, TemplateError } from './engine.ts';

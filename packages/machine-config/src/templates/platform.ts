@@ -1,5 +1,5 @@
 import type { ControllerConfig } from '../kinds/controller-config.ts';
-import { topologyOf } from '../pool/plan.ts';
+import { topologyOf } from '../kinds/topology.ts';
 import { TemplateError } from './engine.ts';
 
 const KNOWN = new Set(

@@ -1,0 +1,9 @@
+/** `45s`, `12m`, `3h10m`, `5d`. */
+export function age(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 120) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours}h${minutes % 60 === 0 ? '' : `${minutes % 60}m`}` : `${Math.floor(hours / 24)}d`;
+}

@@ -1,0 +1,8 @@
+import type { ControllerConfig } from './controller-config.ts';
+
+/** The topology of the control plane as the Infrastructure object says it, '' if it does not. */
+export function topologyOf(controllerConfig: ControllerConfig | undefined): string {
+  const status = controllerConfig?.spec?.infra?.status;
+  if (typeof status !== 'object' || status === null || !('controlPlaneTopology' in status)) return '';
+  return typeof status.controlPlaneTopology === 'string' ? status.controlPlaneTopology : '';
+}
