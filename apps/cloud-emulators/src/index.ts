@@ -1,13 +1,15 @@
 export { ArmEndpoint, type ArmEndpointOptions } from './arm/endpoint.ts';
-export type { Principal } from './arm/login.ts';
+export type { HostIdentities, Principal } from './arm/login.ts';
 export { Ec2Endpoint, type Ec2EndpointOptions, Ec2Error, type SeenRequest } from './ec2/endpoint.ts';
 export type { CloudImage, CloudInstance, LaunchAnswer, ScriptRule } from './ec2/model.ts';
 export type { Emulator, ListedResource } from './emulator.ts';
 export { ConnectionLost, Faults } from './faults/faults.ts';
 export { type FaultRule, type FaultRuleInput, faultRule } from './faults/rule.ts';
 export { GceEndpoint, type GceEndpointOptions } from './gce/endpoint.ts';
+export type { Federation } from './gce/federation.ts';
 export type { ServiceAccountKey } from './gce/login.ts';
 export type { EmulatorStore } from './kept.ts';
+export type { HostRole } from './login/aws-metadata.ts';
 export { hollowKubelets } from './machines/hollow-kubelets.ts';
 export { noPower, type Power, type PoweredVm } from './machines/power.ts';
 export { ADMIN, withAdmin } from './server/admin.ts';

@@ -114,8 +114,9 @@ describe('over a socket', () => {
     const { ask } = await serve('gcp', { email: 'e@p', key });
     const { createSign } = await import('node:crypto');
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const exp = Math.floor(realClock.now().getTime() / 1_000) + 600;
     const exchange = async (signed: boolean) => {
-      const text = `${part({ alg: 'RS256' })}.${part({ iss: 'e@p', scope: 's', exp: 9_999_999_999 })}`;
+      const text = `${part({ alg: 'RS256' })}.${part({ iss: 'e@p', scope: 's', exp })}`;
       const signature = createSign('RSA-SHA256')
         .update(signed ? text : 'other')
         .sign(privateKey, 'base64url');

@@ -1,30 +1,6 @@
 import { serviceAccount } from './clouds.ts';
-import { SAMPLES } from './providers.ts';
-
-/** A class and a Secret that cannot work. */
-export interface Case {
-  readonly what: string;
-  readonly spec?: object;
-  readonly secret?: Readonly<Record<string, string>>;
-  /** What an event on the class says, with its reason. */
-  readonly event: RegExp;
-  /** What the status of its machines says. */
-  readonly says: RegExp | 'it works';
-  /** Further texts that nobody may read; the Secret's values are never to be read. */
-  readonly secrets?: readonly string[];
-}
-
-const sample = (provider: string) => {
-  const found = SAMPLES.find((each) => each.provider === provider);
-  if (!found) throw new Error(`there is no sample of ${provider}`);
-  const without = (key: string): Record<string, string> =>
-    Object.fromEntries(Object.entries(found.secret).filter(([name]) => name !== key));
-  return {
-    spec: (change: object) => ({ ...found.spec, ...change }),
-    secret: (change: Readonly<Record<string, string>>) => ({ ...found.secret, ...change }),
-    without,
-  };
-};
+import { AZURE_LOGINS, GCP_LOGINS } from './login-cases.ts';
+import { type Case, sample } from './sample.ts';
 
 const aws = sample('AWS');
 const AWS: readonly Case[] = [
@@ -381,4 +357,9 @@ const LOCAL: readonly Case[] = [
   },
 ];
 
-export const CASES: Readonly<Record<string, readonly Case[]>> = { AWS, Azure: AZURE, GCP, local: LOCAL };
+export const CASES: Readonly<Record<string, readonly Case[]>> = {
+  AWS,
+  Azure: [...AZURE, ...AZURE_LOGINS],
+  GCP: [...GCP, ...GCP_LOGINS],
+  local: LOCAL,
+};

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { inAwsEnvironment } from '../drivers/aws-environment.ts';
-import { CASES, type Case } from './cases.ts';
+import { CASES } from './cases.ts';
 import { CLOUDS } from './clouds.ts';
+import type { Case } from './sample.ts';
 import { TwoClasses } from './two-classes.ts';
 
 /**

@@ -7,6 +7,7 @@ import {
   seededRandom,
   silentLogger,
   type Transport,
+  type TransportResponse,
   type VirtualClock,
 } from '@mcm/kube';
 import { createAwsDriver } from '@mcm/provider-aws';
@@ -65,6 +66,21 @@ const sampleOf = (provider: string): ClassInput => {
   return sample;
 };
 
+const html = (status: number): TransportResponse => ({
+  ...{ status, headers: { get: () => null }, body: null },
+  text: async () => '<html>Welcome to the proxy</html>',
+});
+
+/** A metadata server, of which some identities are asked for in vain: their names say what happens. */
+const metadataOf =
+  (cloud: Transport): Transport =>
+  async (request) => {
+    if (request.path.includes('answered-by-a-proxy')) return html(200);
+    if (request.path.includes('no-such-page')) return html(404);
+    if (request.path.includes('out-of-reach')) throw failing('EHOSTUNREACH', 'connect EHOSTUNREACH');
+    return cloud(request);
+  };
+
 const nothingRead = { readFile: async () => undefined };
 
 /** The same key for all: it takes a while to make. */
@@ -75,6 +91,11 @@ const ACCOUNT = { type: 'service_account', project_id: 'project-p', client_email
 /** The key of a service account, with some of it replaced. */
 export const serviceAccount = (change: object = {}): string =>
   JSON.stringify({ ...ACCOUNT, private_key: pem(privateKey, 'pkcs8'), ...change });
+
+/** The workload identity pool of the emulated cloud. */
+export const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q';
+const SOURCES = { paths: ['/tokens'], origins: ['https://idp.example'], aws: true, metadata: true };
+const TOKEN_FILE = { readFile: async (path: string) => (path === '/tokens/of-another' ? 'another-token' : undefined) };
 
 /** Opens the cloud of a provider. */
 export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => CloudOf>> = {
@@ -96,7 +117,9 @@ export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => Clo
   Azure: ({ clock, client }) => {
     const ordinary = sampleOf('Azure');
     const { tenantID: tenant = '', clientID: clientId = '', clientSecret: secret = '' } = ordinary.secret;
-    const cloud = new ArmEndpoint({ clock, power: nodesOf(client), principals: [{ tenant, clientId, secret }] });
+    const principals = [{ tenant, clientId, secret }];
+    const identities = { system: false, users: [] };
+    const cloud = new ArmEndpoint({ clock, power: nodesOf(client), principals, identities });
     cloud.faults.order({
       ...{ on: '^PUT networkInterfaces$', body: '"location":"westnowhere"' },
       refuse: {
@@ -107,8 +130,10 @@ export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => Clo
     });
     return {
       ordinary,
-      origins: originsOf(cloud.transport, ['management.azure.com', 'login.microsoftonline.com']),
-      driver: (context) => createAzureDriver({ ...context, ...nothingRead }) as never,
+      origins: originsOf(metadataOf(cloud.transport), [
+        ...['management.azure.com', 'login.microsoftonline.com', '169.254.169.254'],
+      ]),
+      driver: (context) => createAzureDriver({ ...context, ...nothingRead, allowManagedIdentity: true }) as never,
     };
   },
   GCP: ({ clock, client }) => {
@@ -117,7 +142,8 @@ export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => Clo
       secret: { ...sampleOf('GCP').secret, serviceAccountJSON: serviceAccount() },
     };
     const accounts = [{ email: ACCOUNT.client_email, key: pem(publicKey, 'spki') }];
-    const cloud = new GceEndpoint({ clock, power: nodesOf(client), accounts });
+    const federation = { audience: POOL, tokens: ['the-token'], impersonable: [], hostAccounts: ['host@p'] };
+    const cloud = new GceEndpoint({ clock, power: nodesOf(client), accounts, federation });
     cloud.faults.order({
       ...{ on: '.', body: 'europe-nowhere1-b' },
       refuse: {
@@ -128,8 +154,10 @@ export const CLOUDS: Readonly<Record<string, (surroundings: Surroundings) => Clo
     });
     return {
       ordinary,
-      origins: originsOf(cloud.transport, ['.googleapis.com']),
-      driver: (context) => createGcpDriver({ ...context, ...nothingRead }) as never,
+      origins: originsOf(metadataOf(cloud.transport), [
+        ...['.googleapis.com', 'metadata.google.internal', 'idp.example', '169.254.169.254'],
+      ]),
+      driver: (context) => createGcpDriver({ ...context, ...TOKEN_FILE, sources: SOURCES }) as never,
     };
   },
   local: ({ clock }) => {

@@ -1,4 +1,11 @@
-import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Variables } from '@mcm/core/driver';
+import {
+  endpointFlag,
+  endpointsInForce,
+  plainHttpFlag,
+  SettingSources,
+  switchFlag,
+  type Variables,
+} from '@mcm/core/driver';
 import { type FlagValues, textFlag } from '@mcm/kube';
 import { CLOUD_NAMES, type CloudName } from './arm/clouds.ts';
 
@@ -10,6 +17,10 @@ export interface AzureSettings {
   readonly endpoint?: string;
   /** Origin of the login service in place of the cloud's. */
   readonly login?: string;
+  /** Whether Secrets may ask for the identity of this process's host. */
+  readonly allowManagedIdentity?: boolean;
+  /** Origin of the instance metadata service. */
+  readonly metadata?: string;
 }
 
 /** Flags of the binary beside those of every machine controller; each beats its variable. */
@@ -26,6 +37,12 @@ export const azureFlags = {
   'authority-host': endpointFlag(
     'login host for classes whose provider spec names no cloud; also AZURE_AUTHORITY_HOST; no instance discovery is made',
   ),
+  'allow-managed-identity': switchFlag(
+    'let Secrets with managedIdentity use the identity of the host of this controller; also MCM_ALLOW_MANAGED_IDENTITY=true',
+  ),
+  'instance-metadata-endpoint': endpointFlag(
+    'address of the instance metadata service, which gives tokens of managed identities; also AZURE_POD_IDENTITY_AUTHORITY_HOST',
+  ),
   ...plainHttpFlag,
 } as const;
 
@@ -41,13 +58,17 @@ export function azureSettings(
   const sources = new SettingSources(flags, variables);
   const endpoint = sources.endpoint('resource-manager-endpoint', ['AZURE_RESOURCE_MANAGER_ENDPOINT'], []);
   const login = sources.endpoint('authority-host', ['AZURE_AUTHORITY_HOST'], []);
+  const metadata = sources.metadataEndpoint('instance-metadata-endpoint', 'AZURE_POD_IDENTITY_AUTHORITY_HOST');
+  const managed = sources.switch('allow-managed-identity', 'MCM_ALLOW_MANAGED_IDENTITY');
   const cloud = CLOUD_NAMES.find((name) => name === flags['azure-cloud']);
   return {
     settings: {
       ...(cloud ? { cloud } : {}),
       ...(endpoint ? { endpoint: endpoint.value.origin } : {}),
       ...(login ? { login: login.value.origin } : {}),
+      ...(managed ? { allowManagedIdentity: managed.value } : {}),
+      ...(metadata ? { metadata: metadata.value.origin } : {}),
     },
-    endpoints: { ...(cloud ? { '--azure-cloud': cloud } : {}), ...endpointsInForce(endpoint, login) },
+    endpoints: { ...(cloud ? { '--azure-cloud': cloud } : {}), ...endpointsInForce(endpoint, login, metadata) },
   };
 }

@@ -1,5 +1,6 @@
 import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Variables } from '@mcm/core/driver';
 import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
+import { type AllowedSources, readSources } from './driver/sources.ts';
 
 /** What the operator says of where Google's cloud is; absent: by default. */
 export interface GcpSettings {
@@ -9,6 +10,18 @@ export interface GcpSettings {
   readonly tokenEndpoint?: string;
   /** Domain of a cloud that is not the public one. */
   readonly universe?: string;
+  /** Places beside Gardener's file that Secrets may name as the source of their tokens; absent: none. */
+  readonly sources?: AllowedSources;
+  /** Origin of the service that exchanges tokens of workloads. */
+  readonly stsEndpoint?: string;
+  /** Origin of the service that makes tokens for impersonation. */
+  readonly iamEndpoint?: string;
+  /** Origin of the metadata server of this host. */
+  readonly metadata?: string;
+  /** Origin of the metadata service of a host in AWS. */
+  readonly awsMetadata?: string;
+  /** Variables with AWS keys and a region. */
+  readonly awsVariables?: Variables;
 }
 
 /** Flags of the binary beside those of every machine controller; each beats its variable. */
@@ -24,10 +37,25 @@ export const gcpFlags = {
     default: '',
     help: 'domain of a cloud that is not the public one (googleapis.com), which credentials must name too; also GOOGLE_CLOUD_UNIVERSE_DOMAIN',
   }),
+  'credential-sources': textFlag({
+    placeholder: '<a,b,…>',
+    default: '',
+    help: 'places that Secrets may name as the source of their tokens: paths, origins of URLs, aws, metadata; also MCM_GCP_CREDENTIAL_SOURCES',
+  }),
+  'security-token-endpoint': endpointFlag(
+    'address of the service that exchanges tokens of workloads; also MCM_GCP_SECURITY_TOKEN_ENDPOINT',
+  ),
+  'iam-credentials-endpoint': endpointFlag(
+    'address of the service that makes tokens for impersonation; also MCM_GCP_IAM_CREDENTIALS_ENDPOINT',
+  ),
+  'metadata-server-endpoint': endpointFlag('address of the metadata server of this host; also GCE_METADATA_HOST'),
   ...plainHttpFlag,
 } as const;
 
 const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+
+const AWS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_REGION', 'AWS_DEFAULT_REGION'];
+const awsOf = (variables: Variables): Variables => Object.fromEntries(AWS.map((name) => [name, variables[name]]));
 
 /**
  * Reads flags and variables of the process.
@@ -42,6 +70,11 @@ export function gcpSettings(
   const endpoint = sources.endpoint('compute-endpoint', ['GOOGLE_COMPUTE_CUSTOM_ENDPOINT'], ['/compute/v1']);
   const tokens = sources.endpoint('token-endpoint', ['MCM_GCP_TOKEN_ENDPOINT']);
   const universe = sources.text('universe-domain', 'GOOGLE_CLOUD_UNIVERSE_DOMAIN');
+  const allowed = sources.text('credential-sources', 'MCM_GCP_CREDENTIAL_SOURCES');
+  const sts = sources.endpoint('security-token-endpoint', ['MCM_GCP_SECURITY_TOKEN_ENDPOINT'], []);
+  const iam = sources.endpoint('iam-credentials-endpoint', ['MCM_GCP_IAM_CREDENTIALS_ENDPOINT'], []);
+  const metadata = sources.metadataEndpoint('metadata-server-endpoint', 'GCE_METADATA_HOST');
+  const awsMetadata = sources.metadataEndpoint('', 'AWS_EC2_METADATA_SERVICE_ENDPOINT');
   if (universe && !DOMAIN.test(universe.value))
     throw new ConfigError(`${universe.name} is no domain: write one such as googleapis.com, without https://`);
   return {
@@ -49,7 +82,16 @@ export function gcpSettings(
       ...(endpoint ? { endpoint: endpoint.value.origin } : {}),
       ...(tokens ? { tokenEndpoint: tokens.value.href } : {}),
       ...(universe ? { universe: universe.value } : {}),
+      ...(allowed ? { sources: readSources(allowed.name, allowed.value) } : {}),
+      ...(sts ? { stsEndpoint: sts.value.origin } : {}),
+      ...(iam ? { iamEndpoint: iam.value.origin } : {}),
+      ...(metadata ? { metadata: metadata.value.origin } : {}),
+      ...(awsMetadata ? { awsMetadata: awsMetadata.value.origin } : {}),
+      ...(allowed ? { awsVariables: awsOf(variables) } : {}),
     },
-    endpoints: { ...endpointsInForce(endpoint, tokens), ...(universe ? { [universe.name]: universe.value } : {}) },
+    endpoints: {
+      ...endpointsInForce(endpoint, tokens, sts, iam, metadata),
+      ...(universe ? { [universe.name]: universe.value } : {}),
+    },
   };
 }

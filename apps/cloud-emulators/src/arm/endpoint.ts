@@ -6,7 +6,7 @@ import { type EmulatorStore, Kept } from '../kept.ts';
 import { BearerTokens, headerOf } from '../login/tokens.ts';
 import type { Power } from '../machines/power.ts';
 import { graphBody, graphRows } from './graph.ts';
-import { answerLogin, type Principal } from './login.ts';
+import { answerLogin, answerMetadata, type HostIdentities, type Principal } from './login.ts';
 import { type Label, labelOf, pathOf } from './paths.ts';
 import { Resources } from './resources.ts';
 import { told, view } from './told.ts';
@@ -23,6 +23,8 @@ export interface ArmEndpointOptions {
   readonly origin?: string;
   /** Who gets tokens; absent: nobody is asked for one. */
   readonly principals?: readonly Principal[];
+  /** Managed identities of the host that asks; absent: it has every one. */
+  readonly identities?: HostIdentities;
   /** Plans of marketplace images by URN; an image that is not named has none. */
   readonly plans?: Readonly<
     Record<string, { readonly name: string; readonly publisher: string; readonly product: string }>
@@ -91,7 +93,9 @@ export class ArmEndpoint implements Emulator {
     const name = labelText(request);
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
     const { principals } = this.#options;
-    const login = answerLogin(url.pathname, body, this.#options, this.#tokens);
+    const login =
+      answerLogin(url.pathname, body, this.#options, this.#tokens) ??
+      answerMetadata(url, headerOf(headers, 'metadata'), this.#options, this.#tokens);
     if (login) return login;
     if (principals && !this.#tokens.admits(headerOf(headers, 'authorization')))
       return refusal(401, 'InvalidAuthenticationToken', 'The access token is missing, expired or of somebody else.');

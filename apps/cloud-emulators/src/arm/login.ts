@@ -1,26 +1,40 @@
-import type { TransportResponse } from '@mcm/kube';
+import { X509Certificate } from 'node:crypto';
+import type { Clock, TransportResponse } from '@mcm/kube';
 import { jsonAnswer } from '../answer.ts';
+import { readJwt } from '../login/jwt.ts';
 import type { BearerTokens } from '../login/tokens.ts';
 
-/** An application that may ask for tokens, with a secret or with the token of its workload. */
+/** An application that may ask for tokens, with a secret, a certificate or the token of its workload. */
 export interface Principal {
   readonly tenant: string;
   readonly clientId: string;
   readonly secret?: string;
   /** The client assertion that is taken. */
   readonly assertion?: string;
+  /** PEM of a certificate whose key signs assertions. */
+  readonly certificate?: string;
+}
+
+/** The managed identities of the host that asks. */
+export interface HostIdentities {
+  readonly system: boolean;
+  /** Client ids of user-assigned identities. */
+  readonly users: readonly string[];
 }
 
 interface LoginOptions {
+  readonly clock: Clock;
   readonly origin?: string;
   readonly principals?: readonly Principal[];
+  /** Absent: the host has every identity. */
+  readonly identities?: HostIdentities;
 }
 
 /** The answer of the login service; undefined for a path that is none of its own. */
 export function answerLogin(
   path: string,
   body: string,
-  { origin = 'https://login.microsoftonline.com', principals }: LoginOptions,
+  { clock, origin = 'https://login.microsoftonline.com', principals }: LoginOptions,
   tokens: BearerTokens,
 ): TransportResponse | undefined {
   const [, tenant = '', what] =
@@ -42,11 +56,56 @@ export function answerLogin(
   const principal = known?.find((each) => each.clientId === clientId);
   if (known && !principal)
     return refuse(400, 'unauthorized_client', `AADSTS700016: Application '${clientId}' was not found.`);
-  const proof = form.get('client_secret') ?? form.get('client_assertion') ?? '';
-  const wanted = form.has('client_secret') ? principal?.secret : principal?.assertion;
-  if (principal && (wanted === undefined || wanted !== proof))
-    return refuse(401, 'invalid_client', 'AADSTS7000215: Invalid client secret provided.');
+  if (!principal) return jsonAnswer(200, tokens.issue(clientId));
+  const assertion = form.get('client_assertion');
+  if (assertion === null) {
+    if (principal.secret === undefined || principal.secret !== form.get('client_secret'))
+      return refuse(401, 'invalid_client', 'AADSTS7000215: Invalid client secret provided.');
+  } else if (principal.assertion === undefined || principal.assertion !== assertion) {
+    const wrong = problemOf(assertion, principal, clock);
+    if (wrong !== undefined) return refuse(401, 'invalid_client', wrong);
+  }
   return jsonAnswer(200, tokens.issue(clientId));
+}
+
+/** What is wrong with an assertion that an application has signed for itself. */
+function problemOf(assertion: string, { certificate, clientId }: Principal, clock: Clock): string | undefined {
+  const token = readJwt(assertion);
+  if (!token) return 'AADSTS50027: JWT token is invalid or malformed.';
+  const own = certificate === undefined ? undefined : new X509Certificate(certificate);
+  const thumbprint = own && Buffer.from(own.fingerprint256.replaceAll(':', ''), 'hex').toString('base64url');
+  if (!own || token.header['x5t#S256'] !== thumbprint || !token.isSignedBy(own.publicKey))
+    return 'AADSTS700027: The certificate with identifier used to sign the client assertion is not registered.';
+  const { iss, sub, nbf, exp } = token.claims;
+  const now = clock.now().getTime() / 1_000;
+  if (typeof nbf !== 'number' || typeof exp !== 'number' || nbf > now + CLOCK_SKEW_S || exp < now - CLOCK_SKEW_S)
+    return 'AADSTS700024: Client assertion is not within its valid time range.';
+  if (iss !== clientId || sub !== clientId) return 'AADSTS700021: Client assertion application identifier mismatch.';
+  return undefined;
+}
+
+/** Differences of clocks that Microsoft Entra tolerates. */
+const CLOCK_SKEW_S = 300;
+const IMDS = '/metadata/identity/oauth2/token';
+
+/** The answer of the instance metadata service; undefined for a path that is none of its own. */
+export function answerMetadata(
+  url: URL,
+  metadata: string | undefined,
+  { identities }: LoginOptions,
+  tokens: BearerTokens,
+): TransportResponse | undefined {
+  if (url.pathname !== IMDS) return undefined;
+  const query = url.searchParams;
+  if (metadata?.toLowerCase() !== 'true')
+    return refuse(400, 'bad_request_102', 'Required metadata header not specified');
+  if (!query.get('api-version') || !query.get('resource'))
+    return refuse(400, 'invalid_request', 'Required query variables api-version and resource are missing');
+  const clientId = query.get('client_id');
+  if (identities && !(clientId === null ? identities.system : identities.users.includes(clientId)))
+    return refuse(400, 'invalid_request', 'Identity not found');
+  const { access_token, expires_in } = tokens.issue(clientId ?? 'system-assigned');
+  return jsonAnswer(200, { access_token, expires_in: String(expires_in), token_type: 'Bearer' });
 }
 
 const refuse = (status: number, error: string, description: string): TransportResponse =>

@@ -5,6 +5,7 @@ import { Faults, type OperationFault } from '../faults/faults.ts';
 import type { EmulatorStore } from '../kept.ts';
 import { BearerTokens, headerOf } from '../login/tokens.ts';
 import type { Power } from '../machines/power.ts';
+import { answerFederation, type Federation } from './federation.ts';
 import { FilterError, readFilter } from './filter.ts';
 import { Instances } from './instances.ts';
 import { exchangeAssertion, type ServiceAccountKey } from './login.ts';
@@ -21,6 +22,8 @@ export interface GceEndpointOptions {
   readonly visibleAfterMs?: number;
   /** Whose assertions are exchanged for tokens; absent: nobody is asked for one. */
   readonly accounts?: readonly ServiceAccountKey[];
+  /** Identities without keys; absent: every one gets a token. */
+  readonly federation?: Federation;
   readonly power?: Power;
   readonly store?: EmulatorStore;
 }
@@ -83,8 +86,10 @@ export class GceEndpoint implements Emulator {
     this.counts.set(label, (this.counts.get(label) ?? 0) + 1);
     const { method, path, body = '', headers } = request;
     const url = new URL(path, ORIGIN);
-    const { accounts, clock } = this.#options;
+    const { accounts, clock, federation } = this.#options;
     if (url.pathname === TOKEN && method === 'POST') return exchangeAssertion(body, accounts, clock, this.#tokens);
+    const login = answerFederation(request, federation, clock, this.#tokens);
+    if (login) return login;
     if (accounts && !this.#tokens.admits(headerOf(headers, 'authorization')))
       return refusal(401, 'authError', 'Request had invalid authentication credentials.');
     const [, project = '', zone = '', kind = '', name = '', wait = ''] = (PATH.exec(url.pathname) ?? []).map(

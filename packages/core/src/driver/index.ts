@@ -36,6 +36,7 @@ export {
   type InvokerOptions,
   type ObserveCall,
 } from './invoker-api.ts';
+export { type JwtParts, signJwt } from './jwt.ts';
 export { LearnedRate } from './learned-rate.ts';
 export { type ObservedCall, observedCalls } from './observed.ts';
 export { observingDriver } from './observing.ts';

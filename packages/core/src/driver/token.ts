@@ -24,25 +24,33 @@ export interface TokenQuestion<T> {
   readonly connect: (origin: string) => Transport;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** A form or JSON, which is posted; absent: the question is a GET. */
+  readonly body?: string;
   /** What an answer with a token is like. */
   readonly schema: z.ZodType<T>;
   /** How a failure is told; given what went wrong, without anything that was sent or answered but the code of a refusal. */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
+  /** Whether an answer without a token is a refusal: a metadata server sends no half answers, so something else answers. */
+  readonly strict?: boolean;
   /** What a date is counted from at which whoever gives tokens may be asked again. */
   readonly now: Date;
 }
 
+/** A difference of the clocks that token services tolerate. */
+const TOLERATED_SKEW_MS = 240_000;
+
 /**
- * Posts it, and judges the answer, of which nothing is ever told but the code of a refusal: it may hold a token, or what was sent.
+ * Sends it, and judges the answer. Errors tell only the code of a refusal: the answer may hold a token, or what was sent.
  * @throws TokenRefused, TokenUnavailable, or the signal's reason
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
-  const { connect, url, headers, body, schema, say, signal, now } = question;
+  const { connect, url, headers, body, schema, say, signal, strict = false, now } = question;
   const { origin, pathname, search } = new URL(url);
+  const sent = { path: pathname + search, headers, signal };
   const exchange = async () => {
-    const response = await connect(origin)({ method: 'POST', path: pathname + search, headers, body, signal });
+    const request = body === undefined ? { ...sent, method: 'GET' } : { ...sent, method: 'POST', body };
+    const response = await connect(origin)(request);
     return { response, text: await response.text() };
   };
   const { response, text } = await exchange().catch((thrown: unknown) => {
@@ -53,14 +61,31 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
   if (response.status < 300) {
     const told = schema.safeParse(json(text));
     if (told.success) return told.data;
-    throw new TokenUnavailable(say(`${response.status}, and an answer that holds none`));
+    const why = say(`${response.status}, and an answer that holds none`);
+    throw strict ? new TokenRefused(why) : new TokenUnavailable(why);
   }
-  const form = Object.fromEntries(new URLSearchParams(body));
-  const code = /"error"\s*:\s*"([\w.-]+)"/.exec(withoutSent(text, { headers, form }))?.[1] ?? '';
-  const why = say(`${response.status} ${code}`.trimEnd());
-  if (response.status < 500 && response.status !== 429) throw new TokenRefused(why);
+  const form = Object.fromEntries(new URLSearchParams(body ?? ''));
+  const why = say(`${response.status} ${codeOf(withoutSent(text, { headers, form }))}`.trimEnd());
+  if (response.status < 500 && response.status !== 410 && response.status !== 429)
+    throw new TokenRefused(why + skewText(response.headers.get('date'), now));
   const retryAfterMs = retryAfterOf(response.headers, now);
   throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+/** The code of a refusal, with the number that Microsoft's documentation lists it by. */
+function codeOf(text: string): string {
+  const code = /"(?:error|status)"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
+  const number = /\bAADSTS\d+\b/.exec(text)?.[0];
+  return number === undefined ? code : `${code} (${number})`;
+}
+
+/** A refusal's likely cause, where the clock of this process differs from that of the service. */
+function skewText(date: string | null, now: Date): string {
+  const skewMs = now.getTime() - Date.parse(date ?? '');
+  if (Number.isNaN(skewMs) || Math.abs(skewMs) <= TOLERATED_SKEW_MS) return '';
+  const minutes = Math.round(Math.abs(skewMs) / 60_000);
+  const how = skewMs > 0 ? 'ahead of' : 'behind';
+  return `; the clock of this controller is ${minutes} min ${how} the token service: correct the clock`;
 }
 
 function json(text: string): unknown {

@@ -1,6 +1,8 @@
 import { booleanFlag, ConfigError, type Flag, textFlag } from '@mcm/kube';
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+/** Addresses that never leave the host's own network: metadata servers speak plain http there. */
+const LINK_LOCAL = /^(169\.254(\.\d+){2}|\[fe80:.*\]|\[fd00:ec2::254\]|metadata\.google\.internal)$/;
 
 /** Environment variables, as `process.env` holds them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -73,12 +75,20 @@ export class SettingSources {
     return given && { name: given.name, value: this.#checked(given, paths) };
   }
 
+  /** The address of a metadata server, which may be plain http on link-local addresses too. */
+  metadataEndpoint(flag: string, ...variables: readonly string[]): GivenSetting<URL> | undefined {
+    const given = this.text(flag, ...variables);
+    if (!given) return undefined;
+    const url = /^https?:\/\//.test(given.value) ? given.value : `http://${given.value}`;
+    return { name: given.name, value: this.#checked({ ...given, value: url }, [], LINK_LOCAL) };
+  }
+
   /** Whether plain http may go to other hosts than this one. */
   get allowPlainHttp(): boolean {
     return this.switch('allow-plain-http', 'MCM_ALLOW_PLAIN_HTTP')?.value ?? false;
   }
 
-  #checked({ name, value }: GivenSetting<string>, paths: readonly string[] | undefined): URL {
+  #checked({ name, value }: GivenSetting<string>, paths: readonly string[] | undefined, plain = LOOPBACK): URL {
     const url = URL.parse(value);
     if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:'))
       throw new ConfigError(`${name} is no URL of https (or of http on this host): write https://host[:port]`);
@@ -86,7 +96,8 @@ export class SettingSources {
       throw new ConfigError(`${name} holds a user or a password, which no endpoint takes: write https://host[:port]`);
     if (url.search || url.hash)
       throw new ConfigError(`${name} has a query or a fragment, which would not be asked: write https://host[:port]`);
-    if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname) && !this.allowPlainHttp)
+    const mayBePlain = LOOPBACK.test(url.hostname) || plain.test(url.hostname) || this.allowPlainHttp;
+    if (url.protocol === 'http:' && !mayBePlain)
       throw new ConfigError(
         `${name} is ${url.origin}, plain http, which is for loopback addresses only: use https, or set MCM_ALLOW_PLAIN_HTTP=true`,
       );

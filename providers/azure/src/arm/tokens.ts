@@ -1,56 +1,148 @@
-import { askForToken, TokenRefused, type TokenSource, tokenSource } from '@mcm/core/driver';
-import type { Clock, Transport } from '@mcm/kube';
+import { createHash } from 'node:crypto';
+import { askForToken, signJwt, TokenRefused, type TokenSource, tokenSource } from '@mcm/core/driver';
+import type { Clock, Random, Transport } from '@mcm/kube';
 import { z } from 'zod';
+import { type ClientCertificate, readCertificate } from './certificate.ts';
 import type { CloudAddresses } from './clouds.ts';
 
-/** Who asks for tokens. */
-export interface Principal {
+/** How an application proves its identity: a secret, a file with a workload's own token, or PEM of certificate and key. */
+export type Proof = { readonly secret: string } | { readonly tokenFile: string } | { readonly certificate: string };
+
+/** An application of a tenant. */
+export interface Application {
+  readonly managed: false;
   readonly tenant: string;
   readonly clientId: string;
-  /** A secret, or a file with a workload's own token. */
-  readonly proof: { readonly secret: string } | { readonly tokenFile: string };
+  readonly proof: Proof;
 }
+
+/** An identity that Azure gives to the host of this process. */
+export interface ManagedIdentity {
+  readonly managed: true;
+  /** Of a user-assigned identity; empty: the system-assigned one. */
+  readonly clientId: string;
+}
+
+/** The identity that tokens are for. */
+export type Principal = Application | ManagedIdentity;
 
 export interface TokenOptions {
   readonly clock: Clock;
+  readonly random: Random;
   readonly connect: (origin: string) => Transport;
   readonly readFile: (path: string) => Promise<string | undefined>;
+  /** Origin of the instance metadata service; default the one of every host in Azure. */
+  readonly metadata?: string;
 }
 
+const METADATA = 'http://169.254.169.254';
 const ASSERTION = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+/** Validity of an assertion, and how far it begins in the past: clocks differ. */
+const ASSERTION_S = 600;
+const SKEW_S = 60;
 const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.coerce.number().optional() });
 
 /** The access token of a principal, kept until shortly before its end. */
 export const createTokenSource = (principal: Principal, cloud: CloudAddresses, options: TokenOptions): TokenSource =>
   tokenSource(options.clock, async (signal) => {
     const now = options.clock.now().getTime();
-    const { access_token: value, expires_in: lives = 3_600 } = await ask(principal, cloud, options, signal);
+    const ask = principal.managed
+      ? askMetadata(principal, cloud, options, signal)
+      : askLogin(principal, cloud, options, signal);
+    const { access_token: value, expires_in: lives = 3_600 } = await ask;
     return { value, until: now + lives * 1_000 };
   });
 
-async function ask(
-  { tenant, clientId, proof }: Principal,
+async function askLogin(
+  { tenant, clientId, proof }: Application,
   { login, scope }: CloudAddresses,
-  { clock, connect, readFile }: TokenOptions,
+  options: TokenOptions,
   signal: AbortSignal,
 ): Promise<z.infer<typeof answer>> {
-  const form: Record<string, string> = { client_id: clientId, grant_type: 'client_credentials', scope };
-  if ('secret' in proof) form.client_secret = proof.secret;
-  else {
-    const token = await readFile(proof.tokenFile);
-    if (token === undefined)
-      throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
-    form.client_assertion = token;
-    form.client_assertion_type = ASSERTION;
-  }
+  const { clock, connect } = options;
+  const url = `${login}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`;
+  const form = {
+    ...{ client_id: clientId, grant_type: 'client_credentials', scope },
+    ...('secret' in proof
+      ? { client_secret: proof.secret }
+      : { client_assertion: await assertionOf(clientId, proof, url, options), client_assertion_type: ASSERTION }),
+  };
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' };
   return askForToken({
-    connect,
-    url: `${login}/${encodeURIComponent(tenant)}/oauth2/v2.0/token`,
-    headers,
-    body: new URLSearchParams(form).toString(),
-    schema: answer,
+    ...{ connect, url, headers, body: new URLSearchParams(form).toString(), schema: answer },
     say: (what) => `no token from ${login}: ${what}`,
+    signal,
+    now: clock.now(),
+  });
+}
+
+async function assertionOf(
+  clientId: string,
+  proof: Exclude<Proof, { readonly secret: string }>,
+  audience: string,
+  { clock, random, readFile }: TokenOptions,
+): Promise<string> {
+  if ('certificate' in proof) return signedAssertion(clientId, proof.certificate, audience, clock.now(), random);
+  // Read for each token: the kubelet replaces the file before its token ends.
+  const token = await readFile(proof.tokenFile);
+  if (token === undefined)
+    throw new TokenRefused(`WorkloadIdentityCredential: open ${proof.tokenFile}: it cannot be read`);
+  return token;
+}
+
+/** What a certificate proves an application with. */
+function signedAssertion(clientId: string, pem: string, audience: string, now: Date, random: Random): string {
+  const { key, thumbprint } = validCertificate(pem, now);
+  const from = Math.floor(now.getTime() / 1_000) - SKEW_S;
+  const jti = createHash('sha256').update(`${clientId} ${from} ${random.next()}`).digest('hex').slice(0, 32);
+  return signJwt(
+    {
+      algorithm: 'PS256',
+      header: { 'x5t#S256': thumbprint },
+      claims: { aud: audience, iss: clientId, sub: clientId, jti, nbf: from, iat: from, exp: from + ASSERTION_S },
+    },
+    key,
+  );
+}
+
+function validCertificate(pem: string, now: Date): ClientCertificate {
+  const certificate = read(pem);
+  const { notBefore, notAfter } = certificate;
+  const day = (date: Date): string => date.toISOString().slice(0, 10);
+  if (now > notAfter)
+    throw new TokenRefused(`clientCertificate expired on ${day(notAfter)}; store a new certificate with its key`);
+  if (now < notBefore)
+    throw new TokenRefused(
+      `clientCertificate is not valid before ${day(notBefore)}; store a valid one, or correct the clock`,
+    );
+  return certificate;
+}
+
+function read(pem: string): ClientCertificate {
+  try {
+    return readCertificate(pem);
+  } catch (thrown) {
+    throw new TokenRefused(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+/** The identity of this process's host, from the instance metadata service. */
+function askMetadata(
+  { clientId }: ManagedIdentity,
+  { scope }: CloudAddresses,
+  { clock, connect, metadata = METADATA }: TokenOptions,
+  signal: AbortSignal,
+): Promise<z.infer<typeof answer>> {
+  const query = new URLSearchParams({
+    ...{ 'api-version': '2018-02-01', resource: scope.replace(/\/\.default$/, '') },
+    ...(clientId === '' ? {} : { client_id: clientId }),
+  });
+  return askForToken({
+    ...{ connect, url: `${metadata}/metadata/identity/oauth2/token?${query}`, schema: answer },
+    headers: { metadata: 'true', accept: 'application/json' },
+    say: (what) =>
+      `no token for data.managedIdentity from ${metadata}: ${what}; the controller must run in Azure on a host with ${clientId === '' ? 'a system-assigned identity' : 'the identity of data.clientID'}`,
+    strict: true,
     signal,
     now: clock.now(),
   });

@@ -22,11 +22,11 @@ import { decode } from './decode.ts';
 import { fromCloud, isAbsent } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { machineNames, ownerOfMachine, providerIdOf, type Row } from './names.ts';
+import { principalProblems } from './principal.ts';
 import { deleteVm } from './remove.ts';
 import { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 import { type Session, type SessionOptions, sessions } from './session.ts';
 import { sshPublicKey } from './ssh-key.ts';
-import { tenantProblems } from './tenant-problems.ts';
 import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
 /** What the Azure driver needs of its surroundings. */
@@ -70,7 +70,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
     providerSpec: AzureProviderSpec,
     credentialsSchema: AzureCredentials,
     decode,
-    check: ({ credentials, secrets }) => tenantProblems(credentials, secrets),
+    check: ({ credentials, secrets }) => principalProblems(credentials, secrets, options.allowManagedIdentity),
 
     create: async (request) => {
       const { spec } = request;

@@ -1,6 +1,6 @@
 import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '@mcm/core/driver';
 import { ArmError, parseJson } from '../arm/error.ts';
-import { WrongTenant } from './session.ts';
+import { WrongPrincipal } from './principal.ts';
 
 const EXHAUSTED = new Set(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed', 'ResourceQuotaExceeded']);
 
@@ -45,7 +45,7 @@ export function fromCloud(
   return new MachineError(own, `${what}${why}`, {
     cause: thrown,
     credentialsRefused: isCredentialsRefused(thrown),
-    ...(thrown instanceof WrongTenant ? { place: 'secret' } : {}),
+    ...(thrown instanceof WrongPrincipal ? { place: 'secret' } : {}),
     ...(retryAfterMs ? { retryAfterMs } : {}),
   });
 }

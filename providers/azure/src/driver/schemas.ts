@@ -153,14 +153,18 @@ export type AzureProviderSpec = z.infer<typeof AzureProviderSpec>;
 
 /** Decoded data of the class's Secrets; of two names of a key the first that is there counts. */
 export const AzureCredentials = z.looseObject({
-  clientID: text('id of the application; needed'),
+  clientID: text('id of the application; needed, unless managedIdentity is system'),
   azureClientId: text('another name of clientID'),
-  clientSecret: text('secret of the application; this or workloadIdentityTokenFile'),
+  clientSecret: text('secret of the application; one of the four kinds of proof'),
   azureClientSecret: text('another name of clientSecret'),
-  workloadIdentityTokenFile: text('file with a token that stands in for the secret; this or clientSecret'),
+  workloadIdentityTokenFile: text('file with a federated token, read for each login; in place of clientSecret'),
+  clientCertificate: text('PEM of a certificate and its RSA key, without a password; in place of clientSecret'),
+  managedIdentity: text(
+    'system or user (then with clientID): the identity of the controller’s host; needs --allow-managed-identity',
+  ),
   subscriptionID: text('subscription of the resources; needed'),
   azureSubscriptionId: text('another name of subscriptionID'),
-  tenantID: text('tenant of the application; needed'),
+  tenantID: text('tenant of the application; needed, unless managedIdentity is set'),
   azureTenantId: text('another name of tenantID'),
   userData: text('custom data: what a VM runs at its first boot, any bytes; needed'),
 });

@@ -9,6 +9,7 @@ import { type CloudAddresses, cloudOf } from '../arm/clouds.ts';
 import type { Clients } from '../arm/sdk.ts';
 import { createTokenSource, type Principal, type TokenOptions } from '../arm/tokens.ts';
 import type { AzureSettings } from '../settings.ts';
+import { checkPrincipal, firstOf, principalOf } from './principal.ts';
 import { Remembered } from './remembered.ts';
 import type { AzureCredentials, AzureProviderSpec } from './schemas.ts';
 
@@ -173,11 +174,6 @@ export interface Plan {
 const TERMS =
   '/subscriptions/{subscription}/providers/Microsoft.MarketplaceOrdering/offerTypes/virtualmachine/publishers/{publisher}/offers/{offer}/plans/{plan}/agreements/current';
 
-/** The Secret's tenant can be nobody's. */
-export class WrongTenant extends Error {
-  override readonly name = 'WrongTenant';
-}
-
 /** Said where an operator may wonder why his endpoint is not asked. */
 const OWN_CLOUD =
   'providerSpec.cloudConfiguration.name names a cloud, so its own endpoints are asked and not those of this controller’s flags or environment; leave cloudConfiguration out to have these asked';
@@ -185,33 +181,16 @@ const OWN_CLOUD =
 /** Principals at once; those used least lately are forgotten. */
 const KEPT = 64;
 
-const first = (...values: (string | undefined)[]): string => (values.find((value) => value !== undefined) ?? '').trim();
-
-/** Who gives the tokens. @throws WrongTenant */
-export function tenantOf({ tenantID, azureTenantId }: AzureCredentials): string {
-  const tenant = first(tenantID, azureTenantId);
-  if (/^[\w.-]+$/.test(tenant)) return tenant;
-  throw new WrongTenant(
-    'invalid tenantID. You can locate your tenantID by following the instructions listed here: https://learn.microsoft.com/partner-center/find-ids-and-domain-names',
-  );
-}
-
-/** Clients by cloud and principal, kept with their tokens and with what was learned of rates. @throws Error */
+/** Clients by cloud and principal, kept with their tokens and with what was learned of rates. @throws WrongPrincipal */
 export function sessions(options: SessionOptions): (request: Request) => Session {
   const clients = new Map<string, Connection>();
   return ({ spec, credentials, log }) => {
-    const tenant = tenantOf(credentials);
-    const principal: Principal = {
-      tenant,
-      clientId: first(credentials.clientID, credentials.azureClientId),
-      proof: credentials.workloadIdentityTokenFile?.trim()
-        ? { tokenFile: credentials.workloadIdentityTokenFile.trim() }
-        : { secret: first(credentials.clientSecret, credentials.azureClientSecret) },
-    };
+    const principal = principalOf(credentials, options.allowManagedIdentity);
     const { name } = spec.cloudConfiguration ?? {};
     const key = JSON.stringify([name, principal]);
     let connection = clients.get(key);
     if (!connection) {
+      checkPrincipal(principal);
       if (name && (options.endpoint || options.login)) log.warn(OWN_CLOUD, { cloud: name });
       connection = {
         arm: connect(options, name, principal),
@@ -222,7 +201,7 @@ export function sessions(options: SessionOptions): (request: Request) => Session
     clients.delete(key);
     clients.set(key, connection);
     for (const [oldest] of clients) if (clients.size > KEPT) clients.delete(oldest);
-    const subscription = first(credentials.subscriptionID, credentials.azureSubscriptionId);
+    const subscription = firstOf(credentials.subscriptionID, credentials.azureSubscriptionId);
     return new Session(connection, subscription, spec.resourceGroup ?? '');
   };
 }
@@ -232,7 +211,12 @@ const BEARER = 'Bearer ';
 function connect(options: SessionOptions, name: string | undefined, principal: Principal): Arm {
   const { clock, random, connect: reach, readFile, version = '0.1.0' } = options;
   const { management, login, scope } = addressesOf(options, name);
-  const token = createTokenSource(principal, { management, login, scope }, { clock, connect: reach, readFile });
+  const { metadata } = options;
+  const token = createTokenSource(
+    principal,
+    { management, login, scope },
+    { clock, random, connect: reach, readFile, ...(metadata ? { metadata } : {}) },
+  );
   const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
     options.authorize ? options.authorize(scope, signal) : `${BEARER}${await token.get(signal)}`;
   const refused = (authorization: string): void => token.refused(authorization.slice(BEARER.length));

@@ -163,16 +163,35 @@ function checkTags(tags: AzureProviderSpec['tags'], errors: FieldErrors): void {
 export function secretProblems(secret: AzureCredentials): readonly string[] {
   const errors = new FieldErrors();
   const missing = (...values: (string | undefined)[]): boolean => values.every(isBlank);
-  if (missing(secret.clientID, secret.azureClientId)) errors.required('data.clientID', 'must provide clientID');
-  const noSecret = missing(secret.clientSecret, secret.azureClientSecret);
-  const noFile = missing(secret.workloadIdentityTokenFile);
-  if (noSecret && noFile)
-    errors.required('data.clientSecret', 'must provide clientSecret or workloadIdentityTokenFile');
-  if (!noSecret && !noFile)
-    errors.required('data.clientSecret', 'clientSecret is mutually exclusive with workloadIdentityTokenFile');
+  const managed = !missing(secret.managedIdentity);
+  const system = managed && secret.managedIdentity?.trim() === 'system';
+  if (!system && missing(secret.clientID, secret.azureClientId))
+    errors.required('data.clientID', 'must provide clientID');
+  checkProofs(secret, managed, errors);
   if (missing(secret.subscriptionID, secret.azureSubscriptionId))
     errors.required('data.subscriptionID', 'must provide subscriptionID');
-  if (missing(secret.tenantID, secret.azureTenantId)) errors.required('data.tenantID', 'must provide tenantID');
+  if (!managed && missing(secret.tenantID, secret.azureTenantId))
+    errors.required('data.tenantID', 'must provide tenantID');
   if (missing(secret.userData)) errors.required('data.userData', 'must provide userData');
   return errors.all;
+}
+
+/** Exactly one proof. The texts of the two that the original knows are the original's. */
+function checkProofs(secret: AzureCredentials, managed: boolean, errors: FieldErrors): void {
+  const hasSecret = !isBlank(secret.clientSecret) || !isBlank(secret.azureClientSecret);
+  const hasFile = !isBlank(secret.workloadIdentityTokenFile);
+  const hasCertificate = !isBlank(secret.clientCertificate);
+  if (managed && !['system', 'user'].includes(secret.managedIdentity?.trim() ?? ''))
+    errors.unsupported('data.managedIdentity', secret.managedIdentity ?? '', ['system', 'user']);
+  if (!hasSecret && !hasFile && !hasCertificate && !managed)
+    errors.required('data.clientSecret', 'must provide clientSecret or workloadIdentityTokenFile');
+  if (hasSecret && hasFile)
+    errors.required('data.clientSecret', 'clientSecret is mutually exclusive with workloadIdentityTokenFile');
+  if (hasCertificate && (hasSecret || hasFile))
+    errors.forbidden('data.clientCertificate', 'remove it, or clientSecret and workloadIdentityTokenFile');
+  if (managed && (hasSecret || hasFile || hasCertificate))
+    errors.forbidden(
+      'data.managedIdentity',
+      'remove it, or clientSecret, clientCertificate and workloadIdentityTokenFile',
+    );
 }

@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { externalAccount, readImpersonation } from './external-account.ts';
+import { parse } from './parse.ts';
 import type { GcpCredentials } from './schemas.ts';
+import type { AllowedSources } from './sources.ts';
+import { PUBLIC_UNIVERSE } from './universe.ts';
 
 /** A key of a service account: its owner signs for himself. */
 export interface ServiceAccount {
@@ -11,6 +15,24 @@ export interface ServiceAccount {
   readonly tokenUri: string;
 }
 
+/** Where the token of a workload comes from. */
+export type SubjectSource =
+  | { readonly from: 'file'; readonly path: string; readonly field: string | undefined }
+  | {
+      readonly from: 'url';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly field: string | undefined;
+    }
+  | { readonly from: 'aws' };
+
+/** A service account that tokens are made for, by another account that may do so. */
+export interface Impersonation {
+  readonly url: string;
+  readonly delegates: readonly string[];
+  readonly lifetimeS: number;
+}
+
 /** A workload's own token, which is exchanged for one of Google's. */
 export interface ExternalAccount {
   readonly type: 'external_account';
@@ -18,19 +40,29 @@ export interface ExternalAccount {
   readonly audience: string;
   /** Where its token is exchanged. */
   readonly stsUrl: string;
-  readonly impersonationUrl: string;
+  readonly subjectTokenType: string;
+  readonly source: SubjectSource;
+  readonly impersonation: Impersonation | undefined;
 }
 
-/** Who the driver is to Google: a service account with a key, or an external identity. */
-export type Account = ServiceAccount | ExternalAccount;
+/** A service account of the controller's own host. */
+export interface HostAccount {
+  readonly type: 'metadata_server';
+  readonly project: string;
+  /** Its address, or `default`. */
+  readonly email: string;
+}
 
-/** Domain of the public cloud. */
-export const PUBLIC_UNIVERSE = 'googleapis.com';
-export const TOKEN_FILE = '/var/run/secrets/gardener.cloud/workload-identity/token';
-export const SUBJECT_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
-const stsUrl = (universe: string): string => `https://sts.${universe}/v1/token`;
-const impersonation = (universe: string): string =>
-  `^https://iamcredentials\\.${universe.replaceAll('.', '\\.')}/v1/projects/-/serviceAccounts/.+:generateAccessToken$`;
+/** A service account that another account acts as. */
+export interface ImpersonatedAccount {
+  readonly type: 'impersonated_service_account';
+  readonly project: string;
+  readonly impersonation: Impersonation;
+  readonly source: ServiceAccount | ExternalAccount | HostAccount;
+}
+
+/** The identity of the driver at Google. */
+export type Account = ServiceAccount | ExternalAccount | HostAccount | ImpersonatedAccount;
 
 /** All that a service account's key may hold: anything else could point the driver at somebody else's server. */
 const SERVICE_ACCOUNT_FIELDS = [
@@ -50,12 +82,10 @@ const SERVICE_ACCOUNT_FIELDS = [
 const text = z.string().nullish();
 const head = z.looseObject({ type: text, project_id: text, universe_domain: text });
 const texts = z.record(z.string(), z.string());
-const external = z.looseObject({
-  audience: z.string().nullish(),
-  token_url: z.string().nullish(),
-  subject_token_type: z.string().nullish(),
-  service_account_impersonation_url: z.string().nullish(),
-  credential_source: z.looseObject({ file: z.string().nullish() }).nullish(),
+const impersonated = z.looseObject({
+  service_account_impersonation_url: text,
+  delegates: z.array(z.string()).nullish(),
+  source_credentials: z.looseObject({}).nullish(),
 });
 
 /** The key of the Secret that holds the credentials: the first that is there. */
@@ -64,26 +94,41 @@ export const accountField = (secret: GcpCredentials) =>
     (name) => secret[name] !== undefined,
   );
 
-/** The Secret holds nothing that one could be at Google. */
+/** The Secret cannot identify any account. */
 export class WrongAccount extends Error {
   override readonly name = 'WrongAccount';
+  /** A further fix, which the original's words do not name. */
+  readonly fix: string;
+
+  constructor(message: string, fix = '') {
+    super(message);
+    this.fix = fix;
+  }
+}
+
+/** What the operator says of the accounts of Secrets. */
+export interface AccountRules {
+  /** Domain of the cloud that the operator has chosen; absent: the public one, whatever the credentials say, as the original. */
+  readonly universe?: string;
+  /** Places beside Gardener's file that Secrets may name; absent: none. */
+  readonly sources?: AllowedSources;
 }
 
 /**
- * Who the driver is at Google.
- * @param universe Domain of the cloud that the operator has chosen; absent: the public one, whatever the credentials say, as
- * the original
+ * The identity of the driver at Google.
  * @throws WrongAccount in the original's words
  */
-export function readAccount(secret: GcpCredentials, universe?: string): Account {
+export function readAccount(secret: GcpCredentials, rules: AccountRules = {}): Account {
   try {
-    return accountOf(secret, universe);
+    return accountOf(secret, rules);
   } catch (thrown) {
+    if (thrown instanceof WrongAccount) throw thrown;
     throw new WrongAccount(thrown instanceof Error ? thrown.message : String(thrown));
   }
 }
 
-function accountOf(secret: GcpCredentials, universe: string | undefined): Account {
+function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
+  const { universe } = rules;
   const field = accountField(secret);
   const json = readJson((field && secret[field]) ?? '', `could not get service account from "${field}" field`);
   const {
@@ -96,12 +141,67 @@ function accountOf(secret: GcpCredentials, universe: string | undefined): Accoun
     throw new Error(
       `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, and GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: they must be equal`,
     );
-  const domain = universe ?? PUBLIC_UNIVERSE;
-  if (type === 'service_account') return serviceAccount(json, named ?? '', field ?? '', domain);
-  if (type === 'external_account') return externalAccount(json, named || secret.projectID || '', domain);
+  const at = { json, field: field ?? '', project: named || secret.projectID || '', rules };
+  if (type === 'service_account') return serviceAccount(json, named ?? '', field ?? '', universe ?? PUBLIC_UNIVERSE);
+  if (type === 'external_account') return externalAccount(json, at.project, rules);
+  if (type === 'metadata_server') return hostAccount(at);
+  if (type === 'impersonated_service_account') return impersonatedAccount(at);
   throw new Error(
     `forbidden credential type "${type ?? ''}" used. Only "service_account" or "external_account" is allowed`,
   );
+}
+
+/** Credentials, and what the Secret and the operator say beside them. */
+interface Given {
+  readonly json: unknown;
+  /** The key of the Secret. */
+  readonly field: string;
+  readonly project: string;
+  readonly rules: AccountRules;
+}
+
+function mustHaveProject({ project, field }: Given): void {
+  if (!project) throw new Error(`"${field}" names no project: add project_id to it, or projectID to the Secret`);
+}
+
+function hostAccount(given: Given): HostAccount {
+  if (!given.rules.sources?.metadata)
+    throw new WrongAccount(
+      'forbidden credential type "metadata_server" used. Only "service_account" or "external_account" is allowed',
+      'allow the type with --credential-sources=metadata',
+    );
+  mustHaveProject(given);
+  const { service_account: email } = parse(z.looseObject({ service_account: text }), given.json, given.field);
+  if (email && !/^[\w.@-]+$/.test(email)) throw new Error(`service_account of "${given.field}" is no address`);
+  return { type: 'metadata_server', project: given.project, email: email || 'default' };
+}
+
+function impersonatedAccount(given: Given): ImpersonatedAccount {
+  const { field, project, rules } = given;
+  const fields = parse(impersonated, given.json, `"${field}"`);
+  mustHaveProject(given);
+  const json = fields.source_credentials;
+  const { type = '' } = parse(head, json ?? {}, `source_credentials of "${field}"`);
+  const universe = rules.universe ?? PUBLIC_UNIVERSE;
+  const source =
+    type === 'service_account'
+      ? serviceAccount({ project_id: project, ...json }, project, `${field}.source_credentials`, universe)
+      : type === 'external_account'
+        ? externalAccount(json, project, rules)
+        : type === 'metadata_server'
+          ? hostAccount({ ...given, json })
+          : undefined;
+  if (!source)
+    throw new Error(
+      `source_credentials of "${field}" has type "${type}"; it must be service_account, external_account or metadata_server`,
+    );
+  const impersonation = readImpersonation(fields.service_account_impersonation_url ?? '', universe);
+  if (!impersonation)
+    throw new Error(`"${field}" has no service_account_impersonation_url; add the one of the account`);
+  return {
+    ...{ type: 'impersonated_service_account', project, source },
+    impersonation: { ...impersonation, delegates: fields.delegates ?? [] },
+  };
 }
 
 function readJson(text: string, where: string): unknown {
@@ -111,14 +211,6 @@ function readJson(text: string, where: string): unknown {
     // The parser's words quote the text, which is a secret.
     throw new Error(`${where}: failed to unmarshal json object: it is no JSON`);
   }
-}
-
-function parse<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  throw new Error(
-    `${where}: ${parsed.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ')}`,
-  );
 }
 
 function serviceAccount(json: unknown, project: string, field: string, universe: string): ServiceAccount {
@@ -146,24 +238,4 @@ function isGoogles(uri: string, universe: string): boolean {
   // A user or password in it would be sent, and would stand in logs.
   const isBare = url?.username === '' && url.password === '';
   return isBare && url.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
-}
-
-function externalAccount(json: unknown, project: string, universe: string): ExternalAccount {
-  const fields = parse(external, json, 'invalid credentials config');
-  const must = (holds: boolean, field: string, should: string): void => {
-    if (!holds) throw new Error(`invalid credentials config: invalid ${field}: should ${should}`);
-  };
-  const sts = stsUrl(universe);
-  const pattern = impersonation(universe);
-  const impersonationUrl = fields.service_account_impersonation_url ?? '';
-  must(fields.token_url === sts, 'token_url', `equal ${sts}`);
-  must(fields.subject_token_type === SUBJECT_TOKEN_TYPE, 'subject_token_type', `equal ${SUBJECT_TOKEN_TYPE}`);
-  must(fields.credential_source?.file === TOKEN_FILE, 'credential_source', `equal ${TOKEN_FILE}`);
-  must(
-    impersonationUrl === '' || new RegExp(pattern).test(impersonationUrl),
-    'service_account_impersonation_url',
-    `match reg expression ${pattern}`,
-  );
-  if (!fields.audience) throw new Error('oauth2/google/externalaccount: Audience must be set');
-  return { type: 'external_account', project, audience: fields.audience, stsUrl: sts, impersonationUrl };
 }

@@ -1,6 +1,6 @@
 import type { MachineClass } from '@mcm/api';
 import { type DecodedInput, type DriverInput, MachineError, readGoJson, specTypeProblems } from '@mcm/core/driver';
-import { accountField, readAccount } from './account.ts';
+import { type AccountRules, accountField, readAccount, WrongAccount } from './account.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 import { secretProblems, specProblems } from './validate.ts';
 
@@ -69,17 +69,14 @@ function fail(input: SpecInput, step: string, inner: string, message: string, pl
  * What no cloud could take of the credentials: the original's words, and the key where they do not name it.
  * @param secrets Where they stand, `Secret n/a`
  */
-export function accountProblems(
-  credentials: GcpCredentials,
-  secrets: string,
-  universe: string | undefined,
-): readonly string[] {
+export function accountProblems(credentials: GcpCredentials, secrets: string, rules: AccountRules): readonly string[] {
   try {
-    readAccount(credentials, universe);
+    readAccount(credentials, rules);
     return [];
   } catch (thrown) {
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
-    return [`${why}; correct data.${accountField(credentials) ?? ''} of ${secrets}`];
+    if (!(thrown instanceof WrongAccount)) throw thrown;
+    const fix = thrown.fix === '' ? '' : `, or ${thrown.fix}`;
+    return [`${thrown.message}; correct data.${accountField(credentials) ?? ''} of ${secrets}${fix}`];
   }
 }
 

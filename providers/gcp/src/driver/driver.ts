@@ -18,24 +18,21 @@ import {
 import { type Clock, sleep } from '@mcm/kube';
 import { Gce, type Instance, type Operation } from '../gce/client.ts';
 import { Refusal } from '../gce/refusal.ts';
-import { createTokenSource, type TokenOptions } from '../gce/tokens.ts';
-import { type Account, PUBLIC_UNIVERSE, readAccount } from './account.ts';
+import type { TokenOptions } from '../gce/token-options.ts';
+import { createTokenSource } from '../gce/tokens.ts';
+import type { GcpSettings } from '../settings.ts';
+import { type Account, readAccount } from './account.ts';
 import { accountProblems, callText, decode } from './decode.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
+import { PUBLIC_UNIVERSE } from './universe.ts';
 import { marksOf } from './validate.ts';
 
 /** What the Google Cloud driver needs of its surroundings. */
-export interface GcpDriverOptions extends DriverContext {
-  /** Default the public one; `GOOGLE_COMPUTE_CUSTOM_ENDPOINT`. */
-  readonly endpoint?: string;
-  /** Domain of a cloud that is not the public one, which credentials must name too; `GOOGLE_CLOUD_UNIVERSE_DOMAIN`. */
-  readonly universe?: string;
+export interface GcpDriverOptions extends DriverContext, GcpSettings {
   readonly readFile: TokenOptions['readFile'];
-  /** Where service accounts get their tokens in place of their key's `token_uri`; `MCM_GCP_TOKEN_ENDPOINT`. */
-  readonly tokenEndpoint?: string;
   /** Value of the Authorization header, for clouds that want none of Google's. */
   readonly authorize?: (account: Account, signal: AbortSignal) => Promise<string | undefined>;
   readonly version?: string;
@@ -106,7 +103,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     providerSpec: GcpProviderSpec,
     credentialsSchema: GcpCredentials,
     decode,
-    check: ({ credentials, secrets }) => accountProblems(credentials, secrets, options.universe),
+    check: ({ credentials, secrets }) => accountProblems(credentials, secrets, options),
 
     create: async (request) => {
       const { machine, signal } = request;
@@ -195,21 +192,18 @@ const BEARER = 'Bearer ';
 
 /** Clients by account, kept with their tokens and with what was learned of rates. */
 function sessions(options: GcpDriverOptions): (request: Request) => Session {
-  const { clock, connect, readFile, tokenEndpoint, universe, version = '0.1.0' } = options;
+  const { clock, connect, universe, version = '0.1.0' } = options;
   const endpoint = options.endpoint ?? `https://compute.${universe ?? PUBLIC_UNIVERSE}`;
   const clients = new Map<string, Gce>();
   const make = (account: Account): Gce => {
-    const token = createTokenSource(account, {
-      ...{ clock, connect, readFile },
-      ...(tokenEndpoint === undefined ? {} : { tokenEndpoint }),
-    });
+    const token = createTokenSource(account, options);
     const authorize = async (signal: AbortSignal): Promise<string | undefined> =>
       options.authorize ? options.authorize(account, signal) : `${BEARER}${await token.get(signal)}`;
     const refused = (authorization: string): void => token.refused(authorization.slice(BEARER.length));
     return new Gce({ clock, connect, endpoint, userAgent: `mcm/${version}`, authorize, refused });
   };
   return ({ spec, credentials }) => {
-    const account = readAccount(credentials, universe);
+    const account = readAccount(credentials, options);
     const key = JSON.stringify(account);
     const gce = clients.get(key) ?? make(account);
     clients.delete(key);

@@ -1,0 +1,35 @@
+import type { Clock, TransportRequest, TransportResponse } from '@mcm/kube';
+import { answer, jsonAnswer } from '../answer.ts';
+import { headerOf } from './tokens.ts';
+
+/** The role of a host in AWS. */
+export interface HostRole {
+  readonly role: string;
+  readonly region: string;
+  readonly keys: { readonly accessKeyId: string; readonly secretAccessKey: string; readonly sessionToken: string };
+}
+
+const ROLES = '/latest/meta-data/iam/security-credentials/';
+const SESSION = 'session-of-the-emulator';
+const LIFE_MS = 6 * 3_600_000;
+
+/** The answer of the metadata service of a host (IMDSv2); undefined for a path that is none of its own. */
+export function answerAwsMetadata(
+  { method, path, headers }: TransportRequest,
+  host: HostRole | undefined,
+  clock: Clock,
+): TransportResponse | undefined {
+  if (!path.startsWith('/latest/')) return undefined;
+  if (path === '/latest/api/token')
+    return method === 'PUT' && headerOf(headers, 'x-aws-ec2-metadata-token-ttl-seconds') !== undefined
+      ? answer(200, SESSION)
+      : answer(400, '');
+  if (headerOf(headers, 'x-aws-ec2-metadata-token') !== SESSION) return answer(401, '');
+  if (!host) return answer(404, '');
+  const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token } = host.keys;
+  const Expiration = new Date(clock.now().getTime() + LIFE_MS).toISOString();
+  if (path === ROLES) return answer(200, host.role);
+  if (path === `${ROLES}${host.role}`)
+    return jsonAnswer(200, { Code: 'Success', AccessKeyId, SecretAccessKey, Token, Expiration });
+  return path === '/latest/meta-data/placement/region' ? answer(200, host.region) : answer(404, '');
+}

@@ -1,0 +1,27 @@
+import { SAMPLES } from './providers.ts';
+
+/** A class and a Secret that cannot work. */
+export interface Case {
+  readonly what: string;
+  readonly spec?: object;
+  readonly secret?: Readonly<Record<string, string>>;
+  /** What an event on the class says, with its reason. */
+  readonly event: RegExp;
+  /** What the status of its machines says. */
+  readonly says: RegExp | 'it works';
+  /** Further texts that nobody may read; the Secret's values are never to be read. */
+  readonly secrets?: readonly string[];
+}
+
+/** The ordinary class of a provider, with changes. */
+export const sample = (provider: string) => {
+  const found = SAMPLES.find((each) => each.provider === provider);
+  if (!found) throw new Error(`there is no sample of ${provider}`);
+  const without = (key: string): Record<string, string> =>
+    Object.fromEntries(Object.entries(found.secret).filter(([name]) => name !== key));
+  return {
+    spec: (change: object) => ({ ...found.spec, ...change }),
+    secret: (change: Readonly<Record<string, string>>) => ({ ...found.secret, ...change }),
+    without,
+  };
+};

@@ -1,0 +1,16 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createAuthority } from '@mcm/control-plane';
+
+/** Keys take a while to make: those of a file are made once. */
+export const rsaKeys = (): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } =>
+  generateKeyPairSync('rsa', { modulusLength: 2048 });
+
+/** PEM of a private key. */
+export const pemOf = (privateKey: KeyObject): string => privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+/** PEM of a certificate for a key. */
+export const certificateOf = (publicKey: KeyObject, notBefore: Date, notAfter: Date): string =>
+  createAuthority(notBefore).issue({
+    ...{ subject: { commonName: 'application' }, publicKey, notBefore, notAfter },
+    ...{ keyUsages: ['digitalSignature'], extendedKeyUsages: ['clientAuth'], hosts: [] },
+  });

@@ -1,0 +1,26 @@
+import { constants, createSign, type KeyObject } from 'node:crypto';
+
+/** A signed JSON Web Token (RFC 7519), without its signature. */
+export interface JwtParts {
+  /** `RS256` or `PS256`, both with an RSA key. */
+  readonly algorithm: 'RS256' | 'PS256';
+  /** Members of the header beside `alg` and `typ`. */
+  readonly header?: Readonly<Record<string, unknown>>;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/**
+ * Signs a token.
+ * @param key A private RSA key: PEM, or a key object
+ * @throws Error whose message may quote the key
+ */
+export function signJwt({ algorithm, header = {}, claims }: JwtParts, key: string | KeyObject): string {
+  const text = `${part({ alg: algorithm, typ: 'JWT', ...header })}.${part(claims)}`;
+  const sign = createSign('RSA-SHA256').update(text);
+  const pss = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
+  const options = typeof key === 'string' ? { key } : { key };
+  const signature = sign.sign(algorithm === 'PS256' ? { ...options, ...pss } : options, 'base64url');
+  return `${text}.${signature}`;
+}

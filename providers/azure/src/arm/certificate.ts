@@ -1,0 +1,61 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+
+/** A certificate that a principal proves itself with, and its key. */
+export interface ClientCertificate {
+  readonly key: KeyObject;
+  /** SHA-256 of the certificate, base64url: the `x5t#S256` of an assertion. */
+  readonly thumbprint: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+const KEY = /-----BEGIN (?:RSA )?PRIVATE KEY-----[\s\S]*?-----END (?:RSA )?PRIVATE KEY-----/;
+const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/;
+
+/**
+ * Reads a certificate and its private key from one PEM text, in any order; further certificates are the chain.
+ * @throws Error that names the problem and the fix, and quotes nothing
+ */
+export function readCertificate(pem: string): ClientCertificate {
+  if (!pem.includes('-----BEGIN '))
+    throw new Error(
+      'clientCertificate must be PEM: a certificate and its private key; convert PKCS#12 with openssl pkcs12 -in FILE -nodes',
+    );
+  if (ENCRYPTED.test(pem))
+    throw new Error('clientCertificate holds an encrypted private key; decrypt it with openssl pkey -in FILE');
+  const key = keyOf(KEY.exec(pem)?.[0]);
+  const certificates = (pem.match(CERTIFICATE) ?? []).map(parse);
+  if (certificates.length === 0)
+    throw new Error('clientCertificate holds no certificate; append the certificate in PEM to its private key');
+  const own = certificates.find((each) => each.checkPrivateKey(key));
+  if (!own) throw new Error('clientCertificate holds a private key of another certificate; store the two that fit');
+  return {
+    key,
+    thumbprint: Buffer.from(own.fingerprint256.replaceAll(':', ''), 'hex').toString('base64url'),
+    notBefore: own.validFromDate,
+    notAfter: own.validToDate,
+  };
+}
+
+function keyOf(text: string | undefined): KeyObject {
+  if (text === undefined)
+    throw new Error('clientCertificate holds no private key; append the private key in PEM to its certificate');
+  let key: KeyObject;
+  try {
+    key = createPrivateKey(text);
+  } catch {
+    // The words of the library may quote the key.
+    throw new Error('clientCertificate holds a private key that cannot be read; store an RSA key in PEM');
+  }
+  if (key.asymmetricKeyType === 'rsa') return key;
+  throw new Error('clientCertificate holds a private key that is not RSA; Microsoft Entra accepts RSA keys only');
+}
+
+function parse(text: string): X509Certificate {
+  try {
+    return new X509Certificate(text);
+  } catch {
+    throw new Error('clientCertificate holds a certificate that cannot be read; store the PEM without changes');
+  }
+}

@@ -1,0 +1,82 @@
+import { readCertificate } from '../arm/certificate.ts';
+import type { Principal } from '../arm/tokens.ts';
+import type { AzureCredentials } from './schemas.ts';
+
+/** The Secret cannot identify any principal. */
+export class WrongPrincipal extends Error {
+  override readonly name = 'WrongPrincipal';
+  /** The key of the Secret that is wrong. */
+  readonly key: string;
+
+  constructor(key: string, message: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+/** The first of several names of a key that the Secret has. */
+export const firstOf = (...values: (string | undefined)[]): string =>
+  (values.find((value) => value !== undefined) ?? '').trim();
+
+/**
+ * The principal that a Secret identifies.
+ * @param allowManaged Whether a Secret may ask for the identity of the controller's own host
+ * @throws WrongPrincipal
+ */
+export function principalOf(credentials: AzureCredentials, allowManaged = false): Principal {
+  const clientId = firstOf(credentials.clientID, credentials.azureClientId);
+  const managed = credentials.managedIdentity?.trim();
+  if (managed) {
+    if (!allowManaged)
+      throw new WrongPrincipal(
+        'managedIdentity',
+        'managedIdentity asks for the identity of the controller’s own host, which the controller does not allow; start it with --allow-managed-identity, or use clientSecret, clientCertificate or workloadIdentityTokenFile',
+      );
+    return { managed: true, clientId: managed === 'user' ? clientId : '' };
+  }
+  const tenant = tenantOf(credentials);
+  const file = credentials.workloadIdentityTokenFile?.trim();
+  if (file) return { managed: false, tenant, clientId, proof: { tokenFile: file } };
+  const certificate = credentials.clientCertificate?.trim();
+  if (certificate) return { managed: false, tenant, clientId, proof: { certificate } };
+  const secret = firstOf(credentials.clientSecret, credentials.azureClientSecret);
+  return { managed: false, tenant, clientId, proof: { secret } };
+}
+
+/** Reads the certificate of a principal that has one. @throws WrongPrincipal */
+export function checkPrincipal(principal: Principal): void {
+  if (principal.managed || !('certificate' in principal.proof)) return;
+  try {
+    readCertificate(principal.proof.certificate);
+  } catch (thrown) {
+    throw new WrongPrincipal('clientCertificate', thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+/**
+ * What no cloud can accept of the credentials.
+ * @param secrets Their names, `Secret n/a`
+ * @param allowManaged Whether the controller allows managed identities
+ */
+export function principalProblems(
+  credentials: AzureCredentials,
+  secrets: string,
+  allowManaged: boolean | undefined,
+): readonly string[] {
+  try {
+    checkPrincipal(principalOf(credentials, allowManaged));
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof WrongPrincipal)) throw thrown;
+    return [`${thrown.message}; correct data.${thrown.key} of ${secrets}`];
+  }
+}
+
+function tenantOf({ tenantID, azureTenantId }: AzureCredentials): string {
+  const tenant = firstOf(tenantID, azureTenantId);
+  if (/^[\w.-]+$/.test(tenant)) return tenant;
+  throw new WrongPrincipal(
+    tenantID === undefined ? 'azureTenantId' : 'tenantID',
+    'invalid tenantID. You can locate your tenantID by following the instructions listed here: https://learn.microsoft.com/partner-center/find-ids-and-domain-names',
+  );
+}

@@ -1,0 +1,10 @@
+import type { z } from 'zod';
+
+/** @param where How an error begins @throws Error that names the members that are wrong, without their values */
+export function parse<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new Error(
+    `${where}: ${parsed.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; ')}`,
+  );
+}

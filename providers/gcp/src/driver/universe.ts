@@ -1,0 +1,2 @@
+/** Domain of the public cloud. */
+export const PUBLIC_UNIVERSE = 'googleapis.com';

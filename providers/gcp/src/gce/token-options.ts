@@ -1,0 +1,21 @@
+import type { Clock, Transport } from '@mcm/kube';
+
+/** What the logins need of their surroundings. */
+export interface TokenOptions {
+  readonly clock: Clock;
+  readonly connect: (origin: string) => Transport;
+  /** undefined: there is no such file. */
+  readonly readFile: (path: string) => Promise<string | undefined>;
+  /** Where assertions of service accounts are exchanged in place of the key's `token_uri`: the operator's word, not the Secret's. */
+  readonly tokenEndpoint?: string;
+  /** Origin of the service that exchanges tokens of workloads; default the cloud's. */
+  readonly stsEndpoint?: string;
+  /** Origin of the service that makes tokens for impersonation; default the cloud's. */
+  readonly iamEndpoint?: string;
+  /** Origin of the metadata server of this host. */
+  readonly metadata?: string;
+  /** Origin of the metadata service of a host in AWS. */
+  readonly awsMetadata?: string;
+  /** AWS keys and the region of this process, as AWS libraries find them in the environment. */
+  readonly awsVariables?: Readonly<Record<string, string | undefined>>;
+}
