@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 // Said before anything is loaded: the burst of short-lived objects at the start would swell the heap for good.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--optimize-for-size');
-// The HTTP parser is the only WebAssembly: compiling it a second time, optimised, costs 14 MB for good. Said at run time, a flag
+// The HTTP parser is the only WebAssembly: compiling it a second time, optimized, costs 14 MB for good. Said at run time, a flag
 // does not bring those that it implies.
 for (const flag of ['--liftoff-only', '--no-wasm-tier-up', '--no-wasm-dynamic-tiering']) setFlagsFromString(flag);
 // The modules are compiled (and from source: stripped of their types) once, not every time.

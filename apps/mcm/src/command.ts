@@ -43,7 +43,7 @@ async function describe(error: unknown): Promise<string> {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** A terminal may know neither the signs that texts are drawn with nor colours: see https://no-color.org. */
+/** A terminal may know neither the signs that texts are drawn with nor colors: see https://no-color.org. */
 const draw = (text: string): string => {
   const plain = process.env.NO_COLOR ? stripVTControlCharacters(text) : text;
   return isAscii(process.env) ? ascii(plain) : plain;

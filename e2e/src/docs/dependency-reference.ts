@@ -103,7 +103,7 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
     '# Packages of others\n',
     'What the published packages depend on, with the versions of the lock file. What is really in a program stands in its bill of materials',
     '(`sbom.cdx.json`, [images](../images.md)), which is less than what is brought along. How they are chosen, held and looked after: [security policy](../../SECURITY.md#dependencies).\n',
-    table(['Package', 'Version', 'Licence', 'Brings along', 'Used by', 'Why'], rows),
+    table(['Package', 'Version', 'License', 'Brings along', 'Used by', 'Why'], rows),
     '',
   ].join('\n');
   return new Map([['docs/reference/dependencies.md', text]]);

@@ -13,7 +13,7 @@ test('every test that is named is there, and no rule is without one', () => {
   expect(rows.filter((row) => !row.includes(' › '))).toEqual([]);
 });
 
-test('every section of the behaviour has its rules; the twelfth is the scenario rows, which are tests by name', () => {
+test('every section of the behavior has its rules; the twelfth is the scenario rows, which are tests by name', () => {
   const sections = text.split(/^## /m).slice(1);
   const named = sections.map((section) => section.match(/^§(\d+) /)?.[1]);
   expect(named).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '13']);

@@ -63,7 +63,7 @@ describe('aws', () => {
     await stage.status();
   });
 
-  test('more IPv6 prefixes than wanted: no negative number is asked for, and the machine is initialised', async () => {
+  test('more IPv6 prefixes than wanted: no negative number is asked for, and the machine is initialized', async () => {
     const { stage, sent } = open(vm([eni(0, { ipv6Prefixes: ['a::/80', 'b::/80'] })]));
     await stage.status();
     await stage.initialize();

@@ -9,7 +9,7 @@ export interface CloudProcessOptions {
   readonly witness: Witness;
   /** What the hollow kubelets speak to. */
   readonly apiServer: Transport;
-  /** Behaviour of all hollow kubelets. */
+  /** Behavior of all hollow kubelets. */
   readonly kubelets: KubeletBehaviour;
 }
 

@@ -19,7 +19,7 @@ export interface WorldOptions {
   /** When each process dies, once; it is started again `restartAfterMs` later. */
   readonly deaths?: Partial<Record<ProcessName, Death>>;
   readonly restartAfterMs?: number;
-  /** Behaviour of all hollow kubelets. */
+  /** Behavior of all hollow kubelets. */
   readonly kubelets?: KubeletBehaviour;
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;

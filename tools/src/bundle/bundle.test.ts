@@ -142,7 +142,7 @@ test('the modules of Node are read name by name: those that load much are not to
   expect(text.includes('("WebSocket")')).toBe(false);
 });
 
-test('the bill of materials names what is in the bundle, with version, licence and package URL; the licences themselves go along', async () => {
+test('the bill of materials names what is in the bundle, with version, license and package URL; the licenses themselves go along', async () => {
   const names = (all: readonly { readonly name: string }[]) => new Set(all.map(({ name }) => name));
   expect(names(await componentsIn(again.binary.name))).toEqual(names(again.packages));
   for (const { name: binary } of BINARIES) {

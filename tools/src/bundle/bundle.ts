@@ -17,7 +17,7 @@ export interface Bundle {
   readonly binary: Binary;
   readonly version: string;
   readonly license: string;
-  /** Holds `package.json`, `dist`, `sbom.cdx.json`, the licences and the assets. */
+  /** Holds `package.json`, `dist`, `sbom.cdx.json`, the licenses and the assets. */
   readonly folder: string;
   /** `dist/main.js` in it: what is run. */
   readonly file: string;

@@ -16,7 +16,7 @@ export interface Step {
   readonly answer?: Answer;
 }
 
-/** A normalised answer, as the battery stores it. */
+/** A normalized answer, as the battery stores it. */
 export interface Answer {
   readonly status?: number;
   readonly contentType?: string;
@@ -53,7 +53,7 @@ interface Report {
   readonly results: readonly { readonly name: string; readonly failures?: readonly Failure[] }[];
 }
 
-/** What of the battery's runner (`replay.mjs`) the fuzzer uses: it sends, normalises and compares. */
+/** What of the battery's runner (`replay.mjs`) the fuzzer uses: it sends, normalizes and compares. */
 export interface Runner {
   runBattery(options: Record<string, unknown>): Promise<Report>;
   handlerTransport(handler: (request: Request) => Promise<Response>, options: { token: string }): unknown;

@@ -71,7 +71,7 @@ test('a tarball holds what its package.json promises, and nothing that runs on i
   }
 });
 
-test('a package says in words what it is, under which licence, and what runs it', async () => {
+test('a package says in words what it is, under which license, and what runs it', async () => {
   for (const [name, home] of homes) {
     const { description = '', keywords = [], license, engines } = await readManifest(home);
     expect(description.length, `description of ${name}`).toBeGreaterThan(20);

@@ -17,7 +17,7 @@ async function textOf({ folder }: PackageIn): Promise<readonly [name: string, te
   return [heading, [heading, '='.repeat(heading.length), ...texts.map((text) => text.trim())].join('\n\n')];
 }
 
-/** The licences of all packages of others in a program, which go with every copy of it. Sorted by name. */
+/** The licenses of all packages of others in a program, which go with every copy of it. Sorted by name. */
 export async function licenceTexts(packages: readonly PackageIn[]): Promise<string> {
   const texts = new Map(await Promise.all(packages.map(textOf)));
   return `${[...texts.keys()]

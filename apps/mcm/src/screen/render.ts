@@ -129,7 +129,7 @@ export function cut(line: string, columns: number): string {
   if (stripVTControlCharacters(line).length <= columns) return line;
   let visible = 0;
   let out = '';
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are escape sequences
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are escape sequences
   for (const [part] of line.matchAll(/\u001b\[[0-9;]*m|[\s\S]/gu)) {
     if (part.startsWith('\u001b')) out += part;
     else if (visible < columns - 1) {

@@ -227,7 +227,7 @@ describe('creation', () => {
     expect(message).toMatch(/providerSpec\.ami: Required value.*providerSpec\.region: Required value/s);
   });
 
-  test('A30: a client that cannot be made is Internal, and Uninitialized for initialisation', async () => {
+  test('A30: a client that cannot be made is Internal, and Uninitialized for initialization', async () => {
     const { stage, cloud } = open({}, { AWS_PROFILE: 'nobody' });
     for (const call of Object.values(stage.all({}))) await refused(call(), 'Internal');
     await refused(stage.initialize(), 'Uninitialized');
@@ -331,7 +331,7 @@ describe('creation', () => {
   });
 });
 
-describe('initialisation', () => {
+describe('initialization', () => {
   test('A45: nothing to do', async () => {
     const { stage, cloud } = open({ instances: [vm()] });
     expect(await stage.initialize()).toEqual({ providerId: ID, nodeName: 'ip-1.internal' });
@@ -398,7 +398,7 @@ describe('status and listing', () => {
   test('A56: a NIC still checks sources', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
-    // What the original answers beside the error, ours answers from the initialisation that follows it.
+    // What the original answers beside the error, ours answers from the initialization that follows it.
     expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
       providerId: ID,
       nodeName: 'ip-1.internal',

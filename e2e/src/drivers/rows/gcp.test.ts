@@ -65,7 +65,7 @@ describe('creation', () => {
     expect(await stage.create({ secret })).toMatchObject({ providerId: ID });
   });
 
-  test('G3: nested virtualisation', async () => {
+  test('G3: nested virtualization', async () => {
     const features = { enableNestedVirtualization: true };
     expect(await open().inserted({ advancedMachineFeatures: features })).toMatchObject({
       advancedMachineFeatures: features,

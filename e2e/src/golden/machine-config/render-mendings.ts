@@ -23,7 +23,7 @@ const onlyErrors: Mending = (_recorded, { expected, actual }) => {
   return { expected: Object.fromEntries(set), actual: Object.fromEntries(ours) };
 };
 
-/** Parts of an answer that show how the original serialises. */
+/** Parts of an answer that show how the original serializes. */
 const withoutBytes: Mending = (_recorded, { expected, actual }) => {
   const { serialisedPrefix: _prefix, ...rest } = fieldsOf(expected);
   return { expected: rest, actual };

@@ -10,7 +10,7 @@ export const MachinePhases = {
   Unknown: 'Unknown',
   /** Creation, health or join timed out. */
   Failed: 'Failed',
-  /** Creation or initialisation failed and is tried again. */
+  /** Creation or initialization failed and is tried again. */
   CrashLoopBackOff: 'CrashLoopBackOff',
   /** Deletion has begun. */
   Terminating: 'Terminating',

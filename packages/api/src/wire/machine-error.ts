@@ -15,7 +15,7 @@ export interface ParsedMachineError extends MachineErrorText {
  * Prints a machine error: `machine codes error: code = [<code>] message = [<message>]`.
  *
  * Brackets in the message that have no partner become parentheses: the original would cut the message off at
- * them, or not recognise the text at all. Any other message survives the trip unchanged.
+ * them, or not recognize the text at all. Any other message survives the trip unchanged.
  * Source: machine-controller-manager, pkg/util/provider/machinecodes/status/status.go.
  */
 export const printMachineError = ({ code, message }: MachineErrorText): string =>
@@ -23,7 +23,7 @@ export const printMachineError = ({ code, message }: MachineErrorText): string =
 
 /**
  * Reads a machine error from any text: the first two top-level bracket groups, provided there are exactly two.
- * Text around them does not matter, so wrapped errors are recognised. A code that is none counts as Unknown.
+ * Text around them does not matter, so wrapped errors are recognized. A code that is none counts as Unknown.
  */
 export function parseMachineError(text: string): ParsedMachineError {
   const groups = bracketGroups(text);

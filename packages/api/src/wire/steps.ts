@@ -26,7 +26,7 @@ export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
 
 /** Other texts that descriptions carry. */
 export const DescriptionTexts = {
-  /** Appended to the description of a failed initialisation. */
+  /** Appended to the description of a failed initialization. */
   InstanceInitialization: 'Initialize VM Instance',
   /** Appended to the description of a successful drain for an in-place update. */
   NodeReadyForUpdate: 'Node drain successful. Node is ready for update',

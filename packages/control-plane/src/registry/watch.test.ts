@@ -151,7 +151,7 @@ test('a field that changes takes an object into a watch and out of it again', as
   expect(names(other.events)).toEqual(['ADDED a', 'DELETED a']);
 });
 
-test('lists, watches and deletions of a collection look at what they select, not at its neighbours', async () => {
+test('lists, watches and deletions of a collection look at what they select, not at its neighbors', async () => {
   for (let index = 0; index < 20; index++) await createPod(`other-${index}`, `node-${index}`);
   for (const name of ['a', 'b']) await createPod(name, 'mine');
   const looked: number[] = [];

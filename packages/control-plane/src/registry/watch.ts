@@ -39,7 +39,7 @@ const encoder = new TextEncoder();
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
-/** Frames of the event that is being delivered, so that it is serialised once however many watch. */
+/** Frames of the event that is being delivered, so that it is serialized once however many watch. */
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
@@ -113,7 +113,7 @@ async function missingState(
 
 type Queued = () => Uint8Array | undefined;
 
-/** One running watch. Frames wait as thunks: what is never sent is never serialised. */
+/** One running watch. Frames wait as thunks: what is never sent is never serialized. */
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;

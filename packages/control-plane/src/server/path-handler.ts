@@ -18,7 +18,7 @@ import { answerHealth, healthPaths, isHealth } from './health.ts';
 import { type Format, negotiate, notAcceptable, pickMediaType } from './negotiate.ts';
 import type { RequestInfo } from './request-info.ts';
 
-/** What `/version` answers: the server whose behaviour this is. */
+/** What `/version` answers: the server whose behavior this is. */
 export const VERSION = {
   major: '1',
   minor: '36',

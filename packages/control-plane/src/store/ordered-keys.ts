@@ -1,6 +1,6 @@
 /** Most entries of a node. */
 const MAX = 64;
-/** Below this many a node is joined with a neighbour that has room. */
+/** Below this many a node is joined with a neighbor that has room. */
 const MIN = 16;
 
 /** Keys are ordered by bytes, as etcd orders them. Names are ASCII, so code units do. */
@@ -98,7 +98,7 @@ function remove(node: Node, key: string): boolean {
   return true;
 }
 
-/** Makes one node of two neighbours, where it is not too wide. */
+/** Makes one node of two neighbors, where it is not too wide. */
 function join(nodes: Node[], at: number): void {
   const [left, right] = [nodes[at], nodes[at + 1]];
   if (left === undefined || right === undefined || widthOf(left) + widthOf(right) > MAX) return;

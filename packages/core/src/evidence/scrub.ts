@@ -99,7 +99,7 @@ function inBase64(piece: SecretValue): readonly string[] {
   });
 }
 
-/** Escape sequences of terminals, and blanks: a console wraps lines and colours words. */
+/** Escape sequences of terminals, and blanks: a console wraps lines and colors words. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
 const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
 

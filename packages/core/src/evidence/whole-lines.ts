@@ -1,6 +1,6 @@
 /**
  * The newest `max` characters of a console, from the beginning of a line: half a line may be half a secret, which nobody
- * would recognise.
+ * would recognize.
  * @param cut the cloud gave the newest part only, so that the first line may be half of one
  */
 export function wholeLines(text: string, { max = 65_536, cut = false } = {}): string {

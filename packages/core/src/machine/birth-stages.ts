@@ -27,7 +27,7 @@ type Finding = Omit<BirthStage, 'type'>;
 const since = (time: string | null | undefined): Pick<BirthStage, 'since'> => (time ? { since: time } : {});
 
 /**
- * The stages as they can be observed now, so that a VM that cannot be made, one that cannot be initialised, and a node
+ * The stages as they can be observed now, so that a VM that cannot be made, one that cannot be initialized, and a node
  * that does not join are told apart (incident 26). Nothing of it is stored: who observes cannot be out of date.
  */
 export function birthStages(machine: Machine, node: Node | undefined): readonly BirthStage[] {

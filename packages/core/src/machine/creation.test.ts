@@ -258,7 +258,7 @@ test('S-C3 Pending already: nothing is written again, the node is waited for', (
   expect(plan.next).toEqual({ kind: 'waitUntil', instant: new Date(at(20)) });
 });
 
-test('S-N10 the Node is absent: nothing is synchronised, and it is looked at when something comes', () => {
+test('S-N10 the Node is absent: nothing is synchronized, and it is looked at when something comes', () => {
   const spec = { providerID: 'fakeID-0', nodeTemplate: { metadata: { labels: { l: 'x' } } } };
   const status: MachineStatus = { currentStatus: { phase: 'Pending', lastUpdateTime: at(0), timeoutActive: true } };
   const pending = machine({ metadata: { ...recorded().metadata }, spec, status });

@@ -131,7 +131,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan 
   return act('the name of the VM is taken', { do: 'writeStatus', status, event });
 }
 
-/** The VM is on record: initialise it if the driver does, then wait for the node. */
+/** The VM is on record: initialize it if the driver does, then wait for the node. */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
@@ -152,7 +152,7 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * A node may join and make its machine Running although initialising the VM fails, as with the original. The driver is
+ * A node may join and make its machine Running although initializing the VM fails, as with the original. The driver is
  * asked again all the same, until it succeeds.
  */
 export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
@@ -165,7 +165,7 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
   return act('initialising is tried again', { do: 'call', call: 'initialize' });
 }
 
-/** A new process cannot know whether the VM was initialised: the cloud can. */
+/** A new process cannot know whether the VM was initialized: the cloud can. */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;

@@ -35,7 +35,7 @@ export type CallOutcome =
       readonly lastKnownState?: string;
       /** A look-up found the VM, which does not run and will not by itself: why, as a predicate. */
       readonly ending?: string;
-      /** A look-up found the VM and does not know that it is initialised. */
+      /** A look-up found the VM and does not know that it is initialized. */
       readonly incomplete?: true;
     }
   | { readonly ok: false; readonly error: MachineError };

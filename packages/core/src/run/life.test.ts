@@ -329,7 +329,7 @@ test('S-C11 S-D19 without a target cluster: Available, addresses, and straight t
   expect(r.cloud.vms).toEqual([]);
 });
 
-test('a VM that needs initialising gets it, and a failure says so', async () => {
+test('a VM that needs initializing gets it, and a failure says so', async () => {
   const { rig: r } = await started({ cloud: { initializes: true } });
   r.cloud.fail('initialize', { code: 'Internal' });
   await r.createMachine('m-1');

@@ -27,7 +27,7 @@ function compileRequirement({ key, operator, values = [] }: Requirement): Matche
 
 /**
  * Whether the selector has no requirement, and so would match every object.
- * The original only recognises `{}`; `{matchLabels: {}}` slips past it and then adopts every orphan.
+ * The original only recognizes `{}`; `{matchLabels: {}}` slips past it and then adopts every orphan.
  */
 export const isEmptySelector = (selector: LabelSelector | undefined): boolean =>
   Object.keys(selector?.matchLabels ?? {}).length === 0 && (selector?.matchExpressions ?? []).length === 0;

@@ -1,4 +1,4 @@
-/** How many single-letter changes (insert, delete, replace, swap of neighbours) turn `a` into `b`. */
+/** How many single-letter changes (insert, delete, replace, swap of neighbors) turn `a` into `b`. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);

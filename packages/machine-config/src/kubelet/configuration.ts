@@ -147,7 +147,7 @@ function withZeros(fields: Fields, values: Raw): Record<string, unknown> {
   return result;
 }
 
-/** A KubeletConfiguration as it is written into kubelet.conf: complete, as the original serialises it. */
+/** A KubeletConfiguration as it is written into kubelet.conf: complete, as the original serializes it. */
 export function serialiseKubelet(configuration: KubeletConfiguration): Record<string, unknown> {
   const complete = withZeros(KUBELET_FIELDS, configuration);
   return {

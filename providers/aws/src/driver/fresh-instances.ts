@@ -6,7 +6,7 @@ import type { Instance } from '../ec2/client.ts';
 const FRESH_MS = 60_000;
 
 /**
- * Instances as the creation of their machine saw them last, for the initialisation that follows at once: it needs no look
+ * Instances as the creation of their machine saw them last, for the initialization that follows at once: it needs no look
  * of its own. Each is handed out once; whoever tries again looks.
  */
 export class FreshInstances {

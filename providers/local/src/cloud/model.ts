@@ -79,7 +79,7 @@ export interface MachineType {
 export interface BootOptions {
   /** The instance was running already when the cloud's own process started again. */
   readonly resumed: boolean;
-  /** Behaviour that fault rules order for its kubelet. */
+  /** Behavior that fault rules order for its kubelet. */
   readonly orders: readonly KubeletBehaviour[];
   /** Writes a line to its serial console. */
   readonly console: (line: string) => void;

@@ -12,7 +12,7 @@ export interface KubeletHostOptions extends Pick<EnrolmentOptions, 'nodeCluster'
   readonly random: Random;
   readonly log: Logger;
   readonly memory: KubeletMemory;
-  /** Behaviour of all kubelets unless user data or an order say otherwise. */
+  /** Behavior of all kubelets unless user data or an order say otherwise. */
   readonly defaults?: KubeletBehaviour;
 }
 

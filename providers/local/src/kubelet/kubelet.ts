@@ -35,7 +35,7 @@ export interface KubeletOptions {
   readonly log: Logger;
   readonly enrolment: Enrolment;
   readonly memory: KubeletMemory;
-  /** Behaviour of all kubelets of the process. */
+  /** Behavior of all kubelets of the process. */
   readonly defaults: KubeletBehaviour;
   /** Writes to the machine's serial console. */
   readonly console: (line: string) => void;

@@ -309,7 +309,7 @@ test('a claim for one pod alone keeps a second one waiting until the first has g
   expect(plane.errors).toEqual([]);
 });
 
-test("a pod that has gone is nobody's neighbour any more", () => {
+test("a pod that has gone is nobody's neighbor any more", () => {
   const usage = new Usage();
   usage.put(placed('first', { app: 'a' }, near('podAntiAffinity', 'a')), 'x1');
   const wanting = placed('new', { app: 'a' });

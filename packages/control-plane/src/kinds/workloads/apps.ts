@@ -15,7 +15,7 @@ import { shownSelector } from './selector.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, intOrPercentCauses, isNothing, workloadCauses } from './template.ts';
 
-/** What a kind adds to the generic behaviour. */
+/** What a kind adds to the generic behavior. */
 export type Strategy = Pick<
   KindDefinition,
   'setDefaults' | 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate' | 'validateName'

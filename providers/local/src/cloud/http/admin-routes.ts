@@ -9,7 +9,7 @@ import { errorBody, toCloudError } from './operation.ts';
 
 /** The kubelets' side of the admin API. */
 export interface KubeletControl {
-  /** Behaviour ordered for an instance; undefined when no kubelet belongs to it. */
+  /** Behavior ordered for an instance; undefined when no kubelet belongs to it. */
   behaviour(instanceId: string): KubeletBehaviour | undefined;
   /** Changes the fields named; false when no kubelet belongs to the instance. */
   order(instanceId: string, behaviour: KubeletBehaviour): boolean;

@@ -59,7 +59,7 @@ export class PodRunner {
     this.#options.onPods();
   }
 
-  /** Looks at every pod again: the kubelet's behaviour has changed. */
+  /** Looks at every pod again: the kubelet's behavior has changed. */
   reconsider(): void {
     for (const tracked of this.#pods.values()) this.#consider(tracked);
   }

@@ -1,0 +1,76 @@
+import type { Rule, Violation } from './rules.ts';
+
+/** How many violations each file has, by rule. Zero is left out. */
+export type Counts = Readonly<Record<string, Partial<Record<Rule, number>>>>;
+
+export interface Excess {
+  path: string;
+  rule: Rule;
+  allowed: number;
+  violations: Violation[];
+}
+
+export function countsOf(found: ReadonlyMap<string, readonly Violation[]>): Counts {
+  const counts: Record<string, Partial<Record<Rule, number>>> = {};
+  for (const [path, violations] of found) {
+    for (const { rule } of violations) {
+      const own = counts[path] ?? {};
+      counts[path] = { ...own, [rule]: (own[rule] ?? 0) + 1 };
+    }
+  }
+  return counts;
+}
+
+/** The files that have more violations of a rule than the baseline allows. A file that the baseline does not list may have none. */
+export function excesses(found: ReadonlyMap<string, readonly Violation[]>, baseline: Counts): Excess[] {
+  const counts = countsOf(found);
+  return Object.entries(counts).flatMap(([path, own]) =>
+    rulesOf(own)
+      .filter((rule) => (own[rule] ?? 0) > (baseline[path]?.[rule] ?? 0))
+      .map((rule) => ({
+        path,
+        rule,
+        allowed: baseline[path]?.[rule] ?? 0,
+        violations: (found.get(path) ?? []).filter((violation) => violation.rule === rule),
+      })),
+  );
+}
+
+/**
+ * The new baseline, which is never larger than the old one.
+ * - A text may move from one file to another: then the sum over all files stays, and the counts follow.
+ * - Otherwise a file keeps the smaller one of its two counts.
+ */
+export function shrink(counts: Counts, baseline: Counts): Counts {
+  const shrunk: Record<string, Partial<Record<Rule, number>>> = {};
+  const rules = new Set(Object.values(baseline).flatMap(rulesOf));
+  for (const rule of rules) {
+    const moved = sum(counts, rule) <= sum(baseline, rule);
+    for (const [path, own] of Object.entries(counts)) {
+      const count = own[rule] ?? 0;
+      const allowed = moved ? count : Math.min(count, baseline[path]?.[rule] ?? 0);
+      if (allowed > 0) shrunk[path] = { ...shrunk[path], [rule]: allowed };
+    }
+  }
+  return shrunk;
+}
+
+/** One line for each file, so that two changes to different files merge. */
+export function printed(counts: Counts): string {
+  const lines = Object.keys(counts)
+    .sort()
+    .map((path) => `  ${JSON.stringify(path)}: ${JSON.stringify(sorted(counts[path] ?? {}))}`);
+  return `{\n${lines.join(',\n')}\n}\n`;
+}
+
+export function sum(counts: Counts, rule: Rule): number {
+  return Object.values(counts).reduce((total, own) => total + (own[rule] ?? 0), 0);
+}
+
+function sorted(own: Partial<Record<Rule, number>>): Partial<Record<Rule, number>> {
+  return Object.fromEntries(rulesOf(own).map((rule) => [rule, own[rule]]));
+}
+
+function rulesOf(own: Partial<Record<Rule, number>>): Rule[] {
+  return (['phrase', 'person', 'sentence', 'cell'] as const).filter((rule) => own[rule] !== undefined);
+}

@@ -1,0 +1,35 @@
+import type { Nodes } from 'mdast';
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import { gfmTableFromMarkdown } from 'mdast-util-gfm-table';
+import { gfmTable } from 'micromark-extension-gfm-table';
+import { visit } from 'unist-util-visit';
+import type { Text } from './texts.ts';
+
+/** The prose of a Markdown page: paragraphs, headings and table cells, without code. */
+export function textsOfPage(markdown: string): Text[] {
+  const tree = fromMarkdown(withoutFrontMatter(markdown), {
+    extensions: [gfmTable()],
+    mdastExtensions: [gfmTableFromMarkdown()],
+  });
+  const found: Text[] = [];
+  visit(tree, (node) => {
+    if (node.type !== 'paragraph' && node.type !== 'heading' && node.type !== 'tableCell') return;
+    const text = plain(node).trim();
+    const line = node.position?.start.line ?? 1;
+    if (/[A-Za-z]/.test(text)) found.push({ kind: node.type === 'tableCell' ? 'cell' : 'doc', line, text });
+  });
+  return found;
+}
+
+/** The text as a reader sees it. Code is one word, because names are not searched. */
+function plain(node: Nodes): string {
+  if (node.type === 'inlineCode') return 'X';
+  if (node.type === 'text') return node.value;
+  if (node.type === 'break') return '\n';
+  return 'children' in node ? node.children.map(plain).join('') : '';
+}
+
+/** Changesets start with the packages that they release. Blank lines keep the numbers of the lines. */
+function withoutFrontMatter(markdown: string): string {
+  return markdown.replace(/^---\n[\s\S]*?\n---\n/, (front) => front.replace(/[^\n]+/g, ''));
+}

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { parseSource } from '../structure/sources.ts';
+import { type Counts, excesses, printed, shrink } from './baseline.ts';
+import { textsOfPage } from './pages.ts';
+import { readPhrases } from './repository.ts';
+import { check, sentencesOf, type Violation } from './rules.ts';
+import { type Text, textsOf, textsOfYaml } from './texts.ts';
+
+const phrases = readPhrases();
+const rulesOf = (text: Text) => check(text, phrases).map(({ rule }) => rule);
+const message = (text: string): Text => ({ kind: 'message', line: 1, text });
+
+describe('check', () => {
+  test.each([
+    'A promise was rejected and nobody had waited for it; this is a fault of the driver',
+    'who may not write the Lease is not ready and says what to grant',
+    'Whether there is a Node to drain cannot be told; its time is up, and the VM goes',
+    'from so many nodes that degraded on a pool’s target on, no further node is told it; 0: never',
+    'VMs and Nodes that nothing stands for',
+    'Runs as nobody in particular, writes nowhere, may become nothing else.',
+    'Held back is the marking as Failed, and with it everything that follows from it.',
+    'When many fall silent together none is replaced',
+    'The set is read anew and mended',
+    'The rollout goes on where it ended',
+    'Who bears the finalizer is looked after by the other program',
+    'what is no API server at the address of one',
+  ])('rejects the old message "%s"', (old) => {
+    expect(rulesOf(message(old))).not.toEqual([]);
+  });
+
+  test.each([
+    'Unhandled promise rejection in driver code',
+    'Reconcile stopped: not the leader, request not sent; retrying',
+    'Cannot determine whether the machine has a Node; drain timeout expired, deleting the VM',
+    'Orphaned VMs and Nodes',
+    'Users who install mcm need access to both clusters.',
+    'While the circuit breaker is open, no machine is marked Failed, so none is replaced or deleted.',
+  ])('accepts the new message "%s"', (text) => {
+    expect(check(message(text), phrases)).toEqual([]);
+  });
+
+  test('names the line of a phrase in a text of several lines', () => {
+    const text: Text = { kind: 'comment', line: 40, text: 'First line.\nThe set is read anew.' };
+    expect(check(text, phrases)).toEqual([{ rule: 'phrase', line: 41, message: '"anew" → again' }]);
+  });
+
+  test('finds a phrase in any case and across a line break', () => {
+    expect(rulesOf({ kind: 'comment', line: 1, text: 'The rollout Goes\non.' })).toEqual(['phrase']);
+  });
+
+  test('limits a sentence to 25 words, and to 20 in a message', () => {
+    const words = (count: number) => `Word${' word'.repeat(count - 1)}.`;
+    expect(rulesOf({ kind: 'doc', line: 1, text: `${words(25)} ${words(25)}` })).toEqual([]);
+    expect(rulesOf({ kind: 'doc', line: 1, text: `${words(25)} ${words(26)}` })).toEqual(['sentence']);
+    expect(rulesOf({ kind: 'doc', line: 1, text: `${words(20)} mcm ends. mcm is a program of ${words(20)}` })).toEqual(
+      [],
+    );
+    expect(rulesOf(message(words(20)))).toEqual([]);
+    expect(rulesOf(message(words(21)))).toEqual(['sentence']);
+  });
+
+  test('limits a table cell to 200 characters', () => {
+    expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(200) })).toEqual([]);
+    expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(201) })).toEqual(['cell']);
+  });
+});
+
+describe('texts', () => {
+  test('of TypeScript are comments, messages and titles, without code', () => {
+    const text = [
+      '// The first line',
+      '// and the second one of `nobody`.',
+      `const name = \`the machine $${'{x}'} was deleted\`;`,
+      "const key = 'two words';",
+      '/**',
+      ' * A function of this file.',
+      ' */',
+      '// biome-ignore lint/a/b: this is read by a tool',
+      "import { y } from 'some/module';",
+    ].join('\n');
+    expect(textsOf(parseSource('a.ts', text))).toEqual([
+      { kind: 'comment', line: 1, text: 'The first line\nand the second one of X.' },
+      { kind: 'message', line: 3, text: 'the machine X was deleted' },
+      { kind: 'comment', line: 5, text: 'A function of this file.' },
+    ]);
+  });
+
+  test('of a test are its titles and comments, not its data', () => {
+    const text = "test.each(['data of this test'])('reads the whole file', () => expect('data of this test').toBe(x));";
+    expect(textsOf(parseSource('a.test.ts', text))).toEqual([{ kind: 'title', line: 1, text: 'reads the whole file' }]);
+  });
+
+  test('of a page are headings, paragraphs and table cells, without code', () => {
+    const page = [
+      '---',
+      'mcm: minor',
+      '---',
+      '# A `heading`',
+      '',
+      '| a |',
+      '| - |',
+      '| b `c \\| d` |',
+      '',
+      '```',
+      'x y z',
+      '```',
+    ];
+    expect(textsOfPage(page.join('\n'))).toEqual([
+      { kind: 'doc', line: 4, text: 'A X' },
+      { kind: 'cell', line: 6, text: 'a' },
+      { kind: 'cell', line: 8, text: 'b X' },
+    ]);
+  });
+
+  test('of a manifest are its comments and the summaries of its alerts', () => {
+    const yaml = [
+      '# Flags by name,',
+      '# without dashes.',
+      'flags: {}',
+      'summary: "Machine {{ $x }} has failed twice."',
+    ];
+    expect(textsOfYaml(yaml.join('\n'))).toEqual([
+      { kind: 'comment', line: 1, text: 'Flags by name,\nwithout dashes.' },
+      { kind: 'message', line: 4, text: 'Machine X has failed twice.' },
+    ]);
+  });
+
+  test('are split into sentences, and an abbreviation ends none', () => {
+    expect(sentencesOf('Use a port, e.g. 8080. The default\nis 443.')).toEqual([
+      'Use a port, e.g. 8080.',
+      'The default is 443.',
+    ]);
+  });
+});
+
+describe('baseline', () => {
+  const violations = (count: number): Violation[] =>
+    Array.from({ length: count }, (_, index) => ({ rule: 'phrase', line: index, message: '' }));
+
+  test('reports a file that got worse, and a new file with one violation', () => {
+    const found = new Map([
+      ['same.ts', violations(2)],
+      ['worse.ts', violations(3)],
+      ['new.ts', violations(1)],
+    ]);
+    const bad = excesses(found, { 'same.ts': { phrase: 2 }, 'worse.ts': { phrase: 2 } });
+    expect(bad.map(({ path, allowed }) => [path, allowed])).toEqual([
+      ['worse.ts', 2],
+      ['new.ts', 0],
+    ]);
+  });
+
+  test('shrinks and follows a text that moved to another file', () => {
+    const old: Counts = { 'a.ts': { phrase: 3, sentence: 1 } };
+    expect(shrink({ 'a.ts': { phrase: 1, sentence: 1 }, 'b.ts': { phrase: 2 } }, old)).toEqual({
+      'a.ts': { phrase: 1, sentence: 1 },
+      'b.ts': { phrase: 2 },
+    });
+  });
+
+  test('never grows: a new violation stays reported after an update', () => {
+    const old: Counts = { 'a.ts': { phrase: 1 }, 'b.ts': { phrase: 2 } };
+    expect(shrink({ 'a.ts': { phrase: 3 }, 'b.ts': { phrase: 1 } }, old)).toEqual({
+      'a.ts': { phrase: 1 },
+      'b.ts': { phrase: 1 },
+    });
+    expect(shrink({ 'a.ts': { person: 1 } }, old)).toEqual({});
+  });
+
+  test('has one line for each file, in the order of their paths', () => {
+    expect(printed({ 'b.ts': { sentence: 1, phrase: 2 }, 'a.ts': { cell: 1 } })).toBe(
+      '{\n  "a.ts": {"cell":1},\n  "b.ts": {"phrase":2,"sentence":1}\n}\n',
+    );
+  });
+});

@@ -1,0 +1,34 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { readSources } from '../structure/sources.ts';
+import { textsOfPage } from './pages.ts';
+import type { Phrases } from './rules.ts';
+import { type Text, textsOf, textsOfYaml } from './texts.ts';
+
+/** Recordings of other programs, and files that a generator writes from sources that are checked. */
+const SKIPPED = /(^|\/)(generated|testdata|crds)\/|(CHANGELOG\.md|crds\.yaml)$/;
+
+/** The prose of each file that git tracks below `root`: pages, TypeScript, and manifests of deploy/. */
+export function textsByFile(root: string): Map<string, Text[]> {
+  const texts = new Map<string, Text[]>();
+  for (const source of readSources(root)) {
+    if (!SKIPPED.test(source.path)) texts.set(source.path, textsOf(source));
+  }
+  for (const path of tracked(root, '*.md')) texts.set(path, textsOfPage(readFileSync(join(root, path), 'utf8')));
+  for (const path of tracked(root, 'deploy/*.yaml'))
+    texts.set(path, textsOfYaml(readFileSync(join(root, path), 'utf8')));
+  return texts;
+}
+
+/** The list of removed phrases. Throws an Error when the file is not a map of phrases to advice. */
+export function readPhrases(): Phrases {
+  return z.record(z.string(), z.string()).parse(parse(readFileSync(new URL('words.yaml', import.meta.url), 'utf8')));
+}
+
+function tracked(root: string, pattern: string): string[] {
+  const listed = execFileSync('git', ['ls-files', '-z', pattern], { cwd: root, encoding: 'utf8' });
+  return listed.split('\0').filter((path) => path !== '' && !SKIPPED.test(path));
+}

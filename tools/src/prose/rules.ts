@@ -1,0 +1,109 @@
+import type { Paragraph, Root, Sentence } from 'nlcst';
+import { search } from 'nlcst-search';
+import { toString as plainText } from 'nlcst-to-string';
+import { ParseEnglish } from 'parse-english';
+import { visit } from 'unist-util-visit';
+import type { Kind, Text } from './texts.ts';
+
+export type Rule = 'phrase' | 'person' | 'sentence' | 'cell';
+
+export interface Violation {
+  rule: Rule;
+  line: number;
+  message: string;
+}
+
+/** Removed phrases and their replacements. */
+export type Phrases = Readonly<Record<string, string>>;
+
+export const MAX_CELL = 200;
+/** The longest sentence in words. Titles and table cells are not full sentences. */
+export const MAX_WORDS: Partial<Record<Kind, number>> = { doc: 25, comment: 25, message: 20 };
+
+/** Nouns for persons. After these, `who` is right. */
+const PERSONS = new Set(
+  `administrator administrators author authors contributor contributors developer developers engineer engineers maintainer maintainers operator
+  operators people person persons reader readers researcher researchers team teams those user users`.split(/\s+/),
+);
+
+const english = new ParseEnglish();
+
+/** Checks one text against the rules of docs/contributing/writing.md that a program can decide. */
+export function check({ kind, line, text }: Text, phrases: Phrases): Violation[] {
+  const most = MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY;
+  const searched = mayContain(phrases, text);
+  // Parsing takes most of the time, and most texts are short and clean.
+  if (!searched && !/\bwho\b/i.test(text) && text.split(/[\s/–—-]+/).length <= most && kind !== 'cell') return [];
+  const tree = parsed(text);
+  const found: Violation[] = [];
+  const add = (rule: Rule, offset: number | undefined, message: string) =>
+    found.push({ rule, line: line + newlines(text.slice(0, offset ?? 0)), message });
+
+  if (searched) {
+    search(tree, Object.keys(phrases), (nodes, _index, _parent, phrase) => {
+      add('phrase', nodes[0]?.position?.start.offset, `"${phrase}" → ${phrases[phrase]}`);
+    });
+  }
+  for (const at of programsAsPersons(tree)) add('person', at, '"who" for a program → name the component');
+  visit(tree, 'SentenceNode', (sentence) => {
+    const words = wordsOf(sentence).length;
+    if (words <= most) return;
+    const start = plainText(sentence).replace(/\s+/g, ' ').slice(0, 60);
+    add('sentence', sentence.position?.start.offset, `a sentence of ${words} words, at most ${most}: "${start}…"`);
+  });
+  if (kind === 'cell' && text.length > MAX_CELL) {
+    add('cell', 0, `a table cell of ${text.length} characters, at most ${MAX_CELL}: "${text.slice(0, 60)}…"`);
+  }
+  return found;
+}
+
+/** The parser joins a sentence that starts with a small letter to the one before it, and the name `mcm` starts with one. */
+function parsed(text: string): Root {
+  return english.parse(text.replace(/(?<=[.!?:]\s)mcm\b/g, 'Mcm'));
+}
+
+const patterns = new WeakMap<Phrases, RegExp>();
+
+/** Whether a text has a phrase, or characters that hide one from this look: the exact search compares words without accents and apostrophes. */
+function mayContain(phrases: Phrases, text: string): boolean {
+  let pattern = patterns.get(phrases);
+  if (pattern === undefined) {
+    const words = Object.keys(phrases).map((phrase) => phrase.split(' ').join('[^a-z0-9]+'));
+    pattern = new RegExp(`\\b(?:${words.join('|')})\\b|[’'\u00C0-\u024F]`, 'i');
+    patterns.set(phrases, pattern);
+  }
+  return pattern.test(text);
+}
+
+/** The sentences of a text. */
+export function sentencesOf(text: string): string[] {
+  const found: string[] = [];
+  visit(parsed(text), 'SentenceNode', (sentence) => {
+    found.push(plainText(sentence).replace(/\s+/g, ' ').trim());
+  });
+  return found;
+}
+
+function programsAsPersons(tree: Root): (number | undefined)[] {
+  const found: (number | undefined)[] = [];
+  visit(tree, 'SentenceNode', (sentence) => {
+    const words = wordsOf(sentence);
+    words.forEach((word, index) => {
+      if (word.text !== 'who' || PERSONS.has(words[index - 1]?.text ?? '')) return;
+      found.push(word.offset);
+    });
+  });
+  return found;
+}
+
+function wordsOf(node: Sentence | Paragraph): { text: string; offset: number | undefined }[] {
+  const found: { text: string; offset: number | undefined }[] = [];
+  visit(node, 'WordNode', (word) => {
+    found.push({ text: plainText(word).toLowerCase(), offset: word.position?.start.offset });
+  });
+  return found;
+}
+
+function newlines(text: string): number {
+  return text.split('\n').length - 1;
+}
