@@ -61,6 +61,7 @@ export {
   MachineStates,
   PHASE_METRIC_VALUES,
 } from './constants/machine-phases.ts';
+export { type PresenceKey, presenceProblem } from './constants/presence.ts';
 export {
   CODE_MEANINGS,
   OPERATION_MEANINGS,

@@ -168,7 +168,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     ...(cause && { cause }),
     ...(birth && { birth }),
     cures: machineCures(machine, { cause, drain: drain ?? undefined, settings: settings.defaults }),
-    askedInVain: complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes ?? []),
+    askedInVain: complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes ?? [], node ?? undefined),
     ...(drain && { drain }),
     events: recent ?? [],
     remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],

@@ -113,7 +113,8 @@ export const EVENTS = {
     ...{
       on: [...DEPLOYMENT, ...SET],
       type: 'Warning',
-      means: 'The manager ignores an invalid field or annotation and applies the rest of the spec.',
+      means:
+        'The manager ignores an invalid or misleading value of a field, label or annotation, and applies the rest.',
     },
     help: 'Correct the field, label or annotation that the message names.',
   },

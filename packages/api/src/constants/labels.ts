@@ -50,6 +50,12 @@ const GO_FALSE: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 
 /** Whether a text is a boolean for Go's `strconv.ParseBool`. */
 export const isGoBoolean = (text: string): boolean => GO_TRUE.has(text) || GO_FALSE.has(text);
 
+/** Texts that people write for "no"; Go's are among them. */
+const NO: ReadonlySet<string> = new Set([...[...GO_FALSE].map((text) => text.toLowerCase()), 'no', 'off', 'disabled']);
+
+/** Whether a text reads as "no", such as `false`, `0` or `off`. */
+export const isFalseText = (text: string): boolean => NO.has(text.trim().toLowerCase());
+
 interface Labelled {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }

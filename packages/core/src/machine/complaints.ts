@@ -1,4 +1,14 @@
-import { Annotations, isGoBoolean, Labels, type Machine, PreserveValues, parseDurationMs, TRUE } from '@mcm/api';
+import {
+  Annotations,
+  isGoBoolean,
+  Labels,
+  type Machine,
+  PreserveValues,
+  parseDurationMs,
+  presenceProblem,
+  TRUE,
+} from '@mcm/api';
+import type { Node } from '@mcm/kube';
 import { overrideProblem } from '../disruption/override.ts';
 import type { PolicyChoice } from '../drain/undrainable.ts';
 
@@ -32,6 +42,13 @@ function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly strin
   ];
 }
 
+/** Marks of the Node whose presence counts, with values that read as "no". */
+const misleadingMarks = (node: Node): readonly string[] =>
+  [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
+    const problem = presenceProblem(node, key);
+    return problem === undefined ? [] : [`Node ${node.metadata.name}: ${problem}`];
+  });
+
 const LIKE = 'write one such as "1h30m", from 0s up';
 const annotation = (key: string): string => `metadata.annotations[${key}]`;
 
@@ -40,10 +57,16 @@ const annotation = (key: string): string => `metadata.annotations[${key}]`;
  * cure. The CRDs refuse most of it; those of the original, and annotations, let it in.
  * @param choice what becomes of it when its time to drain is over
  * @param namesakes machines that name the same Node, the machine itself may be among them
+ * @param node the machine's own
  */
-export function complaintsOf(machine: Machine, choice: PolicyChoice, namesakes: readonly Machine[]): readonly string[] {
+export function complaintsOf(
+  machine: Machine,
+  choice: PolicyChoice,
+  namesakes: readonly Machine[],
+  node?: Node,
+): readonly string[] {
   const { annotations = {} } = machine.metadata;
-  const said: string[] = [...unclearBooleans(machine)];
+  const said: string[] = [...unclearBooleans(machine), ...(node ? misleadingMarks(node) : [])];
   for (const field of DURATIONS) {
     const text = machine.spec[field];
     if (text !== undefined && !isDuration(text))

@@ -88,7 +88,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, settings, o, now),
-    complaints: complaintsOf(machine, choice, namesakesOf(machine, caches)),
+    complaints: complaintsOf(machine, choice, namesakesOf(machine, caches), node),
     ...(memory.complained ? { complained: memory.complained } : {}),
     keepsEvidence: o.keepsEvidence,
     ...(memory.evidence ? { evidence: memory.evidence } : {}),

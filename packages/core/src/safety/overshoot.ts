@@ -10,6 +10,7 @@ import {
   type MachineSetConditionType,
   machineDeployments,
   machineSets,
+  presenceProblem,
   TRUE,
 } from '@mcm/api';
 import {
@@ -117,6 +118,7 @@ export class OvershootReconciler {
   async #thawSet(set: MachineSet, machines: number, { upper }: Thresholds, signal: AbortSignal): Promise<void> {
     const conditions = withoutCondition(set.status?.machineSetCondition ?? [], FROZEN);
     const marked = hasMark(set, set.status?.machineSetCondition);
+    this.#tellValue(set);
     await this.#writeSet(
       set,
       conditions,
@@ -131,6 +133,12 @@ export class OvershootReconciler {
       EventReasons.UnfrozeMachineSet,
       `Machines are added to MachineSet "${set.metadata.name}" again: ${because}`,
     );
+  }
+
+  /** The annotation ends the freeze whatever its value, and is removed: a misleading one is named before that. */
+  #tellValue(object: MachineSet | MachineDeployment): void {
+    const problem = presenceProblem(object, Annotations.Unfreeze);
+    if (problem) this.#context.recorder.event(object, 'Warning', 'InputIgnored', problem, { once: true });
   }
 
   /** Status first, then the label, as in the original: the label is the brake, the condition explains it. */
@@ -177,6 +185,7 @@ export class OvershootReconciler {
     } else if (hasMark(deployment, stored) || asksForThaw(deployment)) {
       // The sets are thawed by their own look, which the annotation calls; it goes when they have been.
       if (frozen !== undefined) for (const set of sets) await this.#lookAtSet(keyOf(set), signal);
+      this.#tellValue(deployment);
       const metadata = { labels: { [Labels.Freeze]: null }, annotations: { [Annotations.Unfreeze]: null } };
       const newest = this.#context.deployments.store.get(key) ?? deployment;
       await this.#writeDeployment(newest, withoutCondition(stored, FROZEN), metadata, signal);

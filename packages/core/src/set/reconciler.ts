@@ -1,4 +1,13 @@
-import { Finalizers, freezeProblem, type Machine, type MachineSet, MachineSetConditions, machineSets } from '@mcm/api';
+import {
+  Finalizers,
+  freezeProblem,
+  Labels,
+  type Machine,
+  type MachineSet,
+  MachineSetConditions,
+  machineSets,
+  presenceProblem,
+} from '@mcm/api';
 import {
   again,
   type Controller,
@@ -131,7 +140,8 @@ export class SetReconciler {
   /** Says once what of a set's labels has no effect. A new process finds what a former one may have told already. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
-    const problem = freezeProblem(set) ?? '';
+    const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
+    const problem = problems.filter((each) => each !== undefined).join('. ');
     if (problem === memory.warned) return;
     memory.warned = problem;
     if (problem) this.#context.recorder.event(set, 'Warning', 'InputIgnored', problem, { once: true });

@@ -1,0 +1,32 @@
+import { Annotations } from './annotations.ts';
+import { isFalseText, Labels } from './labels.ts';
+
+/** What the presence of a key does, whatever its value. */
+const EFFECTS = {
+  [Labels.CandidateForUpdate]: { of: 'labels', does: 'marks the Node as a candidate for an update in place' },
+  [Labels.SelectedForUpdate]: { of: 'labels', does: 'selects the Node for an update in place' },
+  [Labels.ScaleUpDisabled]: { of: 'labels', does: 'keeps the MachineSet from adding machines' },
+  [Annotations.NotManagedByMCM]: { of: 'annotations', does: 'marks the Node as one without a machine' },
+  [Annotations.Unfreeze]: { of: 'annotations', does: 'ends the freeze' },
+} as const;
+
+/** A key whose presence counts. */
+export type PresenceKey = keyof typeof EFFECTS;
+
+interface Marked {
+  readonly metadata: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+}
+
+/**
+ * What is misleading about a key whose presence counts: it is there with a value that reads as "no". One sentence with the
+ * effect and the fix; undefined: the key is absent, or its value does not mislead.
+ */
+export function presenceProblem({ metadata }: Marked, key: PresenceKey): string | undefined {
+  const { of, does } = EFFECTS[key];
+  const value = metadata[of]?.[key];
+  if (value === undefined || !isFalseText(value)) return undefined;
+  return `metadata.${of}[${key}]: ${JSON.stringify(value)} ${does}, because only the presence counts; remove the ${of === 'labels' ? 'label' : 'annotation'}`;
+}

@@ -1,0 +1,32 @@
+import { Annotations, Labels } from '@mcm/api';
+import { events, nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { NAMESPACE } from './testing/rig.ts';
+import { startRig } from './testing/start.ts';
+
+test('marks of a Node whose presence counts are named on its Machine when their values read as "no"', async () => {
+  const rig = await startRig();
+  await rig.createMachine('m');
+  await rig.until(async () => (await rig.phase('m')) === 'Running');
+  const [node] = await rig.nodes();
+  const marks = (value: string) => ({
+    metadata: {
+      labels: { [Labels.CandidateForUpdate]: 'true', [Labels.SelectedForUpdate]: value },
+      annotations: { [Annotations.NotManagedByMCM]: value },
+    },
+  });
+  const mark = (value: string) =>
+    rig.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body: marks(value) });
+  const told = async () =>
+    (await rig.admin.resource(events, NAMESPACE).list()).items.filter(({ reason }) => reason === 'InvalidInput');
+  await mark('true');
+  await rig.clock.advance(60_000);
+  expect(await told()).toEqual([]);
+  await mark('false');
+  await rig.clock.advance(60_000);
+  const said = (await told()).map(({ message, involvedObject }) => `${involvedObject.kind} ${message}`).sort();
+  expect(said).toEqual([
+    expect.stringMatching(/^Machine Node \S+: metadata\.annotations\[\S+not-managed-by-mcm\]: "false" marks .*remove/),
+    expect.stringMatching(/^Machine Node \S+: metadata\.labels\[\S+selected-for-update\]: "false" selects .*remove/),
+  ]);
+});
