@@ -52,15 +52,21 @@ export class CloudProcess {
     });
   }
 
-  /** The process ends, its connections break, and it comes back on what it had stored. One that is away stays so. */
-  async restart(downMs: number): Promise<void> {
+  /**
+   * The process ends, its connections break, and it comes back with what it had stored. One that is away stays away.
+   * It comes back only when requests of its kubelets that are under way have ended, which takes virtual time.
+   */
+  restart(downMs: number): void {
     if (this.#life.signal.aborted) return;
     this.#life.abort(new Error('read ECONNRESET'));
-    await this.#cloud.close();
-    this.#options.clock.setTimeout(() => {
+    const { clock, witness } = this.#options;
+    const closed = this.#cloud.close();
+    const start = (): void => {
       this.#cloud = this.#start();
       this.#life = new AbortController();
-    }, downMs);
+    };
+    const fail = (error: unknown): void => witness.violate(`the cloud does not end: ${String(error)}`);
+    clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 
   /** A wire to it. Every answer is a moment to check that no machine has two VMs. */

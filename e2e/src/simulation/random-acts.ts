@@ -324,9 +324,9 @@ export class RandomHistory {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
   }
 
-  async #restartCloud(): Promise<void> {
+  #restartCloud(): void {
     const ms = this.#dice.pause(30_000);
     this.#note(`the cloud restarts, away for ${ms} ms`);
-    await this.#world.restartCloud(ms);
+    this.#world.restartCloud(ms);
   }
 }

@@ -26,3 +26,11 @@ test('the same seed gives the same history, to the byte', async () => {
     expect(second.history).toBe(first.history);
   }
 });
+
+test('the cloud ends while requests of its kubelets are under way, and comes back', async () => {
+  const steps = [{ act: 'restart cloud', pauseMs: 70_000, drawn: 3 }];
+  const { violations, story } = await play('rolls', {
+    ...{ seed: 1, profile: 'hostile', plan: { steps, lastPauseMs: 0, drawn: 4 } },
+  });
+  expect(violations, story).toEqual([]);
+});

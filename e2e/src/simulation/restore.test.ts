@@ -33,7 +33,7 @@ async function restore(world: World, judge: RestoreJudge, backup: Backup, bump =
   const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));
   judge.forgets(world.vms().filter((name) => !known.has(name)));
   await world.clock.advance(1_000);
-  await world.restartCloud(5_000);
+  world.restartCloud(5_000);
 }
 
 /** Machines that are Running, and whose VM is there. */

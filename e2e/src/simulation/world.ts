@@ -1,4 +1,4 @@
-import { crds, type Machine, machineClasses } from '@mcm/api';
+import { crds, Labels, type Machine, machineClasses } from '@mcm/api';
 import {
   type ControlPlane,
   type ControlPlaneOptions,
@@ -11,6 +11,7 @@ import {
   createClient,
   createMemoryLogger,
   type MemoryLogger,
+  nodes,
   secrets,
   seededRandom,
   type Transport,
@@ -31,6 +32,8 @@ export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.
 
 /** How often a wait looks at the whole world. */
 const LOOK_EVERY_MS = 250;
+/** The longest that the cloud takes to end. */
+const CLOSE_MS = 60_000;
 
 /** Plural names of what the manager decides by. */
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
@@ -209,8 +212,8 @@ export class World extends Fleet {
   }
 
   /** The cloud's process ends, its connections break, and it comes back on what it had stored. One that is away stays so. */
-  async restartCloud(downMs: number): Promise<void> {
-    await this.#cloud.restart(downMs);
+  restartCloud(downMs: number): void {
+    this.#cloud.restart(downMs);
   }
 
   /** Ends a process as SIGKILL does; it is started again. */
@@ -284,17 +287,21 @@ export class World extends Fleet {
   }
 
   async #mismatch(replicas: number, machineClass: string): Promise<string | undefined> {
-    const all = await this.machines();
-    const names = all.map((machine) => machine.metadata.name).sort();
-    if (all.length !== replicas) return `${all.length} machines, not ${replicas}`;
-    const other = all.find(
+    const machines = await this.machines();
+    const names = machines.map((machine) => machine.metadata.name).sort();
+    if (machines.length !== replicas) return `${machines.length} machines, not ${replicas}`;
+    const other = machines.find(
       (machine) => machine.status?.currentStatus?.phase !== 'Running' || this.#classOf(machine) !== machineClass,
     );
     if (other)
       return `${other.metadata.name} is ${other.status?.currentStatus?.phase ?? 'new'} of class ${this.#classOf(other)}`;
     if (String(this.vms()) !== String(names)) return `VMs ${this.vms()} are not the machines ${names}`;
-    const nodeNames = await this.nodeNames();
+    const all = (await this.admin.resource(nodes).list()).items;
+    const nodeNames = all.map(({ metadata }) => metadata.name).sort();
     if (String(nodeNames) !== String(names)) return `nodes ${nodeNames} are not the machines ${names}`;
+    // A node that was updated to a template which the user took back is updated again.
+    const candidate = all.find(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
+    if (candidate) return `node ${candidate.metadata.name} is a candidate for an update`;
     const tokens = (await this.admin.resource(secrets, 'kube-system').list()).items.filter(
       (secret) => secret.type === 'bootstrap.kubernetes.io/token',
     );
@@ -312,7 +319,8 @@ export class World extends Fleet {
   async close(): Promise<void> {
     this.#end.abort(new Error('closed'));
     this.#controllers.stop();
-    await this.cloud.close();
+    // Requests of kubelets may be under way; after the step limit they get no answer.
+    if (!this.steps.isOver) await this.clock.ended(this.cloud.close(), { maxMs: CLOSE_MS });
     await this.#plane.close();
   }
 }

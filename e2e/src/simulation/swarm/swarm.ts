@@ -14,6 +14,10 @@ export interface SwarmOptions {
   readonly caseMs: number;
   /** No case begins after a failure, and a failure is not shrunk. */
   readonly endsAtFailure: boolean;
+  /** What each thread runs; default: it judges the cases. */
+  readonly worker?: URL;
+  /** How often it is looked whether a thread is idle, in milliseconds of real time. */
+  readonly idleMs?: number;
   readonly onFailure: (failure: Failure) => void;
   readonly onProgress: (tally: Tally) => void;
 }
@@ -26,6 +30,9 @@ export interface Tally {
 }
 
 const PROGRESS_MS = 60_000;
+/** A worker whose event loop is idle for so long waits for an event that never comes: histories wait for no real time. */
+const IDLE_MS = 10_000;
+const IDLE_UTILIZATION = 0.001;
 /** A worker plays so many cases; then another takes its place, with an empty heap. */
 const CASES_A_WORKER = 500;
 
@@ -72,7 +79,7 @@ export class Swarm {
     for (let one = this.#next(); one; one = this.#next()) {
       if (!worker || left === 0) {
         await worker?.terminate();
-        worker = new Worker(new URL('./worker.ts', import.meta.url));
+        worker = new Worker(this.#options.worker ?? new URL('./worker.ts', import.meta.url));
         left = CASES_A_WORKER;
       }
       left -= 1;
@@ -101,10 +108,18 @@ export class Swarm {
         settle();
         resolve(verdict);
       };
-      const { caseMs } = this.#options;
+      const { caseMs, idleMs = IDLE_MS } = this.#options;
       const timer = setTimeout(() => fail(`not over within ${caseMs / 1_000} s of real time`), caseMs);
+      let before = worker.performance.eventLoopUtilization();
+      const idle = setInterval(() => {
+        const now = worker.performance.eventLoopUtilization();
+        const { utilization } = worker.performance.eventLoopUtilization(now, before);
+        if (utilization < IDLE_UTILIZATION) fail('the simulation waits for an event that never comes');
+        before = now;
+      }, idleMs);
       const settle = (): void => {
         clearTimeout(timer);
+        clearInterval(idle);
         worker.off('message', onMessage).off('error', onError).off('exit', onExit);
       };
       worker.on('message', onMessage).on('error', onError).on('exit', onExit);

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import type { Case } from '../suites.ts';
+import type { Failure } from './replay.ts';
+import { Swarm } from './swarm.ts';
+
+const one: Case = { suite: 'rolls', seed: 1 };
+
+/** Runs one case on a thread that runs this code. */
+async function failures(code: string): Promise<readonly Failure[]> {
+  const found: Failure[] = [];
+  const swarm = new Swarm({
+    ...{ workers: 1, cases: [one], forMs: undefined, caseMs: 60_000, endsAtFailure: false, idleMs: 200 },
+    worker: new URL(`data:text/javascript,${encodeURIComponent(code)}`),
+    onFailure: (failure) => void found.push(failure),
+    onProgress: () => undefined,
+  });
+  await swarm.run();
+  return found;
+}
+
+const worker = (onMessage: string): string =>
+  `import { parentPort } from 'node:worker_threads'; parentPort.on('message', ({ one }) => ${onMessage});`;
+
+test('a history that waits for an event that never comes is a failure, and one that ends is not', async () => {
+  const violations = ['the simulation waits for an event that never comes'];
+  expect(await failures(worker('new Promise(() => {})'))).toEqual([{ one, violations }]);
+  expect(await failures(worker('parentPort.postMessage({ one })'))).toEqual([]);
+});
+
+test('a history whose thread ends is a failure', async () => {
+  const violations = ["the simulation's thread ended with 3"];
+  expect(await failures(worker('process.exit(3)'))).toEqual([{ one, violations }]);
+});
