@@ -35,9 +35,9 @@ const json = (body: object, status = 200): Response =>
 
 test('with ready credentials, the bootstrap token is proven once and the shared connection used', async () => {
   const { enrolment, requests } = rig(() => json({}), true);
-  const { client } = await enrolment.enrol('n-1', boot, { joined: false, signal });
+  const { client } = await enrolment.enrol('n-1', boot, { enrolled: false, signal });
   await client.request('GET', '/api');
-  await enrolment.enrol('n-1', boot, { joined: true, signal });
+  await enrolment.enrol('n-1', boot, { enrolled: true, signal });
   expect(requests).toEqual([
     { method: 'GET', path: '/version', as: `Bearer ${boot.token}` },
     { method: 'GET', path: '/api', as: undefined },
@@ -46,7 +46,7 @@ test('with ready credentials, the bootstrap token is proven once and the shared 
 
 test('with ready credentials, a wrong token does not join', async () => {
   const { enrolment } = rig(() => json({ kind: 'Status', code: 401, reason: 'Unauthorized' }, 401), true);
-  await expect(enrolment.enrol('n-1', boot, { joined: false, signal })).rejects.toMatchObject({ code: 401 });
+  await expect(enrolment.enrol('n-1', boot, { enrolled: false, signal })).rejects.toMatchObject({ code: 401 });
 });
 
 test('without, the kubelet asks for a certificate of its node’s name and keeps it', async () => {
@@ -62,7 +62,7 @@ test('without, the kubelet asks for a certificate of its node’s name and keeps
       ? new Response(`${JSON.stringify({ type: 'MODIFIED', object: issued })}\n`)
       : json(issued);
   });
-  const { certificate } = await enrolment.enrol('n-1', boot, { joined: false, signal });
+  const { certificate } = await enrolment.enrol('n-1', boot, { enrolled: false, signal });
   expect(certificate).toMatchObject({ certificate: 'PEM', key: expect.stringContaining('PRIVATE KEY') });
   expect(csr?.spec).toMatchObject({
     signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
@@ -70,14 +70,14 @@ test('without, the kubelet asks for a certificate of its node’s name and keeps
   });
   expect(new Set(requests.map(({ as }) => as))).toEqual(new Set([`Bearer ${boot.token}`]));
   expect(connected.at(-1)).toEqual({ server: 'https://api', clientCertificate: certificate });
-  await enrolment.enrol('n-1', boot, { certificate, joined: true, signal });
+  await enrolment.enrol('n-1', boot, { certificate, enrolled: true, signal });
   expect(requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
 });
 
 test('a denied certificate says so', async () => {
   const conditions = [{ type: 'Denied', message: 'not you' }];
   const { enrolment } = rig(() => json({ metadata: { name: 'node-csr-1' }, status: { conditions } }, 201));
-  await expect(enrolment.enrol('n-1', boot, { joined: false, signal })).rejects.toThrow(
+  await expect(enrolment.enrol('n-1', boot, { enrolled: false, signal })).rejects.toThrow(
     /node-csr-1 was denied: not you/,
   );
 });
@@ -87,7 +87,7 @@ test.each([
   [{ behaviour: {}, server: 'https://api' }, /bootstrapToken: there is none/],
 ])('user data %j cannot work', async (lacking, message) => {
   const { enrolment } = rig(() => json({}));
-  await expect(enrolment.enrol('n-1', lacking, { joined: false, signal })).rejects.toThrow(message);
+  await expect(enrolment.enrol('n-1', lacking, { enrolled: false, signal })).rejects.toThrow(message);
 });
 
 test('the signing request is one that a certificate authority can read', async () => {

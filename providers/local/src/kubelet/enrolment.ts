@@ -64,7 +64,8 @@ export class Enrolment {
     boot: BootConfig,
     options: {
       readonly certificate?: KubeletCertificate | undefined;
-      readonly joined: boolean;
+      /** The token was accepted before. */
+      readonly enrolled: boolean;
       readonly signal: AbortSignal;
     },
   ): Promise<Access> {
@@ -94,10 +95,10 @@ export class Enrolment {
   async #shared(
     cluster: NodeCluster,
     boot: BootConfig,
-    { joined, signal }: { readonly joined: boolean; readonly signal: AbortSignal },
+    { enrolled, signal }: { readonly enrolled: boolean; readonly signal: AbortSignal },
   ): Promise<Access> {
     const connection = this.#connection('node-kubeconfig', () => cluster.transport);
-    if (boot.token !== undefined && !joined) {
+    if (boot.token !== undefined && !enrolled) {
       const bare = this.#connection('node-kubeconfig, bare', () => cluster.bare);
       // Answered to anybody whose credentials are good, and to nobody whose credentials are not.
       await bare.client(boot.token).request('GET', '/version', { signal });

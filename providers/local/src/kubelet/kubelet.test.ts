@@ -1,8 +1,8 @@
 import { startControlPlane } from '@mcm/control-plane';
-import { leases, nodes } from '@mcm/kube';
+import { leases, nodes, secrets } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { MemoryStore } from '../cloud/store/memory-store.ts';
-import { condition, joinRig } from '../testing/join-rig.ts';
+import { condition, type JoinRigOptions, joinRig } from '../testing/join-rig.ts';
 
 const times = { lastHeartbeatTime: '2026-01-01T00:00:00Z', lastTransitionTime: '2026-01-01T00:00:00Z' };
 
@@ -265,5 +265,27 @@ describe('a restart of the cloud’s process', () => {
     await using second = await joinRig(startControlPlane, { store, plane: first.plane, clock: first.clock });
     await second.clock.advance(3_000);
     expect(condition(await second.node('n-1'), 'Ready')).toBe('True');
+  });
+
+  test('joins although its bootstrap token is gone, if the token was accepted before', async () => {
+    const store = new MemoryStore();
+    const noLeases: JoinRigOptions['between'] = (fetch) => async (request) =>
+      request.url.includes('/leases') ? new Response(null, { status: 503 }) : fetch(request);
+    await using first = await joinRig(startControlPlane, { store, between: noLeases });
+    const data = { 'token-id': 'abcdef', 'token-secret': '0123456789abcdef', 'usage-bootstrap-authentication': 'true' };
+    const tokens = first.client.resource(secrets, 'kube-system');
+    await tokens.create({
+      metadata: { name: 'bootstrap-token-abcdef' },
+      type: 'bootstrap.kubernetes.io/token',
+      stringData: data,
+    });
+    await first.launch({ name: 'n-1', userData: 'bootstrapToken: abcdef.0123456789abcdef' });
+    await first.clock.advance(10);
+    expect(await first.node('n-1')).toBeDefined();
+    await first.cloud.close();
+    await tokens.delete('bootstrap-token-abcdef');
+    await using second = await joinRig(startControlPlane, { store, plane: first.plane, clock: first.clock });
+    await second.clock.advance(10_000);
+    expect(await second.lease('n-1')).toBeDefined();
   });
 });

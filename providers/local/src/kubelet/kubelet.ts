@@ -155,7 +155,7 @@ export class HollowKubelet {
     const access = await this.#untilItWorks('enrol', () =>
       this.#options.enrolment.enrol(this.nodeName, this.#boot, {
         certificate,
-        joined: state?.joined === true,
+        enrolled: state?.enrolled === true || state?.joined === true,
         signal: this.#life.signal,
       }),
     );
@@ -197,10 +197,12 @@ export class HollowKubelet {
     for (const line of text.split('\n')) this.#options.console(line);
   }
 
+  /** Before the Node is registered: the machine controller deletes the bootstrap token as soon as the Node is there. */
   #remember({ certificate }: Access): void {
     const { instance, memory } = this.#options;
     const state = memory.get(instance.id) ?? {};
-    if (certificate && state.certificate !== certificate) memory.put(instance.id, { ...state, certificate });
+    if (state.enrolled && state.certificate === certificate) return;
+    memory.put(instance.id, { ...state, enrolled: true, ...(certificate && { certificate }) });
   }
 
   /** Waits while the kubelet is told not to join, or to do nothing. */

@@ -9,6 +9,8 @@ export interface KubeletCertificate {
 
 /** What of a kubelet outlives the cloud's process. */
 export interface KubeletState {
+  /** The API server has accepted its bootstrap token, which may be deleted from then on. */
+  readonly enrolled?: boolean;
   /** It has registered its Node. */
   readonly joined?: boolean;
   readonly certificate?: KubeletCertificate;
