@@ -1,0 +1,135 @@
+import type { Pod } from '@mcm/kube';
+
+/** An instance, as the API of the local cloud shows it. */
+export interface CloudInstance {
+  readonly id: string;
+  readonly name: string;
+  /** UID of its Machine. */
+  readonly clientToken?: string;
+  readonly state: 'pending' | 'running' | 'shutting-down' | 'terminated';
+  /** RFC 3339. */
+  readonly terminatedAt?: string;
+}
+
+/** One Machine, as far as the judgement needs it. */
+export interface KnownMachine {
+  readonly uid: string;
+  readonly name: string;
+  readonly isGoing: boolean;
+}
+
+interface SeenPod {
+  readonly name: string;
+  readonly node: string;
+  /** When it was seen on its node for the first time; milliseconds since 1970, as all times here. */
+  readonly boundAt: number;
+  /** When it was told to go, or ended: the earliest proof. */
+  goesAt: number;
+}
+
+/** A pod that was bound so shortly before its VM ended may be unknown to the controller. */
+const UNKNOWN_MS = 2_000;
+/** Times of the API server have no fractions of a second. */
+const ROUNDING_MS = 1_000;
+
+const millis = (text: string | undefined): number => (text === undefined ? Number.NaN : Date.parse(text));
+
+/**
+ * Keeps the record of the cloud and of the pods, and finds VMs that were doubled, lost, or deleted with pods on them.
+ * It reads only what the servers show, so it needs no answer of the programs that are killed.
+ */
+export class FleetRecord {
+  readonly violations: string[] = [];
+  readonly #pods = new Map<string, SeenPod>();
+  readonly #machines = new Map<string, KnownMachine>();
+  /** Instances whose end was judged. */
+  readonly #judged = new Set<string>();
+  readonly #doubled = new Set<string>();
+
+  /** VMs whose end was judged. */
+  get judged(): number {
+    return this.#judged.size;
+  }
+
+  #violate(text: string): void {
+    this.violations.push(text);
+  }
+
+  /** A pod appeared or changed. */
+  pod({ metadata, spec, status }: Pod, now: number): void {
+    if (spec.nodeName === undefined) return;
+    const seen = this.#pods.get(metadata.uid) ?? {
+      ...{ name: metadata.name, node: spec.nodeName, boundAt: now, goesAt: Number.POSITIVE_INFINITY },
+    };
+    this.#pods.set(metadata.uid, seen);
+    const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
+    if (deletionTimestamp)
+      seen.goesAt = Math.min(seen.goesAt, millis(deletionTimestamp) - (deletionGracePeriodSeconds ?? 0) * 1_000);
+    if (status?.phase === 'Succeeded' || status?.phase === 'Failed') seen.goesAt = Math.min(seen.goesAt, now);
+  }
+
+  /** A pod is gone. */
+  podGone(pod: Pod, now: number): void {
+    this.pod(pod, now);
+    const seen = this.#pods.get(pod.metadata.uid);
+    if (seen) seen.goesAt = Math.min(seen.goesAt, now);
+  }
+
+  /** A Machine appeared or changed. */
+  machine(machine: KnownMachine): void {
+    this.#machines.set(machine.uid, machine);
+  }
+
+  /** A Machine is gone. Its finalizer is kept until its VM is gone, so that it was told to go. */
+  machineGone(uid: string): void {
+    const known = this.#machines.get(uid);
+    if (known) this.#machines.set(uid, { ...known, isGoing: true });
+  }
+
+  /**
+   * Judges all instances of the cloud.
+   * @param knownUntil The record of pods and machines is complete up to this time; later ends are judged later.
+   */
+  judge(instances: readonly CloudInstance[], knownUntil: number): void {
+    this.#judgeDoubles(instances);
+    for (const instance of instances) {
+      const endedAt = millis(instance.terminatedAt);
+      if (instance.state !== 'terminated' || this.#judged.has(instance.id) || !(endedAt < knownUntil)) continue;
+      this.#judged.add(instance.id);
+      this.#judgeEnd(instance, endedAt);
+    }
+  }
+
+  #judgeDoubles(instances: readonly CloudInstance[]): void {
+    const living = new Map<string, string>();
+    for (const { id, name, clientToken = id, state } of instances) {
+      if (state === 'terminated') continue;
+      const other = living.get(clientToken);
+      if (other !== undefined && !this.#doubled.has(clientToken))
+        this.#violate(`Machine ${name} has two VMs: ${other} and ${id}`);
+      if (other !== undefined) this.#doubled.add(clientToken);
+      living.set(clientToken, id);
+    }
+  }
+
+  #judgeEnd({ id, name, clientToken = '' }: CloudInstance, endedAt: number): void {
+    const machine = this.#machines.get(clientToken);
+    if (machine && !machine.isGoing) this.#violate(`VM ${id} of ${name} was deleted, and its Machine was not`);
+    const left = [...this.#pods.values()].filter(
+      ({ node, boundAt, goesAt }) => node === name && boundAt < endedAt - UNKNOWN_MS && goesAt > endedAt + ROUNDING_MS,
+    );
+    if (left.length > 0)
+      this.#violate(`VM ${id} of ${name} was deleted with pods ${left.map((pod) => pod.name).join(', ')} on it`);
+  }
+
+  /** Judges a fleet at rest: each Machine has one VM, and each VM has a Machine. */
+  judgeRest(instances: readonly CloudInstance[], machines: readonly KnownMachine[]): void {
+    const living = new Set(
+      instances.flatMap(({ state, clientToken = '' }) => (state === 'running' ? clientToken : [])),
+    );
+    const uids = new Set(machines.map(({ uid }) => uid));
+    for (const { uid, name } of machines) if (!living.has(uid)) this.#violate(`Machine ${name} has lost its VM`);
+    for (const { id, name, clientToken = '', state } of instances)
+      if (state === 'running' && !uids.has(clientToken)) this.#violate(`VM ${id} of ${name} has no Machine`);
+  }
+}
