@@ -72,6 +72,8 @@ const FIRST_LOOK_MS = 30_000;
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 const { ControlPlaneTopology, PostConfigAction, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
 const IDLE: DaemonStep = { kind: 'idle' };
+/** How a drain is asked for, before the name of the configuration that needs it. */
+const DRAIN = 'drain-';
 
 /** Decides the one next step. Pure; after each step it is asked anew. */
 export function decide(view: DaemonView): DaemonStep {
@@ -100,6 +102,9 @@ export function decide(view: DaemonView): DaemonStep {
  * workloads: the update controller tells it, a few at a time.
  */
 function begun({ first, settled = false, annotations }: DaemonView): DaemonStep {
+  // Nothing is to be applied, so a drain that was asked for in a former life is given back.
+  const asked = annotations[DesiredDrain] ?? '';
+  if (asked.startsWith(DRAIN)) return write({ [DesiredDrain]: `uncordon-${asked.slice(DRAIN.length)}` });
   if (settled) {
     return annotations[State] === DaemonStates.Waiting ? IDLE : write({ [State]: DaemonStates.Waiting, [Reason]: '' });
   }
@@ -158,7 +163,7 @@ function done({ annotations }: DaemonView, stored: string): Record<string, strin
 function complete(view: DaemonView, stored: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
   const asked = annotations[DesiredDrain] ?? '';
-  if (asked.startsWith('drain-')) return write({ [DesiredDrain]: `uncordon-${stored}` });
+  if (asked.startsWith(DRAIN)) return write({ [DesiredDrain]: `uncordon-${stored}` });
   if (asked !== (annotations[LastAppliedDrain] ?? '') && asked !== '') {
     const left = (askedAt ?? now) + UNCORDON_TIMEOUT_MS - now;
     if (left > 0) return { kind: 'wait', ms: left };
@@ -184,7 +189,7 @@ function update(view: DaemonView, target: string): DaemonStep {
 /** Asks for the drain and waits for it. The only node of a cluster has nowhere to drain to. */
 function drained(view: DaemonView, target: string): DaemonStep {
   const { annotations, askedAt, now, nodeName } = view;
-  const wanted = `drain-${target}`;
+  const wanted = `${DRAIN}${target}`;
   if (annotations[ControlPlaneTopology] === 'SingleReplica' || annotations[LastAppliedDrain] === wanted) {
     return begin(view, target);
   }
