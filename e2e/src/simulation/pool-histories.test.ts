@@ -1,7 +1,9 @@
+import { machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
-import { ConfigWorld } from './config-world.ts';
+import { ConfigWorld, fileOf } from './config-world.ts';
+import { HandoverJudge } from './handover-judge.ts';
 import { TellingJudge } from './pool-history.ts';
 import { again, seedsOf } from './seeds.testing.ts';
 import { playCase } from './suites.ts';
@@ -34,6 +36,34 @@ test('somebody who tells two nodes of machines at once is seen', async () => {
     }
     await world.clock.advance(100);
     expect(world.violations).toEqual([expect.stringMatching(/is told rendered-other with 2 at once/)]);
+  } finally {
+    stop.abort();
+    await config.close();
+  }
+}, 300_000);
+
+test('a rollout that gives up a machine before the new one has applied its configuration is seen', async () => {
+  const ref = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
+  const config = await ConfigWorld.start(
+    { machineRef: ref, maxUnavailable: 1, updateStrategy: 'Replace' },
+    { kubelets: { configDelay: 600_000 } },
+  );
+  const { world } = config;
+  const stop = new AbortController();
+  try {
+    new HandoverJudge(world, world.lagMs).watch(stop.signal);
+    await world.createDeployment(2);
+    await config.untilUpdated(2);
+    const [old] = await world.machines();
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await world.until(async () => (await world.machines()).length === 3);
+    await world.clock.advance(60_000);
+    expect(world.violations).toEqual([]);
+    await world.admin.resource(machines, NAMESPACE).delete(old?.metadata.name ?? '');
+    await world.clock.advance(100);
+    expect(world.violations).toEqual([
+      expect.stringMatching(/is given up for a new one, and \S+ of 2 serve beside it/),
+    ]);
   } finally {
     stop.abort();
     await config.close();

@@ -3,6 +3,7 @@ import { createInformer, isConflict, isNotFound, type Node, nodes, seededRandom,
 import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
 import { ConfigWorld, fileOf } from './config-world.ts';
 import { Dice } from './dice.ts';
+import { HandoverJudge } from './handover-judge.ts';
 import { JoinJudge } from './join-judge.ts';
 import type { Network } from './network.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
@@ -118,6 +119,7 @@ class PoolHistory {
     // How many are told is the other judge's, who knows of pools that come and go.
     const rules = { poolOf: () => 'workers', limitOf: () => this.#replicas + 3, protects: false, lagMs: 5 * MINUTE };
     new JoinJudge(world, rules).watch(this.#stop.signal);
+    new HandoverJudge(world, world.lagMs).watch(this.#stop.signal);
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas);

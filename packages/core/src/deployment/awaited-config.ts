@@ -1,14 +1,10 @@
-import { Annotations, type Machine, type MachineDeployment, TRUE_LOWER } from '@mcm/api';
-import { isAvailable } from '../set/machines.ts';
+import { Annotations, type Machine, type MachineDeployment } from '@mcm/api';
+import { isAvailable, isUnconfigured } from '../set/machines.ts';
 
-/**
- * Whether a rollout must not count the machine as available yet: it was made for a machine configuration that its node
- * has not applied. Its phase is Running as soon as the node is Ready, which says nothing about the configuration.
- */
+/** Whether a rollout must not count the machine as available yet, because a pool awaits its configuration. */
 export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): boolean =>
   deployment.metadata.annotations?.[Annotations.ConfigAwaitedByPool] !== undefined &&
-  machine.metadata.annotations?.[Annotations.TemplateConfig] !== undefined &&
-  machine.metadata.annotations[Annotations.ConfigApplied] !== TRUE_LOWER &&
+  isUnconfigured(machine) &&
   isAvailable(machine);
 
 const MOST_NAMES = 3;

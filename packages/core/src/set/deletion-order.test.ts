@@ -1,4 +1,4 @@
-import type { MachinePhase } from '@mcm/api';
+import { Annotations, type MachinePhase } from '@mcm/api';
 import { seededRandom } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { chooseForDeletion, deletionOrder } from './deletion-order.ts';
@@ -25,6 +25,21 @@ test('of machines of one age the name decides, so that two looks choose the same
 test('usefulness comes before age: a failed machine goes before an older one that runs', () => {
   const machines = [machine('old', { phase: 'Running', age: 600 }), machine('sick', { phase: 'Failed', age: 1 })];
   expect(chosen(machines, 1)).toEqual(['sick']);
+});
+
+test('a machine that has not applied its configuration goes before an older one that has, and after one that is not Running', () => {
+  const made = (name: string, phase: MachinePhase, age: number, applied: object = {}) => {
+    const one = machine(name, { phase, age });
+    const annotations = { ...one.metadata.annotations, [Annotations.TemplateConfig]: 'rendered-a', ...applied };
+    return { ...one, metadata: { ...one.metadata, annotations } };
+  };
+  const machines = [
+    made('serves', 'Running', 600, { [Annotations.ConfigApplied]: 'true' }),
+    machine('plain', { phase: 'Running', age: 300 }),
+    made('new', 'Running', 1),
+    machine('joining', { phase: 'Pending', age: 1 }),
+  ];
+  expect(chosen(machines, 3)).toEqual(['joining', 'new', 'serves']);
 });
 
 test('a machine of an unknown phase goes after a Failed one, and before one that is being made', () => {

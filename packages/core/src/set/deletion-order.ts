@@ -1,5 +1,5 @@
 import { Annotations, type Machine, type MachinePhase, PreserveValues } from '@mcm/api';
-import { createdAt, isPreserved, markTimeOf, phaseOf, preserveExpiry, priorityOf } from './machines.ts';
+import { createdAt, isPreserved, isUnconfigured, markTimeOf, phaseOf, preserveExpiry, priorityOf } from './machines.ts';
 import { compareText } from './text.ts';
 
 /**
@@ -57,6 +57,8 @@ export function deletionOrder(now: Date): Compare {
     ascending(priorityOf),
     ascending((machine) => markTimeOf(machine) ?? NEVER),
     ascending(usefulness),
+    // Ours: a rollout that gives up one that serves nobody must not lose one that serves.
+    first(isUnconfigured),
     ascending(createdAt),
     (a, b) => compareText(a.metadata.name, b.metadata.name),
   ];

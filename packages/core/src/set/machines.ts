@@ -40,6 +40,10 @@ export const isAvailable = (machine: Machine): boolean =>
 export const isReady = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
 
+/** Made for a machine configuration that its node has not applied: it is Running as soon as its Node is Ready. */
+export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
+  annotations[Annotations.TemplateConfig] !== undefined && annotations[Annotations.ConfigApplied] !== TRUE_LOWER;
+
 /** Moved here by an in-place update whose hand-over is not finished: the set must not delete it. */
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;

@@ -1,0 +1,127 @@
+import { Labels, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { controllerOf, createInformer, type KubeObject, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
+import {
+  ConfigAnnotations,
+  type MachineConfigPool,
+  machineConfigPools,
+  NodeAnnotations,
+  referencesOf,
+} from '@mcm/machine-config';
+import type { World } from './world.ts';
+
+const { TemplateConfig, TemplateSince } = ConfigAnnotations;
+const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+
+/** A machine, and since when it has been as it is. */
+interface Seen {
+  machine: Machine;
+  /** Milliseconds since 1970 at which it stopped being one that serves. */
+  lostAt: number;
+}
+
+const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
+const isThere = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
+
+/**
+ * Judges rollouts that a pool started: before a machine that serves is given up, enough others must serve. A machine made
+ * for a configuration serves once its node has applied one, and that it has is read from the Node, not from our marks.
+ */
+export class HandoverJudge {
+  readonly #world: World;
+  readonly #lagMs: () => number;
+  readonly #machines = new Map<string, Seen>();
+  /** Names of nodes that were Done once, by their UID. */
+  readonly #configured = new Map<string, string>();
+  readonly #sizes: { readonly at: number; readonly least: number }[] = [];
+  #isHandedOver = false;
+  #template = '';
+  #pools = new Set<string>();
+
+  /** @param lagMs how old the knowledge can be on which a deletion rests */
+  constructor(world: World, lagMs: () => number) {
+    [this.#world, this.#lagMs] = [world, lagMs];
+  }
+
+  watch(signal: AbortSignal): void {
+    const { admin, clock, witness } = this.#world;
+    const options = { clock, random: seededRandom(8), log: silentLogger };
+    const ofNodes = createInformer<Node>(admin, nodes, options);
+    ofNodes.onChange(({ type, object }) => this.#nodeChanged(type, object));
+    const ofMachines = createInformer<Machine>(admin, machines, options);
+    ofMachines.onChange(({ type, object }) => this.#machineChanged(type, object));
+    const ofDeployments = createInformer<MachineDeployment>(admin, machineDeployments, options);
+    ofDeployments.onChange(({ type, object }) => type !== 'deleted' && this.#deploymentChanged(object));
+    const ofPools = createInformer<MachineConfigPool>(admin, machineConfigPools, options);
+    ofPools.onChange(({ type, object }) => this.#poolChanged(type, object));
+    for (const one of [ofNodes, ofMachines, ofDeployments, ofPools]) {
+      void one.run(signal).catch((error: unknown) => witness.violate(String(error)));
+    }
+  }
+
+  get #now(): number {
+    return this.#world.clock.now().getTime();
+  }
+
+  /** A pool that goes leaves its rollouts to the user. */
+  #poolChanged(type: string, pool: MachineConfigPool): void {
+    if (referencesOf(pool).length === 0) return;
+    if (type !== 'deleted') this.#pools.add(pool.metadata.uid);
+    else this.#pools.delete(pool.metadata.uid);
+    if (this.#pools.size === 0) this.#isHandedOver = false;
+  }
+
+  #deploymentChanged({ spec }: MachineDeployment): void {
+    const { [TemplateConfig]: config, [TemplateSince]: since } = spec.template.metadata?.annotations ?? {};
+    const template = JSON.stringify([config, since]);
+    if (config !== undefined && template !== this.#template && this.#pools.size > 0) this.#isHandedOver = true;
+    this.#template = template;
+    const unavailable = Number(spec.strategy?.rollingUpdate?.maxUnavailable ?? 0);
+    this.#sizes.push({ at: this.#now, least: (spec.replicas ?? 0) - unavailable });
+  }
+
+  #nodeChanged(type: string, node: Node): void {
+    const { uid, name, annotations = {} } = node.metadata;
+    if (type === 'deleted') this.#configured.delete(uid);
+    else if (annotations[State] === 'Done' && annotations[CurrentConfig] === annotations[DesiredConfig])
+      this.#configured.set(uid, name);
+  }
+
+  #machineChanged(type: string, machine: Machine): void {
+    const { uid } = machine.metadata;
+    const before = this.#machines.get(uid);
+    if (type === 'deleted') {
+      this.#machines.delete(uid);
+      return;
+    }
+    const isLost = before !== undefined && isThere(before.machine) && !isThere(machine);
+    if (isLost && machine.metadata.deletionTimestamp !== undefined) this.#judge(before.machine);
+    this.#machines.set(uid, { machine, lostAt: isLost ? this.#now : (before?.lostAt ?? Number.NEGATIVE_INFINITY) });
+  }
+
+  /** A machine made for no configuration was there before the pool. */
+  #serves({ metadata }: Machine): boolean {
+    const isMade = metadata.annotations?.[TemplateConfig] !== undefined;
+    return !isMade || [...this.#configured.values()].includes(metadata.labels?.[Labels.Node] ?? '');
+  }
+
+  #judge(given: Machine): void {
+    const { witness } = this.#world;
+    if (!this.#isHandedOver || witness.isDeletedByHand(given.metadata.uid) || !this.#serves(given)) return;
+    if (controllerOf(given as KubeObject) === undefined) return;
+    const since = this.#now - this.#lagMs();
+    const others = [...this.#machines.values()].filter(
+      ({ machine, lostAt }) =>
+        machine.metadata.uid !== given.metadata.uid &&
+        this.#serves(machine) &&
+        // One that was lost a moment ago may have been counted on.
+        (isThere(machine) || (lostAt >= since && !witness.isDeletedByHand(machine.metadata.uid))),
+    );
+    const recent = this.#sizes.filter(({ at }, index) => at >= since || index === this.#sizes.length - 1);
+    const last = this.#sizes.findLast(({ at }) => at < since);
+    const least = Math.min(...[...recent, ...(last ? [last] : [])].map((one) => one.least));
+    if (others.length >= least) return;
+    const names = others.map(({ machine }) => machine.metadata.name).join(', ') || 'none';
+    witness.violate(`${given.metadata.name} is given up for a new one, and ${names} of ${least} serve beside it`);
+  }
+}
