@@ -1,7 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type MachineClass, type MachineDeployment, machineClasses, machineDeployments } from '@mcm/api';
+import {
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  machineClasses,
+  machineDeployments,
+  machines,
+} from '@mcm/api';
 import { createClient, type KubeClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { type TestContext, test } from 'vitest';
@@ -17,6 +24,12 @@ const KINDS = {
   aws: ['instance', 'networkInterface', 'volume'],
   azure: ['disk', 'instance', 'networkInterface'],
   gcp: ['disk', 'instance'],
+};
+
+/** Secrets that log in to a cloud in another way than the first. */
+const LOGINS = {
+  azure: ['azure-certificate', 'azure-workload', 'azure-system-identity', 'azure-user-identity'],
+  gcp: ['gcp-workload-file', 'gcp-workload-url', 'gcp-workload-aws', 'gcp-host', 'gcp-impersonation'],
 };
 
 type InCloud = readonly { readonly kind: string; readonly name: string }[];
@@ -90,13 +103,32 @@ function inFolder(context: TestContext) {
     await untilInCloud((all) => instancesOf(all).filter((name) => old.has(name))).toEqual([]);
     expect(instancesOf(await inCloud())).toHaveLength(5);
   };
+  /** A machine of a class with each other way to log in, made and deleted. */
+  const liveWithEachLogin = (provider: keyof typeof LOGINS): Promise<void> =>
+    withClient(async (client) => {
+      const classes = client.resource<MachineClass>(machineClasses, 'default');
+      const resource = client.resource<Machine>(machines, 'default');
+      const { metadata: _, ...first } = await classes.get(`${provider}-small`);
+      for (const name of LOGINS[provider]) {
+        const metadata = { name, namespace: 'default' };
+        await classes.create({ ...first, metadata, secretRef: metadata });
+        await resource.create({ metadata, spec: { class: { kind: 'MachineClass', name } } });
+      }
+      const phases = async (): Promise<readonly (string | undefined)[]> =>
+        Promise.all(LOGINS[provider].map(async (name) => (await resource.get(name)).status?.currentStatus?.phase));
+      await expect
+        .poll(phases, { timeout: PATIENCE_MS, interval: 1_000 })
+        .toEqual(LOGINS[provider].map(() => 'Running'));
+      for (const name of LOGINS[provider]) await resource.delete(name);
+      await untilInCloud((all) => instancesOf(all).filter((name) => name.startsWith(`${provider}-`))).toEqual([]);
+    });
   /** Both deployments go; then the cloud's own listing is empty. */
   const untilNothingIsLeft = async (provider: string): Promise<void> => {
     await scale('workers', 0);
     await scale(`${provider}-large`, 0);
     await untilInCloud((all) => all).toEqual([]);
   };
-  return { start, run, inCloud, rollBeside, untilNothingIsLeft };
+  return { start, run, inCloud, liveWithEachLogin, rollBeside, untilNothingIsLeft };
 }
 
 const instancesOf = (all: InCloud): readonly string[] =>
@@ -128,14 +160,15 @@ clouds(
 );
 
 clouds(
-  'mcm up --provider azure: three machines, a roll, none; and nothing is left in the cloud',
+  'mcm up --provider azure: three machines, one for each kind of login, a roll, none; and nothing is left in the cloud',
   LIMIT,
   async (context) => {
     const { expect } = context;
-    const { start, inCloud, rollBeside, untilNothingIsLeft } = inFolder(context);
+    const { start, inCloud, liveWithEachLogin, rollBeside, untilNothingIsLeft } = inFolder(context);
     const up = start('up', '--provider=azure', '--no-tty');
     await up.line(/^ready: 3 machines Running/);
     expect(kindsOf(await inCloud())).toEqual(KINDS.azure);
+    await liveWithEachLogin('azure');
     await rollBeside(3, 'azure');
     await untilNothingIsLeft('azure');
     up.child.kill('SIGTERM');
@@ -144,11 +177,11 @@ clouds(
 );
 
 clouds(
-  'mcm up --provider gcp: three machines, found again after everything was killed, a roll, none; and nothing is left in the cloud',
+  'mcm up --provider gcp: three machines, found again after everything was killed, one for each kind of login, a roll, none; and nothing is left in the cloud',
   LIMIT,
   async (context) => {
     const { expect } = context;
-    const { start, inCloud, rollBeside, untilNothingIsLeft } = inFolder(context);
+    const { start, inCloud, liveWithEachLogin, rollBeside, untilNothingIsLeft } = inFolder(context);
     const first = start('up', '--provider=gcp', '--no-tty');
     await first.line(/^ready: 3 machines Running/);
     const before = await inCloud();
@@ -158,6 +191,7 @@ clouds(
     const second = start('up', '--no-tty');
     await second.line(/^ready: 3 machines Running/);
     expect(await inCloud()).toEqual(before);
+    await liveWithEachLogin('gcp');
     await rollBeside(3, 'gcp');
     await untilNothingIsLeft('gcp');
     second.child.kill('SIGTERM');

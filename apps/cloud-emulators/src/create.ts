@@ -22,10 +22,28 @@ export interface CreateEmulatorOptions {
   readonly account: string | undefined;
 }
 
+const named = z.string().min(1);
+const federation = z.strictObject({
+  audience: named,
+  tokens: z.array(named),
+  impersonable: z.array(named),
+  hostAccounts: z.array(named),
+  aws: z.strictObject({
+    role: named,
+    region: named,
+    keys: z.strictObject({ accessKeyId: named, secretAccessKey: named, sessionToken: named }),
+  }),
+});
+
 const ACCOUNTS = {
   aws: z.strictObject({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) }),
-  azure: z.strictObject({ tenant: z.string().min(1), clientId: z.string().min(1), secret: z.string().min(1) }),
-  gcp: z.strictObject({ email: z.string().min(1), key: z.string().min(1) }),
+  azure: z.strictObject({
+    ...{ tenant: named, clientId: named, secret: named },
+    /** The two other proofs of the application. */
+    ...{ certificate: named.exactOptional(), assertion: named.exactOptional() },
+    identities: z.strictObject({ system: z.boolean(), users: z.array(named) }).exactOptional(),
+  }),
+  gcp: z.strictObject({ email: named, key: named, federation: federation.exactOptional() }),
 } as const;
 
 /** The cloud of a provider. @throws Error that names what of the account is wrong */
@@ -38,17 +56,22 @@ export function createEmulator(provider: Provider, options: CreateEmulatorOption
       return new Ec2Endpoint({ ...common, ...keys, visibleAfterMs, bootMs: operationMs, shutdownMs: operationMs });
     }
     case 'azure': {
-      const known = accountOf('azure', account);
+      const { identities, ...known } = accountOf('azure', account) ?? {};
       return new ArmEndpoint({
         ...common,
-        ...(known ? { principals: [known] } : {}),
+        ...('tenant' in known ? { principals: [known] } : {}),
+        ...(identities ? { identities } : {}),
         operationMs,
         graphLagMs: visibleAfterMs,
       });
     }
     case 'gcp': {
       const known = accountOf('gcp', account);
-      return new GceEndpoint({ ...common, ...(known ? { accounts: [known] } : {}), operationMs, visibleAfterMs });
+      return new GceEndpoint({
+        ...{ ...common, operationMs, visibleAfterMs },
+        ...(known ? { accounts: [known] } : {}),
+        ...(known?.federation ? { federation: known.federation } : {}),
+      });
     }
     default:
       return provider satisfies never;

@@ -63,7 +63,7 @@ export function parseFlags(argv: readonly string[]): EmulatorFlags {
         '{"on": "RunInstances"|"PUT virtualMachines"|"POST instances"|…, "times", "after", and one of "refuse": {"status", "code", "retryAfter"},\n' +
         '"perSecond", "lose": "before"|"after", "delayMs", "failOperation": {"code", "leave"}, "operationMs", "visibleAfterMs"}.\n' +
         '\nWho may call is read from MCM_EMULATOR_ACCOUNT, a JSON object: {"accessKeyId", "secretAccessKey"} for aws, {"tenant", "clientId", "secret"}\n' +
-        'for azure, {"email", "key"} for gcp; without it nobody is asked who he is. azure speaks TLS; its CA is <data-dir>/ca.crt.',
+        'for azure, also "certificate", "assertion", "identities", {"email", "key"} for gcp, also "federation"; without it nobody is asked who he is. azure speaks TLS; its CA is <data-dir>/ca.crt.',
     );
   const { provider, dataDir, nodeKubeconfig, pageSize, ...raw } = command
     .parse([...argv], { from: 'user' })

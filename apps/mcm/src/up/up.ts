@@ -109,14 +109,16 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   await installKinds(client, signal);
   if (withConfigs) await installKinds(client, signal, machineConfigCrds);
   const userData = userDataFor(readFileSync(data.file('kubeconfig'), 'utf8'), provider);
-  const secretOf = (pool: string) => ({
-    ...{ ...provider.credentials(cloud), userData: boots ? pointingTo(userData, boots, pool) : userData },
+  const secretOf = (pool: string, credentials = provider.credentials(cloud)) => ({
+    ...{ ...credentials, userData: boots ? pointingTo(userData, boots, pool) : userData },
   });
   await seedFleet(
     client,
     { machineClass: provider.machineClass, secretData: secretOf('worker') },
     { first, machines: options.machines, signal, ...(withConfigs && { nodeLabels: nodeLabelsOf('worker') }) },
   );
+  for (const [secret, credentials] of Object.entries(provider.otherLogins?.(cloud) ?? {}))
+    await writeSecret(client, { secret, secretData: secretOf('worker', credentials) }, signal);
   const custom = customClass(provider.machineClass);
   if (boots) await writeSecret(client, { secret: custom.secret, secretData: secretOf(CUSTOM_POOL) }, signal);
   if (first && withConfigs) await seedMachineConfig(client, custom, signal);

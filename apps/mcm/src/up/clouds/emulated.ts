@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { DataDir } from '../data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
+import { azureLogins, gcpLogins } from './logins.ts';
 import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
@@ -64,7 +65,11 @@ export const awsProvider: ProviderFor = (data) => {
 /** Resource Manager and its login on the loopback address, over TLS with a CA of its own. */
 export const azureProvider: ProviderFor = (data) => {
   const secret = keptSecret(data, 'cloud-token', fresh);
-  const account = { tenant: 'emulated-tenant', clientId: 'emulated-client', secret };
+  const application = {
+    ...{ tenantID: 'emulated-tenant', clientID: 'emulated-client', subscriptionID: 'emulated-subscription' },
+  };
+  const logins = (address: string) => azureLogins(data, application, address);
+  const account = { tenant: application.tenantID, clientId: application.clientID, secret, ...logins('').account };
   return {
     name: 'azure',
     cloud: emulator(data, 'azure', account),
@@ -76,14 +81,11 @@ export const azureProvider: ProviderFor = (data) => {
         AZURE_RESOURCE_MANAGER_ENDPOINT: address,
         AZURE_AUTHORITY_HOST: address,
         NODE_EXTRA_CA_CERTS: data.file('cloud', 'ca.crt'),
+        ...logins(address).env,
       },
     }),
-    credentials: () => ({
-      tenantID: account.tenant,
-      clientID: account.clientId,
-      clientSecret: secret,
-      subscriptionID: 'emulated-subscription',
-    }),
+    credentials: () => ({ ...application, clientSecret: secret }),
+    otherLogins: ({ address }) => logins(address).secrets,
     nodeIsMachine: true,
     machineClass: {
       name: 'azure-small',
@@ -126,7 +128,9 @@ const newKey = (): string =>
 /** Compute Engine and its token endpoint on the loopback address. */
 export const gcpProvider: ProviderFor = (data) => {
   const key = keptSecret(data, 'cloud-token', newKey);
-  const account = { email: 'nodes@emulated-project.iam.gserviceaccount.com', key };
+  const project = 'emulated-project';
+  const logins = (address: string) => gcpLogins(data, project, address);
+  const account = { email: `nodes@${project}.iam.gserviceaccount.com`, key, ...logins('').account };
   return {
     name: 'gcp',
     cloud: emulator(data, 'gcp', account),
@@ -134,16 +138,21 @@ export const gcpProvider: ProviderFor = (data) => {
       name: 'machine-controller-gcp',
       module: '@mcm/provider-gcp/main',
       args: [],
-      env: { GOOGLE_COMPUTE_CUSTOM_ENDPOINT: address, MCM_GCP_TOKEN_ENDPOINT: `${address}/token` },
+      env: {
+        GOOGLE_COMPUTE_CUSTOM_ENDPOINT: address,
+        MCM_GCP_TOKEN_ENDPOINT: `${address}/token`,
+        ...logins(address).env,
+      },
     }),
     credentials: () => ({
       serviceAccountJSON: JSON.stringify({
         type: 'service_account',
-        project_id: 'emulated-project',
+        project_id: project,
         client_email: account.email,
         private_key: key,
       }),
     }),
+    otherLogins: ({ address }) => logins(address).secrets,
     nodeIsMachine: true,
     machineClass: {
       name: 'gcp-small',

@@ -13,6 +13,9 @@ export interface CloudSide {
   readonly address: string;
 }
 
+/** Data of Secrets by their names. */
+export type SecretsByName = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 /** What `mcm up` needs to know of a cloud to run the whole product on it. */
 export interface Provider {
   readonly name: ProviderName;
@@ -22,6 +25,8 @@ export interface Provider {
   readonly machineController: (cloud: CloudSide) => ProgramOf;
   /** Data of the Secret that the first class names, but for `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
+  /** Data of further Secrets by their names, but for `userData`: other ways to log in to the same cloud; absent: none. */
+  readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
   /** Whether a node is named like its machine; otherwise the VM's own host name is the node's. */
   readonly nodeIsMachine: boolean;
   /** The first class: its name and what is the provider's own of it. */

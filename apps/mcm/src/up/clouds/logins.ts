@@ -1,0 +1,104 @@
+import { generateKeyPairSync, randomBytes, X509Certificate } from 'node:crypto';
+import { createAuthority } from '@mcm/control-plane';
+import { realClock } from '@mcm/kube';
+import type { DataDir } from '../data-dir.ts';
+import { keptSecret } from './kept-secret.ts';
+import type { SecretsByName } from './provider.ts';
+
+/** Ways to log in to an emulated cloud without its first secret: to try them, a class names one of these Secrets. */
+export interface Logins {
+  /** What the emulator must know of them. */
+  readonly account: object;
+  /** What the machine controller must be allowed. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly secrets: SecretsByName;
+}
+
+const YEARS_10_MS = 10 * 365 * 86_400_000;
+
+/** PEM of an RSA key and its certificate. */
+function newCertificate(): string {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const notBefore = realClock.now();
+  const certificate = createAuthority(notBefore).issue({
+    ...{ subject: { commonName: 'mcm up' }, publicKey, notBefore },
+    notAfter: new Date(notBefore.getTime() + YEARS_10_MS),
+    ...{ keyUsages: ['digitalSignature'], extendedKeyUsages: ['clientAuth'], hosts: [] },
+  });
+  return `${privateKey.export({ type: 'pkcs8', format: 'pem' })}${certificate}`;
+}
+
+const newToken = (): string => randomBytes(24).toString('base64url');
+const TOKEN = 'workload-token';
+
+/** A certificate, a workload's token and the host's identities, for the emulated Microsoft Entra. */
+export function azureLogins(data: DataDir, common: Readonly<Record<string, string>>, address: string): Logins {
+  const clientCertificate = keptSecret(data, 'client-certificate.pem', newCertificate);
+  const assertion = keptSecret(data, TOKEN, newToken);
+  const { tenantID = '', clientID = '', subscriptionID = '' } = common;
+  const application = { tenantID, clientID, subscriptionID };
+  const identity = 'emulated-identity';
+  return {
+    account: {
+      certificate: new X509Certificate(clientCertificate.replace(/^[\s\S]*(?=-----BEGIN CERT)/, '')).toString(),
+      assertion,
+      identities: { system: true, users: [identity] },
+    },
+    env: { MCM_ALLOW_MANAGED_IDENTITY: 'true', AZURE_POD_IDENTITY_AUTHORITY_HOST: address },
+    secrets: {
+      'azure-certificate': { ...application, clientCertificate },
+      'azure-workload': { ...application, workloadIdentityTokenFile: data.file(TOKEN) },
+      'azure-system-identity': { subscriptionID, managedIdentity: 'system' },
+      'azure-user-identity': { subscriptionID, managedIdentity: 'user', clientID: identity },
+    },
+  };
+}
+
+const POOL = '//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/emulated/providers/emulated';
+const NODES = 'nodes@emulated-project.iam.gserviceaccount.com';
+const ROLE = {
+  role: 'emulated-role',
+  region: 'eu-west-1',
+  keys: { accessKeyId: 'ASIAEMULATED00000001', secretAccessKey: 'emulated', sessionToken: 'emulated-session' },
+};
+
+/** Workloads with tokens of a file, a URL and AWS, the host's account, and impersonation, for the emulated Google Cloud. */
+export function gcpLogins(data: DataDir, projectID: string, address: string): Logins {
+  const token = keptSecret(data, TOKEN, newToken);
+  const workload = (credential_source: object, more: object = {}) => ({
+    ...{ type: 'external_account', audience: POOL, credential_source },
+    token_url: 'https://sts.googleapis.com/v1/token',
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    ...more,
+  });
+  const host = { type: 'metadata_server' };
+  const secretOf = (account: object) => ({ serviceAccountJSON: JSON.stringify(account), projectID });
+  const aws = 'urn:ietf:params:aws:token-type:aws4_request';
+  return {
+    account: {
+      federation: { audience: POOL, tokens: [token], impersonable: [NODES], hostAccounts: [NODES], aws: ROLE },
+    },
+    env: {
+      MCM_GCP_CREDENTIAL_SOURCES: `${data.file(TOKEN)},${address},aws,metadata`,
+      MCM_GCP_SECURITY_TOKEN_ENDPOINT: address,
+      MCM_GCP_IAM_CREDENTIALS_ENDPOINT: address,
+      GCE_METADATA_HOST: address,
+      AWS_EC2_METADATA_SERVICE_ENDPOINT: address,
+    },
+    secrets: {
+      'gcp-workload-file': secretOf(workload({ file: data.file(TOKEN) })),
+      'gcp-workload-url': secretOf(
+        workload({
+          url: `${address}/subject-token`,
+          format: { type: 'json', subject_token_field_name: 'value' },
+        }),
+      ),
+      'gcp-workload-aws': secretOf(workload({ environment_id: 'aws1' }, { subject_token_type: aws })),
+      'gcp-host': secretOf(host),
+      'gcp-impersonation': secretOf({
+        ...{ type: 'impersonated_service_account', source_credentials: host },
+        service_account_impersonation_url: `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${NODES}:generateAccessToken`,
+      }),
+    },
+  };
+}
