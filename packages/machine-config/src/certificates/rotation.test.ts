@@ -2,10 +2,14 @@ import { nodes, secrets } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
-import { readText } from '../daemon/disk.ts';
+import { bringCertificates } from '../daemon/certificates.ts';
+import { readText, textEntry } from '../daemon/disk.ts';
+import { withUserPolicy } from '../daemon/disruption.ts';
 import { findDrift } from '../daemon/drift.ts';
-import { PlayedFleet } from '../daemon/fleet.testing.ts';
-import { DaemonPaths } from '../daemon/paths.ts';
+import { PlayedFleet, PlayedHost } from '../daemon/fleet.testing.ts';
+import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../daemon/paths.ts';
+import { fileOf } from '../daemon/wanted.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
 import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
 import { configOf, fillWorld, startWorld, TREE, WORKER_ROLE, type World, type WorldOptions } from '../testing.ts';
 import { KUBELET_CA_PATH, PULL_SECRET_PATH, TRUST_BUNDLE_PATH } from './paths.ts';
@@ -187,6 +191,114 @@ test('a daemon that dies at any step of a rotation, before or after what it did,
       deaths += 1;
     }
     expect(deaths).toBeGreaterThan(10);
+  }));
+
+/** A kubeconfig of the kubelet, as the config server writes it and as the kubelet does. */
+const kubeconfigs = (authority: object): readonly string[] => {
+  const cluster = { server: 'https://api:6443', ...authority };
+  const config = { apiVersion: 'v1', kind: 'Config', clusters: [{ name: 'local', cluster }] };
+  const lines = Object.entries(cluster).map(([key, value]) => `    ${key}: ${value}\n`);
+  return [JSON.stringify(config), `apiVersion: v1\nclusters:\n- cluster:\n${lines.join('')}  name: local\n`];
+};
+
+const putKubeconfigs = async (fleet: PlayedFleet, name: string, authority: object): Promise<void> => {
+  const texts = kubeconfigs(authority);
+  for (const [index, path] of KUBELET_KUBECONFIG_PATHS.entries())
+    await fleet.host(name).memory.put(path, textEntry(texts[index] ?? ''));
+};
+
+const kubeconfigsOn = (fleet: PlayedFleet, name: string) =>
+  Promise.all(KUBELET_KUBECONFIG_PATHS.map((path) => readText(fleet.host(name).disk, path)));
+
+test("a new authority reaches the kubelet's kubeconfigs by a restart of the kubelet, without a drain and a reboot", () =>
+  inFleet(async (world, fleet) => {
+    const data = (text: string) => ({ 'certificate-authority-data': base64(text) });
+    const path = { 'certificate-authority': KUBELET_CA_PATH };
+    await putKubeconfigs(fleet, 'n0', data('ca-1\n'));
+    await putKubeconfigs(fleet, 'n1', data('another authority'));
+    await putKubeconfigs(fleet, 'n2', path);
+    const before = { target: await target(world), node: await nodeOf(world, 'n0'), boots: fleet.host('n0').boots };
+    await pause(world, true);
+    for (const name of ['n0', 'n1', 'n2']) fleet.host(name).actions.length = 0;
+    await rotate(world, '2');
+    await world.clock.advance(30_000);
+    expect(await kubeconfigsOn(fleet, 'n0')).toEqual(kubeconfigs(data('ca-2')));
+    expect(await kubeconfigsOn(fleet, 'n1')).toEqual(kubeconfigs(data('another authority')));
+    expect(await kubeconfigsOn(fleet, 'n2')).toEqual(kubeconfigs(path));
+    const kubeletRestarts = (name: string) =>
+      fleet.host(name).services.filter((service) => service === 'Restart kubelet.service').length;
+    expect(['n0', 'n1', 'n2'].map(kubeletRestarts)).toEqual([1, 0, 1]);
+    expect(await fleet.host('n0').disk.read(DaemonPaths.Kubeconfig)).toMatchObject({ mode: 0o600 });
+    const { annotations, unschedulable } = await nodeOf(world, 'n0');
+    expect([annotations[DesiredDrain], unschedulable]).toEqual([before.node.annotations[DesiredDrain], false]);
+    expect([fleet.host('n0').boots, await target(world)]).toEqual([before.boots, before.target]);
+  }));
+
+test("a kubeconfig of the node's config gets its authority by a rollout that restarts the kubelet only", () =>
+  inFleet(async (world, fleet) => {
+    const { client, clock } = world;
+    const [text = ''] = kubeconfigs({ 'certificate-authority-data': base64('ca-1') });
+    const file = (content: string) => fileOf(DaemonPaths.Kubeconfig, content, 0o600);
+    const config = (content: string) => ({ ignition: { version: '3.5.0' }, storage: { files: [file(content)] } });
+    const mine = { metadata: { name: '50-user', labels: WORKER_ROLE }, spec: { config: config(text) } };
+    await client.resource(machineConfigs).create(mine);
+    await clock.advance(120_000);
+    const node = await nodeOf(world, 'n0');
+    const { boots, services } = fleet.host('n0');
+    services.length = 0;
+    await rotate(world, '2');
+    await clock.advance(120_000);
+    expect(await readText(fleet.host('n0').disk, DaemonPaths.Kubeconfig)).toBe(text);
+    const [next = ''] = kubeconfigs({ 'certificate-authority-data': base64('ca-2') });
+    await client.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec: { config: config(next) } } });
+    await clock.advance(120_000);
+    expect(await readText(fleet.host('n0').disk, DaemonPaths.Kubeconfig)).toBe(next);
+    expect((await nodeOf(world, 'n0')).annotations[DesiredDrain]).toBe(node.annotations[DesiredDrain]);
+    expect(fleet.host('n0').boots).toBe(boots);
+    expect(services.filter((one) => one === 'Restart kubelet.service')).toHaveLength(1);
+  }));
+
+test('a policy that reboots after a change of a kubeconfig does not keep a rotation from the kubelet', async () => {
+  const host = new PlayedHost();
+  const kubelet = (text: string) => JSON.stringify({ 'certificate-authority-data': base64(text) });
+  const config = (name: string, text: string) => {
+    const storage = { files: [fileOf(KUBELET_CA_PATH, text)] };
+    return {
+      metadata: { name },
+      spec: { config: { ignition: { version: '3.5.0' }, storage } },
+    } as unknown as MachineConfig;
+  };
+  await host.memory.put(KUBELET_CA_PATH, textEntry('old'));
+  await host.memory.put(DaemonPaths.JoinedKubeconfig, textEntry(kubelet('old')));
+  const policy = withUserPolicy({
+    files: [{ path: DaemonPaths.JoinedKubeconfig, actions: [{ type: 'Reboot' }] }],
+    units: [],
+  });
+  const job = { version: 'v', config: config('certificates-a', 'new'), stored: config('rendered', 'old'), policy };
+  await bringCertificates(host, job);
+  expect(await readText(host.disk, DaemonPaths.JoinedKubeconfig)).toBe(kubelet('new'));
+  expect([host.services, host.boots]).toEqual([['Restart kubelet.service'], 0]);
+});
+
+test('a daemon that dies at any step brings the new authority to the kubeconfigs, and the kubelet restarts', () =>
+  inFleet(async (world, fleet) => {
+    const { clock } = world;
+    await pause(world, true);
+    const host = fleet.host('n0');
+    await putKubeconfigs(fleet, 'n0', { 'certificate-authority-data': base64('ca-1') });
+    for (let round = 0; round < 24; round += 1) {
+      const version = String(round + 2);
+      host.services.length = 0;
+      Object.assign(host, { left: Math.floor(round / 2), done: round % 2 === 1 });
+      await rotate(world, version);
+      await clock.advance(30_000);
+      fleet.restart('n0');
+      await clock.advance(30_000);
+      const authority = { 'certificate-authority-data': base64(`ca-${version}`) };
+      expect(await kubeconfigsOn(fleet, 'n0')).toEqual(kubeconfigs(authority));
+      expect(host.services).toContain('Restart kubelet.service');
+    }
+    expect(host.left).toBeGreaterThan(0);
   }));
 
 test('a registry that is gone has no certificate any more; certificates that the config still has stay', () =>

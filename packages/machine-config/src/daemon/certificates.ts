@@ -2,11 +2,12 @@ import { type CertificatesNote, certificateFiles } from '../certificates/bundle.
 import { emptyIgnition } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { type Entry, type NodeDisk, readText, textEntry } from './disk.ts';
-import { carriedOut, type DisruptionPolicy, type PostAction, postActions } from './disruption.ts';
+import { carriedOut, type DisruptionPolicy, type PostAction, postActions, RESTART_KUBELET } from './disruption.ts';
 import { mismatch } from './drift.ts';
 import type { DaemonHost } from './host.ts';
+import { rotatedKubeconfigs } from './kubeconfigs.ts';
 import { Originals } from './originals.ts';
-import { DaemonPaths } from './paths.ts';
+import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from './paths.ts';
 import { wantedDisk } from './wanted.ts';
 
 /** Reads what the disk has of certificates; undefined before the first. */
@@ -53,8 +54,11 @@ export async function bringCertificates(host: DaemonHost, job: CertificatesJob):
   const wanted = [...entries, ...gone.flatMap((path) => [...own].filter(([one]) => one === path))];
   const changed: string[] = [];
   for (const [path, entry] of wanted) if ((await mismatch(disk, path, entry)) !== undefined) changed.push(path);
-  const pending = [...new Set([...(old?.pending ?? []), ...changed, ...gone])];
+  const kubeconfigs = await rotatedKubeconfigs(disk, entries, own);
+  const pending = [...new Set([...(old?.pending ?? []), ...changed, ...gone, ...kubeconfigs.map(({ path }) => path)])];
   await storeNote(disk, { ...note, pending });
+  // Before the authority itself: after a crash in between, the old one still shows which kubeconfigs are left.
+  for (const { path, entry } of kubeconfigs) if (entry) await disk.put(path, entry);
   for (const [path, entry] of wanted) if (changed.includes(path)) await disk.put(path, entry);
   const originals = new Originals(disk);
   for (const path of gone) if (!own.has(path)) await originals.restore(path);
@@ -66,6 +70,8 @@ export async function bringCertificates(host: DaemonHost, job: CertificatesJob):
 function actionsFor(files: readonly string[], policy: DisruptionPolicy): readonly PostAction[] {
   const no = { units: [], passwd: false, osImage: false, kernelType: false, extensions: false };
   const diffs = files.map((path) => ({ ...no, files: [path], kernelArguments: false, fips: false }));
-  const actions = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
+  const own = diffs.flatMap((diff) => carriedOut(postActions(diff, policy))).filter(({ type }) => QUIET.has(type));
+  // Whatever the policy says of a rollout: a kubelet that trusts the old authority loses the API server.
+  const actions = files.some((path) => KUBELET_KUBECONFIG_PATHS.includes(path)) ? [...own, ...RESTART_KUBELET] : own;
   return [...new Map(actions.map((action) => [JSON.stringify(action), action])).values()];
 }

@@ -3,7 +3,7 @@ import { CERTIFICATE_PATHS, TRUST_BUNDLE_PATH } from '../certificates/paths.ts';
 import { decodeContents } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { type ConfigDiff, ignitionOrEmpty } from './diff.ts';
-import { DaemonPaths } from './paths.ts';
+import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from './paths.ts';
 import { isSafeRegistriesChange } from './registries.ts';
 
 const service = z.strictObject({
@@ -54,6 +54,8 @@ const CRIO = 'crio.service';
 const RELOAD_CRIO: readonly PostAction[] = [{ type: 'Reload', reload: { serviceName: CRIO } }];
 const restart = (serviceName: string): PostAction => ({ type: 'Restart', restart: { serviceName } });
 
+export const RESTART_KUBELET: readonly PostAction[] = [restart('kubelet.service')];
+
 /** What holds without a word of the user. Source: NodeDisruptionPolicy of the original. */
 export const DEFAULT_POLICY: DisruptionPolicy = {
   files: [
@@ -69,10 +71,12 @@ export const DEFAULT_POLICY: DisruptionPolicy = {
       path: TRUST_BUNDLE_PATH,
       actions: [restart('coreos-update-ca-trust.service'), restart(CRIO)],
     },
-    { path: '/etc/kubernetes/credential-providers', actions: [restart('kubelet.service')] },
+    // They hold an authority, which rotates. A restart of the kubelet disturbs no pod.
+    ...KUBELET_KUBECONFIG_PATHS.map((path) => ({ path, actions: RESTART_KUBELET })),
+    { path: '/etc/kubernetes/credential-providers', actions: RESTART_KUBELET },
     {
       path: '/etc/systemd/system/kubelet.service.d/40-kubelet-crio-image-credential-provider.conf',
-      actions: [{ type: 'DaemonReload' }, restart('kubelet.service')],
+      actions: [{ type: 'DaemonReload' }, ...RESTART_KUBELET],
     },
   ],
   units: [],

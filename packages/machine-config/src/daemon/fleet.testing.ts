@@ -21,6 +21,8 @@ export class PlayedHost implements DaemonHost {
   readonly memory = new MemoryDisk({ '/etc/hostname': { kind: 'file', content: '', mode: 0o644 } });
   readonly disk: NodeDisk;
   readonly actions: string[] = [];
+  /** The actions on services, such as `Restart kubelet.service`. */
+  readonly services: string[] = [];
   /** Operations on the disk until the process dies at the next: it never hears of what became of that one. */
   left = Number.POSITIVE_INFINITY;
   /** Whether the operation that the process dies at is done all the same. */
@@ -56,6 +58,8 @@ export class PlayedHost implements DaemonHost {
   act = (action: PostAction) =>
     this.#step(async () => {
       this.actions.push(action.type);
+      if (action.type === 'Restart') this.services.push(`Restart ${action.restart.serviceName}`);
+      if (action.type === 'Reload') this.services.push(`Reload ${action.reload.serviceName}`);
     });
   reboot = () =>
     this.#step(async () => {

@@ -20,5 +20,10 @@ export const DaemonPaths = {
   Shadow: '/etc/shadow',
   /** Holds credentials: never readable by others, whatever the config says. */
   Kubeconfig: '/etc/kubernetes/kubeconfig',
+  /** The kubelet writes this one when it has joined. */
+  JoinedKubeconfig: '/var/lib/kubelet/kubeconfig',
   Registries: '/etc/containers/registries.conf',
 } as const;
+
+/** Kubeconfigs of the kubelet. It reads them when it starts. */
+export const KUBELET_KUBECONFIG_PATHS: readonly string[] = [DaemonPaths.Kubeconfig, DaemonPaths.JoinedKubeconfig];
