@@ -40,3 +40,25 @@ test('a budget that nobody has judged is not misconfigured, and is stale', () =>
   expect(drainBudget(budget({ maxUnavailable: 0 })).stale).toBe(true);
   expect(isMisconfigured(budget({ maxUnavailable: 0 }, judged))).toBe(true);
 });
+
+test.each<[what: string, spec: object, status: object | undefined, spares: boolean, nothingHealthy: true | undefined]>([
+  ['fewer healthy pods than it needs', {}, { ...judged, currentHealthy: 2 }, false, undefined],
+  ['none healthy', {}, { ...judged, currentHealthy: 0 }, false, true],
+  ['as many healthy as it needs', {}, judged, true, undefined],
+  ['none needed, none healthy', {}, { ...judged, currentHealthy: 0, desiredHealthy: 0 }, true, undefined],
+  ['AlwaysAllow', { unhealthyPodEvictionPolicy: 'AlwaysAllow' }, { ...judged, currentHealthy: 2 }, true, undefined],
+  [
+    'IfHealthyBudget',
+    { unhealthyPodEvictionPolicy: 'IfHealthyBudget' },
+    { ...judged, currentHealthy: 2 },
+    false,
+    undefined,
+  ],
+  ['not judged', {}, undefined, true, undefined],
+])(
+  'a budget spares pods that are not ready, and says that none is healthy: %s',
+  (_what, spec, status, spares, none) => {
+    const given = drainBudget(budget(spec, status));
+    expect([given.sparesUnready, given.nothingHealthy]).toEqual([spares, none]);
+  },
+);

@@ -126,10 +126,14 @@ test('S-DR10 forced: every pod is deleted once, and nothing is waited for', () =
   expect(plan.drained).toBe(false);
   const asked = remember(Object.fromEntries(pods.map((p) => [forcedKey(p), attempt({ result: 'failed' })])));
   expect(planDrain(look(pods, { forced: true, memory: asked }), NOON)).toMatchObject({
-    drained: true,
-    forced: true,
-    remove: [],
+    ...{ drained: true, forced: true, remove: [], leaving: [], blockers: [], leftAttached: [] },
   });
+  const because = (forcedBy?: string) =>
+    planDrain(look(pods, { forced: true, ...(forcedBy && { forcedBy }) }), NOON).removeBecause;
+  expect([because(), because('force-drain=True')]).toEqual([
+    'as label force-deletion=true asks',
+    'as label force-drain=True asks',
+  ]);
 });
 
 test('the drain is forced exactly at its deadline', () => {
@@ -203,8 +207,10 @@ test('a pod that was asked to go is not asked again before the watch tells of it
 
 test('a pod that was asked to go and is not seen to be ending half a minute later is asked again', () => {
   const o = look([pod('a')], { memory: remember({ 'uid-a': attempt({ result: 'asked' }) }) });
-  expect(planDrain(o, later(29 * second)).evict).toEqual([]);
-  expect(planDrain(o, later(31 * second)).evict.map(({ name }) => name)).toEqual(['a']);
+  expect(planDrain(o, later(30 * second - 1)).evict).toEqual([]);
+  expect(names(planDrain(o, later(30 * second)).evict)).toEqual(['a']);
+  const often = look([pod('a')], { memory: remember({ 'uid-a': attempt({ result: 'asked', count: 3 }) }) });
+  expect(names(planDrain(often, later(30 * second)).evict)).toEqual(['a']);
 });
 
 test('a pod that overstays its grace period by 30 s is named', () => {
@@ -294,7 +300,10 @@ test('a pod whose namespace is being deleted is waited for by name, and is no fa
 test('a budget none of whose pods is healthy says so', () => {
   const given = budget({ nothingHealthy: true, sparesUnready: false });
   const plan = planDrain(look([pod('a', { ready: false, budgets: [given] })]), NOON);
-  expect(plan.blockers[0]?.text).toBe(
-    'pod default/a waits for pod disruption budget default/web, none of whose pods is healthy',
-  );
+  expect(plan.blockers).toMatchObject([
+    {
+      text: 'pod default/a waits for pod disruption budget default/web, none of whose pods is healthy',
+      ...{ failed: false, budgets: ['default/web'] },
+    },
+  ]);
 });

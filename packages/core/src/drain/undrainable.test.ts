@@ -20,6 +20,8 @@ test('rubbish in the annotation destroys nothing and is named with its cure', ()
     policy: 'Hold',
     problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force"; it counts as Hold until it is one of Force, Quarantine, Hold`,
   });
+  const ofClass = { metadata: { name: 'small', annotations: { [Annotations.UndrainablePolicy]: 'hold' } } } as never;
+  expect(undrainablePolicyOf(machine(), ofClass).problem).toContain('of MachineClass small is "hold"');
 });
 
 const blocked = pod('db-0', { budgets: [budget()] });
@@ -99,7 +101,22 @@ describe('Quarantine after its time', () => {
       withVolume('db-9', { priority: 9, budgets: [budget()] }),
     ];
     const memory = refused('db-0', 'db-1', 'db-9');
-    expect(after(two, { memory }).evict.map(({ name }) => name)).toEqual(['db-0']);
+    const plan = after(two, { memory });
+    expect(plan.evict.map(({ name }) => name)).toEqual(['db-0']);
+    expect(plan.leaving.map(({ name }) => name)).toEqual(['db-1', 'db-9']);
+    expect(plan.lookAgainAt).toBeUndefined();
+  });
+
+  test('a pod that waits for a place of the window is looked at when the next place is free', () => {
+    const open = { budgets: [budget({ allowed: 2, resourceVersion: '8' })] };
+    const due = later(180 * 60_000);
+    const move = { pod: pod('db-8'), volumes: ['pv-db-8'], returns: true };
+    const memory = { ...refused('db-0'), moves: new Map([['uid-db-8', move]]) };
+    const pods = [withVolume('db-0', open), withVolume('db-8', { dueAt: due })];
+    const plan = after(pods, { memory });
+    expect(plan).toMatchObject({ evict: [], lookAgainAt: later(2 * 60_000, due) });
+    // Nothing waits for a place: no timer.
+    expect(after([pods[1] as DrainPod], { memory }).lookAgainAt).toBeUndefined();
   });
 });
 

@@ -19,16 +19,18 @@ interface Surroundings {
   readonly refused?: Readonly<Record<string, KubeError>>;
   readonly status?: NonNullable<Parameters<typeof node>[0]>['status'];
   readonly memory?: DrainMemory;
+  /** Default: one without volumes. */
+  readonly pods?: readonly Pod[];
 }
 
 /** A node with one pod that a budget protects, as far as it may be read. */
-function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY }: Surroundings = {}) {
+function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY, pods = [onNode] }: Surroundings = {}) {
   const kind = (resource: string, found: readonly object[] = []) => ({
     ...{ resource, refused: refused[resource] },
     store: { byIndex: () => found, get: () => undefined },
   });
   const caches = {
-    pods: kind('pods', [onNode]),
+    pods: kind('pods', pods),
     budgets: kind('poddisruptionbudgets', [every]),
     claims: kind('persistentvolumeclaims'),
     volumes: kind('persistentvolumes'),
@@ -42,6 +44,8 @@ function observed({ refused = {}, status = {}, memory = NO_DRAIN_MEMORY }: Surro
   });
 }
 
+const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
+const withClaim = { metadata, spec: { nodeName: 'fakeNode-0', containers: [], volumes } } as unknown as Pod;
 const attached = { volumesAttached: [{ name: 'v', devicePath: '' }] };
 const inUse = { volumesInUse: ['v'] };
 const moves = new Map([['uid-b', { pod: pod('b'), volumes: ['pv-b'], returns: true }]]);
@@ -68,6 +72,11 @@ test.each<[string, Surroundings, object | undefined]>([
   [
     'of one whose volumes are on their way',
     { refused: { volumeattachments: forbidden('volumeattachments') }, memory: { ...NO_DRAIN_MEMORY, moves } },
+    { volumes: no },
+  ],
+  [
+    'of one with a pod that has a claim',
+    { refused: { volumeattachments: forbidden('volumeattachments') }, pods: [onNode, withClaim] },
     { volumes: no },
   ],
   [

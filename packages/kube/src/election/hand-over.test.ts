@@ -216,6 +216,36 @@ describe('a client behind the fence', () => {
     expect(await a.end).toBe('lost');
   });
 
+  test('reads and reviews whether or not its process leads', async () => {
+    const t = await setUp();
+    let asked = 0;
+    const shut: Fence = {
+      confirm: () => Promise.reject(new Error('shut')),
+      held: () => {
+        asked += 1;
+        return Promise.reject(new Error('shut'));
+      },
+    };
+    await t.client.resource(configMaps, 'default').create(named('one'));
+    const client = fencedClient(t.client, shut);
+    const maps = client.resource(configMaps, 'default');
+    expect((await maps.get('one')).metadata.name).toBe('one');
+    const { items, metadata } = await maps.list();
+    expect(items).toHaveLength(1);
+    const stop = new AbortController();
+    const events = maps.watch({ resourceVersion: metadata.resourceVersion ?? '', signal: stop.signal });
+    const first = events[Symbol.asyncIterator]().next();
+    await t.client.resource(configMaps, 'default').create(named('two'));
+    expect((await first).value).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'two' } } });
+    stop.abort(new Error('stop'));
+    const path = '/api/v1/namespaces/default/configmaps/one';
+    expect(await client.request('GET', path)).toMatchObject({ metadata: { name: 'one' } });
+    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec: {} };
+    const reviewed = client.request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { body: review });
+    await reviewed.catch((error: unknown) => expect(error).not.toMatchObject({ reason: 'NotLeading' }));
+    expect(asked).toBe(0);
+  });
+
   test('lets the last steps of a leader through that is told to end: it holds the lease until they are done', async () => {
     const t = await setUp();
     const stop = new AbortController();

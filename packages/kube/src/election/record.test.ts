@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Lease } from '../types/groups.ts';
-import { claim, HOLDER_SETTINGS, HOLDER_VERSION, holderSettings, holderVersion } from './record.ts';
+import {
+  claim,
+  HOLDER_SETTINGS,
+  HOLDER_VERSION,
+  holderSettings,
+  holderVersion,
+  microTime,
+  readRecord,
+} from './record.ts';
 
 test('a duration that is no whole second is written longer, never shorter', () => {
   expect(claim(undefined, 'a', 1500, new Date(0)).leaseDurationSeconds).toBe(2);
@@ -17,3 +25,51 @@ test('what a holder says of itself counts for nobody else: candidates of client-
   expect(['a', 'b'].map((holder) => holderVersion(lease(holder), holder))).toEqual(['1.2.3', undefined]);
   expect(['a', 'b'].map((holder) => holderSettings(lease(holder)))).toEqual([{ 'safety-up': 5 }, undefined]);
 });
+
+const leaseOf = (change: Partial<Lease> & { readonly annotations?: Record<string, string> }): Lease => {
+  const { annotations, ...rest } = change;
+  const metadata = { name: 'lock', uid: 'u', resourceVersion: '1', creationTimestamp: '' };
+  return {
+    ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', ...rest },
+    metadata: { ...metadata, ...(annotations ? { annotations } : {}) },
+  };
+};
+
+test('a lease without a spec is held by nobody; what a spec says is read', () => {
+  const nothing = { holder: '', leaseDurationSeconds: 0, acquireTime: '', renewTime: '', transitions: 0 };
+  expect(readRecord(leaseOf({}))).toEqual(nothing);
+  expect(readRecord(leaseOf({ spec: {} }))).toEqual(nothing);
+  const spec = {
+    holderIdentity: 'a',
+    leaseDurationSeconds: 5,
+    acquireTime: 'then',
+    renewTime: 'now',
+    leaseTransitions: 3,
+  };
+  expect(readRecord(leaseOf({ spec }))).toEqual({
+    ...{ holder: 'a', leaseDurationSeconds: 5, acquireTime: 'then', renewTime: 'now', transitions: 3 },
+  });
+});
+
+test('a holder keeps the time at which it took the lease, and writes one where there is none', () => {
+  const now = new Date(60_000);
+  const mine = (acquireTime: string) => claim({ ...readRecord(leaseOf({})), holder: 'a', acquireTime }, 'a', 1, now);
+  expect(mine('then').acquireTime).toBe('then');
+  expect(mine('').acquireTime).toBe(microTime(now));
+});
+
+test('a lease without annotations says nothing of its holder', () => {
+  expect(holderVersion(undefined, 'a')).toBeUndefined();
+  expect(holderVersion(leaseOf({}), 'a')).toBeUndefined();
+  expect(holderSettings(leaseOf({ spec: { holderIdentity: 'a' } }))).toBeUndefined();
+});
+
+test.each(['a {', 'a 5', 'a null', 'a "text"', 'a', ' {}'])(
+  'rubbish says nothing of the flags of a holder: %j',
+  (text) => {
+    const holderIdentity = text.startsWith(' ') ? '' : 'a';
+    const annotations = { [HOLDER_SETTINGS]: text };
+    expect(holderSettings(leaseOf({ spec: { holderIdentity }, annotations }))).toBeUndefined();
+    expect(holderSettings(leaseOf({ annotations }))).toBeUndefined();
+  },
+);

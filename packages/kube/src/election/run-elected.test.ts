@@ -29,8 +29,15 @@ async function setUp() {
     options: { timings?: ElectionTimings; lead?: (signal: AbortSignal, fence: Fence) => Promise<void> } = {},
   ) {
     const stop = new AbortController();
-    const network = { up: true, hangs: false, answersAfterMs: 0 };
+    const network = { up: true, hangs: false, answersAfterMs: 0, status: 200 };
+    let looks = 0;
+    let forbidden = 0;
     const transport: Transport = async (request) => {
+      if (request.method === 'GET') looks += 1;
+      if (network.status !== 200) {
+        const { status: code } = network;
+        return Response.json({ kind: 'Status', status: 'Failure', code, message: 'no' }, { status: code });
+      }
       if (network.hangs) {
         return new Promise((_, reject) =>
           request.signal?.addEventListener('abort', () => reject(request.signal?.reason)),
@@ -69,6 +76,9 @@ async function setUp() {
         onLost: (because) => {
           lost = because;
         },
+        onForbidden: () => {
+          forbidden += 1;
+        },
       },
       options.lead ?? work,
     );
@@ -80,6 +90,8 @@ async function setUp() {
       log,
       leftAt: () => leftAt,
       lost: () => lost,
+      looks: () => looks,
+      forbidden: () => forbidden,
       confirm: async () => fence?.confirm(),
     };
   }
@@ -240,6 +252,76 @@ describe('election', () => {
     expect((await t.spec())?.holderIdentity).toBe('usurper');
   });
 
+  test('a leader whose first renewal hangs stops at its deadline', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    a.network.hangs = true;
+    await t.clock.advance(12_000);
+    expect(await a.end).toBe('lost');
+    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:10.000Z');
+  });
+
+  test('a candidate that is stopped while it waits never leads', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    await t.clock.advance(5_000);
+    b.stop();
+    expect(await b.end).toBe('stopped');
+    expect([...t.leading]).toEqual(['a']);
+    expect(b.leftAt()).toBeUndefined();
+    a.stop();
+    await a.end;
+  });
+
+  test('a candidate looks at the lease of another every 2 to 4.4 s', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    await t.clock.settle();
+    const b = t.candidate('b');
+    await t.clock.advance(440_000);
+    expect(b.looks()).toBeGreaterThan(100);
+    expect(b.looks()).toBeLessThan(221);
+    a.stop();
+    await t.clock.advance(10_000);
+    b.stop();
+    await b.end;
+  });
+
+  test('an outage while a candidate waits is logged when it begins and when it ends; a faster one is none', async () => {
+    const t = await setUp();
+    const a = t.candidate('a');
+    a.network.up = false;
+    await t.clock.advance(20_000);
+    expect(a.log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+    a.network.up = true;
+    await t.clock.advance(5_000);
+    expect(a.log.lines.filter(({ message }) => message.endsWith('works again'))).toHaveLength(1);
+    const waiting = t.candidate('waiting');
+    waiting.network.up = false;
+    await t.clock.advance(20_000);
+    waiting.network.up = true;
+    await t.clock.advance(5_000);
+    expect([...t.leading]).toEqual(['a']);
+    expect(waiting.log.lines.filter(({ message }) => message.endsWith('works again'))).toHaveLength(1);
+    waiting.stop();
+    a.stop();
+    await a.end;
+    const b = t.candidate('b');
+    b.network.status = 409;
+    await t.clock.advance(20_000);
+    expect(b.log.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+    expect(b.forbidden()).toBe(0);
+    b.network.status = 403;
+    await t.clock.advance(20_000);
+    expect(b.log.lines.filter(({ level }) => level === 'warn')).toHaveLength(1);
+    expect(b.forbidden()).toBeGreaterThan(3);
+    b.stop();
+    await b.end;
+  });
+
   test("a lease of client-go's that nobody renews is taken after its own duration", async () => {
     const t = await setUp();
     await t.resource.create({
@@ -380,6 +462,7 @@ describe('election', () => {
   test.each([
     [{ leaseMs: 10_000, renewDeadlineMs: 10_000, retryMs: 2000 }, 'lease duration'],
     [{ leaseMs: 15_000, renewDeadlineMs: 2000, retryMs: 2000 }, 'renew deadline'],
+    [{ leaseMs: 15_000, renewDeadlineMs: 2400, retryMs: 2000 }, 'renew deadline'],
   ])('timings that would let two lead are refused: %o', async (timings, words) => {
     const t = await setUp();
     await expect(t.candidate('a', { timings }).end).rejects.toThrow(words);

@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest';
+import { NOON } from '../machine/testing.ts';
+import { forcedKey, planDrain } from './drain.ts';
+import type { Attempt, DrainMemory, DrainPod } from './observation.ts';
+import { budget, later, look, MINUTE, pod, withVolume } from './testing.ts';
+
+const second = 1_000;
+const minute = MINUTE;
+
+const names = (pods: readonly DrainPod[]): string[] => pods.map(({ name }) => name);
+
+const attempt = (change: Partial<Attempt> = {}): Attempt => ({
+  at: NOON,
+  result: 'blocked',
+  message: 'Cannot evict pod',
+  count: 1,
+  budgets: 'default/web@7',
+  ...change,
+});
+
+const remember = (attempts: Record<string, Attempt>): DrainMemory => ({
+  attempts: new Map(Object.entries(attempts)),
+  moves: new Map(),
+});
+
+test('pods that cannot be seen are not drained, and time forces nothing; the label does', () => {
+  const unseen = { pods: 'this process may not list pods' };
+  const o = look([], { unseen });
+  const plan = planDrain(o, later(1, o.forceAt));
+  expect(plan).toMatchObject({ drained: false, forced: false, evict: [], remove: [], leaving: [], leftAttached: [] });
+  expect(plan.blockers).toMatchObject([{ text: `what is on the node cannot be seen: ${unseen.pods}`, failed: true }]);
+  expect(Object.keys(plan.blockers[0] ?? {})).not.toContain('pods');
+  expect(planDrain(look([pod('a')], { unseen, forced: true }), NOON)).toMatchObject({
+    forced: true,
+    remove: [{ name: 'a' }],
+  });
+});
+
+test('a pod whose volumes cannot be seen is not asked to go, and is named; the others go', () => {
+  const unseen = { volumes: 'this process may not list persistentvolumes' };
+  const plan = planDrain(look([withVolume('db'), pod('web')], { unseen }), NOON);
+  expect([names(plan.evict), names(plan.leaving)]).toEqual([['web'], ['db']]);
+  expect(plan.blockers).toMatchObject([{ pods: ['default/db'] }]);
+});
+
+test('what is on its way out or waits for its turn is no longer asked, and counts as leaving', () => {
+  const pods = [pod('old', { dueAt: later(minute) }), withVolume('a'), withVolume('b'), pod('web')];
+  const plan = planDrain(look(pods), NOON);
+  expect([names(plan.evict), names(plan.leaving)]).toEqual([
+    ['a', 'web'],
+    ['old', 'b'],
+  ]);
+});
+
+test('volumes under way are named as soon as one pod waits for its turn, whatever the others do', () => {
+  const move = { pod: pod('x'), volumes: ['pv-x'], returns: true, goneAt: NOON };
+  const memory = { ...remember({}), moves: new Map([['uid-x', move]]) };
+  const attachments = [{ name: 'va', volume: 'pv-x', deleting: false }];
+  const plan = planDrain(look([withVolume('a'), pod('web')], { memory, attachments }), later(minute));
+  expect(plan.blockers.map(({ text }) => text)).toEqual([expect.stringContaining('volume pv-x of pod default/x')]);
+});
+
+test('nothing to wait for, and no deadline ahead: no timer', () => {
+  const unseen = { volumes: 'this process may not list persistentvolumes' };
+  const o = look([], { unseen, policy: 'Hold' });
+  expect(planDrain(o, o.forceAt).lookAgainAt).toBeUndefined();
+});
+
+test('an eviction that failed waits by its own pace, whatever its budgets have become', () => {
+  const failed = attempt({ result: 'failed', budgets: 'default/web@6' });
+  const o = look([pod('a', { budgets: [budget({ allowed: 1 })] })], { memory: remember({ 'uid-a': failed }) });
+  expect(planDrain(o, later(4 * second))).toMatchObject({ evict: [], lookAgainAt: later(5 * second) });
+  expect(names(planDrain(o, later(5 * second)).evict)).toEqual(['a']);
+});
+
+test('a budget whose new spec was not judged yet is no reason to ask again at once', () => {
+  const refused = remember({ 'uid-a': attempt({ budgets: 'default/web@6' }) });
+  const at = (stale: boolean) => {
+    const budgets = [budget({ allowed: 1, stale })];
+    return names(planDrain(look([pod('a', { budgets })], { memory: refused }), later(second)).evict);
+  };
+  expect([at(true), at(false)]).toEqual([[], ['a']]);
+});
+
+test('a pod whose budget is gone is asked again at once', () => {
+  const o = look([pod('a')], { memory: remember({ 'uid-a': attempt() }) });
+  expect(names(planDrain(o, later(second)).evict)).toEqual(['a']);
+});
+
+test('once the time to evict is over a pod is deleted without grace, and again when it has not ended or the deletion failed', () => {
+  const plan = (result: Attempt['result'] | undefined, ms: number) => {
+    const o = look([pod('a')], {
+      memory: remember(result ? { [forcedKey(pod('a'))]: attempt({ at: later(60 * minute), result }) } : {}),
+    });
+    return planDrain(o, later(60 * minute + ms));
+  };
+  expect(names(plan(undefined, 0).remove)).toEqual(['a']);
+  expect(plan('asked', 29 * second)).toMatchObject({
+    remove: [],
+    blockers: [],
+    lookAgainAt: later(60 * minute + 30 * second),
+  });
+  expect(names(plan('asked', 30 * second).remove)).toEqual(['a']);
+  expect(plan('failed', 4 * second)).toMatchObject({
+    remove: [],
+    blockers: [{ text: 'error when deleting pod "default/a": Cannot evict pod', failed: true, pods: ['default/a'] }],
+    lookAgainAt: later(60 * minute + 5 * second),
+  });
+  expect(names(plan('failed', 5 * second).remove)).toEqual(['a']);
+});
+
+test.each<[pods: number, left: string]>([
+  [3, 'default/p0, default/p1, default/p2 left'],
+  [5, 'default/p0, default/p1, default/p2 and 2 more left'],
+])('a held drain names three of %i pods that are left', (count, left) => {
+  const pods = Array.from({ length: count }, (_, i) => pod(`p${i}`));
+  const plan = planDrain(look(pods, { policy: 'Quarantine' }), later(120 * minute));
+  expect(plan.blockers[0]?.text).toContain(`time to drain is over with pod ${left};`);
+  expect(plan.blockers[0]?.pods).toHaveLength(count);
+  expect(Object.keys(plan.blockers[0] ?? {})).not.toContain('budgets');
+});
+
+test('a refusal names the budget that the cache knows, and otherwise says that it is for now', () => {
+  const text = (budgets: DrainPod['budgets']) => {
+    const o = look([pod('a', { budgets })], {
+      memory: remember({ 'uid-a': attempt({ budgets: budgets.length > 0 ? 'default/web@7' : '' }) }),
+    });
+    return planDrain(o, later(second)).blockers;
+  };
+  expect(text([budget({ allowed: 1 })])).toMatchObject([
+    {
+      text: 'pod default/a waits for pod disruption budget default/web, which allows no disruption now',
+      failed: false,
+      budgets: ['default/web'],
+    },
+  ]);
+  expect(text([])).toMatchObject([{ text: 'pod default/a waits: its eviction is refused for now', failed: false }]);
+});
+
+test.each<[what: string, change: Partial<ReturnType<typeof budget>>, pods: string[]]>([
+  ['one that can never allow a disruption', { misconfigured: true }, []],
+  ['one that allows nothing now', {}, []],
+  ['one that allows nothing, and is not judged yet', { stale: true }, ['a', 'b']],
+  ['one that spares pods that are not ready', { sparesUnready: true, misconfigured: true }, ['b']],
+  ['one that holds pods that are not ready too', { sparesUnready: false, misconfigured: true }, []],
+])('a budget holds a ready pod and one that is not: %s', (_what, change, evicted) => {
+  const given = budget({ sparesUnready: false, ...change });
+  const pods = [pod('a', { budgets: [given] }), pod('b', { ready: false, budgets: [given] })];
+  const plan = planDrain(look(pods), NOON);
+  expect(names(plan.evict)).toEqual(evicted);
+  for (const { budgets } of plan.blockers) expect(budgets).toEqual(['default/web']);
+});
+
+test.each(['Succeeded', 'Failed', 'Pending'])('a budget does not hold a pod that is %s', (phase) => {
+  expect(names(planDrain(look([pod('a', { phase, budgets: [budget()] })]), NOON).evict)).toEqual(['a']);
+});

@@ -1,0 +1,172 @@
+import { Annotations, InPlaceUpdateReasons, Labels, NodeConditions } from '@mcm/api';
+import type { Node, Pod, PodDisruptionBudget } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import type { TargetCaches } from '../machine/caches.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../machine/settings.ts';
+import { at, condition, hc, machine, NOON, node } from '../machine/testing.ts';
+import { NO_DRAIN_MEMORY } from './observation.ts';
+import { type ObserveDrainOptions, observeDrain } from './observe.ts';
+
+interface PodChange {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+const podOf = (name: string, { metadata = {}, spec = {}, status }: PodChange = {}): Pod =>
+  ({
+    metadata: { name, namespace: 'default', uid: `uid-${name}`, resourceVersion: '1', ...metadata },
+    spec: { nodeName: 'fakeNode-0', containers: [], ...spec },
+    ...(status ? { status } : {}),
+  }) as unknown as Pod;
+
+function observed(
+  found: readonly Pod[],
+  change: Partial<ObserveDrainOptions> = {},
+  budgets: readonly PodDisruptionBudget[] = [],
+) {
+  const kind = (resource: string, objects: readonly object[] = []) => ({
+    ...{ resource, refused: undefined },
+    store: { byIndex: () => objects, get: () => undefined },
+  });
+  const caches = {
+    ...{ pods: kind('pods', found), budgets: kind('poddisruptionbudgets', budgets) },
+    ...{ claims: kind('persistentvolumeclaims'), volumes: kind('persistentvolumes') },
+    ...{ attachments: kind('volumeattachments'), nodes: kind('nodes') },
+  } as unknown as TargetCaches;
+  const own = change.machine ?? machine({ metadata: { deletionTimestamp: at(0) } });
+  return observeDrain({
+    ...{ machine: own, settings: settingsOf(own, MACHINE_DEFAULTS), node: node(), caches, memory: NO_DRAIN_MEMORY },
+    ...{ volumeIdOf: () => undefined, volumeWindow: 1, now: NOON },
+    ...change,
+  });
+}
+
+const ownedBy = (kind: string) => ({
+  ownerReferences: [{ apiVersion: 'v1', kind, name: 'o', uid: 'o', controller: true }],
+});
+const conditions = (...list: readonly [type: string, status: string][]) => ({
+  conditions: list.map(([type, status]) => ({ type, status })),
+});
+
+test.each<[what: string, change: PodChange, seen: object]>([
+  [
+    'nothing set',
+    {},
+    { phase: '', ready: false, graceMs: 30_000, priority: 0, mirror: false, localStorage: false, hasClaims: false },
+  ],
+  ['its grace period', { spec: { terminationGracePeriodSeconds: 90 } }, { graceMs: 90_000 }],
+  ['no grace at all', { spec: { terminationGracePeriodSeconds: 0 } }, { graceMs: 0 }],
+  ['its priority', { spec: { priority: 1000 } }, { priority: 1000 }],
+  ['a static pod', { metadata: { annotations: { [Annotations.MirrorPod]: 'hash' } } }, { mirror: true }],
+  ['an owner', { metadata: ownedBy('DaemonSet') }, { ownerKind: 'DaemonSet' }],
+  [
+    'local storage among its volumes',
+    {
+      spec: {
+        volumes: [
+          { name: 'a', configMap: {} },
+          { name: 'b', emptyDir: {} },
+        ],
+      },
+    },
+    { localStorage: true, hasClaims: false },
+  ],
+  [
+    'a claim among its volumes',
+    {
+      spec: {
+        volumes: [
+          { name: 'a', configMap: {} },
+          { name: 'b', persistentVolumeClaim: { claimName: 'c' } },
+        ],
+      },
+    },
+    { localStorage: false, hasClaims: true },
+  ],
+  ['a generic ephemeral volume', { spec: { volumes: [{ name: 'a', ephemeral: {} }] } }, { hasClaims: true }],
+  ['its phase', { status: { phase: 'Succeeded' } }, { phase: 'Succeeded', ready: false }],
+  [
+    'ready, with another condition that is not met',
+    { status: conditions(['PodReadyToStartContainers', 'False'], ['Ready', 'True']) },
+    { ready: true },
+  ],
+  [
+    'not ready, with another condition that is met',
+    { status: conditions(['PodScheduled', 'True'], ['Ready', 'False']) },
+    { ready: false },
+  ],
+])('a drain sees of a pod: %s', (_what, change, seen) => {
+  expect(observed([podOf('a', change)]).pods).toMatchObject([seen]);
+});
+
+test('a pod without an owner, and one that nobody deletes, have no such fields', () => {
+  const [pod] = observed([podOf('a')]).pods;
+  expect(Object.keys(pod ?? {})).not.toContain('ownerKind');
+  expect(Object.keys(pod ?? {})).not.toContain('dueAt');
+});
+
+const drainTimeout = MACHINE_DEFAULTS.drainTimeoutMs;
+const selectedAt = (minutes: number) => ({
+  ...condition(NodeConditions.InPlaceUpdate, 'True', at(minutes)),
+  reason: InPlaceUpdateReasons.SelectedForUpdate,
+});
+const forcedAfter = (change: Partial<ObserveDrainOptions>) =>
+  (observed([], change).forceAt.getTime() - NOON.getTime() - drainTimeout) / 60_000;
+const running = (minutes: number, metadata = {}) =>
+  machine({ metadata, status: { currentStatus: { phase: 'Running', lastUpdateTime: at(minutes) } } });
+
+test('the time to drain begins with the deletion, whatever else is said of the machine and its node', () => {
+  const selected = node({ conditions: [...hc('True'), selectedAt(5)] });
+  expect(forcedAfter({ node: selected })).toBe(0);
+});
+
+test('the time to drain a node that is updated in place begins when it was selected', () => {
+  const unrelated = { ...selectedAt(9), type: 'Another' };
+  const ready = { ...selectedAt(8), reason: InPlaceUpdateReasons.ReadyForUpdate };
+  const selected = node({ conditions: [...hc('True'), unrelated, selectedAt(5)] });
+  expect(forcedAfter({ machine: running(3), node: selected })).toBe(5);
+  expect(forcedAfter({ machine: running(3), node: node({ conditions: [...hc('True'), unrelated, ready] }) })).toBe(3);
+});
+
+test('a drain without a deletion is forced by its own label, and not by that of a deletion', () => {
+  const forced = (labels: Record<string, string>) => observed([], { machine: running(0, { labels }) }).forced;
+  expect(forced({ [Labels.ForceDrain]: 'True' })).toBe(true);
+  expect(forced({ [Labels.ForceDeletion]: 'True' })).toBe(false);
+  expect(observed([], { machine: running(0) }).forced).toBe(false);
+});
+
+test('what is wrong with the policy of a machine is seen by its drain', () => {
+  const choice = { policy: 'Hold', problem: 'it says "hold"' } as const;
+  expect(observed([], { choice })).toMatchObject({ policy: 'Hold', policyProblem: choice.problem });
+});
+
+test('a budget that shares only one label with a pod is not its budget', () => {
+  const selecting = (matchLabels: object) =>
+    ({ metadata: { name: 'web', namespace: 'default' }, spec: { selector: { matchLabels } } }) as PodDisruptionBudget;
+  const budgetsOf = (labels: object) =>
+    observed([podOf('a', { metadata: { labels: { app: 'web' } } })], {}, [selecting(labels)]).pods[0]?.budgets.some(
+      ({ key }) => key === 'default/web',
+    );
+  expect([budgetsOf({ app: 'web' }), budgetsOf({ app: 'web', tier: 'x' })]).toEqual([true, false]);
+});
+
+test('a node that does not answer forces the drain earlier, and never later than its time', () => {
+  const silentFor = (minutes: number) => node({ conditions: hc('Unknown', at(-minutes)) });
+  const soon = observed([], { node: silentFor(0), now: NOON });
+  expect([soon.forceAt < new Date(NOON.getTime() + drainTimeout), soon.unresponsive]).toEqual([true, true]);
+  const later = observed([], {
+    node: node({ conditions: hc('Unknown', at(drainTimeout / 60_000)) }),
+  });
+  expect([later.forceAt.getTime() - NOON.getTime(), later.unresponsive]).toEqual([drainTimeout, undefined]);
+});
+
+test.each<[what: string, status: Node['status']]>([
+  ['no status', undefined],
+  ['no conditions', {}],
+])('a node that has %s is drained in the time of the machine', (_what, status) => {
+  const { status: _, ...bare } = node();
+  const silent = { ...bare, ...(status ? { status } : {}) } as Node;
+  expect(forcedAfter({ node: silent, machine: running(3) })).toBe(3);
+  expect(observed([], { node: silent }).unseen).toBeUndefined();
+});

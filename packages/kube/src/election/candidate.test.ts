@@ -1,0 +1,310 @@
+import { startControlPlane } from '@mcm/control-plane';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import { createMemoryLogger } from '../log/memory-logger.ts';
+import { serve } from '../testing/serve.ts';
+import type { Transport } from '../transport.ts';
+import { leases } from '../types/groups.ts';
+import { Candidate } from './candidate.ts';
+import { holderSettings, holderVersion } from './record.ts';
+import type { ElectionOptions } from './settings.ts';
+
+const LEASE = { namespace: 'default', name: 'lock' };
+const never = new AbortController().signal;
+
+/** A candidate whose requests a test may answer itself. */
+async function setUp(change: Partial<ElectionOptions> = {}) {
+  const p = await serve(startControlPlane);
+  onTestFinished(() => p.server.close());
+  const { clock, random, transport: real } = p;
+  const network: { answer: (send: Transport) => Transport } = { answer: (send) => send };
+  const transport: Transport = (request) => network.answer(real)(request);
+  const create = (identity: string, more: Partial<ElectionOptions> = {}) => {
+    const client = createClient({ transport, userAgent: identity, clock });
+    const options = { client, lease: LEASE, identity, clock, random, log: createMemoryLogger(), signal: never };
+    return { client, candidate: new Candidate({ ...options, ...change, ...more }) };
+  };
+  const resource = p.client.resource(leases, 'default');
+  const lease = () => resource.get('lock');
+  const patch = (body: object) => resource.patch('lock', { type: 'merge', body });
+  const version = async () => Number((await lease()).metadata.resourceVersion);
+  return { ...p, create, ...create('a'), network, resource, lease, patch, version };
+}
+
+/** Answers a status of this code to every write of the Lease. */
+const refusing =
+  (code: number, headers: Record<string, string> = {}) =>
+  (): Transport =>
+  async () =>
+    Response.json({ kind: 'Status', status: 'Failure', code, reason: 'x', message: 'no' }, { status: code, headers });
+
+test('a candidate that holds the lease takes it again, as after a restart with its identity', async () => {
+  const t = await setUp();
+  expect(await t.candidate.tryOnce(never)).toBe('mine');
+  expect(await t.create('a').candidate.tryOnce(never)).toBe('mine');
+  expect(await t.create('b').candidate.tryOnce(never)).toBe('other');
+});
+
+test('a lease that somebody else edits without taking it is renewed, keeps the edit, and proves no restore', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  await t.patch({ metadata: { annotations: { note: 'kept' } } });
+  expect(await t.candidate.renew(never)).toBe('mine');
+  expect((await t.lease()).metadata.annotations).toEqual({ note: 'kept' });
+  expect(t.client.history.rollbacks).toBe(0);
+});
+
+test('a lease that somebody deletes is made again by its holder, and proves no restore', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  await t.resource.delete('lock');
+  expect(await t.candidate.renew(never)).toBe('mine');
+  expect((await t.lease()).spec).toMatchObject({ holderIdentity: 'a', leaseTransitions: 0 });
+  expect(t.client.history.rollbacks).toBe(0);
+});
+
+test('a conflict with nobody proves no restore', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  let refused = false;
+  t.network.answer = (send) => (request) => {
+    if (refused || request.method !== 'PUT') return send(request);
+    refused = true;
+    return refusing(409)()(request);
+  };
+  expect(await t.candidate.renew(never)).toBe('mine');
+  expect(t.client.history.rollbacks).toBe(0);
+});
+
+test('a renewal without the lease takes a free one, and leaves the one of another', async () => {
+  const t = await setUp();
+  expect(await t.candidate.renew(never)).toBe('mine');
+  const { candidate } = t.create('b');
+  expect(await candidate.tryOnce(never)).toBe('other');
+  expect(await candidate.renew(never)).toBe('other');
+  expect((await t.lease()).spec?.holderIdentity).toBe('a');
+});
+
+test('a look at the lease that fails is an error, and no lease is made', async () => {
+  const t = await setUp();
+  t.network.answer = (send) => (request) => (request.method === 'GET' ? refusing(500)()(request) : send(request));
+  await expect(t.candidate.tryOnce(never)).rejects.toMatchObject({ code: 500 });
+  expect(t.writes).toEqual([]);
+});
+
+test('a candidate that does not hold the lease confirms nothing', async () => {
+  const t = await setUp();
+  await expect(t.candidate.confirm(never)).rejects.toThrow('the lease is not ours');
+  await t.create('b').candidate.tryOnce(never);
+  expect(await t.candidate.tryOnce(never)).toBe('other');
+  await expect(t.candidate.confirm(never)).rejects.toThrow('the lease is not ours');
+});
+
+test('a candidate that has released the lease confirms nothing, however young its last renewal is', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  await t.candidate.release();
+  await expect(t.candidate.confirm(never)).rejects.toThrow('the lease is not ours');
+});
+
+test('a renewal that is as old as the renew deadline is confirmed by another one, each time', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  for (let round = 0; round < 3; round += 1) {
+    const before = await t.version();
+    t.clock.jump(10_000);
+    await t.candidate.confirm(never);
+    expect(await t.version()).toBe(before + 1);
+  }
+});
+
+test('work that ends while the lease is confirmed is not confirmed', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  t.clock.jump(60_000);
+  const work = new AbortController();
+  t.network.answer = (send) => async (request) => {
+    const answer = await send({ ...request, signal: never });
+    work.abort(new Error('the work ends'));
+    return answer;
+  };
+  await expect(t.candidate.confirm(work.signal)).rejects.toThrow('the work ends');
+});
+
+test('a confirmation that meets the own renewal of the lease holds', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  t.clock.jump(60_000);
+  let renewed = false;
+  t.network.answer = (send) => async (request) => {
+    if (!renewed) {
+      renewed = true;
+      await t.candidate.renew(never);
+    }
+    return send(request);
+  };
+  await t.candidate.confirm(never);
+  expect((await t.lease()).spec?.holderIdentity).toBe('a');
+});
+
+test('a confirmation that is refused for another reason than a conflict fails', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  t.clock.jump(60_000);
+  t.network.answer = refusing(500);
+  await expect(t.candidate.confirm(never)).rejects.toMatchObject({ code: 500 });
+});
+
+test('a lease whose last renewal was answered to nobody is released all the same', async () => {
+  const t = await setUp();
+  await t.candidate.tryOnce(never);
+  t.network.answer = (send) => async (request) => {
+    await send(request);
+    throw new Error('ECONNRESET');
+  };
+  await t.clock.advance(1_000);
+  await expect(t.candidate.renew(never)).rejects.toThrow('ECONNRESET');
+  t.network.answer = (send) => send;
+  await t.candidate.release();
+  expect((await t.lease()).spec?.holderIdentity).toBe('');
+});
+
+test('a release that is refused fails, one of a lease that is gone does not, and who holds none sends none', async () => {
+  const t = await setUp();
+  await t.candidate.release();
+  await t.candidate.tryOnce(never);
+  t.network.answer = refusing(500);
+  await expect(t.candidate.release()).rejects.toMatchObject({ code: 500 });
+  t.network.answer = () => (request) => refusing(request.method === 'GET' ? 404 : 409)()(request);
+  await t.candidate.release();
+  t.network.answer = refusing(403);
+  await t.create('b').candidate.release();
+});
+
+test.each([429, 503])('an answer %i that asks for a pause does not hold the election up', async (code) => {
+  const t = await setUp();
+  t.network.answer = refusing(code, { 'retry-after': '60' });
+  await expect(t.candidate.tryOnce(never)).rejects.toMatchObject({ code });
+  t.network.answer = (send) => send;
+  await t.candidate.tryOnce(never);
+  t.network.answer = refusing(code, { 'retry-after': '60' });
+  await expect(t.candidate.renew(never)).rejects.toMatchObject({ code });
+});
+
+test('a look at the lease that hangs ends with its signal', async () => {
+  const t = await setUp();
+  const stop = new AbortController();
+  t.network.answer = () => (request) =>
+    new Promise((_, reject) => request.signal?.addEventListener('abort', () => reject(request.signal?.reason)));
+  const tried = t.candidate.tryOnce(stop.signal);
+  stop.abort(new Error('stop'));
+  await expect(tried).rejects.toThrow();
+});
+
+test('a leader writes its version and its flags with each renewal, and takes neither along when it releases', async () => {
+  const t = await setUp({ version: '1.2.3', settings: { 'safety-up': 5 } });
+  await t.candidate.tryOnce(never);
+  await t.patch({ metadata: { annotations: { note: 'kept' } } });
+  await t.candidate.renew(never);
+  const held = await t.lease();
+  expect([holderVersion(held, 'a'), holderSettings(held), held.metadata.annotations?.note]).toEqual([
+    '1.2.3',
+    { 'safety-up': 5 },
+    'kept',
+  ]);
+  await t.candidate.release();
+  const left = await t.lease();
+  expect([holderVersion(left, ''), holderSettings(left)]).toEqual([undefined, undefined]);
+  expect(left.metadata.annotations?.note).toBe('kept');
+});
+
+test.each([
+  [{ version: '1.2.3' }, ['holder-version']],
+  [{ settings: {} }, ['holder-settings']],
+  [{}, []],
+])('a leader writes of itself only what it was given: %o', async (given, keys) => {
+  const t = await setUp(given);
+  await t.candidate.tryOnce(never);
+  expect(Object.keys((await t.lease()).metadata.annotations ?? {})).toEqual(keys);
+});
+
+test('the version of the leader is reported to those who wait', async () => {
+  const seen: unknown[] = [];
+  const t = await setUp({ version: '1.2.3', onLeader: (...leader) => seen.push(leader) });
+  await t.create('b').candidate.tryOnce(never);
+  await t.candidate.tryOnce(never);
+  expect(seen).toEqual([['b', '1.2.3']]);
+});
+
+/** Answers a watch with these events, then ends it after a while. */
+const watching =
+  (clock: { advance(ms: number): Promise<unknown> }, events: readonly object[], afterMs: number) =>
+  (send: Transport): Transport =>
+  async (request) => {
+    if (!request.path.includes('watch=')) return send(request);
+    await clock.advance(afterMs);
+    return new Response(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  };
+
+test('a watch of the lease that ends at once is no reason to look again at once; one that lasted is', async () => {
+  const t = await setUp({ follow: true });
+  await t.create('b').candidate.tryOnce(never);
+  expect(await t.candidate.follow(never)).toBe(false); // It has not looked yet.
+  expect(await t.candidate.tryOnce(never)).toBe('other');
+  t.network.answer = watching(t.clock, [], 0);
+  expect(await t.candidate.follow(never)).toBe(false);
+  t.network.answer = watching(t.clock, [], 2_000);
+  expect(await t.candidate.follow(never)).toBe(false);
+  t.network.answer = watching(t.clock, [], 2_001);
+  expect(await t.candidate.follow(never)).toBe(true);
+});
+
+test('a candidate that does not follow never watches; one that may not watch asks once', async () => {
+  for (const follow of [false, true]) {
+    const t = await setUp({ follow });
+    await t.create('b').candidate.tryOnce(never);
+    await t.candidate.tryOnce(never);
+    let watches = 0;
+    t.network.answer = (send) => (request) => {
+      if (!request.path.includes('watch=')) return send(request);
+      watches += 1;
+      return refusing(403)()(request);
+    };
+    for (let round = 0; round < 3; round += 1) expect(await t.candidate.follow(never)).toBe(false);
+    expect(watches).toBe(follow ? 1 : 0);
+  }
+});
+
+test('a watch that fails is tried again at the next look', async () => {
+  const t = await setUp({ follow: true });
+  await t.create('b').candidate.tryOnce(never);
+  await t.candidate.tryOnce(never);
+  let watches = 0;
+  t.network.answer = () => (request) => {
+    watches += 1;
+    return refusing(500)()(request);
+  };
+  for (let round = 0; round < 2; round += 1) expect(await t.candidate.follow(never)).toBe(false);
+  expect(watches).toBe(2);
+});
+
+test('bookmarks of a watch say nothing, and a lease that is deleted or is ours ends it', async () => {
+  const t = await setUp({ follow: true });
+  await t.create('b').candidate.tryOnce(never);
+  await t.candidate.tryOnce(never);
+  const held = await t.lease();
+  const object = {
+    kind: 'Lease',
+    apiVersion: 'coordination.k8s.io/v1',
+    metadata: { name: 'lock', resourceVersion: '9' },
+  };
+  t.network.answer = watching(t.clock, [{ type: 'BOOKMARK', object }], 3_000);
+  expect(await t.candidate.follow(never)).toBe(true); // By its length alone.
+  t.network.answer = watching(t.clock, [{ type: 'BOOKMARK', object }], 0);
+  expect(await t.candidate.follow(never)).toBe(false);
+  t.network.answer = watching(t.clock, [{ type: 'DELETED', object: held }], 3_000);
+  expect(await t.candidate.follow(never)).toBe(false);
+  const mine = { ...held, spec: { ...held.spec, holderIdentity: 'a' } };
+  t.network.answer = watching(t.clock, [{ type: 'MODIFIED', object: mine }], 0);
+  expect(await t.candidate.follow(never)).toBe(true);
+});
