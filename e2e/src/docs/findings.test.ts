@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { absentTests, namedTests } from './named-tests.ts';
 import { ROOT } from './sources.ts';
 
-const text = readFileSync(join(ROOT, 'docs/findings.md'), 'utf8');
+const text = readFileSync(join(ROOT, 'docs/compatibility/findings.md'), 'utf8');
 const references = namedTests(text);
 const rows = [...text.matchAll(/^\| (R?\d+)\s+\|(.*)\|$/gm)].map(([, id = '', rest = '']) => ({ id, rest }));
 

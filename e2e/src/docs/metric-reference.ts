@@ -85,7 +85,7 @@ export function metricReferenceFiles(): ReadonlyMap<string, string> {
   const text = [
     GENERATED,
     '# Metrics\n',
-    'Names and labels are the original’s where it has the metric; what differs is in [compatibility.md](../compatibility.md).\n',
+    'Names and labels are the original’s where it has the metric; what differs is in [compatibility.md](../compatibility/differences.md).\n',
     '## Both binaries\n',
     table(heading, rows(shared, new Set())),
     '\n## machine-controller-manager\n',

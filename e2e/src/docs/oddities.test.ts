@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { absentTests, namedTests } from './named-tests.ts';
 import { ROOT } from './sources.ts';
 
-const text = readFileSync(join(ROOT, 'docs/oddities.md'), 'utf8');
+const text = readFileSync(join(ROOT, 'docs/compatibility/oddities.md'), 'utf8');
 const rows = [...text.matchAll(/^\| O-(\d+)\s+\|[^|]+\|(.*)\|$/gm)].map(([, id = '', here = '']) => ({
   id: Number(id),
   here,

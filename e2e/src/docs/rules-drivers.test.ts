@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { absentTests, namedTests } from './named-tests.ts';
 import { ROOT } from './sources.ts';
 
-const text = readFileSync(join(ROOT, 'docs/rules-drivers.md'), 'utf8');
+const text = readFileSync(join(ROOT, 'docs/compatibility/rules-drivers.md'), 'utf8');
 const ROW_FILES = [
   ...['aws', 'azure', 'gcp'].map((each) => `e2e/src/drivers/endpoints/${each}.test.ts`),
   ...['azure', 'gcp'].map((each) => `e2e/src/drivers/credentials/${each}.test.ts`),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { absentTests, namedTests } from './named-tests.ts';
 import { ROOT } from './sources.ts';
 
-const text = readFileSync(join(ROOT, 'docs/rules-machine-config.md'), 'utf8');
+const text = readFileSync(join(ROOT, 'docs/compatibility/rules-machine-config.md'), 'utf8');
 
 test('every test of machine configs that is named is there, and no rule is without one', () => {
   const named = namedTests(text);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { absentTests, namedTests } from './named-tests.ts';
 import { ROOT } from './sources.ts';
 
-const text = readFileSync(join(ROOT, 'docs/rules-machines.md'), 'utf8');
+const text = readFileSync(join(ROOT, 'docs/compatibility/rules-machines.md'), 'utf8');
 
 test('every test that is named is there, and no rule is without one', () => {
   expect(absentTests(namedTests(text))).toEqual([]);

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { absentTests, namedTests } from './named-tests.ts';
 import { ROOT } from './sources.ts';
 
-const text = readFileSync(join(ROOT, 'docs/rules.md'), 'utf8');
+const text = readFileSync(join(ROOT, 'docs/compatibility/rules-deployments.md'), 'utf8');
 const rows = [...text.matchAll(/^\| (\d[\d., ]*)\| (.*)\|$/gm)].map(([, section = '', rest = '']) => ({
   section: section.trim(),
   rest,

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 type Recorded = Record<string, Record<string, { readonly type: string; readonly default: string | null }>>;
 const recorded: Recorded = JSON.parse(readFileSync(new URL('mcm/flags.json', import.meta.url), 'utf8'));
 
-/** Defaults that differ on purpose; the reasons are in docs/compatibility.md. */
+/** Defaults that differ on purpose; the reasons are in docs/compatibility/differences.md. */
 const OTHER_DEFAULT: Readonly<Record<string, string>> = { 'kube-api-qps': '0' };
 
 /** The original's zero value, where --help prints none. */

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 type Recorded = Record<string, Record<string, { readonly type: string; readonly labels: readonly string[] }>>;
 const recorded: Recorded = JSON.parse(readFileSync(new URL('mcm/metrics.json', import.meta.url), 'utf8'));
 
-/** Of Go's process and HTTP libraries; the sentences are in docs/compatibility.md. */
+/** Of Go's process and HTTP libraries; the sentences are in docs/compatibility/differences.md. */
 const NOT_OURS = [
   'process_max_fds',
   'process_network_receive_bytes_total',

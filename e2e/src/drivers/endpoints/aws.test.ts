@@ -11,7 +11,7 @@ import { AWS_VARIABLES, inAwsEnvironment } from '../aws-environment.ts';
 import { refused, Stage } from '../rows/stage.ts';
 import { abortAfter, broken, reply, silence, Wire } from './wire.ts';
 
-/** The rules of endpoints, repetitions, ends and errors for AWS: `docs/rules-drivers.md`. */
+/** The rules of endpoints, repetitions, ends and errors for AWS: `docs/compatibility/rules-drivers.md`. */
 
 let back: () => void;
 let folder: string;

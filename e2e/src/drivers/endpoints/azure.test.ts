@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { refused, Stage } from '../rows/stage.ts';
 import { abortAfter, broken, failing, reply, silence, timesOf, Wire } from './wire.ts';
 
-/** The rules of endpoints, repetitions, ends, errors and operations for Azure: `docs/rules-drivers.md`. */
+/** The rules of endpoints, repetitions, ends, errors and operations for Azure: `docs/compatibility/rules-drivers.md`. */
 
 const SPEC = {
   location: 'westeurope',

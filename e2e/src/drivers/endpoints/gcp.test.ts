@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { refused, Stage } from '../rows/stage.ts';
 import { abortAfter, broken, failing, reply, silence, timesOf, Wire } from './wire.ts';
 
-/** The rules of endpoints, repetitions, ends, errors and operations for Google Cloud: `docs/rules-drivers.md`. */
+/** The rules of endpoints, repetitions, ends, errors and operations for Google Cloud: `docs/compatibility/rules-drivers.md`. */
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const KEY = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

@@ -155,7 +155,7 @@ describe('creation', () => {
   test('G29: an insertion refused for its quota, or for a name of somebody else', async () => {
     const quota = open();
     quota.cloud.faults.order(failing('^POST instances$', 403, 'quotaExceeded'));
-    // The original says Internal, and no autoscaler hears of it: docs/compatibility.md.
+    // The original says Internal, and no autoscaler hears of it: docs/compatibility/differences.md.
     await refused(quota.stage.create(), 'ResourceExhausted', 'quotaExceeded');
     const taken = open();
     taken.place('m-1', ['other']);

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
-/** The ids of every row of docs/rules-drivers.md. */
+/** The ids of every row of docs/compatibility/rules-drivers.md. */
 const ROWS = {
   aws: 'A1 A2 A4 A7 A9 A10 A11 A15 A16 A18 A19 A21 A22 A23 A24 A27 A28 A30 A32 A36 A37 A38 A39 A40 A41 A42 A43 A44 A45 A46 A47 A48 A49 A50 A51 A52 A54 A55 A56 A57 A59 A60 A61',
   azure:
@@ -21,7 +21,7 @@ const sourcesOf = (provider: string): readonly URL[] =>
         .map((file) => new URL(`./${file}`, import.meta.url));
 
 test.each(Object.entries(ROWS))(
-  'every row of docs/rules-drivers.md for %s is a test of its own name',
+  'every row of docs/compatibility/rules-drivers.md for %s is a test of its own name',
   (provider, rows) => {
     const source = sourcesOf(provider)
       .map((file) => readFileSync(file, 'utf8'))

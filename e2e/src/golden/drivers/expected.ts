@@ -35,7 +35,7 @@ export interface Situation {
 
 /** One difference from the original: what is expected in place of what was recorded. */
 export interface Rule {
-  /** The row of docs/compatibility.md. */
+  /** The row of docs/compatibility/differences.md. */
   readonly row: string;
   /** @returns undefined where the rule does not apply */
   readonly expect: (expected: Expected, situation: Situation) => Expected | undefined;

@@ -51,9 +51,9 @@ export function coverage({ judged }: Played): Readonly<Record<string, readonly s
   return Object.fromEntries(keys.map((key) => [key, of(key)]));
 }
 
-/** Rows of docs/compatibility.md. */
+/** Rows of docs/compatibility/differences.md. */
 export async function documentedRows(): Promise<readonly (string | undefined)[]> {
-  const docs = await readFile(new URL('../../../../docs/compatibility.md', import.meta.url), 'utf8');
+  const docs = await readFile(new URL('../../../../docs/compatibility/differences.md', import.meta.url), 'utf8');
   return docs.split('\n').map((line) => line.split('|')[1]?.trim());
 }
 

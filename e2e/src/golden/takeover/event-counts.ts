@@ -3,7 +3,7 @@ import { countOf, involvedOf } from './deletions.ts';
 import type { Names } from './names.ts';
 import type { Recorded } from './recording.ts';
 
-/** A difference between the events of two histories that is meant, with its row in `docs/compatibility.md`. */
+/** A difference between the events of two histories that is meant, with its row in `docs/compatibility/differences.md`. */
 export interface EventRule {
   readonly row: string;
   /** What differs, and why that is no more than the row says. */

@@ -1,7 +1,7 @@
 import type { Difference, Picture } from './picture.ts';
 import { ABSENT, type Course } from './sequences.ts';
 
-/** A difference that is meant, with its row in `docs/compatibility.md`. */
+/** A difference that is meant, with its row in `docs/compatibility/differences.md`. */
 export interface Rule {
   /** First cell of its row. */
   readonly row: string;

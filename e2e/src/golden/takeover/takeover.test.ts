@@ -78,7 +78,7 @@ test('an unknown set is refused with the known ones', () => {
 test.each([...new Set(reasons.map(({ row }) => row))])(
   'the rule "%s" has its row in the table of differences',
   async (row) => {
-    const docs = await readFile(new URL('../../../../docs/compatibility.md', import.meta.url), 'utf8');
+    const docs = await readFile(new URL('../../../../docs/compatibility/differences.md', import.meta.url), 'utf8');
     expect(docs.split('\n').map((line) => line.split('|')[1]?.trim())).toContain(row);
   },
 );

@@ -8,7 +8,7 @@ export type HashStep =
 
 /**
  * A set that was made elsewhere selects by the deployment's own labels, so it would claim its siblings' machines. It
- * gets the template hash in three steps (docs/rules.md §2.6), each found again from the objects: into the template, so that new
+ * gets the template hash in three steps (docs/compatibility/rules-deployments.md §2.6), each found again from the objects: into the template, so that new
  * machines have it; onto all machines; and last into the selector, which then loses none of them. The original
  * blocks a worker for up to two minutes here.
  *

@@ -6,7 +6,7 @@ import {
 } from '@mcm/api';
 import { findCondition } from '../set/conditions.ts';
 
-/** Whether the rollout has arrived (docs/rules.md §6.3). A deployment of 0 with everything gone has. */
+/** Whether the rollout has arrived (docs/compatibility/rules-deployments.md §6.3). A deployment of 0 with everything gone has. */
 export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
   const replicas = deployment.spec.replicas ?? 0;
   return (

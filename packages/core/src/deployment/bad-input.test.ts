@@ -54,7 +54,7 @@ const invalid = async (world: World) =>
 const uids = async (world: World) => (await world.machines()).map(({ metadata }) => metadata.uid).sort();
 const warnings = async (world: World) => (await world.events()).filter(({ type }) => type === 'Warning');
 
-/** Stored before the rules were, these have a meaning (docs/rules.md §3.1), and a takeover must not stop at them. */
+/** Stored before the rules were, these have a meaning (docs/compatibility/rules-deployments.md §3.1), and a takeover must not stop at them. */
 const MEANT: ReadonlySet<string> = new Set([
   'a surge over 100 percent',
   'more than all unavailable',

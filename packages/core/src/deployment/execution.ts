@@ -169,7 +169,7 @@ export class PlanExecution {
     return this.#access.patch(deployment, { annotations }, signal);
   }
 
-  /** Another template, or owner, has the name: the next pass makes another one (docs/rules.md §2.7). */
+  /** Another template, or owner, has the name: the next pass makes another one (docs/compatibility/rules-deployments.md §2.7). */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
     this.#access.context.log.warn('Name of the new MachineSet is in use, using another', {

@@ -2,7 +2,7 @@ import type { MachineSet } from '@mcm/api';
 import { oldestFirst } from './revisions.ts';
 
 /**
- * Old sets to delete, the oldest first, so that at most `limit` are kept (docs/rules.md §2.8). Only empty ones whose status is
+ * Old sets to delete, the oldest first, so that at most `limit` are kept (docs/compatibility/rules-deployments.md §2.8). Only empty ones whose status is
  * current; others are passed over without a substitute, as in the original.
  *
  * @param machines How many machines a set has, deleting ones included.

@@ -53,7 +53,7 @@ const vacated = (one: StaffedSet): number => replicasOf(one) - one.machines.leng
 export const mayNotRefill = ({ set }: StaffedSet): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
-/** A set whose machines were moved away, or moved in, gets the size that it has (docs/rules.md §5.3). */
+/** A set whose machines were moved away, or moved in, gets the size that it has (docs/compatibility/rules-deployments.md §5.3). */
 export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
   const resize = sizesOfMoved(o);
   for (const one of o.old.filter(mayNotRefill)) {
@@ -72,7 +72,7 @@ export function keptAboveZero({ current, old, replicas, ceiling = replicas }: In
   return new Map([...resize, [current.set.metadata.name, Math.max(Math.min(replicas, ceiling), 1)]]);
 }
 
-/** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (docs/rules.md §5.4). */
+/** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (docs/compatibility/rules-deployments.md §5.4). */
 export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
   const n = replicasOf(o.current);
   const left = replicasOfAll(o.old);

@@ -73,7 +73,7 @@ export function movedStep(view: View): Step | undefined {
   return resize.size > 0 ? { resize, because: 'sizes follow the machines that were moved' } : undefined;
 }
 
-/** The next step of a deployment whose machines are updated where they are (docs/rules.md §5). */
+/** The next step of a deployment whose machines are updated where they are (docs/compatibility/rules-deployments.md §5). */
 export function inPlaceStep(view: View): Step {
   const { deployment, sizes, counted, limits } = view;
   const { current, old } = counted;

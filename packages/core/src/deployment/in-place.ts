@@ -51,7 +51,7 @@ export interface InPlaceStep {
 }
 
 /**
- * The next step (docs/rules.md §5.2 to 5.7). Each is computed from what is there, so that a death after any write is mended by
+ * The next step (docs/compatibility/rules-deployments.md §5.2 to 5.7). Each is computed from what is there, so that a death after any write is mended by
  * the next look: first sizes follow the machines that were moved, then machines move, then others are selected.
  */
 export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
@@ -121,7 +121,7 @@ const isUpdated = (machine: Machine, node: Node): boolean =>
   node.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful &&
   updateReasonOf(machine) === InPlaceUpdateReasons.UpdateSuccessful;
 
-/** Machines that were updated change their set: owner and labels in one write, bound to what was seen (docs/rules.md §5.5). */
+/** Machines that were updated change their set: owner and labels in one write, bound to what was seen (docs/compatibility/rules-deployments.md §5.5). */
 function handOver(o: InPlaceSnapshot): InPlaceWork['machines'] {
   const free = o.replicas - replicasOf(o.current);
   const moves = o.old.flatMap(({ set, machines }) => {
@@ -169,7 +169,7 @@ const settledMoves =
   };
 
 /**
- * What is left of an update once the machine's set counts it (docs/rules.md §5.3), be it that the set is an old one by now. A node
+ * What is left of an update once the machine's set counts it (docs/compatibility/rules-deployments.md §5.3), be it that the set is an old one by now. A node
  * that is missing is left out.
  */
 function tidyUp(o: InPlaceSnapshot): InPlaceWork {
@@ -232,7 +232,7 @@ function selectedAgain(o: InPlaceSnapshot): NodeMark[] {
 }
 
 /**
- * Nodes to select (docs/rules.md §5.6, 5.7): as many as may be unavailable beside those that are. A selected machine that is not
+ * Nodes to select (docs/compatibility/rules-deployments.md §5.6, 5.7): as many as may be unavailable beside those that are. A selected machine that is not
  * available any more counts once; the original counts it twice and so stays below what it is allowed.
  */
 function select(o: InPlaceSnapshot): NodeMark[] {

@@ -45,7 +45,7 @@ export function fenceposts(
   return surge === 0 && unavailable === 0 ? { surge, unavailable: 1 } : { surge, unavailable };
 }
 
-/** The limits in effect for a deployment (docs/rules.md §3.1). */
+/** The limits in effect for a deployment (docs/compatibility/rules-deployments.md §3.1). */
 export function limitsOf(deployment: MachineDeployment): Limits {
   const replicas = deployment.spec.replicas ?? 0;
   const { type, rollingUpdate, inPlaceUpdate } = deployment.spec.strategy ?? {};

@@ -15,7 +15,7 @@ import type { Limits } from './limits.ts';
 import { revisionOf } from './revisions.ts';
 import { setName, templateHash } from './template-hash.ts';
 
-/** How many former revisions a set remembers. The original's list grows without end (BUG-2 of docs/rules.md). */
+/** How many former revisions a set remembers. The original's list grows without end (BUG-2 of docs/compatibility/rules-deployments.md). */
 const HISTORY_LENGTH = 20;
 
 /** The deployment's annotations that its current set carries too. */
@@ -41,7 +41,7 @@ export const scaleAnnotations = (replicas: number, limits: Limits): Record<strin
   [Annotations.MaxReplicas]: String(replicas + limits.annotatedSurge),
 });
 
-/** The set for the deployment's present template (docs/rules.md §2.7), born with its finalizer. */
+/** The set for the deployment's present template (docs/compatibility/rules-deployments.md §2.7), born with its finalizer. */
 export function newSet(
   deployment: MachineDeployment,
   options: { readonly replicas: number; readonly revision: number; readonly limits: Limits },
@@ -106,7 +106,7 @@ function syncedTemplate(deployment: MachineDeployment, set: MachineSet): Machine
 }
 
 /**
- * The current set as the deployment wants it, but for its size (docs/rules.md §2.3): annotations, revision, node template,
+ * The current set as the deployment wants it, but for its size (docs/compatibility/rules-deployments.md §2.3): annotations, revision, node template,
  * configuration, class kind. The very same object when nothing differs. The history of revisions grows only when the
  * revision does.
  *

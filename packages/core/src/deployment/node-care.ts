@@ -2,7 +2,7 @@ import { Annotations, type MachineSet, TRUE } from '@mcm/api';
 import { NO_MARKS, type Step } from './step.ts';
 import { hasMachines, type View } from './view.ts';
 
-/** The autoscaler keeps its hands off the nodes while machines of two templates stand (docs/rules.md §3.6). */
+/** The autoscaler keeps its hands off the nodes while machines of two templates stand (docs/compatibility/rules-deployments.md §3.6). */
 export function withProtection(view: View, step: Step): Step {
   const { counted, complete } = view;
   const all = [...counted.old, ...(counted.current ? [counted.current] : [])].map(({ set }) => set);
@@ -11,7 +11,7 @@ export function withProtection(view: View, step: Step): Step {
   return complete ? { ...step, nodes: { ...nodes, unprotect: all } } : step;
 }
 
-/** New pods go to new nodes, if they can (docs/rules.md §3.5 and 3.7). */
+/** New pods go to new nodes, if they can (docs/compatibility/rules-deployments.md §3.5 and 3.7). */
 export function withTaints(view: View, step: Step): Step {
   const { counted, complete } = view;
   const marked = (set: MachineSet) => set.metadata.annotations?.[Annotations.PreferNoSchedule] !== undefined;

@@ -12,7 +12,7 @@ import type { Conditions, CountedSets } from './status.ts';
 
 const PROGRESSING = MachineDeploymentConditions.Progressing;
 
-/** Whether anything got better since the stored status (docs/rules.md §6.4). */
+/** Whether anything got better since the stored status (docs/compatibility/rules-deployments.md §6.4). */
 export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {
   const before = stored ?? {};
   const outdated = (status: MachineDeploymentStatus) => (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
@@ -59,7 +59,7 @@ function withReplicaFailure(conditions: readonly AnyCondition[], { current, old 
   return [...withoutCondition(conditions, type), { ...found, ...time }];
 }
 
-/** Adds the progress of a rollout to a status (docs/rules.md §6.2). */
+/** Adds the progress of a rollout to a status (docs/compatibility/rules-deployments.md §6.2). */
 export function withProgress(
   deployment: MachineDeployment,
   sets: CountedSets,
@@ -94,7 +94,7 @@ function progressConditions(
   const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
   const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
   // Settled before, too: where old machines go and new ones come between two looks, a rollout would else pass unseen, and
-  // the cluster autoscaler takes this reason for the end of one (docs/rules.md §9.4).
+  // the cluster autoscaler takes this reason for the end of one (docs/compatibility/rules-deployments.md §9.4).
   const done =
     settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
   if (done) return conditions;
@@ -128,7 +128,7 @@ function progressConditions(
 }
 
 /**
- * The pause's mark in `Progressing` (docs/rules.md §1.8); undefined: nothing changes. A deployment that exceeded its deadline
+ * The pause's mark in `Progressing` (docs/compatibility/rules-deployments.md §1.8); undefined: nothing changes. A deployment that exceeded its deadline
  * keeps saying so.
  */
 export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {

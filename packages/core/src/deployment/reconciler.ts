@@ -64,7 +64,7 @@ type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked'
   readonly event?: EventReason;
 };
 
-/** A selector that matches everything is refused: it would take every machine of the namespace (docs/rules.md §1.4). */
+/** A selector that matches everything is refused: it would take every machine of the namespace (docs/compatibility/rules-deployments.md §1.4). */
 const SELECTS_ALL: Refusal = {
   type: INVALID_SPEC,
   status: 'True',
@@ -73,7 +73,7 @@ const SELECTS_ALL: Refusal = {
   message: 'spec.selector: selects all machines. Name at least one label of the template in it.',
 };
 
-/** Rolls MachineDeployments out over their sets (docs/rules.md §1.3). */
+/** Rolls MachineDeployments out over their sets (docs/compatibility/rules-deployments.md §1.3). */
 export class DeploymentReconciler {
   readonly #access: DeploymentAccess;
   readonly #claims: SetClaims;

@@ -7,7 +7,7 @@ export type RecreateStep =
   | { readonly kind: 'create'; readonly because: string }
   | { readonly kind: 'wait'; readonly because: string };
 
-/** The next step of a deployment that never has machines of two templates at once (docs/rules.md §4). */
+/** The next step of a deployment that never has machines of two templates at once (docs/compatibility/rules-deployments.md §4). */
 export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {
   const active = old.filter(isActive);
   if (active.length > 0) {

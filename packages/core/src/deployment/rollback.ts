@@ -47,7 +47,7 @@ function noRevision(to: number, sets: readonly MachineSet[]): string {
 }
 
 /**
- * Carries `spec.rollbackTo` out on paper (docs/rules.md §1.9). The revision itself moves on afterwards: the chosen set becomes
+ * Carries `spec.rollbackTo` out on paper (docs/compatibility/rules-deployments.md §1.9). The revision itself moves on afterwards: the chosen set becomes
  * the current one and gets the next number.
  *
  * A rollback ends a pause's note: the machines that it names are of the template that is given up. Whoever goes back knows

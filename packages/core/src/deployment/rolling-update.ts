@@ -29,9 +29,9 @@ export interface RolloutStep {
 }
 
 /**
- * Replicas that the current set may have now (docs/rules.md §3.2). Every set counts with its replicas or its machines,
+ * Replicas that the current set may have now (docs/compatibility/rules-deployments.md §3.2). Every set counts with its replicas or its machines,
  * whichever are more: machines that still terminate hold the surge back, and machines that are not made yet do too.
- * The original counts the status alone, gives a new set its surge twice (BUG-4 of docs/rules.md) and overshoots when the
+ * The original counts the status alone, gives a new set its surge twice (BUG-4 of docs/compatibility/rules-deployments.md) and overshoots when the
  * status lags (incident 3).
  */
 export function currentReplicas(sizes: Sizes, { replicas, surge, ceiling = replicas }: RolloutTarget): number {
@@ -57,7 +57,7 @@ function reduce(
 }
 
 /**
- * How the old sets may shrink (docs/rules.md §3.4): unhealthy machines first, then as many as stay above what must be
+ * How the old sets may shrink (docs/compatibility/rules-deployments.md §3.4): unhealthy machines first, then as many as stay above what must be
  * available. Machines above a set's replicas are on their way out and count neither as available nor as unhealthy.
  *
  * Silent machines that a breaker keeps are given up neither way. A place that is empty anyway costs nothing; a machine

@@ -106,7 +106,7 @@ describe('one write that names machines and the new count', () => {
   });
 });
 
-describe('the scaler’s annotations (docs/rules.md §9)', () => {
+describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §9)', () => {
   const scaler = (time: Date, list: readonly string[], replicas: number) => {
     const stamp = `${time.toISOString().slice(0, 19)}Z`;
     return {

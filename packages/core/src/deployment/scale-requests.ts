@@ -46,7 +46,7 @@ export class ScaleRequests {
   }
 
   /**
-   * Marks the machines that the cluster autoscaler named and prunes its list (docs/rules.md §9.2). The list is written
+   * Marks the machines that the cluster autoscaler named and prunes its list (docs/compatibility/rules-deployments.md §9.2). The list is written
    * first: a name has its time before its machine is marked with it.
    *
    * @returns The deployment as it is now; undefined: its current set was written, and all is to be read again.

@@ -30,7 +30,7 @@ export interface Scaling {
 }
 
 /**
- * Whether the deployment's replicas were changed since its sets were last scaled (docs/rules.md §1.11). A template change wins
+ * Whether the deployment's replicas were changed since its sets were last scaled (docs/compatibility/rules-deployments.md §1.11). A template change wins
  * over a change of replicas made together with it: without a current set this is no scaling event.
  */
 export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
@@ -40,7 +40,7 @@ export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
   return active.some((size) => size.desired !== undefined && size.desired !== replicas);
 }
 
-/** Whether the current set carries the whole deployment (docs/rules.md §2.9). */
+/** Whether the current set carries the whole deployment (docs/compatibility/rules-deployments.md §2.9). */
 export const isSaturated = (current: SetSize | undefined, replicas: number): boolean =>
   current !== undefined &&
   current.replicas === replicas &&
@@ -57,7 +57,7 @@ const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
   active.some((size) => size.desired !== undefined && size.desired !== replicas);
 
 /**
- * Sizes after a change of replicas, or while paused (docs/rules.md §3.8): one active set takes it all; next to a saturated
+ * Sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8): one active set takes it all; next to a saturated
  * current set the others go to 0; in the middle of a rollout growth goes to the current set and shrinking is shared. What
  * the current set may not take, because its template is not proven, goes to the last good set.
  * During a pause none of it happens before the user changes the replicas or allows fewer: the original goes on as far as

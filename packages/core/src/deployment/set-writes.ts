@@ -33,7 +33,7 @@ export function setWrites(view: View, step: Step, stored: readonly MachineSet[])
 
 /**
  * An old set of an in-place update must not refill what was moved away. The original never takes the label off again, so
- * a set that one comes back to could not grow (BUG-7 of docs/rules.md).
+ * a set that one comes back to could not grow (BUG-7 of docs/compatibility/rules-deployments.md).
  */
 function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
   const { deployment, split } = view;

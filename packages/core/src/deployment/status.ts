@@ -49,7 +49,7 @@ function availability(
 }
 
 /**
- * The status of a deployment but for its progress (docs/rules.md §6.1), from the machines themselves rather than from the sets'
+ * The status of a deployment but for its progress (docs/compatibility/rules-deployments.md §6.1), from the machines themselves rather than from the sets'
  * statuses, which may lag behind.
  */
 export function deploymentStatus(

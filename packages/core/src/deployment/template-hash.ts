@@ -46,7 +46,7 @@ function identity(template: MachineTemplateSpec): unknown {
 
 /**
  * Whether two templates make the same machines: all but the hash label, node template, configuration and class kind,
- * which flow to machines in place (docs/rules.md §2.2). Absent and empty are the same.
+ * which flow to machines in place (docs/compatibility/rules-deployments.md §2.2). Absent and empty are the same.
  */
 export const sameTemplate = (a: MachineTemplateSpec, b: MachineTemplateSpec): boolean =>
   semanticEqual(identity(a), identity(b));

@@ -26,7 +26,7 @@ export interface TriggerPlan {
   readonly refused: readonly string[];
 }
 
-/** Brings the list to its present form (docs/rules.md §9.2, step A): an entry without a time gets `present`. */
+/** Brings the list to its present form (docs/compatibility/rules-deployments.md §9.2, step A): an entry without a time gets `present`. */
 export const normaliseTriggers = (text: string, present: string): TimedTrigger[] =>
   readTriggers(text).map(({ name, time = present }) => ({ name, time }));
 
@@ -64,7 +64,7 @@ function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly
 }
 
 /**
- * Decides what the autoscaler's list means now (docs/rules.md §9.2): which entries stay, which machines are to be marked. An
+ * Decides what the autoscaler's list means now (docs/compatibility/rules-deployments.md §9.2): which entries stay, which machines are to be marked. An
  * entry without a time gets the present one, and the time of the scaler's last change rises with it: the former time
  * belongs to an earlier fall of the count. The original may keep that time in memory only and then writes the set anew
  * every second (ODD-8).

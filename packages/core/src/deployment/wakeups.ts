@@ -32,7 +32,7 @@ function interested(set: MachineSet, context: ControllerContext): Key[] {
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** Keys of deployments that a change of a set concerns (docs/rules.md §1.1). Counts in a set's status concern nobody. */
+/** Keys of deployments that a change of a set concerns (docs/compatibility/rules-deployments.md §1.1). Counts in a set's status concern nobody. */
 export function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type === 'deleted') return controllerOf(object) === undefined ? [] : interested(object, context);

@@ -7,7 +7,7 @@ import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
 import { at, machine, NOON } from './testing.ts';
 import { after } from './timestamps.ts';
 
-/** Rules without an id; the titles are what docs/rules-machines.md names. */
+/** Rules without an id; the titles are what docs/compatibility/rules-machines.md names. */
 
 const MINUTE = 60_000;
 

@@ -126,7 +126,7 @@ const phaseValue = (machine: Machine): number =>
   (PHASE_METRIC_VALUES as Readonly<Record<string, number>>)[phaseOf(machine)] ?? 0;
 
 /**
- * The machine controller's metrics, under the names of the original (docs/rules.md), and a histogram of stages.
+ * The machine controller's metrics, under the names of the original (docs/compatibility/rules-deployments.md), and a histogram of stages.
  * @returns to be told of the stages that only their caller can time: create, initialize, delete.
  */
 export function registerMachineMetrics(meters: Meters, sources: MachineSources): StageObserver {

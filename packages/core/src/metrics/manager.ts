@@ -143,7 +143,7 @@ const isStaleDeletion = (change: Change<Machine>): boolean =>
   change.object.status.lastOperation?.type === 'HealthCheck';
 
 /**
- * The manager's metrics, under the names of the original (docs/rules.md). Gauges are read from the caches when
+ * The manager's metrics, under the names of the original (docs/compatibility/rules-deployments.md). Gauges are read from the caches when
  * they are scraped, so that an object that is gone has no series.
  */
 export function registerManagerMetrics(meters: Meters, { deployments, sets, machines }: ManagerSources): void {

@@ -22,7 +22,7 @@ import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Incidents of the field, played again over the server. The numbers are those of docs/findings.md. */
+/** Incidents of the field, played again over the server. The numbers are those of docs/compatibility/findings.md. */
 
 const cleanUp: (() => Promise<void>)[] = [];
 afterEach(async () => {

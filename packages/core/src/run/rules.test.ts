@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 
-/** Rules without an id, over the server; docs/rules-machines.md names them. */
+/** Rules without an id, over the server; docs/compatibility/rules-machines.md names them. */
 
 const MINUTE = 60_000;
 

@@ -22,9 +22,9 @@ export interface Thresholds {
 }
 
 /**
- * The numbers at which a set is frozen and thawed (docs/rules.md §8.1, A). The surge is the one that the spec names, whatever
+ * The numbers at which a set is frozen and thawed (docs/compatibility/rules-deployments.md §8.1, A). The surge is the one that the spec names, whatever
  * the strategy; a deployment without any counts as surge 0, where the original's check fails for every set after it
- * (BUG-9 of docs/rules.md). `safetyDown` 0 counts as 1.
+ * (BUG-9 of docs/compatibility/rules-deployments.md). `safetyDown` 0 counts as 1.
  */
 export function thresholds(
   set: MachineSet,
@@ -36,7 +36,7 @@ export function thresholds(
   const maxSurge: IntOrPercent | undefined = (rollingUpdate ?? inPlaceUpdate)?.maxSurge;
   const surge = resolveIntOrPercent(maxSurge, replicas, 'up') ?? 0;
   const upper = (deployment ? replicas + surge : 2 * (set.spec.replicas ?? 0)) + options.safetyUp;
-  // At one and the same number a set would be frozen and thawed in turn for ever (F-12 of docs/rules.md).
+  // At one and the same number a set would be frozen and thawed in turn for ever (F-12 of docs/compatibility/rules-deployments.md).
   return { upper, lower: upper - Math.max(options.safetyDown, 1) };
 }
 

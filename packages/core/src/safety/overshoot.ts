@@ -162,7 +162,7 @@ export class OvershootReconciler {
     );
   }
 
-  /** A deployment is frozen exactly while one of its sets is (docs/rules.md §8.1, B and C). */
+  /** A deployment is frozen exactly while one of its sets is (docs/compatibility/rules-deployments.md §8.1, B and C). */
   async #lookAtDeployment(key: string, signal: AbortSignal): Promise<Outcome> {
     const deployment = this.#context.deployments.store.get(key);
     if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return done;

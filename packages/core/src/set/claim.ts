@@ -19,7 +19,7 @@ export interface Owner {
 }
 
 /**
- * Sorts candidates by what the owner's selector and their controller reference say (docs/rules.md §1.5 and 7.3).
+ * Sorts candidates by what the owner's selector and their controller reference say (docs/compatibility/rules-deployments.md §1.5 and 7.3).
  * An owner that is being deleted neither adopts nor releases. Objects of other controllers, and namesakes with
  * another uid, are nobody's business here.
  */
@@ -65,7 +65,7 @@ export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
 
 /**
  * Merge patch that takes the owner's reference off `child`. The original sends a strategic-merge marker, which a
- * custom resource does not understand, so there nothing is ever released (BUG-1 of docs/rules.md).
+ * custom resource does not understand, so there nothing is ever released (BUG-1 of docs/compatibility/rules-deployments.md).
  */
 export const releasePatch = (ownerUid: string, child: KubeObject) => ({
   metadata: {

@@ -32,7 +32,7 @@ export const withoutCondition = <C extends AnyCondition>(conditions: readonly C[
 
 /**
  * Sets a condition of a MachineDeployment. Same type, status and reason: nothing changes, message and times stay.
- * Otherwise the new one is appended, and keeps its transition time while the status is the same (docs/rules.md §6.7).
+ * Otherwise the new one is appended, and keeps its transition time while the status is the same (docs/compatibility/rules-deployments.md §6.7).
  * `refresh` moves `lastUpdateTime` even if status and reason stay.
  */
 export function setDeploymentCondition(

@@ -4,7 +4,7 @@ import { compareText } from './text.ts';
 
 /**
  * Least useful first. The original ranks every phase that its table lacks (none, and all in-place ones) with
- * Terminating, so a machine that is just being made goes before a Failed one (ODD-3 of docs/rules.md); here each has a
+ * Terminating, so a machine that is just being made goes before a Failed one (ODD-3 of docs/compatibility/rules-deployments.md); here each has a
  * place of its own.
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [

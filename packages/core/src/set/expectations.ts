@@ -35,7 +35,7 @@ export type DeletionState = 'asked' | 'unanswered';
  * timestamp, a second pass would still count the machine, and if another one has become less useful in the meantime
  * would give that one up too. So the uids of machines that we deleted are kept until the cache agrees.
  *
- * The original counts expected events, expires them after five minutes and then never asks (BUG-3 of docs/rules.md).
+ * The original counts expected events, expires them after five minutes and then never asks (BUG-3 of docs/compatibility/rules-deployments.md).
  * Here nothing is counted and nothing expires: the memory is of facts about uids, and a uid leaves it as soon as the
  * cache shows the machine deleting or gone. A restart forgets it; the first complete list then shows the truth.
  */

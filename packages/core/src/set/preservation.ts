@@ -15,7 +15,7 @@ const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
 /**
  * The preserve value that counts. The node's wins where it is, or was, annotated. When the node is gone, the machine's
  * own value counts, and without one the last value of the node (the original deletes the machine there: ODD-11 of
- * docs/rules.md).
+ * docs/compatibility/rules-deployments.md).
  */
 function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
   const own = machine.metadata.annotations?.[Annotations.Preserve] ?? '';

@@ -69,7 +69,7 @@ interface Memory {
   warned: string;
 }
 
-/** Keeps every MachineSet at its number of machines (docs/rules.md §7.2). */
+/** Keeps every MachineSet at its number of machines (docs/compatibility/rules-deployments.md §7.2). */
 export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -333,7 +333,7 @@ interface Failure {
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without an answer may have succeeded: it is repeated, and nobody is told of a failure (docs/rules.md §7.6).
+  // A request without an answer may have succeeded: it is repeated, and nobody is told of a failure (docs/compatibility/rules-deployments.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
 }

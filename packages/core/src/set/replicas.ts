@@ -54,7 +54,7 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
 }
 
 /**
- * Decides how a set gets to its replicas (docs/rules.md §7.5). Pure; total: whatever the snapshot, at most {@link BURST}
+ * Decides how a set gets to its replicas (docs/compatibility/rules-deployments.md §7.5). Pure; total: whatever the snapshot, at most {@link BURST}
  * machines are made or deleted, never more made than are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {

@@ -53,7 +53,7 @@ export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
 
 /**
  * Machines that go whatever the count is: marked, and the set's count has fallen for them. The count may have risen
- * again since; the autoscaler has cordoned their nodes, so they go and are replaced (docs/rules.md §9.3). While the count
+ * again since; the autoscaler has cordoned their nodes, so they go and are replaced (docs/compatibility/rules-deployments.md §9.3). While the count
  * is about to fall this waits: the fall itself deletes them, and nothing is made in their place.
  *
  * @param request Absent: the set has no deployment, and its machines' marks are all there is.

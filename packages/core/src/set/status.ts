@@ -42,7 +42,7 @@ function summary(machine: Machine): MachineSummary {
 }
 
 /**
- * Counts the machines of a set (docs/rules.md §7.8). `minReadySeconds` has no influence, as in the original.
+ * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no influence, as in the original.
  * @param counts Whether a machine is one of the replicas; absent: each is.
  */
 export function countMachines(

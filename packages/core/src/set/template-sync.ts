@@ -45,7 +45,7 @@ const isPlainObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * What of a set's template must be written to one of its machines without replacing it (docs/rules.md §7.4): node template and
+ * What of a set's template must be written to one of its machines without replacing it (docs/compatibility/rules-deployments.md §7.4): node template and
  * configuration for active machines, the class kind for all. Undefined: nothing differs.
  *
  * A `creationTimeout` that the effective-creation-timeout annotation put into the machine is left alone there; the

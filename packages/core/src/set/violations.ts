@@ -12,7 +12,7 @@ export const printViolations = (violations: readonly Violation[]): string =>
 
 /** Rules of a selector and the template it must select. */
 function selectorViolations(spec: MachineSet['spec'] | MachineDeployment['spec']): Violation[] {
-  // A stored object may lack what its type promises: the original's process ends there (BUG-15 of docs/rules.md).
+  // A stored object may lack what its type promises: the original's process ends there (BUG-15 of docs/compatibility/rules-deployments.md).
   const selector: MachineSet['spec']['selector'] | undefined = spec.selector;
   if (selector === undefined) return [{ field: 'spec.selector', message: 'is required: labels of the template' }];
   try {

@@ -54,7 +54,7 @@ function interestedSets(machine: Machine, context: ControllerContext): Key[] {
   return set ? [keyOf(set)] : [];
 }
 
-/** Keys of sets that a change of a machine concerns (docs/rules.md §7.1). */
+/** Keys of sets that a change of a machine concerns (docs/compatibility/rules-deployments.md §7.1). */
 export function setsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type !== 'updated') {

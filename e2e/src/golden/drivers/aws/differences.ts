@@ -252,7 +252,7 @@ const isLoginDown = (_: ExpectedRequest, { step }: Situation): boolean => {
   return errorCode === 'Internal' && errorText?.includes(LOGIN) === true && (cloudError?.http ?? 0) >= 500;
 };
 
-/** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
+/** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   specIsKeptOtherwise('a provider spec is read as the API server keeps it', ['InvalidArgument', 'Internal']),
   triesOften,

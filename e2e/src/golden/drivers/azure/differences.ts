@@ -324,7 +324,7 @@ const nobodysNotFound: Rule = {
   },
 };
 
-/** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
+/** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('a driver without initialize makes no call of it', 'InitializeMachine'),
   endsOriginal('what ends the original does not end ours', ['InvalidArgument', 'Internal', 'NotFound']),

@@ -205,7 +205,7 @@ const isDown = ({ method, host = '', path }: ExpectedRequest, { recorded }: Situ
   return status >= 500 || status === 429;
 };
 
-/** Ways in which a call is meant to differ; each is a row of docs/compatibility.md. */
+/** Ways in which a call is meant to differ; each is a row of docs/compatibility/differences.md. */
 export const RULES: readonly Rule[] = [
   methodIsAbsent('a method that a driver lacks is known by its absence', 'InitializeMachine'),
   endsOriginal('what ends the original is an error', ['Internal']),
