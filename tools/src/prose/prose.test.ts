@@ -59,6 +59,14 @@ describe('check', () => {
     expect(rulesOf(message(words(21)))).toEqual(['sentence']);
   });
 
+  test('reads the items of a list as sentences, and the options of a command as none', () => {
+    const items = `Both hold:\n- ${'word '.repeat(20)}\n- ${'word '.repeat(20)}anew`;
+    expect(check({ kind: 'comment', line: 1, text: items }, phrases)).toEqual([
+      { rule: 'phrase', line: 3, message: '"anew" → again' },
+    ]);
+    expect(rulesOf(message(`usage: mcm\n  --all  ${'word '.repeat(30)}`))).toEqual([]);
+  });
+
   test('limits a table cell to 200 characters', () => {
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(200) })).toEqual([]);
     expect(rulesOf({ kind: 'cell', line: 1, text: 'a'.repeat(201) })).toEqual(['cell']);

@@ -30,7 +30,8 @@ const english = new ParseEnglish();
 
 /** Checks one text against the rules of docs/contributing/writing.md that a program can decide. */
 export function check({ kind, line, text }: Text, phrases: Phrases): Violation[] {
-  const most = MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY;
+  // The options of a command are a table, not sentences.
+  const most = /^usage:/im.test(text) ? Number.POSITIVE_INFINITY : (MAX_WORDS[kind] ?? Number.POSITIVE_INFINITY);
   const searched = mayContain(phrases, text);
   // Parsing takes most of the time, and most texts are short and clean.
   if (!searched && !/\bwho\b/i.test(text) && text.split(/[\s/–—-]+/).length <= most && kind !== 'cell') return [];
@@ -57,9 +58,13 @@ export function check({ kind, line, text }: Text, phrases: Phrases): Violation[]
   return found;
 }
 
-/** The parser joins a sentence that starts with a small letter to the one before it, and the name `mcm` starts with one. */
+/**
+ * The text as a tree, with the offsets of the text.
+ * - The parser joins a sentence that starts with a small letter to the one before it, and the name `mcm` starts with one.
+ * - An item of a list is a paragraph of its own.
+ */
 function parsed(text: string): Root {
-  return english.parse(text.replace(/(?<=[.!?:]\s)mcm\b/g, 'Mcm'));
+  return english.parse(text.replace(/(?<=[.!?:]\s)mcm\b/g, 'Mcm').replace(/\n[-*] /g, '\n\n '));
 }
 
 const patterns = new WeakMap<Phrases, RegExp>();
