@@ -1,5 +1,6 @@
 import {
   Annotations,
+  Labels,
   type Machine,
   type MachineClass,
   type MachineDeployment,
@@ -33,6 +34,7 @@ import { disruptionCures, disruptionLines } from './disruption.ts';
 import { ASSUMED, type MachineSettings } from './machine-settings.ts';
 import { type MachineWait, machineWait } from './machine-wait.ts';
 import type { ManagerSettings } from './manager-settings.ts';
+import { replacementHolds } from './replacement-holds.ts';
 
 /** Why a deployment is where it is. */
 export interface DeploymentExplanation {
@@ -73,8 +75,20 @@ export function explainDeployment(
 ): DeploymentExplanation {
   const { deployment, sets, machines, fleet, classes, others = [] } = reading;
   const all = [...machines.values()].flat();
+  const nodeOf = reading.nodeOf ?? (nodes && lookupOf(nodes));
+  const guards =
+    reading.guards ??
+    (classes && ((...at: Parameters<GuardsAt>) => guardsOf({ machines: fleet, classes, nodes }, ...at)));
+  const judged = guards?.(safeguards, now);
+  const setOf = new Map([...machines].flatMap(([uid, own]) => own.map((one) => [one, uid] as const)));
+  const holdsOf = (machine: Machine): readonly string[] => {
+    const set = sets.find(({ metadata }) => metadata.uid === setOf.get(machine));
+    const node = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '');
+    const around = { deployment, fleet, ...(set && { set }), ...(judged && { guards: judged }), ...(node && { node }) };
+    return replacementHolds(machine, around);
+  };
   const base = {
-    ...withoutStep({ deployment, sets, machines: all, classes }, remark, ofMachines),
+    ...withoutStep({ deployment, sets, machines: all, classes }, remark, ofMachines, holdsOf),
     has: has(reading),
   };
   const stopped = stoppedBy(deployment);
@@ -84,17 +98,13 @@ export function explainDeployment(
     return { ...base, ...stopped, cures: [...stopped.cures, ...ofMachinesThere] };
   }
   const overlapping = new Set(overlaps(deployment, others));
-  const nodeOf = reading.nodeOf ?? (nodes && lookupOf(nodes));
-  const guards =
-    reading.guards ??
-    (classes && ((...at: Parameters<GuardsAt>) => guardsOf({ machines: fleet, classes, nodes }, ...at)));
   const snapshot: DeploymentSnapshot = {
     deployment,
     sets,
     machines,
     creating: () => 0,
     ...(nodeOf ? { nodeOf } : {}),
-    ...(guards ? { guards: guards(safeguards, now) } : {}),
+    ...(judged ? { guards: judged } : {}),
     overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
     now,
   };
@@ -136,10 +146,17 @@ export function withoutStep(
   },
   remark: string | undefined,
   ofMachines: MachineSettings,
+  holdsOf: (machine: Machine) => readonly string[] = () => [],
 ): Omit<DeploymentExplanation, 'has' | 'next' | 'cures'> {
   const classNamed = (name = '') => classes?.find(({ metadata }) => metadata.name === name);
   const waitsFor = machines.flatMap(
-    (machine) => machineWait(machine, classNamed(machine.spec.class.name), ofMachines.defaults) ?? [],
+    (machine) =>
+      machineWait(
+        machine,
+        classNamed(machine.spec.class.name),
+        ofMachines.defaults,
+        isAtRest(machine) ? [] : holdsOf(machine),
+      ) ?? [],
   );
   const doubted = waitsFor.some(({ deadline }) => deadline) ? ofMachines.remark : undefined;
   return {
@@ -152,6 +169,10 @@ export function withoutStep(
     blockers: blockersOf(deployment, sets),
   };
 }
+
+/** Nothing can happen to it, so what would hold it back is not looked for. */
+const isAtRest = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
 /** Why a deployment has no next step, whatever its sets and machines are; undefined: it may have one. */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'cures'> | undefined {

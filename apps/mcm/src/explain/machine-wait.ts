@@ -30,18 +30,20 @@ export interface MachineWait {
  * What a machine waits for; undefined for one that is Running and wants nothing. Deadlines are those of the machine's
  * spec, else of the machine controller's flags.
  * @param machineClass may hold the policy for machines that cannot be drained in time; without it the machine's own counts
+ * @param holds what keeps it from its replacement now, see `replacementHolds`
  * @param defaults of its flags; those that it has without any, where nothing is known of them
  */
 export function machineWait(
   machine: Machine,
   machineClass?: MachineClass,
   defaults: MachineDefaults = MACHINE_DEFAULTS,
+  holds: readonly string[] = [],
 ): MachineWait | undefined {
   const { metadata, status = {} } = machine;
   const phase = metadata.deletionTimestamp ? 'Terminating' : status.currentStatus?.phase || 'Creating';
   if (phase === 'Running' || phase === 'Available') return undefined;
   const operation = status.lastOperation;
-  const deadline = deadlineOf(machine, machineClass, phase, defaults);
+  const deadline = deadlineOf(machine, machineClass, phase, defaults, holds);
   const since = sinceOf(machine);
   return {
     name: metadata.name,
@@ -108,11 +110,22 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Hold: 'nothing is forced: evicting goes on until its pods are gone, or force-deletion',
 };
 
+/**
+ * What follows a failure. It is no promise: health is not judged while an API server is unreachable, and what holds the
+ * machine may change.
+ */
+function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
+  // No set owns it, so no controller replaces it.
+  if (!metadata.ownerReferences?.some(({ controller }) => controller)) return '';
+  return holds.length === 0 ? ' and replaced' : `, but it is not replaced as long as ${holds.join(', or ')}`;
+}
+
 function deadlineOf(
   machine: Machine,
   machineClass: MachineClass | undefined,
   phase: string,
   defaults: MachineDefaults,
+  holds: readonly string[],
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults);
   // As the machine controller counts: a machine that is updated or came late has longer.
@@ -123,25 +136,17 @@ function deadlineOf(
     return Number.isNaN(start) ? undefined : { at: new Date(start + ms), then };
   };
   const since = machine.status?.currentStatus?.lastUpdateTime;
-  // A machine that no set owns is made anew by nobody.
-  const replaced = machine.metadata.ownerReferences?.some(({ controller }) => controller) ? ' and replaced' : '';
-  const failed = `it is Failed${replaced}`;
+  const may = (what: string): string => `it may be ${what}${replacementOf(machine, holds)}`;
   switch (phase) {
     case 'Creating':
     case 'Pending':
     case 'CrashLoopBackOff':
-      return at(machine.metadata.creationTimestamp, joinDeadline(machine, settings), failed);
+      return at(machine.metadata.creationTimestamp, joinDeadline(machine, settings), may('Failed'));
     case 'Unknown':
     case 'InPlaceUpdateFailed':
-      return settings.healthTimeoutDisabled
-        ? undefined
-        : at(since, healthDeadline(machine, settings), `it may be Failed${replaced}`);
+      return settings.healthTimeoutDisabled ? undefined : at(since, healthDeadline(machine, settings), may('Failed'));
     case 'Failed':
-      return from(
-        machine.status?.currentStatus?.preserveExpiryTime,
-        0,
-        `its preservation ends and it is deleted${replaced}`,
-      );
+      return from(machine.status?.currentStatus?.preserveExpiryTime, 0, `its preservation ends, and ${may('deleted')}`);
     case 'InPlaceUpdating':
       return from(since, settings.inPlaceUpdateTimeoutMs, 'the update has failed');
     case 'Terminating':

@@ -146,7 +146,7 @@ test('one that was never joined names its phase, its deadline and the class that
   expect(text).toMatch(/^ {2}NodeRegistered +False +NoNode/m);
   expect(text).toMatch(/^ {2}NodeReady +Unknown +NotBegun$/m);
   expect(text).toMatch(
-    /machine m-0 \(Pending\): its VM is there; it waits for the node to join.*; in 20m0s it is Failed$/m,
+    /machine m-0 \(Pending\): its VM is there; it waits for the node to join.*; in 20m0s it may be Failed$/m,
   );
   expect(text).toMatch(/^What would help: look at the console of the VM and at the user data of MachineClass small/m);
 });
@@ -354,7 +354,7 @@ test('a Failed machine that is kept says until when, and how to end that', async
   const preserveExpiryTime = '2026-01-05T00:00:00Z';
   await machine({ status: { currentStatus: { phase: 'Failed', preserveExpiryTime } } });
   const text = await explain();
-  expect(text).toMatch(/; in 96h0m0s its preservation ends and it is deleted$/m);
+  expect(text).toMatch(/; in 96h0m0s its preservation ends, and it may be deleted$/m);
   expect(text).toContain('kubectl annotate machine m-0 -n default node.machine.sapcloud.io/preserve-');
 });
 
@@ -384,7 +384,7 @@ test('the code of a refusal is told once', async () => {
   const description = 'Cloud provider message - machine codes error: code = [Internal] message = [no image]';
   const lastOperation = { description, errorCode: 'Internal', state: 'Failed', type: 'Create' };
   await machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation } });
-  expect(await explain()).toMatch(/\(CrashLoopBackOff\): Internal: no image; in 20m0s it is Failed$/m);
+  expect(await explain()).toMatch(/\(CrashLoopBackOff\): Internal: no image; in 20m0s it may be Failed$/m);
 });
 
 test('a machine without nodes is Available, and nobody looks for its node', async () => {

@@ -44,7 +44,9 @@ import { brief } from './brief.ts';
 import { machineCures } from './machine-cures.ts';
 import { type MachineSettings, readMachineSettings } from './machine-settings.ts';
 import { type MachineWait, machineWait, refusalOf, sinceOf } from './machine-wait.ts';
+import { readManagerSettings } from './manager-settings.ts';
 import { configOf } from './node-config.ts';
+import { readReplacementContext, replacementHolds } from './replacement-holds.ts';
 
 /** A machine of a cluster, and what reading it needs. */
 export interface MachineTarget {
@@ -149,7 +151,8 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     readMachineSettings(target.client, target.namespace),
   ]);
   const machineClass = ownClass ?? undefined;
-  const wait = machineWait(machine, machineClass, settings.defaults);
+  const holds = await holdsOf(target, machine, node ?? undefined, unread);
+  const wait = machineWait(machine, machineClass, settings.defaults, holds);
   const drains = machine.metadata.deletionTimestamp !== undefined && node;
   const drain = drains ? await previewOf(target, machine, machineClass, settings, unread) : undefined;
   const since = wait && sinceOf(machine);
@@ -173,6 +176,20 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     events: recent ?? [],
     remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],
   };
+}
+
+/** What keeps the machine from its replacement. Read only for a machine that may become Failed. */
+async function holdsOf(
+  target: MachineTarget,
+  machine: Machine,
+  node: Node | undefined,
+  unread: Set<string>,
+): Promise<readonly string[]> {
+  const phase = machine.status?.currentStatus?.phase;
+  if (machine.metadata.deletionTimestamp || phase === 'Running' || phase === 'Available') return [];
+  const { safeguards } = await readManagerSettings(target.client, target.namespace);
+  const at = { now: target.clock.now(), unread };
+  return replacementHolds(machine, await readReplacementContext(target, machine, node, safeguards, at));
 }
 
 /** How far the birth of a machine has come that has not joined. */

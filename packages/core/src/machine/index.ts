@@ -4,6 +4,8 @@ export { ailmentsOf, isHealthy } from './conditions.ts';
 export { nextStep } from './next-step.ts';
 export type { CallKind, CallOutcome, MachineObservation } from './observation.ts';
 export type { Action, Plan } from './plan.ts';
+export { effectiveValue } from './preservation.ts';
+export { countReplacements, replacementGroup, replacementLimit } from './replacements.ts';
 export { CALL_RETRIES } from './retry.ts';
 export { MACHINE_DEFAULTS, type MachineDefaults, type MachineSettings, settingsOf } from './settings.ts';
 export { healthDeadline, joinDeadline } from './timestamps.ts';
