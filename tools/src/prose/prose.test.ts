@@ -1,9 +1,11 @@
+import { seededRandom } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { parseSource } from '../structure/sources.ts';
 import { type Counts, excesses, printed, shrink } from './baseline.ts';
 import { textsOfPage } from './pages.ts';
 import { readPhrases } from './repository.ts';
 import { check, sentencesOf, type Violation } from './rules.ts';
+import { drawSample, figuresOf } from './sample.ts';
 import { type Text, textsOf, textsOfYaml } from './texts.ts';
 
 const phrases = readPhrases();
@@ -179,5 +181,26 @@ describe('baseline', () => {
     expect(printed({ 'b.ts': { sentence: 1, phrase: 2 }, 'a.ts': { cell: 1 } })).toBe(
       '{\n  "a.ts": {"cell":1},\n  "b.ts": {"phrase":2,"sentence":1}\n}\n',
     );
+  });
+});
+
+describe('sample', () => {
+  const sentence = (index: number): Text => ({ kind: 'doc', line: index, text: `Sentence ${index} has five words.` });
+  const texts = new Map([['a.md', Array.from({ length: 90 }, (_, index) => sentence(index))]]);
+
+  test('draws 30 different sentences of the docs, the same for a seed', () => {
+    const drawn = (seed: number) => drawSample(texts, seededRandom(seed)).map((group) => group.drawn);
+    const [docs = []] = drawn(7);
+    expect(new Set(docs.map(({ text }) => text)).size).toBe(30);
+    expect(drawn(7)).toEqual(drawn(7));
+    expect(drawn(8)).not.toEqual(drawn(7));
+    expect(drawn(7).slice(1)).toEqual([[], []]);
+  });
+
+  test('counts removed phrases for 10,000 words', () => {
+    const comments = new Map([['a.ts', [{ kind: 'comment', line: 1, text: 'It is read anew here.' } as const]]]);
+    expect(figuresOf(comments, phrases).find(({ name }) => name === 'comments')).toEqual({
+      ...{ name: 'comments', words: 5, phrases: 2000 },
+    });
   });
 });

@@ -1,0 +1,56 @@
+import type { Random } from '@mcm/kube';
+import { check, type Phrases, sentencesOf } from './rules.ts';
+import type { Kind, Text } from './texts.ts';
+
+export interface Sentence {
+  path: string;
+  line: number;
+  text: string;
+}
+
+/** The groups of a sample: their texts and how many sentences of each are drawn. */
+const GROUPS: readonly { name: string; kinds: readonly Kind[]; count: number }[] = [
+  { name: 'docs', kinds: ['doc', 'cell'], count: 30 },
+  { name: 'comments', kinds: ['comment'], count: 30 },
+  { name: 'messages', kinds: ['message'], count: 40 },
+];
+
+/** Draws sentences for a reader, each at most once. A group with fewer sentences gives all of them. */
+export function drawSample(
+  texts: ReadonlyMap<string, readonly Text[]>,
+  random: Random,
+): { name: string; drawn: Sentence[] }[] {
+  return GROUPS.map(({ name, kinds, count }) => {
+    const all = [...texts].flatMap(([path, own]) =>
+      own
+        .filter(({ kind }) => kinds.includes(kind))
+        .flatMap(({ line, text }) => sentencesOf(text).map((sentence) => ({ path, line, text: sentence })))
+        .filter(({ text }) => text.split(' ').length >= 4),
+    );
+    const drawn: Sentence[] = [];
+    while (drawn.length < count && all.length > 0) {
+      drawn.push(...all.splice(Math.floor(random.next() * all.length), 1));
+    }
+    return { name, drawn };
+  });
+}
+
+export interface Figures {
+  name: string;
+  words: number;
+  /** Removed phrases and programs called "who", for 10,000 words. */
+  phrases: number;
+}
+
+/** How often removed phrases occur in each kind of text. */
+export function figuresOf(texts: ReadonlyMap<string, readonly Text[]>, phrases: Phrases): Figures[] {
+  const groups = [...GROUPS, { name: 'test titles', kinds: ['title'] as readonly Kind[] }];
+  return groups.map(({ name, kinds }) => {
+    const own = [...texts.values()].flat().filter(({ kind }) => kinds.includes(kind));
+    const words = own.reduce((sum, { text }) => sum + text.split(/\s+/).length, 0);
+    const found = own
+      .flatMap((text) => check(text, phrases))
+      .filter(({ rule }) => rule === 'phrase' || rule === 'person').length;
+    return { name, words, phrases: words === 0 ? 0 : (found / words) * 10_000 };
+  });
+}
