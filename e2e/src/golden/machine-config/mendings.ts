@@ -10,7 +10,7 @@ export interface Compared {
 }
 
 /**
- * A rule by which answers differ on purpose; the reasons are in packages/machine-config/README.md. It looks at what is
+ * A rule by which answers differ on purpose; the reasons are in docs/compatibility/machine-config.md. It looks at what is
  * recorded and answered, never at which case it is.
  */
 export type Mending = (recorded: RecordedCase, compared: Compared) => Compared;
