@@ -11,6 +11,8 @@ const OVERSTAY_MS = 30_000;
 const UNRESPONSIVE_MS = 300_000;
 const DETACH_MS = 120_000;
 const SLACK_MS = 1_000;
+/** The drain of a VM without a Machine has the default drain timeout: no spec sets another one. */
+const ORPHAN_DRAIN_MS = 7_200_000;
 
 const label = ({ metadata }: Machine, key: string): string | undefined => metadata.labels?.[key];
 const millis = (text: string | null | undefined): number => (text ? new Date(text).getTime() : Number.NaN);
@@ -45,6 +47,8 @@ export class Oracle {
   readonly #attachedAt = new Map<string, number>();
   /** When a node was last unready, and became ready again. */
   readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
+  /** When the Node of a lost machine was cordoned, by name: the time to drain it begins then. */
+  readonly #orphanCordonedAt = new Map<string, number>();
   /** Since when nothing kept a machine, by UID, from being drained. */
   readonly #drainableSince = new Map<string, number>();
   /** Pods, by UID, of which a controller ever asked that they go. */
@@ -89,7 +93,10 @@ export class Oracle {
     this.#aheadMs = Math.max(this.#aheadMs, ms);
   }
 
-  #node({ metadata: { name }, status }: Node): void {
+  #node({ metadata: { name }, spec, status }: Node): void {
+    if (!spec.unschedulable) this.#orphanCordonedAt.delete(name);
+    else if (this.#lostNodes.has(name) && !this.#orphanCordonedAt.has(name))
+      this.#orphanCordonedAt.set(name, this.#now());
     const ready = status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True');
     const { since = this.#now(), until = 0 } = this.#unready.get(name) ?? {};
     const wasReady = until !== Number.POSITIVE_INFINITY;
@@ -196,9 +203,20 @@ export class Oracle {
     if (now >= deleted + this.#o.drainTimeoutMs) return true;
     const { nodes } = this.#o.eyes;
     const node = label(machine, 'node') ?? '';
-    if (nodes.store.get(node) === undefined) return true;
-    // A controller that has not heard yet that the node is back.
+    return nodes.store.get(node) === undefined || this.#isUnresponsive(node);
+  }
+
+  /** The same for a Node whose machine was lost. */
+  #mayForceOrphan(node: string): boolean {
+    const cordonedAt = this.#orphanCordonedAt.get(node) ?? Number.POSITIVE_INFINITY;
+    const isOverdue = this.#now() + this.#aheadMs + SLACK_MS >= cordonedAt + ORPHAN_DRAIN_MS;
+    return isOverdue || this.#isUnresponsive(node);
+  }
+
+  /** A controller that has not heard yet that the Node is Ready again counts it as unresponsive. */
+  #isUnresponsive(node: string): boolean {
     const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
+    const now = this.#now() + this.#aheadMs + SLACK_MS;
     return until > this.#now() - this.#o.lagMs('nodes') && now >= since + UNRESPONSIVE_MS;
   }
 
@@ -262,11 +280,12 @@ export class Oracle {
       this.#violate('d', `pod ${pod.metadata.name} is told to go though nobody deletes the machine of ${node}`);
       return;
     }
-    if (verb === 'delete' && machine) {
-      this.#judgeNeverAsked(machine, pod);
+    if (verb === 'delete') {
+      if (machine) this.#judgeNeverAsked(machine, pod);
       // A pod that did not end in its grace and half a minute is deleted without it.
       const due = millis(pod.metadata.deletionTimestamp) + OVERSTAY_MS;
-      if (!this.#mayForce(machine) && !(this.#now() + this.#aheadMs >= due)) {
+      const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
+      if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {
         this.#violate('d', `pod ${pod.metadata.name} is deleted, not evicted, and nothing forces it`);
       }
       return;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
 import type { Storm } from './storm.ts';
 
@@ -54,6 +55,8 @@ const STORMS: Readonly<Record<string, Storm>> = {
 const FIRST = 50_000;
 /** A Machine whose VM has pods that may leave it. */
 const LOST_MACHINE = 50_029;
+/** Machines whose VMs have pods that a budget holds until the drain timeout. */
+const LOST_AND_HELD = [50_028, 50_030];
 
 test('each fault there is begins a history', async () => {
   const { faults } = await playMachines({ seed: FIRST });
@@ -66,4 +69,23 @@ test.each(Object.entries(STORMS))('%s: no machine, VM, pod, budget or volume com
   const { violations, story, faults } = await playMachines({ seed, storm });
   expect(violations, story).toEqual([]);
   expect(faults[name], story).toBeGreaterThan(0);
+});
+
+test.each(LOST_AND_HELD)(
+  'pods on the VM of a lost Machine leave it when its drain has timed out (seed %i)',
+  async (seed) => {
+    const { violations, story } = await playMachines({ seed, storm: { act: 'lost machine' } });
+    expect(violations, story).toEqual([]);
+    expect(story).toMatch(/machine-controller delete pods\//);
+  },
+);
+
+test('a controller that deletes the pods of a lost Machine before the drain timeout is caught', async () => {
+  const [seed = 0] = LOST_AND_HELD;
+  const { violations } = await playMachines({
+    seed,
+    storm: { act: 'lost machine' },
+    defect: DEFECTS.deletesPods(),
+  });
+  expect(violations.join('\n')).toMatch(/\(d\) pod \S+ is deleted, not evicted, and nothing forces it/);
 });
