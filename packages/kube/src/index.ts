@@ -29,6 +29,7 @@ export { fencedClient } from './election/fenced-client.ts';
 export { holderSettings } from './election/record.ts';
 export { type ElectionEnd, runElected } from './election/run-elected.ts';
 export { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './election/settings.ts';
+export type { LeaseVacancy } from './election/vacancies.ts';
 export { errorText } from './error-text.ts';
 export * from './errors.ts';
 export { createRecorder, type RecorderOptions } from './events/create-recorder.ts';

@@ -38,7 +38,7 @@ test('hostile weather gives the same history again, to the byte, and another tha
   expect(second.history).toBe(first.history);
 });
 
-test('two controllers come to rest, although the watches of one are silent and they judge a machine differently', async () => {
+test('two controllers stop contradicting each other when one of them has a stale cache of Nodes', async () => {
   const { violations, story, faults } = await playMachines({ seed: 900_066 });
   expect(violations, story).toEqual([]);
   expect([faults['watches go silent'], faults['there are two controllers']]).toEqual([1, 1]);

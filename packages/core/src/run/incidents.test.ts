@@ -142,7 +142,7 @@ test('incident 16: two control clusters of one cloud account and one cluster tag
   expect(told.map(({ involvedObject, message, count }) => `${involvedObject.kind} ${count} ${message}`).sort()).toEqual(
     [
       expect.stringMatching(
-        /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\) .*--orphan-former-owners/,
+        /^MachineClass 1 VMs with the tags .* another control cluster \(cluster-b\), .*--orphan-former-owners/,
       ),
       expect.stringMatching(/^MachineClass 1 .*\(cluster-moved-away\)/),
     ],

@@ -191,5 +191,5 @@ test('machines that go together, as with their CRD, leave their VMs in quarantin
   expect(rig.cloud.vms).toHaveLength(10);
   expect((await rig.nodes()).filter(({ spec }) => spec.unschedulable)).toEqual([]);
   expect((await quarantined(rig))?.split(',')).toHaveLength(10);
-  expect((await told(rig))[0]).toContain('10 VMs on which Nodes are Ready lost their machines together');
+  expect((await told(rig))[0]).toContain('10 VMs that have served lost their machines together');
 });

@@ -43,7 +43,7 @@ export class NodesOfVms {
       byMachine: (name) => store.byIndex('machine', name),
     };
     const use = useOf({ ...about, nodes: candidates(cached, about) });
-    if (use.use !== 'none') return use;
+    if (use.use === 'claimed' || use.use === 'unclaimed') return use;
     this.#live ??= this.#list();
     return useOf({ ...about, nodes: candidates(await this.#live, about) });
   }

@@ -1,4 +1,4 @@
-import type { EventReason, Machine, MachineClass } from '@mcm/api';
+import { type EventReason, type Machine, type MachineClass, parseTime } from '@mcm/api';
 import {
   again,
   type Change,
@@ -19,15 +19,17 @@ import type { KeptVms } from '../evidence/kept-vms.ts';
 import type { Caches } from '../machine/caches.ts';
 import { Lane } from '../machine/lane.ts';
 import type { MachineDefaults } from '../machine/settings.ts';
-import { InstanceSet, instanceKey } from '../node/instance.ts';
+import { instanceKey } from '../node/instance.ts';
 import { ClockJump } from './clock-jump.ts';
 import { HourlyCap } from './hourly-cap.ts';
 import { type Listing, Listings } from './listings.ts';
 import { liveOrphans } from './live-orphans.ts';
 import { NodeCollector } from './node-collector.ts';
 import { OrphanDrains } from './orphan-drains.ts';
-import { confirmOrphans, isForeign, isOrphan, standIn } from './orphan-vms.ts';
+import { withoutForeign, withoutKept } from './orphan-filters.ts';
+import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
 import { notedIn, noteQuarantine, type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
+import { findRestore } from './restore-proof.ts';
 import type { Use } from './served.ts';
 
 /** How VMs without a machine are searched for and what is done with them; times in milliseconds. */
@@ -61,6 +63,9 @@ const TOLD_AFTER_FAILURES = 3;
 
 /** VMs being deleted at once. One whose driver ignores its signal gives up its place. */
 const DELETIONS_AT_ONCE = 10;
+
+/** How long a VM is kept whose Node is lost: an operator has this time to restart its kubelet after a restore. */
+const UNSEEN_HOLD_MS = 60 * MINUTE;
 
 const NODES_KEY: Key = 'nodes';
 
@@ -140,7 +145,7 @@ export class OrphanCollector {
   readonly #lane = new Lane(DELETIONS_AT_ONCE);
   /** Provider ids of the VMs that are being deleted. */
   readonly #deleting = new Set<string>();
-  /** Until when machines were made of which the server may not know. */
+  /** Until when machines were created that the server may not know. */
   #wentBackAt: Date | undefined;
   #nodesNotBefore: Date | undefined;
 
@@ -256,14 +261,12 @@ export class OrphanCollector {
   async #judge(machineClass: MachineClass, state: ClassState, listing: Listing): Promise<Outcome> {
     const { caches, clock, options, log, namespace } = this.#o;
     const now = clock.now();
-    const masterless = this.#withoutForeign(machineClass, state, listing).filter((vm) =>
-      isOrphan(
-        vm,
-        caches.machines.store.get(makeKey(namespace, vm.machineName)),
-        caches.machines.store.byIndex('instance', instanceKey(vm.providerId)),
-      ),
-    );
-    const suspects = await this.#withoutKept(machineClass, masterless, listing, now);
+    const ours = withoutForeign(this.#o, machineClass, state.foreign, listing);
+    const machineOf = (vm: ListedInstance) => caches.machines.store.get(makeKey(namespace, vm.machineName));
+    const recorders = (vm: ListedInstance) => caches.machines.store.byIndex('instance', instanceKey(vm.providerId));
+    const masterless = ours.filter((vm) => isOrphan(vm, machineOf(vm), recorders(vm)));
+    this.#findRestore(ours, masterless, recorders);
+    const suspects = await withoutKept(this.#o, machineClass, masterless, listing, now);
     const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId)).length;
     state.firstSeen = new Map(
       suspects.map(({ providerId }) => [providerId, state.firstSeen.get(providerId) ?? now] as const),
@@ -279,37 +282,20 @@ export class OrphanCollector {
     return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
   }
 
-  /** VMs that another control cluster made are left to it; once for each of them an event says so. */
-  #withoutForeign(machineClass: MachineClass, { foreign }: ClassState, { vms }: Listing): readonly ListedInstance[] {
-    const owners = { own: this.#o.owner?.(), former: this.#o.options.formerOwners ?? [] };
-    const others = new Set(vms.filter((vm) => isForeign(vm, owners)));
-    for (const { owner = '', providerId } of others) {
-      if (foreign.has(owner)) continue;
-      foreign.add(owner);
-      const text = `VMs with the tags of the class, such as ${providerId}, were made by another control cluster (${owner}) and are left to it; if this one took its place, name it in --orphan-former-owners`;
-      this.#o.recorder.event(machineClass, 'Warning', 'ForeignVMs', text);
-    }
-    return others.size === 0 ? vms : vms.filter((vm) => !others.has(vm));
-  }
-
-  /** VMs that are kept for study are no orphans until their time is over. The record of one outlives it, or a crash between would leak it. */
-  async #withoutKept(
-    machineClass: MachineClass,
-    suspects: readonly ListedInstance[],
-    { vms }: Listing,
-    now: Date,
-  ): Promise<readonly ListedInstance[]> {
-    const { keptVms } = this.#o;
-    const goes = machineClass.metadata.deletionTimestamp !== undefined;
-    if (suspects.length === 0 && !keptVms.enabled && !goes) return suspects;
-    const records = await keptVms.list(machineClass.metadata.name);
-    const current = records.filter(({ until }) => now < until && !goes);
-    const listed = new InstanceSet(vms.map(({ providerId }) => providerId));
-    for (const record of records) {
-      if (!current.includes(record) && !listed.has(record.providerID)) await keptVms.remove(record);
-    }
-    const kept = new InstanceSet(current.map(({ providerID }) => providerID));
-    return suspects.filter(({ providerId }) => !kept.has(providerId));
+  /** VMs prove a restore of before the start of this process, which has no older caches to compare with. */
+  #findRestore(
+    vms: readonly ListedInstance[],
+    masterless: readonly ListedInstance[],
+    recorders: (vm: ListedInstance) => readonly Machine[],
+  ): void {
+    const { control, log, owner } = this.#o;
+    const times = control.history.vacancies;
+    if (times.length === 0) return;
+    const found = findRestore({ times, vms, masterless, recorders, owner: owner?.() });
+    if (!found || (this.#wentBackAt !== undefined && found.time.to <= this.#wentBackAt)) return;
+    this.#wentBackAt = found.time.to;
+    const fields = { providerId: found.vm.providerId, from: found.time.from, to: found.time.to };
+    log.warn('A VM was created while, by its Lease, no controller was running: the API server was restored', fields);
   }
 
   /**
@@ -334,14 +320,14 @@ export class OrphanCollector {
     const view: QuarantineView = {
       machineClass,
       listed: listing.vms.length,
-      serving: orphans.filter(({ use }) => use.use === 'unclaimed').length,
+      lost: orphans.filter((each) => each.use.use === 'unclaimed' || this.#heldUntil(each.vm, each.use, state)).length,
       wentBackAt: this.#wentBackAt,
     };
     // Those that are not confirmed yet by this process stay where an earlier one put them.
     const quarantined = new Set(notedIn(machineClass, left).filter((id) => !ids.has(id)));
     for (const { vm, machine, use } of orphans) {
       if (!ids.has(vm.providerId)) continue;
-      const verdict = this.#verdict(vm, use, view);
+      const verdict = this.#verdict(vm, use, view, this.#heldUntil(vm, use, state));
       told.set(vm.providerId, verdict);
       if (verdict.startsWith(QUARANTINED)) quarantined.add(vm.providerId);
       if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
@@ -368,15 +354,29 @@ export class OrphanCollector {
   }
 
   /** What becomes of a VM that a live list of machines confirmed as an orphan. */
-  #verdict(vm: ListedInstance, use: Use, view: QuarantineView): string {
+  #verdict(vm: ListedInstance, use: Use, view: QuarantineView, heldUntil: Date | undefined): string {
     const { providerId } = vm;
     if (use.use === 'claimed')
       return `it is kept, for Node ${use.node.metadata.name} runs on it and is Ready; put the machine's spec.providerID back if it was edited`;
     if (this.#o.options.policy === 'report') return 'it is kept, as --orphan-policy=report says';
     const because = quarantineReason(vm, view);
     if (because !== undefined) return quarantineText(vm, because);
+    if (heldUntil && this.#o.clock.now() < heldUntil)
+      return `it is kept until ${heldUntil.toISOString()}: it has no Node, so pods on it cannot be seen; restart its kubelet to have it drained`;
     if (!this.#cap.admits(providerId)) return 'it has to wait, for enough were deleted within the hour';
-    return use.use === 'none' ? DELETED : `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready`;
+    return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
+  }
+
+  /**
+   * Until when a VM without a Node is kept; undefined: it is not. A VM that is lost at its creation is found within its
+   * creation timeout. One that is found later had a machine, and so it had a Node.
+   */
+  #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, { firstSeen }: ClassState): Date | undefined {
+    const seen = firstSeen.get(providerId);
+    if (use !== 'unseen' || !seen) return undefined;
+    const made = parseTime(createdAt)?.getTime() ?? Number.NEGATIVE_INFINITY;
+    const isLate = seen.getTime() - made >= this.#o.defaults.creationTimeoutMs;
+    return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
   }
 
   /** One step of the drain of a VM's Node; answers whether the VM may go. */

@@ -12,8 +12,8 @@ export interface QuarantineView {
   readonly machineClass: MachineClass;
   /** VMs that the cloud listed. */
   readonly listed: number;
-  /** VMs without a machine, confirmed or not, on which a Ready Node runs that nobody claims. */
-  readonly serving: number;
+  /** VMs without a machine, confirmed or not, that have a Ready Node, or are too old to have lost it at their creation. */
+  readonly lost: number;
   /** Since when what the server of the machines knows is older than the cloud; undefined: it is not. */
   readonly wentBackAt: Date | undefined;
 }
@@ -29,13 +29,13 @@ const idsIn = (machineClass: MachineClass, annotation: string): readonly string[
  * was forced away is an accident. Many at once, or what a restored server does not know, are machines that somebody wants.
  */
 export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
-  const { machineClass, listed, serving, wentBackAt } = view;
+  const { machineClass, listed, lost, wentBackAt } = view;
   if (new InstanceSet(idsIn(machineClass, Annotations.ReleaseVMs)).has(vm.providerId)) return undefined;
   const made = parseTime(vm.createdAt);
   if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))
     return 'the API server of the machines went back to an older state';
-  if (serving >= LEAST_MASS && serving * 100 > listed * MASS_PERCENT)
-    return `${serving} VMs on which Nodes are Ready lost their machines together`;
+  if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
+    return `${lost} VMs that have served lost their machines together`;
   if (new InstanceSet(idsIn(machineClass, Annotations.QuarantinedVMs)).has(vm.providerId))
     return 'it was put there before';
   return undefined;

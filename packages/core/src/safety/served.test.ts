@@ -15,10 +15,10 @@ const owner = (change: Parameters<typeof machine>[0] = {}) =>
   machine({ name: 'm', spec: { providerID: own.providerId }, ...change });
 
 test.each<[what: string, change: Partial<Surroundings>, use: string]>([
-  ['no Node', {}, 'none'],
+  ['no Node', {}, 'unseen'],
   ['a Ready Node of which nobody knows a machine', { nodes: [serving()] }, 'unclaimed'],
   ['a Node that is silent', { nodes: [serving({ conditions: hc('Unknown') })] }, 'none'],
-  ['the Node of another VM', { nodes: [serving({ spec: { providerID: 'aws:///eu-west-1a/i-9' } })] }, 'none'],
+  ['the Node of another VM', { nodes: [serving({ spec: { providerID: 'aws:///eu-west-1a/i-9' } })] }, 'unseen'],
   [
     'a Node that names the machine',
     { nodes: [serving({ metadata: { labels: labelled } })], machine: owner() },
@@ -38,7 +38,7 @@ test.each<[what: string, change: Partial<Surroundings>, use: string]>([
   [
     'the same, and the VM on record is listed: the Node runs on that',
     { nodes: [serving({ spec: {}, metadata: { labels: labelled } })], machine: owner(), listed: [vm, own] },
-    'none',
+    'unseen',
   ],
   ['a Node without an id that has the name of the VM', { nodes: [node({ name: 'm', ...ready })] }, 'unclaimed'],
   [
@@ -62,7 +62,7 @@ test.each<[what: string, change: Partial<Surroundings>, use: string]>([
     },
     'unclaimed',
   ],
-  ['a Node without an id and under another name', { nodes: [node({ name: 'n', ...ready })] }, 'none'],
+  ['a Node without an id and under another name', { nodes: [node({ name: 'n', ...ready })] }, 'unseen'],
 ])('%s', (_what, change, use) => {
   // biome-ignore format: rows
   expect(useOf({ vm, machine: undefined, listed: [vm], nodes: [], ...change }).use).toBe(use);

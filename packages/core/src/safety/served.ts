@@ -16,7 +16,10 @@ export interface Surroundings {
 
 /** What a VM without a machine is used for. */
 export type Use =
+  /** Its Node is not Ready, or Nodes cannot be read. */
   | { readonly use: 'none' }
+  /** It has no Node: it never joined, or its Node object is lost and its kubelet may run pods. */
+  | { readonly use: 'unseen' }
   /** A machine claims the Node: it is the id of the machine that is wrong. */
   | { readonly use: 'claimed'; readonly node: Node }
   /** No machine claims the Node, so nobody drains it. */
@@ -31,8 +34,9 @@ export function useOf({ vm, machine, listed, nodes }: Surroundings): Use {
   const runsOn = (node: Node): boolean =>
     isInstance(node.spec.providerID, vm.providerId) ||
     (!hasOwn && sameInstance(node.spec.providerID, vm.providerId) && isNamedAfter(node, vm, machine));
-  const node = nodes.find((each) => isReady(each) && runsOn(each));
-  if (!node) return { use: 'none' };
+  const own = nodes.filter(runsOn);
+  const node = own.find(isReady);
+  if (!node) return { use: own.length > 0 ? 'none' : 'unseen' };
   return { use: claims(machine, node) ? 'claimed' : 'unclaimed', node };
 }
 

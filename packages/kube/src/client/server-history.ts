@@ -1,3 +1,5 @@
+import type { LeaseVacancy } from '../election/vacancies.ts';
+
 /**
  * Whether the states of an API server still follow each other. After the restore of a backup they do not: objects and
  * versions are those of the past, and what a cache learned after the backup never happened. Each copy of the server's
@@ -6,10 +8,24 @@
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
+  #vacancies: readonly LeaseVacancy[] = [];
 
   /** How often the server was found to have gone back. */
   get rollbacks(): number {
     return this.#rollbacks;
+  }
+
+  /**
+   * Times in which, as the server knows it, no process held a Lease that this process has taken. A trace of work from such a
+   * time is proof that the server was restored to a state before it.
+   */
+  get vacancies(): readonly LeaseVacancy[] {
+    return this.#vacancies;
+  }
+
+  /** This process has taken a Lease that no process held in these times. */
+  noteVacancies(times: readonly LeaseVacancy[]): void {
+    this.#vacancies = [...this.#vacancies, ...times];
   }
 
   /** The server shows an older state than it did. */

@@ -16,6 +16,7 @@ import {
   toSpec,
 } from './record.ts';
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
+import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
 /** One process that stands for election: its requests about the Lease, and what it knows of it. */
 export class Candidate {
@@ -28,6 +29,8 @@ export class Candidate {
   #observedAt = 0;
   /** When the Lease was last asked for with success: others wait for its duration from then at least. */
   #renewed: Age | undefined;
+  /** A write with our identity was answered last. */
+  #holds = false;
   #confirming: Promise<void> | undefined;
   #follows: boolean;
 
@@ -215,18 +218,29 @@ export class Candidate {
           ),
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
+    const holds = this.#renewed !== undefined;
+    // Not when it is written: a first write whose answer was lost has taken the Lease already.
+    if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
+    this.#holds = holds;
   }
 
-  /** Who leads says which version it is, and with which flags; a Lease that is released says nothing. */
+  get #isOurs(): boolean {
+    return this.#lease !== undefined && readRecord(this.#lease).holder === this.#options.identity;
+  }
+
+  /**
+   * A leader writes its version and its flags; a Lease that is released says nothing. A process that takes a Lease
+   * writes since when no process held it.
+   */
   #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
-    const { version, settings, identity } = this.#options;
-    if (holder !== identity || (version === undefined && settings === undefined)) return {};
-    return {
-      annotations: {
-        ...this.#lease?.metadata.annotations,
-        ...(version === undefined ? {} : { [HOLDER_VERSION]: `${version} ${holder}` }),
-        ...(settings === undefined ? {} : { [HOLDER_SETTINGS]: `${holder} ${JSON.stringify(settings)}` }),
-      },
+    const { version, settings, identity, clock } = this.#options;
+    if (holder !== identity) return {};
+    const added = {
+      ...(this.#lease === undefined || this.#isOurs ? {} : vacancyAnnotation(this.#lease, clock.now())),
+      ...(version === undefined ? {} : { [HOLDER_VERSION]: `${version} ${holder}` }),
+      ...(settings === undefined ? {} : { [HOLDER_SETTINGS]: `${holder} ${JSON.stringify(settings)}` }),
     };
+    if (Object.keys(added).length === 0) return {};
+    return { annotations: { ...this.#lease?.metadata.annotations, ...added } };
   }
 }

@@ -12,6 +12,7 @@ import {
   type Pod,
   type PodVolume,
   pods,
+  runElected,
   secrets,
   seededRandom,
   type Transport,
@@ -40,7 +41,12 @@ export interface RigOptions {
   readonly sharedCloud?: FakeCloud;
   /** False: `--target-kubeconfig=none`. */
   readonly target?: boolean;
+  /** Each controller holds the Lease while it works, as with `--leader-elect`. Default false. */
+  readonly elects?: boolean;
 }
+
+/** Fewer renewals than in production: each is a request, and tests take hours of virtual time. */
+const TIMINGS = { leaseMs: 60_000, renewDeadlineMs: 40_000, retryMs: 10_000 } as const;
 
 /** The user agent of the controller under test, by which its requests are counted. */
 export const USER_AGENT = 'machine-controller-test';
@@ -71,6 +77,7 @@ export class Rig {
   readonly #options: RigOptions;
   #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
+  #started = 0;
   controller: MachineController | undefined;
 
   constructor(options: RigOptions) {
@@ -111,7 +118,7 @@ export class Rig {
   }
 
   /** Starts a controller, as a new process would. */
-  start(): void {
+  start({ elects = this.#options.elects ?? false }: Pick<RigOptions, 'elects'> = {}): void {
     const { plane, wrap = (transport) => transport, controller, target, seed = 1 } = this.#options;
     this.#stop = new AbortController();
     const transport = this.writes.wrap(wrap(handlerTransport(keeping(plane.fetch))));
@@ -136,7 +143,11 @@ export class Rig {
       ...(controller as object),
     });
     this.controller = built;
-    this.#running = built.run(this.#stop.signal);
+    const { signal } = this.#stop;
+    const lease = { namespace: NAMESPACE, name: USER_AGENT };
+    const identity = `${USER_AGENT}-${this.#started++}`;
+    const election = { client, lease, identity, timings: TIMINGS, clock, random: seededRandom(seed), log, signal };
+    this.#running = elects ? runElected(election, (term) => built.run(term)) : built.run(signal);
   }
 
   /** Ends it without letting it finish anything. */

@@ -1,0 +1,57 @@
+import type { EventReason, MachineClass } from '@mcm/api';
+import type { EventRecorder } from '@mcm/kube';
+import type { ListedInstance } from '../driver/driver.ts';
+import type { KeptVms } from '../evidence/kept-vms.ts';
+import { InstanceSet } from '../node/instance.ts';
+import type { Listing } from './listings.ts';
+import { isForeign } from './orphan-vms.ts';
+
+export interface ForeignFilterOptions {
+  readonly recorder: EventRecorder<EventReason>;
+  readonly owner?: (() => string | undefined) | undefined;
+  readonly options: { readonly formerOwners?: readonly string[] };
+}
+
+/**
+ * The VMs of a listing that no other control cluster has created. An event reports each other cluster once.
+ * @param reported The clusters that an event has reported; this call adds to it.
+ */
+export function withoutForeign(
+  { recorder, owner, options }: ForeignFilterOptions,
+  machineClass: MachineClass,
+  reported: Set<string>,
+  { vms }: Listing,
+): readonly ListedInstance[] {
+  const owners = { own: owner?.(), former: options.formerOwners ?? [] };
+  const others = new Set(vms.filter((vm) => isForeign(vm, owners)));
+  for (const { owner: other = '', providerId } of others) {
+    if (reported.has(other)) continue;
+    reported.add(other);
+    const text = `VMs with the tags of the class, such as ${providerId}, were made by another control cluster (${other}), so they stay. If this cluster replaced it, add it to --orphan-former-owners`;
+    recorder.event(machineClass, 'Warning', 'ForeignVMs', text);
+  }
+  return others.size === 0 ? vms : vms.filter((vm) => !others.has(vm));
+}
+
+/**
+ * The VMs without a machine that are not kept for study. The record of a VM outlives the VM, or a crash between would leak it.
+ * @throws KubeError
+ */
+export async function withoutKept(
+  { keptVms }: { readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'> },
+  machineClass: MachineClass,
+  suspects: readonly ListedInstance[],
+  { vms }: Listing,
+  now: Date,
+): Promise<readonly ListedInstance[]> {
+  const goes = machineClass.metadata.deletionTimestamp !== undefined;
+  if (suspects.length === 0 && !keptVms.enabled && !goes) return suspects;
+  const records = await keptVms.list(machineClass.metadata.name);
+  const current = records.filter(({ until }) => now < until && !goes);
+  const listed = new InstanceSet(vms.map(({ providerId }) => providerId));
+  for (const record of records) {
+    if (!current.includes(record) && !listed.has(record.providerID)) await keptVms.remove(record);
+  }
+  const kept = new InstanceSet(current.map(({ providerID }) => providerID));
+  return suspects.filter(({ providerId }) => !kept.has(providerId));
+}

@@ -1,0 +1,53 @@
+import { type Machine, parseTime } from '@mcm/api';
+import type { LeaseVacancy } from '@mcm/kube';
+import type { ListedInstance } from '../driver/driver.ts';
+import { isInstance } from '../node/instance.ts';
+
+/** The time that a call may take after the last renewal, and the difference between the clocks of cloud and controller. */
+const MARGIN_MS = 120_000;
+
+export interface RestoreView {
+  /** When no process held the Lease of the machine controller, as the API server knows it. */
+  readonly times: readonly LeaseVacancy[];
+  /** The VMs of a class that this control cluster may have created, and those of them that have no machine. */
+  readonly vms: readonly ListedInstance[];
+  readonly masterless: readonly ListedInstance[];
+  /** Machines whose spec may have the provider id of a VM. */
+  readonly recorders: (vm: ListedInstance) => readonly Machine[];
+  /** This control cluster; undefined: unknown, and VMs have no tag of it. */
+  readonly owner: string | undefined;
+}
+
+/**
+ * Finds a VM without a machine that was created while no process held the Lease. Only the holder creates VMs, so the
+ * server has lost the machine and the renewals of the Lease. A machine that is older than its VM of that time shows that a controller
+ * without leader election worked then, which proves nothing.
+ */
+export function findRestore({
+  times,
+  vms,
+  masterless,
+  recorders,
+  owner,
+}: RestoreView): { readonly vm: ListedInstance; readonly time: LeaseVacancy } | undefined {
+  for (const time of times.toReversed()) {
+    const isOf = (vm: ListedInstance): boolean => isWithin(vm, time) && (owner === undefined || vm.owner === owner);
+    const vm = masterless.find(isOf);
+    if (vm && !vms.some((each) => isOf(each) && isYounger(each, recorders(each)))) return { vm, time };
+  }
+  return undefined;
+}
+
+function isWithin({ createdAt }: ListedInstance, { from, to }: LeaseVacancy): boolean {
+  const made = parseTime(createdAt);
+  return made !== undefined && made.getTime() > from.getTime() + MARGIN_MS && made <= to;
+}
+
+function isYounger({ createdAt, providerId }: ListedInstance, recorders: readonly Machine[]): boolean {
+  const made = parseTime(createdAt);
+  return recorders.some(({ metadata, spec }) => {
+    const machine = parseTime(metadata.creationTimestamp);
+    const isOwn = isInstance(spec.providerID, providerId);
+    return isOwn && made !== undefined && machine !== undefined && machine <= made;
+  });
+}

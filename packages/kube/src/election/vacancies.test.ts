@@ -1,0 +1,125 @@
+import { startRestorablePlane } from '@mcm/control-plane';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient } from '../client/create-client.ts';
+import { VirtualClock } from '../clock/virtual-clock.ts';
+import { silentLogger } from '../log/memory-logger.ts';
+import { seededRandom } from '../random.ts';
+import type { Transport } from '../transport.ts';
+import { type Lease, leases } from '../types/groups.ts';
+import { runElected } from './run-elected.ts';
+import { leaseVacancies, VACANCIES, vacancyAnnotation } from './vacancies.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+async function setUp() {
+  const clock = new VirtualClock();
+  const random = seededRandom(1);
+  const plane = await startRestorablePlane({ clock, random: () => random.next(), controllers: false });
+  const startedAt = clock.now().getTime();
+  const stops: (() => Promise<unknown>)[] = [];
+  onTestFinished(async () => {
+    for (const stop of stops) await stop();
+    await plane.close();
+  });
+  const candidate = (identity: string, wrap = (transport: Transport): Transport => transport) => {
+    const client = createClient({ transport: wrap(plane.transport), userAgent: identity, clock });
+    const life = new AbortController();
+    const lease = { namespace: 'default', name: 'lock' };
+    const options = { client, lease, identity, clock, random, log: silentLogger, signal: life.signal };
+    const end = runElected(
+      options,
+      (term) => new Promise((resolve) => term.addEventListener('abort', () => resolve())),
+    );
+    const stop = (): Promise<unknown> => {
+      life.abort(new Error('stopped'));
+      return end;
+    };
+    stops.push(stop);
+    const minutes = () =>
+      client.history.vacancies.map(({ from, to }) =>
+        [from, to].map((time) => Math.round((time.getTime() - startedAt) / MINUTE)),
+      );
+    return { stop, minutes };
+  };
+  const lease = () =>
+    createClient({ transport: plane.transport, userAgent: 'test', clock }).resource(leases, 'default').get('lock');
+  return { clock, plane, candidate, lease };
+}
+
+test('a process that takes a restored Lease knows that no process held it since the backup, and so does its successor', async () => {
+  const { clock, plane, candidate, lease } = await setUp();
+  const first = candidate('first');
+  await clock.advance(10 * MINUTE);
+  const backup = plane.snapshot();
+  await clock.advance(50 * MINUTE);
+  await first.stop();
+  await plane.restore(backup);
+  const second = candidate('second');
+  await clock.advance(MINUTE);
+  expect([first.minutes(), second.minutes()]).toEqual([[], [[10, 60]]]);
+  const { resourceVersion } = (await lease()).metadata;
+  await second.stop();
+  const third = candidate('third');
+  await clock.advance(MINUTE);
+  expect(third.minutes()).toEqual([[10, 60]]);
+  expect(Number((await lease()).metadata.resourceVersion)).toBeGreaterThan(Number(resourceVersion));
+});
+
+test('a process whose first write had no answer knows it too', async () => {
+  const { clock, candidate } = await setUp();
+  const first = candidate('first');
+  await clock.advance(MINUTE);
+  await first.stop();
+  await clock.advance(10 * MINUTE);
+  let isLost = true;
+  const second = candidate('second', (transport) => async (request) => {
+    const answer = await transport(request);
+    if (request.method === 'GET' || !isLost) return answer;
+    isLost = false;
+    throw new Error('read ECONNRESET');
+  });
+  await clock.advance(MINUTE);
+  expect([isLost, second.minutes()]).toEqual([false, [[1, 11]]]);
+});
+
+test('a hand-over leaves no time in which no process held the Lease', async () => {
+  const { clock, candidate, lease } = await setUp();
+  const first = candidate('first');
+  await clock.advance(10 * MINUTE);
+  await first.stop();
+  const second = candidate('second');
+  await clock.advance(MINUTE);
+  expect([second.minutes(), (await lease()).metadata.annotations]).toEqual([[], undefined]);
+});
+
+const lease = (renewTime: string, vacancies?: string): Lease => ({
+  ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec: { holderIdentity: 'a', renewTime } },
+  metadata: {
+    ...{ name: 'lock', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
+    ...(vacancies === undefined ? {} : { annotations: { [VACANCIES]: vacancies } }),
+  },
+});
+
+const NOON = Date.parse('2026-01-01T12:00:00Z');
+const at = (ms: number): string => new Date(NOON + ms).toISOString();
+
+test('a Lease keeps the times of the last day, and at most eight', () => {
+  const times = Array.from({ length: 9 }, (_, n) => `${at((n - 30) * HOUR)}/${at((n - 30) * HOUR + MINUTE)}`);
+  const day = vacancyAnnotation(lease(at(0), times.join(',')), new Date(NOON));
+  expect(day[VACANCIES]?.split(',')).toEqual(times.slice(6));
+  const many = Array.from({ length: 9 }, (_, n) => `${at((n - 10) * HOUR)}/${at((n - 10) * HOUR + MINUTE)}`);
+  const most = vacancyAnnotation(lease(at(-HOUR), many.join(',')), new Date(NOON));
+  expect(most[VACANCIES]?.split(',')).toEqual([...many.slice(2), `${at(-HOUR)}/${at(0)}`]);
+});
+
+test.each(['', 'yesterday', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z/2026-01-01T00:00:00Z', '/,/'])(
+  'an invalid annotation %j tells no time',
+  (value) => {
+    expect(leaseVacancies(lease(at(0), value))).toEqual([]);
+  },
+);
+
+test('a Lease without a valid renewTime tells no time', () => {
+  expect(vacancyAnnotation(lease('never'), new Date(NOON))).toEqual({});
+});

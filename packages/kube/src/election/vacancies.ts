@@ -1,0 +1,41 @@
+import type { Lease } from '../types/groups.ts';
+
+/** A time in which no process held a Lease. */
+export interface LeaseVacancy {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** Annotation of a Lease: the times in which no process held it, as `from/to` in RFC 3339, separated by commas. */
+export const VACANCIES = 'vacancies';
+
+/** Shorter times are hand-overs. */
+const SHORTEST_MS = 120_000;
+/** Older times are dropped: a process that acted on one has recorded its decision elsewhere. */
+const KEPT_MS = 24 * 3_600_000;
+/** The most that a Lease keeps. */
+const MOST = 8;
+
+const text = ({ from, to }: LeaseVacancy): string => `${from.toISOString()}/${to.toISOString()}`;
+
+function parsed(entry: string): readonly LeaseVacancy[] {
+  const [from = Number.NaN, to = Number.NaN] = entry.split('/', 2).map((time) => Date.parse(time));
+  return from < to ? [{ from: new Date(from), to: new Date(to) }] : [];
+}
+
+/** The times that a Lease tells, the oldest first. An entry that is invalid is ignored: any client may write annotations. */
+export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
+  (lease?.metadata.annotations?.[VACANCIES] ?? '').split(',').flatMap(parsed);
+
+/**
+ * The annotation of a Lease that a process takes at `now`. The `renewTime` of a restored Lease is older than the backup.
+ * The vacancy therefore includes the time that the server has lost.
+ */
+export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
+  const from = new Date(lease.spec?.renewTime ?? Number.NaN);
+  const isLong = now.getTime() - from.getTime() >= SHORTEST_MS;
+  const known = leaseVacancies(lease).filter(({ to }) => now.getTime() - to.getTime() < KEPT_MS);
+  const times = [...known, ...(isLong ? [{ from, to: now }] : [])].slice(-MOST);
+  const before = lease.metadata.annotations?.[VACANCIES];
+  return times.length === 0 && before === undefined ? {} : { [VACANCIES]: times.map(text).join(',') };
+}
