@@ -108,7 +108,7 @@ export const GCP_LOGINS: readonly Case[] = [
   {
     what: 'an identity provider that answers with a page',
     secret: gcp.secret({ serviceAccountJSON: external({ url: 'https://idp.example/answered-by-a-proxy' }) }),
-    event: /^CredentialsRefused: .*https:\/\/idp\.example is no token; check credential_source/,
+    event: /^CredentialsRefused: .*https:\/\/idp\.example: 200, and another answer; check credential_source/,
     says: /check credential_source/,
   },
   {

@@ -7,7 +7,7 @@ import { ROOT } from './sources.ts';
 const text = readFileSync(join(ROOT, 'docs/compatibility/rules-drivers.md'), 'utf8');
 const ROW_FILES = [
   ...['aws', 'azure', 'gcp'].map((each) => `e2e/src/drivers/endpoints/${each}.test.ts`),
-  ...['azure', 'gcp'].map((each) => `e2e/src/drivers/credentials/${each}.test.ts`),
+  ...['aws', 'azure', 'gcp'].map((each) => `e2e/src/drivers/credentials/${each}.test.ts`),
   ...['aws', 'gcp'].map((each) => `e2e/src/drivers/rows/${each}.test.ts`),
   ...['creation', 'deletion', 'listing', 'operations', 'provider-spec'].map(
     (each) => `e2e/src/drivers/rows/azure/${each}.test.ts`,

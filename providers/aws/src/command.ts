@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { processContext, runMachineController } from '@mcm/core/driver';
 import { type AwsDriverOptions, createAwsDriver } from './driver/driver.ts';
 import { loadSdk } from './ec2/client.ts';
@@ -9,6 +11,7 @@ import { awsFlags, awsSettings } from './settings.ts';
 const environment: Environment = {
   variables: process.env,
   readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
+  run: async (command, signal) => (await promisify(execFile)('/bin/sh', ['-c', command], { signal })).stdout,
 };
 const surroundings: AwsDriverOptions = { ...processContext(), environment };
 

@@ -34,6 +34,11 @@ const GOOGLE_LOGINS = /\/google-auth-library\/build\/src\/index\.js$/;
 const NO_LOGINS =
   "exports.GoogleAuth = class { constructor() { throw new Error('this program has no logins of Google'); } };";
 
+/** The driver's own chain of logins goes through its transport; that of the SDK would open sockets of its own. */
+const AWS_LOGINS = /\/@aws-sdk\/credential-provider-node\/dist-(cjs|es)\/index\.js$/;
+const NO_AWS_LOGINS =
+  "exports.defaultProvider = () => async () => { throw new Error('this program has no logins of the AWS SDK'); };";
+
 /** Leaves out what the drivers do not use of the clouds' SDKs. */
 export const slimSdks: Plugin = {
   name: 'slim-sdks',
@@ -49,5 +54,6 @@ export const slimSdks: Plugin = {
     });
     build.onLoad({ filter: GAX }, () => ({ contents: GAX_WITHOUT_GRPC }));
     build.onLoad({ filter: GOOGLE_LOGINS }, () => ({ contents: NO_LOGINS }));
+    build.onLoad({ filter: AWS_LOGINS }, () => ({ contents: NO_AWS_LOGINS }));
   },
 };

@@ -3,12 +3,13 @@ import { answer as response } from '../answer.ts';
 import type { Emulator, ListedResource } from '../emulator.ts';
 import { ConnectionLost, Faults, type OperationFault } from '../faults/faults.ts';
 import { type EmulatorStore, Kept } from '../kept.ts';
+import { answerAwsMetadata, type HostRole } from '../login/aws-metadata.ts';
 import { noPower, type Power } from '../machines/power.ts';
 import { assignPrefixes, describeImages, describeInstances, modifyInterface, settle, terminate } from './actions.ts';
 import { runInstances } from './launch.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';
 import { readScope, type Scope } from './signature.ts';
-import { assumeRole, temporarySecret } from './sts.ts';
+import { assumeRole, isOfSts, temporarySecret } from './sts.ts';
 import { answerXml, type Element, errorXml, stsErrorXml, stsXml } from './xml.ts';
 
 /** A request as it arrived. */
@@ -44,6 +45,8 @@ export interface Ec2EndpointOptions {
   readonly store?: EmulatorStore;
   /** Secret keys by access key: requests that no other has signed are refused; absent: whoever signs is let in. */
   readonly keys?: Readonly<Record<string, string>>;
+  /** The role of the host that asks, which its metadata service and its container agent give keys of; absent: none. */
+  readonly host?: HostRole;
 }
 
 /** Terminated instances are told of so long. */
@@ -208,15 +211,17 @@ export class Ec2Endpoint implements Emulator {
   readonly transport: Transport;
 
   async #receive(request: TransportRequest, fault: OperationFault): Promise<TransportResponse> {
+    const { keys, host, clock } = this.options;
+    const own = answerAwsMetadata(request, host, clock);
+    if (own) return own;
     const form = Object.fromEntries(new URLSearchParams(request.body ?? ''));
     const { Action: action = '', ...params } = form;
     const scope = readScope(request);
     if (this.seen.length >= LOGGED) this.seen.splice(0, LOGGED / 2);
     this.seen.push({ action, params, scope });
     this.counts.set(action, (this.counts.get(action) ?? 0) + 1);
-    const { keys } = this.options;
     if (keys && action !== 'AssumeRoleWithWebIdentity') {
-      const secret = scope?.sessionToken === undefined ? keys[scope?.accessKeyId ?? ''] : temporarySecret(scope);
+      const secret = scope?.sessionToken === undefined ? keys[scope?.accessKeyId ?? ''] : temporarySecret(scope, host);
       const signed = secret !== undefined && scope?.signedWith(secret) === true;
       if (!signed) return refuse(action, 'req-0', NOT_THEIRS);
     }
@@ -254,8 +259,8 @@ export class Ec2Endpoint implements Emulator {
     rule: ScriptRule | undefined,
     { fault, region }: { readonly fault: OperationFault; readonly region: string },
   ): TransportResponse {
-    if (action === 'AssumeRoleWithWebIdentity')
-      return response(200, stsXml(action, requestId, assumeRole(params)), { 'content-type': 'text/xml' });
+    if (isOfSts(action))
+      return response(200, stsXml(action, requestId, assumeRole(action, params)), { 'content-type': 'text/xml' });
     const body = ((): readonly Element[] => {
       switch (action) {
         case 'DescribeImages':
@@ -310,7 +315,6 @@ function refuse(
   requestId: string,
   { http, code, message, retryAfter }: NonNullable<ScriptRule['error']>,
 ): TransportResponse {
-  const sts = action === 'AssumeRoleWithWebIdentity';
-  const body = sts ? stsErrorXml(requestId, code, message) : errorXml(requestId, code, message);
+  const body = isOfSts(action) ? stsErrorXml(requestId, code, message) : errorXml(requestId, code, message);
   return response(http, body, { ...XML, ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) });
 }

@@ -1,3 +1,4 @@
+import type { HostRole } from '../login/aws-metadata.ts';
 import { Ec2Error, type Params } from './endpoint.ts';
 import type { Scope } from './signature.ts';
 import { type Element, elements } from './xml.ts';
@@ -11,15 +12,23 @@ const KEYS = {
   Expiration: '2099-01-01T00:00:00Z',
 } as const;
 
+const OWN: HostRole['keys'] = {
+  ...{ accessKeyId: KEYS.AccessKeyId, secretAccessKey: KEYS.SecretAccessKey, sessionToken: KEYS.SessionToken },
+};
+
 /** The secret key of the temporary keys that a request names; undefined when they are none of ours. */
-export const temporarySecret = ({ accessKeyId, sessionToken }: Scope): string | undefined =>
-  accessKeyId === KEYS.AccessKeyId && sessionToken === KEYS.SessionToken ? KEYS.SecretAccessKey : undefined;
+export const temporarySecret = ({ accessKeyId, sessionToken }: Scope, host?: HostRole): string | undefined =>
+  [OWN, ...(host ? [host.keys] : [])].find(
+    (keys) => keys.accessKeyId === accessKeyId && keys.sessionToken === sessionToken,
+  )?.secretAccessKey;
 
-const REQUIRED = ['RoleArn', 'RoleSessionName', 'WebIdentityToken'] as const;
+/** Whether an action is one of STS. */
+export const isOfSts = (action: string): boolean => action.startsWith('AssumeRole');
 
-/** The result of `AssumeRoleWithWebIdentity`. @throws Ec2Error that names the parameter that is missing */
-export function assumeRole(params: Params): readonly Element[] {
-  for (const name of REQUIRED)
+/** The result of `AssumeRole` or `AssumeRoleWithWebIdentity`. @throws Ec2Error that names the parameter that is missing */
+export function assumeRole(action: string, params: Params): readonly Element[] {
+  const byToken = action === 'AssumeRoleWithWebIdentity';
+  for (const name of ['RoleArn', 'RoleSessionName', ...(byToken ? ['WebIdentityToken'] : [])])
     if (!params[name])
       throw new Ec2Error(
         'ValidationError',
@@ -28,10 +37,13 @@ export function assumeRole(params: Params): readonly Element[] {
   const { RoleArn = '', RoleSessionName = '', WebIdentityToken = '' } = params;
   const { sub, iss, aud } = claimsOf(WebIdentityToken);
   const role = RoleArn.trim().replace(/^arn:([^:]*):iam::(\d*):role\//, 'arn:$1:sts::$2:assumed-role/');
-  return elements({
+  const identity = {
     SubjectFromWebIdentityToken: textOf(sub) ?? 'sub',
     Audience: textOf(aud) ?? 'sts.amazonaws.com',
     Provider: textOf(iss) ?? 'https://issuer.example',
+  };
+  return elements({
+    ...(byToken ? identity : {}),
     AssumedRoleUser: elements({ AssumedRoleId: `AROAFAKEROLE:${RoleSessionName}`, Arn: `${role}/${RoleSessionName}` }),
     Credentials: elements(KEYS),
   });

@@ -13,12 +13,22 @@ const ROLES = '/latest/meta-data/iam/security-credentials/';
 const SESSION = 'session-of-the-emulator';
 const LIFE_MS = 6 * 3_600_000;
 
-/** The answer of the metadata service of a host (IMDSv2); undefined for a path that is none of its own. */
+/** The agent of EKS Pod Identity. */
+const CONTAINER = '/v1/credentials';
+
+function keysOf({ keys }: HostRole, clock: Clock): object {
+  const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token } = keys;
+  return { AccessKeyId, SecretAccessKey, Token, Expiration: new Date(clock.now().getTime() + LIFE_MS).toISOString() };
+}
+
+/** The answer of the metadata service of a host (IMDSv2) or of its container agent; undefined for a path that is none of its own. */
 export function answerAwsMetadata(
   { method, path, headers }: TransportRequest,
   host: HostRole | undefined,
   clock: Clock,
 ): TransportResponse | undefined {
+  if (path === CONTAINER)
+    return host && headerOf(headers, 'authorization') ? jsonAnswer(200, keysOf(host, clock)) : answer(401, '');
   if (!path.startsWith('/latest/')) return undefined;
   if (path === '/latest/api/token')
     return method === 'PUT' && headerOf(headers, 'x-aws-ec2-metadata-token-ttl-seconds') !== undefined
@@ -26,10 +36,7 @@ export function answerAwsMetadata(
       : answer(400, '');
   if (headerOf(headers, 'x-aws-ec2-metadata-token') !== SESSION) return answer(401, '');
   if (!host) return answer(404, '');
-  const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token } = host.keys;
-  const Expiration = new Date(clock.now().getTime() + LIFE_MS).toISOString();
   if (path === ROLES) return answer(200, host.role);
-  if (path === `${ROLES}${host.role}`)
-    return jsonAnswer(200, { Code: 'Success', AccessKeyId, SecretAccessKey, Token, Expiration });
+  if (path === `${ROLES}${host.role}`) return jsonAnswer(200, { Code: 'Success', ...keysOf(host, clock) });
   return path === '/latest/meta-data/placement/region' ? answer(200, host.region) : answer(404, '');
 }

@@ -1,6 +1,4 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Ec2Endpoint } from '@mcm/cloud-emulators';
@@ -317,39 +315,6 @@ describe('flags', () => {
       delete process.env.MCM_ALLOW_PLAIN_HTTP;
     }
   });
-});
-
-test('E1-39: AWS_EC2_METADATA_SERVICE_ENDPOINT moves the metadata service, which is asked where the Secret’s keys are blank', async () => {
-  const asked: string[] = [];
-  const Expiration = new Date(Date.now() + 3_600_000).toISOString();
-  const answers: Readonly<Record<string, string>> = {
-    'PUT /latest/api/token': 'session',
-    'GET /latest/meta-data/iam/security-credentials/': 'nodes',
-    'GET /latest/meta-data/iam/security-credentials/nodes': JSON.stringify({
-      ...{ Code: 'Success', AccessKeyId: 'ASIAINSTANCE', SecretAccessKey: 's', Token: 't', Expiration },
-    }),
-  };
-  const server = createServer(({ method, url }, response) => {
-    asked.push(`${method} ${url}`);
-    response.end(answers[`${method} ${url}`] ?? '');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  try {
-    const { port } = server.address() as AddressInfo;
-    const endpoint = `http://127.0.0.1:${port}`;
-    const here = { AWS_EC2_METADATA_DISABLED: undefined, AWS_EC2_METADATA_SERVICE_ENDPOINT: endpoint };
-    const { wire, stage } = open(here);
-    await stage.list();
-    expect(asked).toEqual([]);
-    await stage.list({ secret: { ...SECRET, providerAccessKeyId: ' ' } });
-    expect(asked).toEqual(Object.keys(answers));
-    expect(wire.sent.map(({ headers }) => headers.authorization?.includes('Credential=ASIAINSTANCE/'))).toEqual([
-      false,
-      true,
-    ]);
-  } finally {
-    await new Promise((resolve) => server.close(resolve));
-  }
 });
 
 describe('repetitions', () => {

@@ -46,7 +46,14 @@ export { type DriverReference, driverReference, type JsonSchema, referenceText }
 export { retryAfterOf } from './retry-after.ts';
 export { bytesOf, isText, unpackedText } from './secret-value.ts';
 export { singleFlight } from './single-flight.ts';
-export { askForToken, type TokenQuestion, TokenRefused, TokenUnavailable } from './token.ts';
+export {
+  askForText,
+  askForToken,
+  type TextQuestion,
+  type TokenQuestion,
+  TokenRefused,
+  TokenUnavailable,
+} from './token.ts';
 export { type Token, type TokenSource, tokenSource } from './token-source.ts';
 export { type DriverSpan, type DriverTracer, registeredTracer } from './tracing.ts';
 export { unknownFields } from './unknown-fields.ts';

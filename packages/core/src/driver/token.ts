@@ -40,16 +40,48 @@ export interface TokenQuestion<T> {
 /** A difference of the clocks that token services tolerate. */
 const TOLERATED_SKEW_MS = 240_000;
 
+/** A question for a text, such as a role's name, to a server that gives identities. */
+export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
+  /** Default GET, or POST with a body. */
+  readonly method?: string;
+};
+
+/** What was answered with a status below 300. */
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
 /**
  * Sends it, and judges the answer. Errors tell only the code of a refusal: the answer may hold a token, or what was sent.
  * @throws TokenRefused, TokenUnavailable, or the signal's reason
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
-  const { connect, url, headers, body, schema, say, signal, strict = false, now } = question;
+  const { schema, say, strict = false } = question;
+  const { status, text } = await ask(question);
+  const told = schema.safeParse(json(text));
+  if (told.success) return told.data;
+  const why = say(`${status}, and an answer that holds none`);
+  throw strict ? new TokenRefused(why) : new TokenUnavailable(why);
+}
+
+/**
+ * The same for a text. An empty one, or a page, comes from another server.
+ * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ */
+export async function askForText(question: TextQuestion): Promise<string> {
+  const { status, text } = await ask(question);
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed.startsWith('<')) throw new TokenRefused(question.say(`${status}, and another answer`));
+  return trimmed;
+}
+
+async function ask(question: TextQuestion): Promise<Answered> {
+  const { connect, url, headers, body, say, signal, now } = question;
+  const { method = body === undefined ? 'GET' : 'POST' } = question;
   const { origin, pathname, search } = new URL(url);
-  const sent = { path: pathname + search, headers, signal };
   const exchange = async () => {
-    const request = body === undefined ? { ...sent, method: 'GET' } : { ...sent, method: 'POST', body };
+    const request = { method, path: pathname + search, headers, signal, ...(body === undefined ? {} : { body }) };
     const response = await connect(origin)(request);
     return { response, text: await response.text() };
   };
@@ -58,15 +90,11 @@ export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     throw new TokenUnavailable(say(`no answer: ${why}`), { cause: thrown });
   });
-  if (response.status < 300) {
-    const told = schema.safeParse(json(text));
-    if (told.success) return told.data;
-    const why = say(`${response.status}, and an answer that holds none`);
-    throw strict ? new TokenRefused(why) : new TokenUnavailable(why);
-  }
+  const { status } = response;
+  if (status < 300) return { status, text };
   const form = Object.fromEntries(new URLSearchParams(body ?? ''));
-  const why = say(`${response.status} ${codeOf(withoutSent(text, { headers, form }))}`.trimEnd());
-  if (response.status < 500 && response.status !== 410 && response.status !== 429)
+  const why = say(`${status} ${codeOf(withoutSent(text, { headers, form }))}`.trimEnd());
+  if (status < 500 && status !== 410 && status !== 429)
     throw new TokenRefused(why + skewText(response.headers.get('date'), now));
   const retryAfterMs = retryAfterOf(response.headers, now);
   throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });

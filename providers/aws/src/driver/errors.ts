@@ -1,4 +1,4 @@
-import { type MachineCode, MachineError } from '@mcm/core/driver';
+import { type MachineCode, MachineError, TokenRefused, TokenUnavailable } from '@mcm/core/driver';
 import { isThrottle } from '../ec2/attempts.ts';
 import { NoKeys } from '../ec2/credentials.ts';
 import { Refusal } from '../ec2/refusal.ts';
@@ -43,21 +43,23 @@ export function fromCloud(thrown: unknown, signal: AbortSignal, otherwise: Machi
   if (signal.aborted) return MachineError.from(signal.reason instanceof MachineError ? signal.reason : ended(signal));
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   if ((isThrottle(thrown) || isLoginDown(thrown)) && otherwise === 'Internal') {
-    const retryAfterMs = thrown instanceof Refusal ? thrown.retryAfterMs : undefined;
+    const told = thrown instanceof Refusal || thrown instanceof TokenUnavailable;
+    const retryAfterMs = told ? thrown.retryAfterMs : undefined;
     return new MachineError('Unavailable', message, { cause: thrown, ...(retryAfterMs ? { retryAfterMs } : {}) });
   }
   return new MachineError(otherwise, message, { cause: thrown, credentialsRefused: isRefusedCredentials(thrown) });
 }
 
-/** STS cannot answer now: nothing is said of the keys, and nothing has been done. */
+/** The service that gives keys cannot answer now: nothing is said of the keys, and nothing has been done. */
 const isLoginDown = (thrown: unknown): boolean =>
-  thrown instanceof Refusal && thrown.action === 'AssumeRoleWithWebIdentity' && thrown.status >= 500;
+  thrown instanceof TokenUnavailable ||
+  (thrown instanceof Refusal && thrown.action.startsWith('AssumeRole') && thrown.status >= 500);
 
-/** Keys that the cloud refuses, or none at all: the SDK's own chain ends in an error of this name. */
+/** Keys that the cloud refuses, or none at all. */
 const isRefusedCredentials = (thrown: unknown): boolean =>
   thrown instanceof Refusal
     ? CREDENTIALS_REFUSED.has(thrown.code)
-    : thrown instanceof NoKeys || (thrown instanceof Error && thrown.name === 'CredentialsProviderError');
+    : thrown instanceof NoKeys || thrown instanceof TokenRefused;
 
 /** The same for a launch, where a lack of capacity or quota has a code of its own. */
 export function fromLaunch(thrown: unknown, signal: AbortSignal): MachineError {

@@ -10,10 +10,12 @@ import type { Clock, Random } from '@mcm/kube';
 import type { AwsCredentials } from '../driver/schemas.ts';
 import type { AwsSettings } from '../settings.ts';
 import { Attempts } from './attempts.ts';
-import { keySourceOf, webIdentity } from './credentials.ts';
+import { keySourceOf } from './credentials.ts';
 import { checkEnvironment, type Environment, maxAttemptsOf } from './environment.ts';
+import { ownKeys } from './own-keys.ts';
 import { createRequestHandler, type RequestHandlerOptions } from './request-handler.ts';
 import { SharedLookup } from './shared-lookup.ts';
+import { webIdentity } from './web-identity.ts';
 
 export type { Instance } from '@aws-sdk/client-ec2';
 
@@ -193,19 +195,14 @@ async function connect(
   const sdk = await import('@aws-sdk/client-ec2');
   const source = keySourceOf(credentials);
   const { readFile } = environment;
+  const reach = reachOf(settings, settings.stsEndpoint);
+  const login = { region, clock, connect: options.connect, environment, requestHandler, reach };
   const keys =
     source.from === 'secret'
       ? source.keys
       : source.from === 'web identity'
-        ? webIdentity({
-            ...source,
-            region,
-            clock,
-            readFile,
-            requestHandler,
-            reach: reachOf(settings, settings.stsEndpoint),
-          })
-        : undefined;
+        ? webIdentity({ ...source, ...login, readFile })
+        : ownKeys(login);
   const client = new sdk.EC2Client({
     region,
     requestHandler,
@@ -214,7 +211,7 @@ async function connect(
     maxAttempts: 1,
     retryMode: 'standard',
     customUserAgent: userAgent,
-    ...(keys ? { credentials: keys } : {}),
+    credentials: keys,
   });
   const maxAttempts = maxAttemptsOf(environment);
   const attempts = new Attempts({ clock, random, isFinal, maxAttempts, onKeysRefused });

@@ -1,8 +1,8 @@
 import type { Clock } from '@mcm/kube';
 import type { AwsCredentials } from '../driver/schemas.ts';
-import type { reachOf } from './client.ts';
+import type { OwnKeysOptions } from './own-keys.ts';
 import { NoAnswer, Refusal } from './refusal.ts';
-import type { createRequestHandler } from './request-handler.ts';
+import type { Section } from './shared-config.ts';
 
 /** Keys that requests are signed with. */
 export interface Keys {
@@ -21,7 +21,7 @@ export class NoKeys extends Error {
 export type KeySource =
   | { readonly from: 'secret'; readonly keys: Keys }
   | { readonly from: 'web identity'; readonly tokenFile: string; readonly roleArn: string }
-  /** The SDK's own chain: environment, shared files, instance role. */
+  /** The controller's own keys: environment, shared files, container, instance. */
   | { readonly from: 'environment' };
 
 /** The first key that is there counts, even when it is empty; blank ones mean the environment, as in the original. */
@@ -38,48 +38,11 @@ export function keySourceOf(secret: AwsCredentials): KeySource {
 /** So long STS may take to answer. */
 const LONGEST_LOGIN_MS = 30_000;
 
-export interface WebIdentityOptions {
-  readonly region: string;
-  readonly tokenFile: string;
-  readonly roleArn: string;
-  readonly clock: Clock;
-  readonly readFile: (path: string) => Promise<string | undefined>;
-  readonly requestHandler: ReturnType<typeof createRequestHandler>;
-  /** Where STS is, where the operator says so. */
-  readonly reach: ReturnType<typeof reachOf>;
-}
-
-/** Exchanges the file's token for keys, anew whenever it is called: the SDK keeps them until shortly before their end. */
-export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
-  const { region, tokenFile, roleArn, clock, readFile, requestHandler, reach } = options;
-  return async () => {
-    const token = await readFile(tokenFile);
-    if (token === undefined)
-      throw new NoKeys(`the token file ${tokenFile} of workloadIdentityTokenFile cannot be read`);
-    const { AssumeRoleWithWebIdentityCommand, STSClient } = await import('@aws-sdk/client-sts');
-    const client = new STSClient({ region, maxAttempts: 1, requestHandler, ...reach });
-    const RoleSessionName = `${clock.now().getTime()}000000`;
-    const command = new AssumeRoleWithWebIdentityCommand({
-      ...{ RoleArn: roleArn, RoleSessionName, WebIdentityToken: token },
-    });
-    const answer = await within(clock, (abortSignal) => client.send(command, { abortSignal }));
-    const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = answer.Credentials ?? {};
-    if (!AccessKeyId || !SecretAccessKey)
-      throw new Refusal('AssumeRoleWithWebIdentity', { code: 'UnknownError', message: 'no keys', status: 200 });
-    return {
-      accessKeyId: AccessKeyId,
-      secretAccessKey: SecretAccessKey,
-      ...(SessionToken ? { sessionToken: SessionToken } : {}),
-      ...(Expiration ? { expiration: Expiration } : {}),
-    };
-  };
-}
-
 /** Who waits for keys shares one question: without an end of its own, one that is never answered would stop them all for good. */
-async function within<T>(clock: Clock, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function within<T>(clock: Clock, action: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const over = new AbortController();
   const why = `no answer within ${LONGEST_LOGIN_MS / 1_000} s`;
-  const timer = clock.setTimeout(() => over.abort(new NoAnswer('AssumeRoleWithWebIdentity', why)), LONGEST_LOGIN_MS);
+  const timer = clock.setTimeout(() => over.abort(new NoAnswer(action, why)), LONGEST_LOGIN_MS);
   try {
     return await ask(over.signal);
   } catch (thrown) {
@@ -88,4 +51,45 @@ async function within<T>(clock: Clock, ask: (signal: AbortSignal) => Promise<T>)
   } finally {
     timer.cancel();
   }
+}
+
+/** What STS gives. */
+interface StsKeys {
+  readonly AccessKeyId?: string | undefined;
+  readonly SecretAccessKey?: string | undefined;
+  readonly SessionToken?: string | undefined;
+  readonly Expiration?: Date | undefined;
+}
+
+/** @throws Refusal for an answer without keys */
+export function keysOf(action: string, given: StsKeys = {}): Keys {
+  const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = given;
+  if (!AccessKeyId || !SecretAccessKey)
+    throw new Refusal(action, { code: 'UnknownError', message: 'no keys', status: 200 });
+  return {
+    accessKeyId: AccessKeyId,
+    secretAccessKey: SecretAccessKey,
+    ...(SessionToken ? { sessionToken: SessionToken } : {}),
+    ...(Expiration ? { expiration: Expiration } : {}),
+  };
+}
+
+/** The keys of the role of a profile of the shared configuration. @param own Keys that may act as the role */
+export async function assumedKeys(
+  own: Keys,
+  profile: Section,
+  { region, clock, requestHandler, reach }: OwnKeysOptions,
+  signal: AbortSignal,
+): Promise<Keys> {
+  const { role_arn, role_session_name, external_id, duration_seconds } = profile;
+  const { AssumeRoleCommand, STSClient } = await import('@aws-sdk/client-sts');
+  const client = new STSClient({ region, maxAttempts: 1, requestHandler, credentials: own, ...reach });
+  const command = new AssumeRoleCommand({
+    RoleArn: role_arn,
+    RoleSessionName: role_session_name ?? `mcm-${clock.now().getTime()}`,
+    ...(external_id ? { ExternalId: external_id } : {}),
+    ...(duration_seconds ? { DurationSeconds: Number(duration_seconds) } : {}),
+  });
+  const { Credentials } = await client.send(command, { abortSignal: signal });
+  return keysOf('AssumeRole', Credentials);
 }

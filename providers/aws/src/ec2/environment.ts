@@ -1,10 +1,12 @@
 import { ConfigError } from '@mcm/kube';
 import { readSharedConfig } from './shared-config.ts';
 
-/** Variables of the process, and a way to read files; missing files are undefined. */
+/** Variables of the process, and its ways to read files and to run programs; missing files are undefined. */
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
+  /** The standard output of a command of the shell, for `credential_process`; absent: no program is run. @throws Error with `code` */
+  readonly run?: (command: string, signal: AbortSignal) => Promise<string>;
 }
 
 const MODES = ['standard', 'adaptive', 'legacy'];

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Environment } from './environment.ts';
 
 /** A section of a shared file: its settings, those of a nested group as `ec2.endpoint_url`. */
-type Section = Readonly<Record<string, string>>;
+export type Section = Readonly<Record<string, string>>;
 
 /** What the shared files say of the profile in use. */
 export interface SharedConfig {
@@ -13,20 +13,43 @@ export interface SharedConfig {
   readonly services: { readonly name: string; readonly section: Section | undefined } | undefined;
 }
 
-/** Reads the shared configuration and credentials files as the SDK finds them; those that cannot be read are empty. */
-export async function readSharedConfig({ variables, readFile }: Environment): Promise<SharedConfig> {
+/** Both shared files, by their sections. */
+interface SharedFiles {
+  readonly config: ReadonlyMap<string, Section>;
+  readonly credentials: ReadonlyMap<string, Section>;
+}
+
+async function readFiles({ variables, readFile }: Environment): Promise<SharedFiles> {
   const home = join(variables.HOME ?? '/', '.aws');
-  const config = sectionsOf(await readFile(variables.AWS_CONFIG_FILE ?? join(home, 'config')));
-  const credentials = sectionsOf(await readFile(variables.AWS_SHARED_CREDENTIALS_FILE ?? join(home, 'credentials')));
-  const name = variables.AWS_PROFILE || 'default';
+  return {
+    config: sectionsOf(await readFile(variables.AWS_CONFIG_FILE ?? join(home, 'config'))),
+    credentials: sectionsOf(await readFile(variables.AWS_SHARED_CREDENTIALS_FILE ?? join(home, 'credentials'))),
+  };
+}
+
+/** What the files say of a profile; undefined: neither has it. Of a setting in both, that of the credentials file counts. */
+function profileIn({ config, credentials }: SharedFiles, name: string): Section | undefined {
   const own = config.get(`profile ${name}`) ?? (name === 'default' ? config.get(name) : undefined);
   const kept = credentials.get(name);
-  const profile = { ...kept, ...own };
+  return own || kept ? { ...own, ...kept } : undefined;
+}
+
+/** The profiles of the shared configuration and credentials files; those that cannot be read are empty. */
+export async function readProfiles(environment: Environment): Promise<(name: string) => Section | undefined> {
+  const files = await readFiles(environment);
+  return (name) => profileIn(files, name);
+}
+
+/** Reads the shared configuration and credentials files as the SDK finds them; those that cannot be read are empty. */
+export async function readSharedConfig(environment: Environment): Promise<SharedConfig> {
+  const files = await readFiles(environment);
+  const own = profileIn(files, environment.variables.AWS_PROFILE || 'default');
+  const profile = own ?? {};
   const { services } = profile;
   return {
-    hasProfile: own !== undefined || kept !== undefined,
+    hasProfile: own !== undefined,
     profile,
-    services: services ? { name: services, section: config.get(`services ${services}`) } : undefined,
+    services: services ? { name: services, section: files.config.get(`services ${services}`) } : undefined,
   };
 }
 

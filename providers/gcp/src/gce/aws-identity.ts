@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { TokenRefused, TokenUnavailable } from '@mcm/core/driver';
+import { askForText, TokenRefused } from '@mcm/core/driver';
 import { z } from 'zod';
 import { parseJson } from './json.ts';
 import type { TokenOptions } from './token-options.ts';
@@ -97,22 +97,11 @@ class Host {
     return this.#ask('GET', path, { 'x-aws-ec2-metadata-token': await this.#session });
   }
 
-  async #ask(method: string, path: string, headers: Readonly<Record<string, string>>): Promise<string> {
-    const { connect, awsMetadata = METADATA } = this.#options;
-    const signal = this.#signal;
-    const exchange = async () => {
-      const response = await connect(awsMetadata)({ method, path, headers, signal });
-      return { status: response.status, text: (await response.text()).trim() };
-    };
-    const { status, text } = await exchange().catch((thrown: unknown) => {
-      signal.throwIfAborted();
-      const why = thrown instanceof Error ? thrown.message : String(thrown);
-      throw new TokenUnavailable(this.#failed(`no answer: ${why}`), { cause: thrown });
-    });
-    if (status >= 500 || status === 429) throw new TokenUnavailable(this.#failed(`${status}`));
-    // A page of a proxy is no answer of this service.
-    if (status >= 300 || text === '' || text.startsWith('<')) throw new TokenRefused(this.#failed(`${status}`));
-    return text;
+  #ask(method: string, path: string, headers: Readonly<Record<string, string>>): Promise<string> {
+    const { clock, connect, awsMetadata = METADATA } = this.#options;
+    const say = (what: string): string => this.#failed(what);
+    const question = { method, url: `${awsMetadata}${path}`, headers, say, signal: this.#signal };
+    return askForText({ ...question, connect, now: clock.now() });
   }
 
   #failed(what: string): string {

@@ -1,4 +1,4 @@
-import { TokenRefused, TokenUnavailable } from '@mcm/core/driver';
+import { askForText, TokenRefused } from '@mcm/core/driver';
 import { z } from 'zod';
 import type { ExternalAccount, SubjectSource } from '../driver/account.ts';
 import { signedIdentity } from './aws-identity.ts';
@@ -37,23 +37,13 @@ async function ofFile(
 
 async function ofUrl(
   { url, headers, field }: SubjectSource & { readonly from: 'url' },
-  { connect }: TokenOptions,
+  { clock, connect }: TokenOptions,
   signal: AbortSignal,
 ): Promise<string> {
-  const { origin, pathname, search } = new URL(url);
-  const failed = `no token of the workload from credential_source.url ${origin}`;
-  const fetch = async () => {
-    const response = await connect(origin)({ method: 'GET', path: pathname + search, headers, signal });
-    return { status: response.status, text: (await response.text()).trim() };
-  };
-  const { status, text } = await fetch().catch((thrown: unknown) => {
-    signal.throwIfAborted();
-    const why = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new TokenUnavailable(`${failed}: no answer: ${why}`, { cause: thrown });
-  });
-  if (status >= 500 || status === 429) throw new TokenUnavailable(`${failed}: ${status}`);
-  if (status >= 300) throw new TokenRefused(`${failed}: ${status}`);
-  return tokenIn(text, field, origin);
+  const { origin } = new URL(url);
+  const say = (what: string): string =>
+    `no token of the workload from ${origin}: ${what}; check credential_source and its format`;
+  return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
 }
 
 /** The token in a text, or in a member of its JSON. No text is quoted: it may be the token. */

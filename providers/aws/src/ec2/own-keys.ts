@@ -1,0 +1,183 @@
+import type { Clock } from '@mcm/kube';
+import { z } from 'zod';
+import type { reachOf } from './client.ts';
+import { assumedKeys, type Keys, NoKeys, within } from './credentials.ts';
+import type { Environment } from './environment.ts';
+import { containerKeys, type HostOptions, instanceKeys } from './host-keys.ts';
+import type { createRequestHandler } from './request-handler.ts';
+import { readProfiles, type Section } from './shared-config.ts';
+import { webIdentity } from './web-identity.ts';
+
+export interface OwnKeysOptions extends HostOptions {
+  readonly region: string;
+  readonly requestHandler: ReturnType<typeof createRequestHandler>;
+  /** Where STS is, where the operator says so. */
+  readonly reach: ReturnType<typeof reachOf>;
+}
+
+type Profiles = (name: string) => Section | undefined;
+
+/**
+ * The controller's own keys, where a Secret's are blank, in the order of AWS's SDKs: environment, shared files, workload
+ * identity, container, instance. All requests go through the transport, which the SDK's own chain does not use.
+ * Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html
+ */
+export function ownKeys(options: OwnKeysOptions): () => Promise<Keys> {
+  const { clock } = options;
+  return kept(clock, () => within(clock, 'credentials', (signal) => chain(options, signal)));
+}
+
+/** Keys are renewed so long before their end, or when half of a shorter life is over. */
+const RENEW_BEFORE_MS = 300_000;
+/** The SDK compares ends with the wall clock. By an end that is over, it asks here for each request. */
+const ASK_AGAIN = new Date(0);
+
+/** Keeps keys on the process's clock. Requests that need them together share one login; a failure is not kept. */
+function kept(clock: Clock, login: () => Promise<Keys>): () => Promise<Keys> {
+  let known: { readonly keys: Keys; readonly renewAt: number } | undefined;
+  let asking: Promise<Keys> | undefined;
+  const renew = async (): Promise<Keys> => {
+    const since = clock.now().getTime();
+    const { expiration, ...keys } = await login();
+    const until = expiration?.getTime() ?? Number.POSITIVE_INFINITY;
+    const renewAt = Math.max(until - RENEW_BEFORE_MS, (since + until) / 2);
+    known = { keys: { ...keys, expiration: ASK_AGAIN }, renewAt };
+    return known.keys;
+  };
+  return async () => {
+    if (known && known.renewAt > clock.now().getTime()) return known.keys;
+    asking ??= renew().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+}
+
+async function chain(options: OwnKeysOptions, signal: AbortSignal): Promise<Keys> {
+  const { environment } = options;
+  const { AWS_PROFILE: name } = environment.variables;
+  const profiles = await readProfiles(environment);
+  const found =
+    (name ? undefined : ofVariables(environment)) ??
+    (await ofProfile(name || 'default', profiles, options, signal, [])) ??
+    (await ofWorkload(options)) ??
+    (await containerKeys(options, signal)) ??
+    (await instanceKeys(options, signal));
+  if (found) return found;
+  throw new NoKeys(
+    'there are no credentials: the keys of the Secret are blank, and the controller has none; set the keys in the Secret, or give the controller a role',
+  );
+}
+
+function ofVariables({ variables }: Environment): Keys | undefined {
+  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = variables;
+  return id && secret
+    ? { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) }
+    : undefined;
+}
+
+async function ofWorkload(options: OwnKeysOptions): Promise<Keys | undefined> {
+  const { AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile, AWS_ROLE_ARN: roleArn } = options.environment.variables;
+  return tokenFile && roleArn ? workload(options, tokenFile, roleArn) : undefined;
+}
+
+const workload = (options: OwnKeysOptions, tokenFile: string, roleArn: string): Promise<Keys> => {
+  const { readFile } = options.environment;
+  return webIdentity({ ...options, readFile, tokenFile, roleArn })();
+};
+
+/** @param before Profiles that lead to this one */
+async function ofProfile(
+  name: string,
+  profiles: Profiles,
+  options: OwnKeysOptions,
+  signal: AbortSignal,
+  before: readonly string[],
+): Promise<Keys | undefined> {
+  const profile = profiles(name);
+  if (!profile) {
+    if (before.length === 0) return undefined;
+    throw new NoKeys(`source_profile of profile ${before.at(-1)} names profile ${name}, which does not exist; add it`);
+  }
+  const { role_arn: roleArn, web_identity_token_file: tokenFile, credential_process: command } = profile;
+  const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = profile;
+  // A profile may name itself as the source of its role: then its own keys are the source.
+  const isSource = before.includes(name);
+  if (roleArn && tokenFile) return workload(options, tokenFile, roleArn);
+  if (roleArn && !isSource) return ofRole(name, profile, profiles, options, signal, before);
+  if (id && secret) return { accessKeyId: id, secretAccessKey: secret, ...(token ? { sessionToken: token } : {}) };
+  if (command) return ofProcess(command, name, options.environment, signal);
+  if (profile.sso_session || profile.sso_start_url || profile.login_session)
+    throw new NoKeys(
+      `profile ${name} logs in by a browser, which a controller cannot; use credential_process = aws configure export-credentials --profile ${name}`,
+    );
+  if (before.length > 0) throw new NoKeys(`profile ${name}, a source_profile, has no credentials; add keys to it`);
+  return undefined;
+}
+
+/** Keys of a profile's role, which its source may act as. */
+async function ofRole(
+  name: string,
+  profile: Section,
+  profiles: Profiles,
+  options: OwnKeysOptions,
+  signal: AbortSignal,
+  before: readonly string[],
+): Promise<Keys> {
+  const { source_profile: source, credential_source: kind, mfa_serial: device } = profile;
+  if (device)
+    throw new NoKeys(`mfa_serial of profile ${name} asks for a code, which a controller cannot give; remove it`);
+  const own = source
+    ? await ofProfile(source, profiles, options, signal, [...before, name])
+    : await ofSource(kind, options, signal);
+  if (!own)
+    throw new NoKeys(
+      `role_arn of profile ${name} has no source: set source_profile, or credential_source to Environment, EcsContainer or Ec2InstanceMetadata`,
+    );
+  return assumedKeys(own, profile, options, signal);
+}
+
+async function ofSource(
+  kind: string | undefined,
+  options: OwnKeysOptions,
+  signal: AbortSignal,
+): Promise<Keys | undefined> {
+  if (kind === 'Environment') return ofVariables(options.environment);
+  if (kind === 'EcsContainer') return containerKeys(options, signal);
+  return kind === 'Ec2InstanceMetadata' ? instanceKeys(options, signal) : undefined;
+}
+
+const processAnswer = z.looseObject({
+  Version: z.literal(1),
+  AccessKeyId: z.string().min(1),
+  SecretAccessKey: z.string().min(1),
+  SessionToken: z.string().optional(),
+  Expiration: z.iso.datetime({ offset: true }).optional(),
+});
+
+/** Keys that a program prints. Neither its output nor its errors are quoted: they may hold keys. */
+async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
+  if (!run) throw new NoKeys(`credential_process of profile ${name} cannot be run here; use keys or a role`);
+  const output = await run(command, signal).catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'a failure';
+    throw new NoKeys(`credential_process of profile ${name} ended with ${code}; run the command to see why`);
+  });
+  const told = z.preprocess(parsed, processAnswer).safeParse(output);
+  if (!told.success)
+    throw new NoKeys(`credential_process of profile ${name} printed no keys of version 1; run the command to see why`);
+  const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = told.data;
+  return {
+    ...{ accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey },
+    ...(SessionToken ? { sessionToken: SessionToken } : {}),
+    ...(Expiration ? { expiration: new Date(Expiration) } : {}),
+  };
+}
+
+const parsed = (text: unknown): unknown => {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined; // no JSON: no keys
+  }
+};

@@ -1,0 +1,35 @@
+import type { Clock } from '@mcm/kube';
+import type { reachOf } from './client.ts';
+import { type Keys, keysOf, NoKeys, within } from './credentials.ts';
+import type { createRequestHandler } from './request-handler.ts';
+
+export interface WebIdentityOptions {
+  readonly region: string;
+  readonly tokenFile: string;
+  readonly roleArn: string;
+  readonly clock: Clock;
+  readonly readFile: (path: string) => Promise<string | undefined>;
+  readonly requestHandler: ReturnType<typeof createRequestHandler>;
+  /** Where STS is, where the operator says so. */
+  readonly reach: ReturnType<typeof reachOf>;
+}
+
+/** Exchanges the file's token for keys, anew whenever it is called: the SDK keeps them until shortly before their end. */
+export function webIdentity(options: WebIdentityOptions): () => Promise<Keys> {
+  const { region, tokenFile, roleArn, clock, readFile, requestHandler, reach } = options;
+  return async () => {
+    const token = await readFile(tokenFile);
+    if (token === undefined)
+      throw new NoKeys(`the token file ${tokenFile} of workloadIdentityTokenFile cannot be read`);
+    const { AssumeRoleWithWebIdentityCommand, STSClient } = await import('@aws-sdk/client-sts');
+    const client = new STSClient({ region, maxAttempts: 1, requestHandler, ...reach });
+    const RoleSessionName = `${clock.now().getTime()}000000`;
+    const command = new AssumeRoleWithWebIdentityCommand({
+      ...{ RoleArn: roleArn, RoleSessionName, WebIdentityToken: token },
+    });
+    const answer = await within(clock, 'AssumeRoleWithWebIdentity', (abortSignal) =>
+      client.send(command, { abortSignal }),
+    );
+    return keysOf('AssumeRoleWithWebIdentity', answer.Credentials);
+  };
+}
