@@ -1,5 +1,5 @@
 import { machineDeployments, machineSets } from '@mcm/api';
-import { createClient, createRecorder, type Node, nodes, seededRandom, silentLogger, UnitRunner } from '@mcm/kube';
+import { type Node, nodes, seededRandom } from '@mcm/kube';
 import {
   ConfigLabels,
   controllerConfigs,
@@ -9,15 +9,10 @@ import {
   machineConfigPools,
   machineConfigs,
 } from '@mcm/machine-config';
-import { createConfigControllers } from '@mcm/machine-config-controller';
 import type { KubeletBehaviour } from '@mcm/provider-local';
+import { ConfigControllers, type ConfigControllersOptions } from './config-controllers.ts';
 import { Network } from './network.ts';
-import { type Death, Life } from './process.ts';
 import { NAMESPACE, World, type WorldOptions } from './world.ts';
-
-const TREE = new Map([
-  ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
-]);
 
 /** The kinds of an Ignition file. */
 export const fileOf = (path: string, text: string) => ({
@@ -27,8 +22,7 @@ export const fileOf = (path: string, text: string) => ({
 /** What a world of machine configs may be. */
 export interface ConfigWorldOptions extends WorldOptions {
   readonly kubelets?: KubeletBehaviour;
-  /** From so many degraded nodes on the controller halts. */
-  readonly haltDegraded?: number;
+  readonly configControllers?: ConfigControllersOptions;
 }
 
 /** Machines and what is on them: MCM, the machine-config-controller, and machines that play both. */
@@ -36,15 +30,10 @@ export class ConfigWorld {
   readonly world: World;
   /** The wire between the machine-config-controller and the API server. */
   readonly network: Network;
-  readonly #options: ConfigWorldOptions;
-  #stop = new AbortController();
-  #life: Life | undefined;
-  #death: Death | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly controllers: ConfigControllers;
 
   static async start(pool: MachineConfigPool['spec'], options: ConfigWorldOptions = {}): Promise<ConfigWorld> {
-    const { kubelets, haltDegraded: _, ...others } = options;
+    const { kubelets, configControllers: _, ...others } = options;
     const world = await World.start({
       ...others,
       crds: machineConfigCrds as unknown as NonNullable<WorldOptions['crds']>,
@@ -64,15 +53,20 @@ export class ConfigWorld {
   }
 
   private constructor(world: World, options: ConfigWorldOptions) {
-    [this.world, this.#options] = [world, options];
-    const { seed = 1, profile } = options;
-    this.network = new Network({
+    this.world = world;
+    const { seed = 1, profile, configControllers = {} } = options;
+    const network: Network = new Network({
       ...{ clock: world.clock, seed: seed + 7, profile },
       random: seededRandom(seed + 7),
-      kill: () => this.kill(),
+      kill: () => this.controllers.kill(),
       note: (text) => world.witness.note('act', text),
     });
-    this.#startController();
+    this.network = network;
+    const { clock, witness } = world;
+    this.controllers = new ConfigControllers(
+      { clock, witness, network, transport: () => world.transport() },
+      configControllers,
+    );
   }
 
   /** A pool that has what the workers have. */
@@ -81,48 +75,6 @@ export class ConfigWorld {
       metadata: { name },
       spec: { machineConfigSelector: { matchLabels: { [ConfigLabels.Role]: 'worker' } }, ...spec },
     });
-  }
-
-  #startController(): void {
-    const death = this.#death;
-    this.#death = undefined;
-    const { world } = this;
-    const stop = new AbortController();
-    const clock = this.network.clock('manager', world.clock, stop.signal);
-    const life = new Life(death, () => {
-      stop.abort(new Error('killed'));
-      world.clock.setTimeout(() => {
-        if (!this.#closed) this.#startController();
-      }, 1_000);
-    });
-    [this.#stop, this.#life] = [stop, life];
-    const transport = life.wrap(this.network.wire('manager', world.transport(), stop.signal));
-    const client = createClient({ transport, userAgent: 'machine-config-controller', clock });
-    const runtime = { clock, random: seededRandom(3), log: silentLogger };
-    const recorder = createRecorder({ client, component: 'test', ...runtime });
-    const { haltDegraded } = this.#options;
-    const { units } = createConfigControllers(
-      {
-        ...{ control: client, target: client, recorder, nodeRecorder: recorder, runtime, tree: TREE },
-        identity: { version: 'v1', hash: 'h1' },
-      },
-      { machinePools: true, ...(haltDegraded !== undefined && { haltDegraded }) },
-    );
-    // What a process does that was killed, nobody hears.
-    this.#running = new UnitRunner({ units, ...runtime }).run(stop.signal);
-  }
-
-  /** Ends the machine-config-controller as SIGKILL does; it is started again. */
-  kill(): void {
-    if (this.#life?.dead) return;
-    this.world.witness.note('act', 'machine-config-controller is killed');
-    this.#life?.kill();
-  }
-
-  /** It dies now, and at a request of its next life. */
-  killTwice(death: Death): void {
-    this.#death = death;
-    this.kill();
   }
 
   pool = (): Promise<MachineConfigPool> => this.world.admin.resource(machineConfigPools).get('workers');
@@ -149,9 +101,7 @@ export class ConfigWorld {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#stop.abort();
-    if (this.#life?.dead !== true) await this.#running;
+    await this.controllers.close();
     await this.world.close();
   }
 }

@@ -3,6 +3,7 @@ import { nodes } from '@mcm/kube';
 import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
 import { ConfigWorld, fileOf } from './config-world.ts';
+import { TellingJudge } from './pool-history.ts';
 import { NAMESPACE, type WorldOptions } from './world.ts';
 
 /** Pools over machines, with both halves of the product running. */
@@ -170,6 +171,35 @@ test('10.4 a node that cannot be brought to the target of a pool made anew is re
     await config.createPool('workers', { machineRef: REF, maxUnavailable: 1, updateStrategy: 'InPlaceElseReplace' });
     await config.untilUpdated(2, (name) => name !== first);
     expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
+  }));
+
+test('a restore that forgets an update: the nodes go back to the restored configuration in turn, and updates go on', () =>
+  inWorld({}, { restorable: true, kubelets: { configDelay: 20_000 } }, async (config) => {
+    const { world } = config;
+    const stop = new AbortController();
+    new TellingJudge(world, () => 1).watch(stop.signal);
+    await world.createDeployment(3);
+    const first = await config.untilUpdated(3);
+    const machinesBefore = await uids(config);
+    const backup = world.backup();
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await config.untilUpdated(3, (name) => name !== first);
+    await world.restore(backup);
+    let most = 0;
+    const updated = new Set<string>();
+    await world.until(async () => {
+      const all = await config.nodes();
+      const away = all.filter((node) => node.spec?.unschedulable || node.metadata.annotations?.[State] !== 'Done');
+      most = Math.max(most, away.length);
+      for (const { metadata } of away) updated.add(metadata.name);
+      return updated.size === 3 && away.length === 0;
+    });
+    expect(most).toBe(1);
+    expect(await config.untilUpdated(3)).toBe(first);
+    await config.change({ files: [fileOf('/etc/a', 'three')] });
+    await config.untilUpdated(3, (name) => name !== first);
+    expect(await uids(config)).toEqual(machinesBefore);
+    stop.abort();
   }));
 
 test('10.5 a node whose machine is being deleted is no candidate, and nobody makes it schedulable again', () =>

@@ -4,13 +4,16 @@ import { NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
 import { ConfigWorld, fileOf } from './config-world.ts';
 import { HandoverJudge } from './handover-judge.ts';
-import { TellingJudge } from './pool-history.ts';
+import { playPool, TellingJudge } from './pool-history.ts';
 import { again, seedsOf } from './seeds.testing.ts';
 import { playCase } from './suites.ts';
 import { NAMESPACE } from './world.ts';
 
-/** 10 and 14: a new machine took the config of a pool that selects its node, and was never replaced. */
-const CASES = [...seedsOf('pools', 1, [10, 14]), ...seedsOf('join', 1)];
+/**
+ * 10 and 14: a new machine took the config of a pool that selects its node, and was never replaced. 900014: a bad
+ * configuration replaced all machines, and after its correction the new nodes stayed Degraded.
+ */
+const CASES = [...seedsOf('pools', 1, [10, 14]), ...seedsOf('join', 1, [900_014]), ...seedsOf('config-leases', 1)];
 
 test.each(CASES)(
   '$suite $seed: a pool over machines, whatever happens to both halves, heals, is quiet, and never tells too many',
@@ -68,4 +71,11 @@ test('a rollout that gives up a machine before the new one has applied its confi
     stop.abort();
     await config.close();
   }
+}, 300_000);
+
+test('a machine-config-controller without a fence that was frozen and writes though another one leads is seen', async () => {
+  const { violations } = await playPool('config-leases', { seed: 2, profile: 'lan' }, { unfenced: true });
+  expect(violations).toContainEqual(
+    expect.stringMatching(/^machine-config-controller-\d+ sends PATCH \S+ though \S+ leads$/),
+  );
 }, 300_000);

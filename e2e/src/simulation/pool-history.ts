@@ -1,6 +1,13 @@
 import { Annotations, Labels, PreserveValues } from '@mcm/api';
 import { createInformer, isConflict, isNotFound, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
-import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
+import {
+  conditionOf,
+  type MachineConfigPool,
+  machineConfigPools,
+  machineConfigs,
+  NodeAnnotations,
+} from '@mcm/machine-config';
+import type { ConfigControllersOptions } from './config-controllers.ts';
 import { ConfigWorld, fileOf } from './config-world.ts';
 import { Dice } from './dice.ts';
 import { HandoverJudge } from './handover-judge.ts';
@@ -22,14 +29,19 @@ const isDone = (node: Node): boolean =>
   annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
+/** So old may the knowledge be on which a pool is told or not: its caches expire, fall silent, and come back. */
+const LAG_MS = 5 * MINUTE;
+
 /**
- * Counts the nodes that are told something while they have something else: never more than a pool allows. A node whose
- * machine goes, or that changes pools, is somebody else's doing from then on.
+ * Counts the nodes that get another configuration while they are busy with one: never more than a pool allows, and none
+ * while the pool is paused. A node that was never Done, whose machine goes, or that changes pools is not judged.
  */
 export class TellingJudge {
   readonly #charged = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #settled = new Set<string>();
+  /** When pools were paused, by their names. */
+  readonly #pausedSince = new Map<string, number>();
 
   readonly #world: ConfigWorld['world'];
   readonly #allowed: () => number;
@@ -41,9 +53,26 @@ export class TellingJudge {
 
   watch(signal: AbortSignal): void {
     const { admin, clock } = this.#world;
-    const informer = createInformer<Node>(admin, nodes, { clock, random: seededRandom(5), log: silentLogger });
+    const options = { clock, random: seededRandom(5), log: silentLogger };
+    const informer = createInformer<Node>(admin, nodes, options);
     informer.onChange(({ type, object }) => this.#changed(type, object));
-    void informer.run(signal).catch((error: unknown) => this.#world.witness.violate(String(error)));
+    const pools = createInformer<MachineConfigPool>(admin, machineConfigPools, options);
+    pools.onChange(({ type, object }) => this.#poolChanged(type, object));
+    for (const one of [informer, pools]) {
+      void one.run(signal).catch((error: unknown) => this.#world.witness.violate(String(error)));
+    }
+  }
+
+  #poolChanged(type: string, { metadata: { name }, spec }: MachineConfigPool): void {
+    if (type === 'deleted' || spec?.paused !== true) this.#pausedSince.delete(name);
+    else if (!this.#pausedSince.has(name)) this.#pausedSince.set(name, this.#world.clock.now().getTime());
+  }
+
+  /** Whether the pool that a configuration was rendered for has been paused for longer than any cache may not know. */
+  #isPaused(config: string): boolean {
+    const pool = /^rendered-(.+)-[0-9a-f]{32}$/.exec(config)?.[1] ?? '';
+    const since = this.#pausedSince.get(pool);
+    return since !== undefined && this.#world.clock.now().getTime() - since >= LAG_MS;
   }
 
   /** Somebody gave the nodes to another pool. */
@@ -62,6 +91,7 @@ export class TellingJudge {
     const desired = annotation(node, DesiredConfig);
     if (old && this.#settled.has(uid) && annotation(old, DesiredConfig) !== desired) {
       this.#charged.set(uid, desired);
+      if (this.#isPaused(desired)) this.#world.witness.violate(`${name} gets ${desired} while its pool is paused`);
       const busy = [...this.#charged.keys()].flatMap((one) => {
         const found = this.#nodes.get(one);
         return found && isBusy(found) ? [found.metadata.name] : [];
@@ -80,11 +110,18 @@ const ACTS = [
   ...['change', 'change', 'change', 'irreconcilable', 'strategy', 'strategy', 'scale', 'deleteMachine', 'failMachine'],
   ...['pool', 'pool', 'pause', 'bad', 'limit', 'kill', 'kill', 'killManager', 'harm', 'silence', 'expire'],
 ] as const;
-/** Kinds of histories of a pool. `join`: both halves are asked for something at once, too. */
-export const POOL_MODES = ['pools', 'join'] as const;
+/**
+ * Kinds of histories of a pool. `join`: both halves are asked for something at once, too. `config-leases`: two
+ * machine-config-controllers with different clocks compete for a Lease, and the one that leads is frozen and comes back.
+ */
+export const POOL_MODES = ['pools', 'join', 'config-leases'] as const;
 export type PoolMode = (typeof POOL_MODES)[number];
 const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
-type Act = (typeof JOIN_ACTS)[number];
+const LEASE_ACTS = [...JOIN_ACTS, 'freeze', 'freeze', 'freeze', 'freeze', 'change', 'bad'] as const;
+type Act = (typeof LEASE_ACTS)[number];
+const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as const;
+/** How far the clocks of two processes may be apart. */
+const SKEW_MS = 2 * MINUTE;
 
 /** A pool over a MachineDeployment, and one for whatever nodes nobody refers to, through a history drawn from a seed. */
 class PoolHistory {
@@ -108,7 +145,7 @@ class PoolHistory {
       act: (name) => this.#try(name as Act),
     });
     this.#judge = new TellingJudge(config.world, () => {
-      const since = config.world.clock.now().getTime() - 5 * MINUTE;
+      const since = config.world.clock.now().getTime() - LAG_MS;
       return Math.max(...this.#limits.filter(({ until }) => until >= since).map(({ limit }) => limit));
     });
   }
@@ -117,7 +154,7 @@ class PoolHistory {
     const { world } = this.#config;
     this.#judge.watch(this.#stop.signal);
     // How many are told is the other judge's, who knows of pools that come and go.
-    const rules = { poolOf: () => 'workers', limitOf: () => this.#replicas + 3, protects: false, lagMs: 5 * MINUTE };
+    const rules = { poolOf: () => 'workers', limitOf: () => this.#replicas + 3, protects: false, lagMs: LAG_MS };
     new JoinJudge(world, rules).watch(this.#stop.signal);
     new HandoverJudge(world, world.lagMs).watch(this.#stop.signal);
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
@@ -177,15 +214,25 @@ class PoolHistory {
       case 'pool':
         return this.#toggle();
       case 'kill':
-        return this.#config.killTwice({
+        return this.#config.controllers.killTwice({
           request: 1 + this.#dice.number(30),
           when: this.#dice.one(['before', 'after']) ?? 'after',
         });
+      case 'freeze':
+        return this.#freezeAtWork();
       case 'killManager':
         return world.kill(this.#dice.one(['manager', 'machine-controller'] as const) ?? 'manager');
       default:
         return this.#disturb(act, network);
     }
+  }
+
+  /** The process that leads is frozen among the writes that a change needs, for longer than its Lease lasts. */
+  async #freezeAtWork(): Promise<void> {
+    const { controllers, world } = this.#config;
+    const [afterMs, ms] = [4_900 + this.#dice.number(1_500), 20_000 + this.#dice.pause(3 * MINUTE)];
+    await this.#act('change');
+    world.clock.setTimeout(() => controllers.freeze(ms), afterMs);
   }
 
   /** Somebody wants to look at a machine, or has. */
@@ -311,15 +358,27 @@ class PoolHistory {
   }
 }
 
-/** Plays a history of a pool over machines. */
-export async function playPool(mode: PoolMode, { seed, profile, plan }: HistoryOptions): Promise<Outcome> {
+/**
+ * Plays a history of a pool over machines.
+ * @param broken breaks elections
+ */
+export async function playPool(
+  mode: PoolMode,
+  { seed, profile, plan }: HistoryOptions,
+  broken: Pick<ConfigControllersOptions, 'unfenced'> = {},
+): Promise<Outcome> {
   const dice = new Dice(seed);
+  const updateStrategy = dice.one(STRATEGIES) ?? 'InPlace';
+  const haltDegraded = dice.number(3);
+  const configDelay = 1_000 * (1 + dice.number(60));
+  const skew = () => dice.number(2 * SKEW_MS) - SKEW_MS;
+  const peers = mode === 'config-leases' ? { elections: true, skewMs: [skew(), skew()] } : {};
   const config = await ConfigWorld.start(
-    { machineRef: REF, maxUnavailable: 1, updateStrategy: dice.one(STRATEGIES) ?? 'InPlace' },
-    { seed, profile, haltDegraded: dice.number(3), kubelets: { configDelay: 1_000 * (1 + dice.number(60)) } },
+    { machineRef: REF, maxUnavailable: 1, updateStrategy },
+    { seed, profile, kubelets: { configDelay }, configControllers: { haltDegraded, ...peers, ...broken } },
   );
   const { witness } = config.world;
-  const history = new PoolHistory(config, dice, mode === 'pools' ? ACTS : JOIN_ACTS, plan);
+  const history = new PoolHistory(config, dice, ACTS_OF[mode], plan);
   try {
     await history.play().catch((error: unknown) => witness.violate(String(error)));
     return {

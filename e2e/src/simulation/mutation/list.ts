@@ -12,12 +12,15 @@ export interface Mutant {
 
 export const TOPICS = [
   ...['deletion', 'finalizers', 'orphans', 'idempotency', 'drain', 'budget', 'breaker', 'freeze', 'fence', 'names'],
+  'pools',
 ] as const;
 export type Topic = (typeof TOPICS)[number];
 
 const CORE = 'packages/core/src';
 const M = ['machines'] as const;
 const F = ['rolls', 'sick'] as const;
+const CONFIG = 'packages/machine-config/src';
+const P = ['join', 'pools'] as const;
 
 type Change = readonly [find: string, replace: string];
 
@@ -228,5 +231,76 @@ export const MUTANTS: readonly Mutant[] = [
       'return (slot) => encode((offset + slot * stride) % SLOTS);',
       'return () => encode(Math.floor(Math.random() * SLOTS));',
     ],
+  ),
+  ...of(
+    'pools',
+    `${CONFIG}/pool/candidates.ts`,
+    P,
+    ['const unavailable = nodes.filter(isUnavailable).length;', 'const unavailable = 0;'],
+    [
+      'nodes.filter((node) => needsTarget(node, pool) && isReady(node));',
+      'nodes.filter((node) => needsTarget(node, pool));',
+    ],
+  ),
+  ...of(
+    'pools',
+    `${CONFIG}/pool/plan.ts`,
+    P,
+    [
+      'const capacity = Math.min(Math.max(found.capacity - reserved, 0), room);',
+      'const capacity = Math.min(found.capacity, room);',
+    ],
+    ['...stranded.filter((node) => !deferredStranded.has(node)),', ''],
+    [
+      'metadata.deletionTimestamp !== undefined || spec?.paused || snapshot',
+      'metadata.deletionTimestamp !== undefined || snapshot',
+    ],
+  ),
+  ...of('pools', `${CONFIG}/pool/snapshot.ts`, P, [
+    'return machine && isSteady(machine) && !selected ? [] : [{ node }];',
+    'return machine ? [] : [{ node }];',
+  ]),
+  ...of('pools', `${CONFIG}/pool/wakeups.ts`, P, [
+    'if (!matters(change.old, change.object)) return [];',
+    "if (annotationOf(change.object, NodeAnnotations.CurrentConfig) === '') return [];",
+  ]),
+  ...of('pools', `${CONFIG}/pool/predicates.ts`, P, [
+    'annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);',
+    'isDegraded(node) && false;',
+  ]),
+  ...of(
+    'pools',
+    `${CONFIG}/machines/replace.ts`,
+    P,
+    [
+      'isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;',
+      'isTargeted(node, pool) && false;',
+    ],
+    ['return nodes.some(isUnmarked) ? {} : { [ConfigAnnotations.AwaitedByPool]: pool };', 'return {};'],
+    ['const due = !paused && other && !keepsMachines(deployment);', 'const due = false;'],
+    [
+      'const pause = isReferred && still.replaces ? undefined : pauseOf(pool, false, deployment);',
+      'const pause = undefined;',
+    ],
+  ),
+  ...of('pools', `${CONFIG}/machines/companion.ts`, P, [
+    'if (isDone(node) && !hasApplied(machine))',
+    'if (!hasApplied(machine))',
+  ]),
+  ...of('pools', `${CORE}/deployment/view.ts`, P, [' - unproven(set).filter(isStaying).length', '']),
+  ...of('pools', `${CORE}/set/deletion-order.ts`, P, ['    first(isUnconfigured),\n', '']),
+  ...of('pools', `${CONFIG}/drain/controller.ts`, P, [
+    'if (node.spec?.unschedulable && mayUncordon(node)) await',
+    'if (node.spec?.unschedulable) await',
+  ]),
+  ...of(
+    'pools',
+    `${CONFIG}/daemon/decide.ts`,
+    P,
+    [
+      "const { annotations, askedAt, now, nodeName } = view;\n  const asked = annotations[DesiredDrain] ?? '';",
+      "const { annotations, askedAt, now, nodeName } = view;\n  const asked = '';",
+    ],
+    ["return desired === to && !failed ? { kind: 'resume' } : { kind: 'undo' };", "return { kind: 'resume' };"],
   ),
 ];

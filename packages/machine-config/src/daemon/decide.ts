@@ -87,6 +87,8 @@ export function decide(view: DaemonView): DaemonStep {
   }
   // A node that was made anew, or that never heard of its daemon.
   if (!annotations[CurrentConfig]) return write(done(view, stored));
+  // The server went back to a time before the last update. All nodes find that at once: each waits for its turn.
+  if (isForgotten(annotations, stored)) return write({ [CurrentConfig]: stored, [DesiredConfig]: stored });
   const version = annotations[DesiredCertificates] ?? '';
   // They come before anything else that the node may wait for: a drift, a refusal, a drain.
   if (version !== '' && version !== annotations[CurrentCertificates]) {
@@ -96,6 +98,12 @@ export function decide(view: DaemonView): DaemonStep {
   if (view.drift !== undefined) return report(view, DaemonStates.Degraded, view.drift, DRIFT_LOOK_MS);
   return desired === '' || desired === stored ? complete(view, stored) : update(view, desired);
 }
+
+/** Whether the node says that it is Done with a configuration that the disk does not have, and nothing else is asked for. */
+const isForgotten = (annotations: DaemonView['annotations'], stored: string): boolean =>
+  annotations[State] === DaemonStates.Done &&
+  annotations[CurrentConfig] !== stored &&
+  annotations[CurrentConfig] === annotations[DesiredConfig];
 
 /**
  * A machine that nobody gave a config at its first boot takes that of its pool. One that has been there for long has

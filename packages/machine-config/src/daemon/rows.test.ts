@@ -127,6 +127,13 @@ test('M17 what the disk has is believed before what the node says', () => {
   });
 });
 
+test('a node that is Done with what its disk does not have says what it has, and waits to be told', () => {
+  const says = { kind: 'write', annotations: { [CurrentConfig]: 'test3', [DesiredConfig]: 'test3' } };
+  expect(decide(view('test3', 'test1', 'test1', 'Done'))).toEqual(says);
+  // One that was at work when the server forgot has its turn.
+  expect(decide(view('test3', 'test1', 'test1', 'Working'))).toEqual({ kind: 'judge', target: 'test1' });
+});
+
 test('M18 a node without a state is not Done, though it has what it is told', () => {
   expect(decide(view('test1', 'test1', 'test1', ''))).toEqual({ kind: 'write', annotations: { [State]: 'Done' } });
 });

@@ -1,0 +1,172 @@
+import {
+  createClient,
+  createRecorder,
+  DEFAULT_ELECTION_TIMINGS,
+  fencedClient,
+  type KubeClient,
+  runElected,
+  seededRandom,
+  silentLogger,
+  type Transport,
+  UnitRunner,
+  type VirtualClock,
+} from '@mcm/kube';
+import { createConfigControllers } from '@mcm/machine-config-controller';
+import { FenceJudge } from './fence-judge.ts';
+import { SkewedClock } from './machines/skewed-clock.ts';
+import type { Network } from './network.ts';
+import { type Death, Life } from './process.ts';
+import type { Witness } from './witness.ts';
+import { NAMESPACE } from './world-options.ts';
+
+const NAME = 'machine-config-controller';
+const RESTART_MS = 1_000;
+const TREE = new Map([
+  ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
+]);
+
+/** How the machine-config-controllers of a world are run. */
+export interface ConfigControllersOptions {
+  /** From so many degraded nodes on the controller halts. */
+  readonly haltDegraded?: number;
+  /** Two processes stand for election, and the one that leads works under its fence. */
+  readonly elections?: boolean;
+  /** Elections without a fence, to see that it is missed. */
+  readonly unfenced?: boolean;
+  /** How far the time of day of each process goes ahead of the world's, in milliseconds; negative: behind. */
+  readonly skewMs?: readonly number[];
+}
+
+interface Parts {
+  readonly clock: VirtualClock;
+  readonly witness: Witness;
+  readonly network: Network;
+  readonly transport: () => Transport;
+}
+
+interface Running {
+  readonly life: Life;
+  readonly stop: AbortController;
+  ended: Promise<void>;
+}
+
+/** The machine-config-controllers of a world, each of which can be killed or frozen, and is started again. */
+export class ConfigControllers {
+  readonly #parts: Parts;
+  readonly #options: ConfigControllersOptions;
+  readonly #fences: FenceJudge;
+  readonly #running: Running[] = [];
+  #death: Death | undefined;
+  #lives = 0;
+  #closed = false;
+
+  constructor(parts: Parts, options: ConfigControllersOptions) {
+    [this.#parts, this.#options] = [parts, options];
+    this.#fences = new FenceJudge(parts.witness);
+    for (const slot of options.elections ? [0, 1] : [0]) this.#start(slot);
+  }
+
+  /** The process that works: it holds the Lease, or is the only one. */
+  get #worker(): Running | undefined {
+    const living = this.#running.filter(({ life }) => !life.dead);
+    return living.find(({ life }) => this.#fences.holds(life)) ?? living[0];
+  }
+
+  /** Ends the one that works as SIGKILL does; it is started again. */
+  kill(): void {
+    const worker = this.#worker;
+    if (!worker) return;
+    this.#parts.witness.note('act', `${NAME} is killed`);
+    worker.life.kill();
+  }
+
+  /** It dies now, and at a request of its next life. */
+  killTwice(death: Death): void {
+    this.#death = death;
+    this.kill();
+  }
+
+  /** Stops the one that works as SIGSTOP does, and lets it go on after a while. */
+  freeze(ms: number): void {
+    const worker = this.#worker;
+    if (!worker || worker.life.frozen) return;
+    this.#parts.witness.note('act', `${NAME} is frozen for ${ms} ms`);
+    worker.life.freeze();
+    this.#parts.clock.setTimeout(() => worker.life.thaw(), ms);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { stop } of this.#running) stop.abort(new Error('closed'));
+    // A frozen process ends when the world does.
+    await Promise.all(this.#running.flatMap(({ life, ended }) => (life.dead || life.frozen ? [] : [ended])));
+  }
+
+  #start(slot: number): void {
+    const { clock, witness, network, transport } = this.#parts;
+    const death = this.#death;
+    this.#death = undefined;
+    const stop = new AbortController();
+    const life = new Life(death, () => {
+      stop.abort(new Error('killed'));
+      clock.setTimeout(() => {
+        if (!this.#closed) this.#start(slot);
+      }, RESTART_MS);
+    });
+    this.#lives += 1;
+    const identity = `${NAME}-${this.#lives}`;
+    const skewed = new SkewedClock(clock);
+    skewed.skewMs = this.#options.skewMs?.[slot] ?? 0;
+    const own = life.clock(network.clock('manager', skewed, stop.signal));
+    const wire = life.wrap(network.wire('manager', this.#fences.sees(transport()), stop.signal));
+    const judged = this.#fences.judges({ identity, life, lease: NAME }, wire);
+    const client = createClient({ transport: judged, userAgent: NAME, clock: own });
+    const runtime = { clock: own, random: seededRandom(3 + slot), log: silentLogger };
+    const run = (seen: KubeClient, signal: AbortSignal) => this.#work(seen, signal, runtime);
+    const running: Running = { life, stop, ended: Promise.resolve() };
+    this.#running[slot] = running;
+    running.ended = (
+      this.#options.elections ? this.#elected(client, identity, running, runtime, run) : run(client, stop.signal)
+    ).catch((error: unknown) => {
+      if (!stop.signal.aborted) witness.violate(`${identity} ended by itself: ${String(error)}`);
+    });
+  }
+
+  /** Works while it holds the Lease; one that lost it ends, and is started again. */
+  async #elected(
+    client: KubeClient,
+    identity: string,
+    { life, stop }: Running,
+    runtime: Runtime,
+    work: (client: KubeClient, signal: AbortSignal) => Promise<void>,
+  ): Promise<void> {
+    const lease = { namespace: NAMESPACE, name: NAME };
+    // A renewal is a request, and histories are long.
+    const timings = { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 };
+    const options = { client, lease, identity, ...runtime, signal: stop.signal, follow: true, timings };
+    const end = await runElected(options, (term, fence) => {
+      this.#parts.witness.note('act', `${identity} leads`);
+      return work(this.#options.unfenced ? client : fencedClient(client, fence), term);
+    });
+    if (end === 'lost') life.kill();
+  }
+
+  #work(client: KubeClient, signal: AbortSignal, runtime: Runtime): Promise<void> {
+    const { haltDegraded } = this.#options;
+    const recorder = createRecorder({ client, component: 'test', ...runtime });
+    const { units } = createConfigControllers(
+      {
+        ...{ control: client, target: client, recorder, nodeRecorder: recorder, runtime, tree: TREE },
+        identity: { version: 'v1', hash: 'h1' },
+      },
+      { machinePools: true, ...(haltDegraded !== undefined && { haltDegraded }) },
+    );
+    return new UnitRunner({ units, ...runtime }).run(signal);
+  }
+}
+
+interface Runtime {
+  readonly clock: ReturnType<Life['clock']>;
+  readonly random: ReturnType<typeof seededRandom>;
+  readonly log: typeof silentLogger;
+}
