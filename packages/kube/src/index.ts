@@ -15,7 +15,7 @@ export { type ClientOptions, createClient, userAgent } from './client/create-cli
 export { type EvictedPod, type Eviction, evictPod } from './client/evict-pod.ts';
 export type { RequestSample } from './client/exchange.ts';
 export type { RateLimit } from './client/rate-limit.ts';
-export { ServerHistory } from './client/server-history.ts';
+export { type LeaseVacancy, ServerHistory } from './client/server-history.ts';
 export { unreached } from './client/unreached.ts';
 export * from './client.ts';
 export { VirtualClock, type VirtualClockOptions } from './clock/virtual-clock.ts';
@@ -29,7 +29,7 @@ export { fencedClient } from './election/fenced-client.ts';
 export { holderSettings } from './election/record.ts';
 export { type ElectionEnd, runElected } from './election/run-elected.ts';
 export { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './election/settings.ts';
-export type { LeaseVacancy } from './election/vacancies.ts';
+
 export { errorText } from './error-text.ts';
 export * from './errors.ts';
 export { createRecorder, type RecorderOptions } from './events/create-recorder.ts';

@@ -1,4 +1,8 @@
-import type { LeaseVacancy } from '../election/vacancies.ts';
+/** A time in which no process held a Lease. */
+export interface LeaseVacancy {
+  readonly from: Date;
+  readonly to: Date;
+}
 
 /**
  * Whether the states of an API server still follow each other. After the restore of a backup they do not: objects and

@@ -1,10 +1,5 @@
+import type { LeaseVacancy } from '../client/server-history.ts';
 import type { Lease } from '../types/groups.ts';
-
-/** A time in which no process held a Lease. */
-export interface LeaseVacancy {
-  readonly from: Date;
-  readonly to: Date;
-}
 
 /** Annotation of a Lease: the times in which no process held it, as `from/to` in RFC 3339, separated by commas. */
 export const VACANCIES = 'vacancies';
