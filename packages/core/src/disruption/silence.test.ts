@@ -1,11 +1,10 @@
 import type { Machine, MachineClass, MachinePhase } from '@mcm/api';
-import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
 import { expect, test, vi } from 'vitest';
 import { mirrored } from '../machine/conditions.ts';
 import { at, hc, machine, NOON, node } from '../machine/testing.ts';
-import { type CensusSources, SilenceCensus } from './census.ts';
 import { overridesBreaker } from './override.ts';
 import { BREAKER_DEFAULTS, silenceMarks } from './silence.ts';
+import { toldCensus } from './test-census.ts';
 
 interface Given {
   readonly phase: MachinePhase;
@@ -28,39 +27,8 @@ const given = ({ phase, since = -60, zone = 'a' }: Given): Machine =>
 
 const many = (count: number, what: Given): Machine[] => Array.from({ length: count }, () => given(what));
 
-/** Just as much of an informer as a census listens to. */
-class Told<T extends KubeObject> {
-  readonly #objects = new Map<string, T>();
-  readonly #hearers: ((change: Change<T>) => void)[] = [];
-  readonly store = { get: (key: string): T | undefined => this.#objects.get(key) };
-  onChange(hearer: (change: Change<T>) => void): void {
-    this.#hearers.push(hearer);
-  }
-  tell(object: T): void {
-    const key = keyOf(object);
-    const old = this.#objects.get(key);
-    this.#objects.set(key, object);
-    for (const hear of this.#hearers)
-      hear(old ? { type: 'updated', key, object, old } : { type: 'added', key, object });
-  }
-  lose(object: T): void {
-    const key = keyOf(object);
-    this.#objects.delete(key);
-    for (const hear of this.#hearers) hear({ type: 'deleted', key, object });
-  }
-}
-
-function told() {
-  const machines = new Told<Machine>();
-  const classes = new Told<MachineClass>();
-  const nodes = new Told<Node>();
-  const sources = { machines, classes, nodes } as unknown as CensusSources;
-  const census = new SilenceCensus(sources);
-  return { machines, classes, nodes, census };
-}
-
 const judge = (mine: Machine, others: readonly Machine[]) => {
-  const { machines, census } = told();
+  const { machines, census } = toldCensus();
   for (const one of [mine, ...others]) machines.tell(one);
   return census.breakerOf(mine, BREAKER_DEFAULTS, NOON);
 };
@@ -183,7 +151,7 @@ function stepsOf(act: () => unknown): number {
 
 test('a look at a machine that is not well costs as much however many machines once recovered', () => {
   const cost = (recoveries: number): number => {
-    const { machines, census } = told();
+    const { machines, census } = toldCensus();
     const failed = given({ phase: 'Failed', since: -2 });
     for (const one of [failed, ...many(2, silent)]) machines.tell(one);
     for (let i = 0; i < recoveries; i++) {
@@ -199,7 +167,7 @@ test('a look at a machine that is not well costs as much however many machines o
 });
 
 test('an outage is over for the others once the last of its machines speaks again or is gone', () => {
-  const { machines, census } = told();
+  const { machines, census } = toldCensus();
   const failed = given({ phase: 'Failed', since: -2 });
   const dark = many(4, { ...silent, since: -90 });
   for (const one of [failed, ...dark]) machines.tell(one);
@@ -214,7 +182,7 @@ test('an outage is over for the others once the last of its machines speaks agai
 });
 
 test('the zone is that of the class, or of the Node, where the template has none, whichever is heard of first', () => {
-  const { machines, classes, nodes, census } = told();
+  const { machines, classes, nodes, census } = toldCensus();
   const nowhere = { ...silent, zone: '' };
   const [mine = given(nowhere), ...others] = many(3, nowhere);
   for (const one of [mine, ...others, ...many(20, { phase: 'Running', zone: 'b' })]) machines.tell(one);

@@ -40,6 +40,8 @@ describe('condition from labels', () => {
     ['S-I11, P-27 a new round after a success', ['c'], 'UpdateSuccessful', 'CandidateForUpdate'],
     ['P-26 selected', ['c', 's'], 'CandidateForUpdate', 'SelectedForUpdate'],
     ['selected and still draining', ['c', 's'], 'SelectedForUpdate', undefined],
+    ['selected, with the result of an update before', ['c', 's', 'ok'], 'SelectedForUpdate', undefined],
+    ['failed, and somebody took only the selection away', ['c', 'bad'], 'UpdateFailed', undefined],
     ['S-I14 successful', ['c', 's', 'ok'], 'ReadyForUpdate', 'UpdateSuccessful'],
     ['successful and said', ['c', 's', 'ok'], 'UpdateSuccessful', undefined],
     ['P-26 failed', ['c', 's', 'bad'], 'ReadyForUpdate', 'UpdateFailed'],

@@ -1,0 +1,312 @@
+import { Annotations, type Machine, type MachineClass, type MachinePhase } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { at, machine, NOON, node } from '../machine/testing.ts';
+import { breakerMessage, overriddenUntil, overrideProblem } from './override.ts';
+import { BREAKER_DEFAULTS, isSilent, scopesOf, silenceMarks } from './silence.ts';
+import { toldCensus } from './test-census.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+
+/** A machine in zone a, with the class `small`, whose phase is as old as given, in minutes. */
+const one = (name: string, phase: MachinePhase, since = -11, zone = 'a'): Machine =>
+  machine({
+    name,
+    spec: { nodeTemplate: { metadata: { labels: { [ZONE]: zone } } } },
+    status: {
+      currentStatus: { phase, lastUpdateTime: at(since) },
+      lastOperation: { type: 'HealthCheck', state: 'Successful', description: '', lastUpdateTime: at(since) },
+    },
+  });
+
+const classOf = (name: string, zone?: string): MachineClass =>
+  ({
+    ...{ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'MachineClass', providerSpec: {} },
+    metadata: { name, namespace: 'test', uid: name, resourceVersion: '1', creationTimestamp: at(0) },
+    ...(zone ? { nodeTemplate: { zone, region: 'r', instanceType: 't', capacity: {} } } : {}),
+  }) as MachineClass;
+
+/** A census with three machines of zone a, and a counter of how often the first one was woken. */
+function waiting() {
+  const told = toldCensus();
+  const mine = one('mine', 'Unknown');
+  for (const each of [mine, one('b', 'Running', -60), one('c', 'Running', -60)]) told.machines.tell(each);
+  let woken = 0;
+  const wait = () =>
+    told.census.onceChanged(mine, 'set/mine', () => {
+      woken += 1;
+    });
+  return { ...told, mine, wait, woken: () => woken };
+}
+
+test('who waits is woken once by a change of the counts of its zone or of the cluster, until it asks again', () => {
+  const t = waiting();
+  t.machines.tell(one('b', 'Unknown', -10));
+  expect(t.woken()).toBe(0);
+  t.wait();
+  t.machines.tell(one('b', 'Running', -1));
+  expect(t.woken()).toBeGreaterThan(0);
+  const once = t.woken();
+  t.wait();
+  t.machines.tell(one('elsewhere', 'Unknown', -10, 'z'));
+  expect(t.woken()).toBeGreaterThan(once);
+});
+
+test('who waits hears nothing of what cannot change a breaker', () => {
+  const t = waiting();
+  t.wait();
+  t.machines.tell(one('new', 'Pending', 0));
+  t.machines.tell(one('new', 'Pending', 1));
+  t.machines.tell(one('b', 'Running', -60));
+  t.classes.tell(classOf('large'));
+  expect(t.woken()).toBe(0);
+  t.classes.tell(classOf('small')); // Its annotation may overrule the breaker.
+  expect(t.woken()).toBe(1);
+  t.classes.tell(classOf('small'));
+  expect(t.woken()).toBe(1);
+});
+
+test('of two calls of one set the last counts; two sets are both woken', () => {
+  const t = waiting();
+  const woken: string[] = [];
+  for (const [id, name] of [
+    ['a', 'first'],
+    ['a', 'second'],
+    ['b', 'third'],
+  ] as const)
+    t.census.onceChanged(t.mine, id, () => void woken.push(name));
+  t.classes.tell(classOf('small'));
+  expect(woken).toEqual(['second', 'third']);
+});
+
+test('a machine that the census does not know waits for its class, and has no breaker', () => {
+  const { census, classes } = toldCensus();
+  let woken = 0;
+  census.onceChanged(one('new', 'Unknown'), 'id', () => {
+    woken += 1;
+  });
+  classes.tell(classOf('small'));
+  expect(woken).toBe(1);
+  expect(census.breakerOf(one('new', 'Unknown'), BREAKER_DEFAULTS, NOON)).toBeUndefined();
+});
+
+test('machines that are gone count no longer, and one that moves to another class follows that one', () => {
+  const { census, machines, classes } = toldCensus();
+  const scope = () => census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope;
+  const nowhere = (name: string, className: string): Machine => {
+    const { spec, ...rest } = one(name, 'Unknown');
+    const { nodeTemplate: _, ...bare } = spec;
+    return { ...rest, spec: { ...bare, class: { kind: 'MachineClass', name: className } } };
+  };
+  const mine = nowhere('mine', 'small');
+  const others = ['b', 'c'].map((name) => nowhere(name, 'small'));
+  for (const each of [mine, ...others]) machines.tell(each);
+  expect(scope()).toBe('cluster');
+  classes.tell(classOf('small', 'x'));
+  expect(scope()).toBe('zone x');
+  for (const each of others)
+    machines.tell({ ...each, spec: { ...each.spec, class: { kind: 'MachineClass', name: 'large' } } });
+  classes.tell(classOf('large', 'y'));
+  expect(scope()).toBe('cluster');
+  for (const each of others) machines.lose(each);
+  expect(scope()).toBeUndefined();
+  // Their class is heard of again: nothing of them comes back.
+  classes.tell(classOf('large', 'x'));
+  expect(scope()).toBeUndefined();
+});
+
+test('a Node is heard of where its zone changes, and a change of anything else is none', () => {
+  const { census, machines, nodes } = toldCensus();
+  const unplaced = (name: string): Machine => {
+    const { spec, metadata, ...rest } = one(name, 'Unknown');
+    const { nodeTemplate: _, ...bare } = spec;
+    return { ...rest, spec: bare, metadata: { ...metadata, labels: { node: name } } };
+  };
+  const [mine = machine(), ...others] = ['m', 'n', 'o'].map(unplaced);
+  for (const each of [mine, ...others]) machines.tell(each);
+  const zoned = (name: string, zone: string, labels = {}): Node =>
+    node({ name, metadata: { labels: { [ZONE]: zone, ...labels } } });
+  for (const name of ['m', 'n', 'o']) nodes.tell(zoned(name, 'd'));
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
+  let woken = 0;
+  census.onceChanged(mine, 'id', () => {
+    woken += 1;
+  });
+  nodes.tell(zoned('m', 'd', { more: 'labels' }));
+  expect(woken).toBe(0);
+  for (const name of ['m', 'n', 'o']) nodes.tell(zoned(name, 'e'));
+  expect(woken).toBeGreaterThan(0);
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone e');
+});
+
+test('a machine keeps the zone of a Node that is gone, whatever becomes of the machine', () => {
+  const { census, machines, nodes } = toldCensus();
+  const unplaced = (name: string, since = -11): Machine => {
+    const { spec, metadata, ...rest } = one(name, 'Unknown', since);
+    const { nodeTemplate: _, ...bare } = spec;
+    return { ...rest, spec: bare, metadata: { ...metadata, labels: { node: name } } };
+  };
+  for (const name of ['m', 'n', 'o']) {
+    machines.tell(unplaced(name));
+    nodes.tell(node({ name, metadata: { labels: { [ZONE]: 'd' } } }));
+  }
+  for (const name of ['m', 'n', 'o']) nodes.lose(node({ name }));
+  for (const name of ['m', 'n', 'o']) machines.tell(unplaced(name, -9));
+  expect(census.breakerOf(unplaced('m', -9), BREAKER_DEFAULTS, NOON)?.scope).toBe('zone d');
+});
+
+test('a machine that comes back as it was counts again', () => {
+  const { census, machines } = toldCensus();
+  const all = ['a', 'b', 'c'].map((name) => one(name, 'Unknown'));
+  const scope = () => census.breakerOf(all[0] as Machine, BREAKER_DEFAULTS, NOON)?.scope;
+  for (const each of all) machines.tell(each);
+  machines.lose(all[2] as Machine);
+  expect(scope()).toBeUndefined();
+  machines.tell(all[2] as Machine);
+  expect(scope()).toBe('zone a');
+});
+
+test('two outages are not joined by the time of a machine between them that is gone', () => {
+  const { census, machines } = toldCensus();
+  const failed = one('failed', 'Failed', -2);
+  const between = one('between', 'Unknown', -35);
+  const apart = [-44, -44, -26, -26].map((since, i) => one(`m${i}`, 'Unknown', since));
+  for (const each of [failed, between, ...apart]) machines.tell(each);
+  expect(census.breakerOf(failed, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone a');
+  machines.lose(between);
+  expect(census.breakerOf(failed, BREAKER_DEFAULTS, NOON)).toBeUndefined();
+});
+
+test('a machine without class, labels and template, and a Node without labels, are no fault', () => {
+  const { census, machines, nodes } = toldCensus();
+  const { metadata, status, ...rest } = one('odd', 'Unknown');
+  const odd = { ...rest, metadata: { ...metadata, labels: { node: 'odd' } }, status, spec: {} } as Machine;
+  const half = {
+    ...rest,
+    metadata: { ...metadata, name: 'half' },
+    status,
+    spec: { nodeTemplate: { metadata: {} } },
+  } as Machine;
+  const quarter = {
+    ...rest,
+    metadata: { ...metadata, name: 'quarter' },
+    status,
+    spec: { nodeTemplate: {} },
+  } as Machine;
+  for (const each of [odd, half, quarter]) machines.tell(each);
+  const { metadata: own, ...bare } = node({ name: 'odd' });
+  nodes.tell({ ...bare, metadata: own });
+  nodes.tell({ ...bare, metadata: own });
+  census.onceChanged(odd, 'id', () => undefined);
+  expect(census.breakerOf(odd, BREAKER_DEFAULTS, NOON)?.scope).toBe('cluster');
+});
+
+test('without a target cluster machines have the zone of their template or class', () => {
+  const { census, machines } = toldCensus({ target: false });
+  const all = ['a', 'b', 'c'].map((name) => one(name, 'Unknown'));
+  for (const each of all) machines.tell(each);
+  expect(census.breakerOf(all[0] as Machine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone a');
+  const { spec, ...rest } = one('d', 'Unknown');
+  const { nodeTemplate: _, ...bare } = spec;
+  machines.tell({ ...rest, spec: bare });
+  expect(census.breakerOf({ ...rest, spec: bare }, BREAKER_DEFAULTS, NOON)?.scope).toBe('cluster');
+});
+
+test('a breaker is looked at again when the first machine that spoke again has done so for long enough', () => {
+  const { census, machines } = toldCensus();
+  const mine = one('mine', 'Unknown');
+  for (const each of [mine, one('b', 'Running', -4), one('c', 'Running', -2)]) machines.tell(each);
+  const open = census.breakerOf(mine, BREAKER_DEFAULTS, NOON);
+  expect(open).toMatchObject({ silent: 3, joined: 3, lookAgainAt: new Date(at(2)) });
+  machines.tell(one('b', 'Unknown'));
+  machines.tell(one('c', 'Running', 0));
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.lookAgainAt).toEqual(new Date(at(6)));
+  machines.tell(one('c', 'Unknown'));
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.lookAgainAt).toBeUndefined();
+});
+
+test.each([
+  ['in the last minute of the window', 10, 'zone a'],
+  ['after the window', 11, undefined],
+])('machines that fell silent %s', (_what, minutes, scope) => {
+  const { census, machines } = toldCensus();
+  const mine = one('mine', 'Unknown', -30);
+  for (const each of [mine, ...['b', 'c'].map((name) => one(name, 'Unknown', -30 + minutes))]) machines.tell(each);
+  expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe(scope);
+});
+
+test.each<[what: string, phases: readonly MachinePhase[], threshold: number, answer: object | undefined]>([
+  ['its only machine', ['Unknown'], 50, {}],
+  ['both of its machines', ['Unknown', 'Unknown'], 50, { peers: { scope: 'cluster', silent: 2, joined: 2 } }],
+  ['one of two', ['Unknown', 'Running'], 50, {}],
+  ['one that is not silent', ['Running', 'Unknown'], 50, undefined],
+  ['all of three: enough for a breaker', ['Unknown', 'Unknown', 'Unknown'], 50, undefined],
+  [
+    'both, with a threshold of 100 percent',
+    ['Unknown', 'Unknown'],
+    100,
+    { peers: { scope: 'cluster', silent: 2, joined: 2 } },
+  ],
+  ['both, with the breaker switched off', ['Unknown', 'Unknown'], 101, undefined],
+])(
+  'a cluster too small for a breaker says whether all its machines are silent: %s',
+  (_what, phases, threshold, answer) => {
+    const { census, machines } = toldCensus();
+    const all = phases.map((phase, i) => one(`m${i}`, phase, phase === 'Running' ? -60 : -11));
+    for (const each of all) machines.tell(each);
+    const limits = { ...BREAKER_DEFAULTS, thresholdPercent: threshold };
+    expect(census.smallClusterOf(all[0] as Machine, limits, NOON)).toEqual(answer);
+  },
+);
+
+test('a machine of which nothing is known counts as nothing', () => {
+  const bare = machine();
+  expect([isSilent(bare), silenceMarks(bare)]).toEqual([false, []]);
+  const { currentStatus: _, ...status } = one('a', 'Running').status ?? {};
+  const phaseless = { ...bare, status };
+  expect([isSilent(phaseless), silenceMarks(phaseless)]).toEqual([false, []]);
+  const unknown = { ...bare, status: { currentStatus: { phase: 'Unknown', lastUpdateTime: at(0) } } } as Machine;
+  expect(isSilent(unknown)).toBe(true);
+  const ready = [
+    { type: 'DiskPressure', status: 'False' },
+    { type: 'Ready', status: 'True' },
+  ] as never;
+  expect(isSilent({ ...unknown, status: { ...unknown.status, conditions: ready } })).toBe(false);
+  const undescribed = { ...unknown, status: { ...unknown.status, conditions: ready, lastOperation: {} } } as Machine;
+  expect(isSilent(undescribed)).toBe(false);
+  const running = { ...bare, status: { currentStatus: { phase: 'Running', lastUpdateTime: at(0) } } } as Machine;
+  expect(silenceMarks(running)).toEqual(['joined']);
+  expect([scopesOf('a'), scopesOf('')]).toEqual([['zone a', 'cluster'], ['cluster']]);
+});
+
+const OVERRIDE = (text: string) => ({ [Annotations.SilenceOverride]: text });
+
+test('an override of the machine counts, else that of its class, until it expires', () => {
+  const own = machine({ metadata: { annotations: OVERRIDE(`${at(5)} lost`) } });
+  const { metadata, ...rest } = classOf('small');
+  const ofClass = { ...rest, metadata: { ...metadata, annotations: OVERRIDE(`  ${at(9)} lost`) } };
+  expect(overriddenUntil(own, ofClass, NOON)).toEqual(new Date(at(5)));
+  expect(overriddenUntil(machine(), ofClass, NOON)).toEqual(new Date(at(9)));
+  expect(overriddenUntil(machine(), classOf('small'), NOON)).toBeUndefined();
+  expect(overriddenUntil(machine(), undefined, NOON)).toBeUndefined();
+  expect(overriddenUntil(own, undefined, new Date(at(5)))).toBeUndefined();
+});
+
+test.each([
+  [`${at(5)} lost`, undefined],
+  [`${at(-5)} lost`, undefined],
+  [at(5), 'gives no reason'],
+  ['soon lost', 'does not begin with a time'],
+  ['', 'does not begin with a time'],
+])('what is wrong with an override: %j', (text, problem) => {
+  const found = overrideProblem(text);
+  expect(found === undefined ? undefined : found.includes(String(problem))).toBe(
+    problem === undefined ? undefined : true,
+  );
+});
+
+test('the message of a breaker says how many are enough where that is known', () => {
+  const open = { scope: 'zone a', silent: 3, joined: 4 };
+  expect(breakerMessage(open, 50)).toContain('3 of 4 machines of the zone a fell silent together (50 % are enough): ');
+  expect(breakerMessage(open)).toContain('fell silent together: ');
+});

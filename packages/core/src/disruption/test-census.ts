@@ -1,0 +1,35 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
+import { type CensusSources, SilenceCensus } from './census.ts';
+
+/** Just as much of an informer as a census listens to. */
+class Told<T extends KubeObject> {
+  readonly #objects = new Map<string, T>();
+  readonly #hearers: ((change: Change<T>) => void)[] = [];
+  readonly store = { get: (key: string): T | undefined => this.#objects.get(key) };
+  onChange(hearer: (change: Change<T>) => void): void {
+    this.#hearers.push(hearer);
+  }
+  tell(object: T): void {
+    const key = keyOf(object);
+    const old = this.#objects.get(key);
+    this.#objects.set(key, object);
+    for (const hear of this.#hearers)
+      hear(old ? { type: 'updated', key, object, old } : { type: 'added', key, object });
+  }
+  lose(object: T): void {
+    const key = keyOf(object);
+    this.#objects.delete(key);
+    for (const hear of this.#hearers) hear({ type: 'deleted', key, object });
+  }
+}
+
+/** A census of objects that a test tells it of. @param options `target`: false without a target cluster */
+export function toldCensus({ target = true }: { readonly target?: boolean } = {}) {
+  const machines = new Told<Machine>();
+  const classes = new Told<MachineClass>();
+  const nodes = new Told<Node>();
+  const sources = { machines, classes, nodes: target ? nodes : undefined } as unknown as CensusSources;
+  const census = new SilenceCensus(sources);
+  return { machines, classes, nodes, census };
+}
