@@ -180,19 +180,19 @@ test('two outages are not joined by the time of a machine between them that is g
 test('a machine without class, labels and template, and a Node without labels, are no fault', () => {
   const { census, machines, nodes } = toldCensus();
   const { metadata, status, ...rest } = one('odd', 'Unknown');
-  const odd = { ...rest, metadata: { ...metadata, labels: { node: 'odd' } }, status, spec: {} } as Machine;
+  const odd = { ...rest, metadata: { ...metadata, labels: { node: 'odd' } }, status, spec: {} } as unknown as Machine;
   const half = {
     ...rest,
     metadata: { ...metadata, name: 'half' },
     status,
     spec: { nodeTemplate: { metadata: {} } },
-  } as Machine;
+  } as unknown as Machine;
   const quarter = {
     ...rest,
     metadata: { ...metadata, name: 'quarter' },
     status,
     spec: { nodeTemplate: {} },
-  } as Machine;
+  } as unknown as Machine;
   for (const each of [odd, half, quarter]) machines.tell(each);
   const { metadata: own, ...bare } = node({ name: 'odd' });
   nodes.tell({ ...bare, metadata: own });
