@@ -19,6 +19,7 @@ import {
   type Transport,
   VirtualClock,
 } from '@mcm/kube';
+import { watchBoundWrites } from '@mcm/kube/testing';
 import { type ConfigContext, createConfigCaches } from './caches.ts';
 import { fixedSettings } from './cluster-settings.ts';
 import { ConfigAnnotations, NodeAnnotations } from './constants/annotations.ts';
@@ -109,7 +110,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   });
   const client = createClient({ transport: handlerTransport((r) => plane.fetch(r)), userAgent: 'user', clock });
   const { wire = (one) => one } = options;
-  const own = createClient({ transport: wire(transport), userAgent: 'controllers', clock });
+  const bound = watchBoundWrites(['machineconfigs']);
+  const own = createClient({ transport: bound.wrap(wire(transport)), userAgent: 'controllers', clock });
   const runtime = { clock, random, log: silentLogger };
   let stop = new AbortController();
   let running: Promise<unknown>[] = [];
@@ -168,6 +170,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     end: async () => {
       await crash();
       await plane.close();
+      if (bound.unbound.size > 0)
+        throw new Error(`writes that do not name what they were decided on: ${[...bound.unbound].join(', ')}`);
     },
   };
 }

@@ -206,17 +206,20 @@ class Drains {
     return done;
   }
 
-  async #cordon({ metadata: { name } }: Node, unschedulable: boolean, resourceVersion?: string): Promise<void> {
+  async #cordon({ metadata: { name, uid } }: Node, unschedulable: boolean, resourceVersion?: string): Promise<void> {
     const { client, target = client, caches } = this.#context;
-    const body = { ...(resourceVersion !== undefined && { metadata: { resourceVersion } }), spec: { unschedulable } };
+    const body = {
+      metadata: { uid, ...(resourceVersion !== undefined && { resourceVersion }) },
+      spec: { unschedulable },
+    };
     const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'strategic', body }));
     if (answer) caches.nodes.recordWrite(answer);
   }
 
-  async #answer({ metadata: { name } }: Node, value: string, resourceVersion?: string): Promise<void> {
+  async #answer({ metadata: { name, uid } }: Node, value: string, resourceVersion?: string): Promise<void> {
     const { client, target = client, caches } = this.#context;
     const version = resourceVersion === undefined ? {} : { resourceVersion };
-    const body = { metadata: { ...version, annotations: { [NodeAnnotations.LastAppliedDrain]: value } } };
+    const body = { metadata: { uid, ...version, annotations: { [NodeAnnotations.LastAppliedDrain]: value } } };
     const answer = await ignoreNotFound(target.resource(nodes).patch(name, { type: 'merge', body }));
     if (answer) caches.nodes.recordWrite(answer);
   }

@@ -89,6 +89,9 @@ function isSameButCertificates(name: string, target: string, machineConfig: Find
 export interface DeploymentWrite {
   readonly namespace: string;
   readonly name: string;
+  /** Of the deployment that the write was decided on. */
+  readonly uid: string;
+  readonly resourceVersion: string;
   /** Body of a merge patch. */
   readonly body: { readonly metadata?: object; readonly spec?: object };
 }
@@ -126,12 +129,16 @@ export function deploymentWrites(
 }
 
 /** A write, unless it changes nothing. */
-function writeOf({ metadata: { name, namespace = '' } }: MachineDeployment, marks: Marks, spec: object) {
+function writeOf(
+  { metadata: { name, namespace = '', uid, resourceVersion } }: MachineDeployment,
+  marks: Marks,
+  spec: object,
+) {
   const isMarked = Object.keys(marks).length > 0;
   const isSpecified = Object.keys(spec).length > 0;
   if (!isMarked && !isSpecified) return [];
   const metadata = isMarked ? { metadata: { annotations: marks } } : {};
-  return [{ namespace, name, body: { ...metadata, ...(isSpecified && { spec }) } }];
+  return [{ namespace, name, uid, resourceVersion, body: { ...metadata, ...(isSpecified && { spec }) } }];
 }
 
 /** Annotations; null removes. */

@@ -15,6 +15,8 @@ import type { ClusterSettingsSource } from '../cluster-settings.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import type { ConfigEvent } from '../constants/event-meanings.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { deleteConfig } from '../delete-config.ts';
+import type { MachineConfig } from '../kinds/machine-config.ts';
 import { CURE_MARK } from '../render/cure.ts';
 import { machineConfigs } from '../resources.ts';
 import type { TemplateTree } from '../templates/tree.ts';
@@ -84,14 +86,20 @@ async function sync<T extends NodeConfig>(
   const { caches, identity, log, recorder } = context;
   const config = room.informer.store.get(key);
   if (!config) return done;
+  const stored = caches.machineConfigs.store.list();
   const plan = planNodeConfig(room.kind, {
     ...{ config, tree: options.tree, cluster: options.settings.get(), hash: identity.hash },
     stored: room.informer.store.list(),
     pools: caches.pools.store.list(),
-    machineConfigs: caches.machineConfigs.store.list(),
+    machineConfigs: stored,
     controllerConfig: caches.controllerConfigs.store.get(CONTROLLER_CONFIG_NAME),
   });
-  await (config.metadata.deletionTimestamp === undefined ? carryOut : takeDown)(context, room, config, plan);
+  const isGoing = config.metadata.deletionTimestamp !== undefined;
+  if (!isGoing) await carryOut(context, room, config, plan);
+  // What is left over goes last: until then its content is in force.
+  await removeAll(context, plan.remove, stored);
+  // The MachineConfig goes before its finalizer: a crash in between only repeats it.
+  if (isGoing) await writeObject(context, room, config, plan);
   const { error, verdict = {} } = plan;
   if (verdict.ignored !== undefined && !ignoredIsTold(config, verdict.ignored)) {
     recorder.event(config, 'Warning', ConfigEvents.UnknownFields, verdict.ignored);
@@ -105,7 +113,6 @@ async function sync<T extends NodeConfig>(
   return done;
 }
 
-/** What is left over goes last: until then its content is in force. */
 async function carryOut<T extends NodeConfig>(
   context: ConfigContext,
   room: NodeConfigRoom<T>,
@@ -117,25 +124,18 @@ async function carryOut<T extends NodeConfig>(
   for (const one of plan.update) caches.machineConfigs.recordWrite(await client.resource(machineConfigs).update(one));
   const newest = await writeObject(context, room, config, plan);
   if (plan.verdict) await writeVerdict(context, room, newest, plan.verdict);
-  await removeAll(context, plan.remove);
 }
 
-/** The MachineConfig goes before the finalizer that stands for it: a crash in between only does it again. */
-async function takeDown<T extends NodeConfig>(
-  context: ConfigContext,
-  room: NodeConfigRoom<T>,
-  config: T,
-  plan: NodeConfigPlan,
+/** Deletes the objects that the plan was made with. A name that the cache does not know may be a create without an answer. */
+async function removeAll(
+  { client }: ConfigContext,
+  names: readonly string[],
+  stored: readonly MachineConfig[],
 ): Promise<void> {
-  await removeAll(context, plan.remove);
-  await writeObject(context, room, config, plan);
-}
-
-async function removeAll({ client, caches }: ConfigContext, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    const uid = caches.machineConfigs.store.get(name)?.metadata.uid;
-    const options = uid === undefined ? {} : { preconditions: { uid } };
-    await ignoreNotFound(client.resource(machineConfigs).delete(name, options));
+    const known = stored.find(({ metadata }) => metadata.name === name);
+    const found = known ?? (await ignoreNotFound(client.resource(machineConfigs).get(name)));
+    if (found) await deleteConfig(client, found);
   }
 }
 

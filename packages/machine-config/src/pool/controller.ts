@@ -222,7 +222,9 @@ async function replaceMachines(
     ...(handed === 'not' ? [] : handed),
     ...releaseWrites(name, held, { referred, replaces: handed !== 'not' }),
   ];
-  for (const { namespace, name: deployment, body } of writes) {
+  for (const { namespace, name: deployment, uid, resourceVersion, body: change } of writes) {
+    // A template rolls all machines out: a deployment that has changed since is planned again.
+    const body = { ...change, metadata: { ...change.metadata, uid, resourceVersion } };
     const answer = await ignoreNotFound(
       client.resource(machineDeployments, namespace).patch(deployment, { type: 'merge', body }),
     );

@@ -1,7 +1,8 @@
-import { again, type Controller, createController, done, ignoreNotFound, type Key, type Outcome } from '@mcm/kube';
+import { again, type Controller, createController, done, type Key, type Outcome } from '@mcm/kube';
 import { type ConfigContext, NODE_CONFIG_INDEX, nowText } from '../caches.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME, KEPT_RENDERS } from '../constants/names.ts';
+import { deleteConfig } from '../delete-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
 import { withCondition } from '../pool/conditions.ts';
@@ -113,13 +114,9 @@ async function carryOut(context: ConfigContext, pool: MachineConfigPool, plan: R
 /** Deletes renders that nobody needs: after the pool points elsewhere, and never one that a node may be told. */
 async function prune({ client, caches }: ConfigContext, pool: MachineConfigPool, keep: number): Promise<void> {
   if (keep < 0) return;
-  const names = oldRenders({
+  const old = oldRenders({
     ...{ pool, pools: caches.pools.store.list(), machineConfigs: caches.machineConfigs.store.list(), keep },
     isOnNode: (name) => caches.nodes.store.countByIndex(NODE_CONFIG_INDEX, name) > 0,
   });
-  for (const name of names) {
-    const uid = caches.machineConfigs.store.get(name)?.metadata.uid;
-    if (uid !== undefined)
-      await ignoreNotFound(client.resource(machineConfigs).delete(name, { preconditions: { uid } }));
-  }
+  for (const one of old) await deleteConfig(client, one);
 }

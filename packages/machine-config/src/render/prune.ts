@@ -20,8 +20,8 @@ export interface PruneSnapshot {
 const PREFIX = 'rendered-';
 
 /**
- * Names of a pool's renders that nobody needs any more, the oldest first: neither a pool nor a node names them, and
- * newer ones than those that are kept for looking back.
+ * A pool's renders that are no longer needed, the oldest first. No pool and no node names them, and the newest ones are
+ * kept for looking back.
  */
 export function oldRenders({
   pool,
@@ -29,7 +29,7 @@ export function oldRenders({
   machineConfigs,
   isOnNode,
   keep = KEPT_RENDERS,
-}: PruneSnapshot): readonly string[] {
+}: PruneSnapshot): readonly MachineConfig[] {
   const target = machineConfigs.find(({ metadata }) => metadata.name === pool.spec?.configuration?.name);
   // Machines may have been made for a config with older certificates. Without it they would look outdated.
   const isOfMachines = (one: MachineConfig): boolean =>
@@ -49,5 +49,5 @@ export function oldRenders({
       compareBytes(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
       compareBytes(a.metadata.name, b.metadata.name),
   );
-  return oldestFirst.slice(0, Math.max(oldestFirst.length - keep, 0)).map(({ metadata }) => metadata.name);
+  return oldestFirst.slice(0, Math.max(oldestFirst.length - keep, 0));
 }

@@ -67,7 +67,7 @@ async function sync(context: ConfigContext, options: TemplateControllerOptions, 
   const { annotations, begin, create, update, status, error } = plan;
   let newest = config;
   if (annotations) {
-    const body = { metadata: { annotations } };
+    const body = { metadata: { uid: config.metadata.uid, annotations } };
     newest = await client.resource(controllerConfigs).patch(key, { type: 'merge', body });
     caches.controllerConfigs.recordWrite(newest);
   }

@@ -28,11 +28,11 @@ import {
   seededRandom,
   VirtualClock,
 } from '@mcm/kube';
+import { watchBoundWrites } from '@mcm/kube/testing';
 import type { SafeguardSettings } from '../../disruption/safeguards.ts';
 import { createOvershootController } from '../../safety/overshoot.ts';
 import type { ControllerContext } from '../../set/caches.ts';
 import { createSetController } from '../../set/reconciler.ts';
-import { watchBoundWrites } from '../../testing/bound-writes.ts';
 import type { DeploymentOptions } from '../execution.ts';
 import { createDeploymentController } from '../reconciler.ts';
 import { MachineKeeper, type MachineLives } from './machine-keeper.ts';
@@ -80,7 +80,7 @@ export class World implements AsyncDisposable {
   /** Writes of the controllers: `POST machines`, `PUT machinesets/status`, … and how many. */
   readonly writes = new Map<string, number>();
   /** Watches that each write of the controllers names the object that it was decided on. */
-  readonly bound = watchBoundWrites();
+  readonly bound = watchBoundWrites(['machines', 'machinesets']);
   readonly keeper: KubeClient;
   context: ControllerContext;
   /** All machines as the server has them, at once. */

@@ -18,8 +18,8 @@ import {
   type Transport,
   type VirtualClock,
 } from '@mcm/kube';
+import { watchBoundWrites } from '@mcm/kube/testing';
 import { controllerIdOf, FakeCloud, type FakeCloudOptions, type FakeVm } from '../../driver/testing.ts';
-import { watchBoundWrites } from '../../testing/bound-writes.ts';
 import { buildMachineController, type MachineController } from '../build.ts';
 import type { MachineControllerOptions } from '../options.ts';
 
@@ -73,7 +73,7 @@ export class Rig {
   readonly cloud: FakeCloud;
   readonly log: MemoryLogger = createMemoryLogger();
   /** Watches that each write of the controller names the object that it was decided on. */
-  readonly writes = watchBoundWrites();
+  readonly writes = watchBoundWrites(['machines', 'machinesets']);
   readonly #options: RigOptions;
   #stop = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
