@@ -3,7 +3,7 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmTableFromMarkdown } from 'mdast-util-gfm-table';
 import { gfmTable } from 'micromark-extension-gfm-table';
 import { visit } from 'unist-util-visit';
-import type { Text } from './texts.ts';
+import { CODE, type Text } from './texts.ts';
 
 /** The prose of a Markdown page: paragraphs, headings and table cells, without code. */
 export function textsOfPage(markdown: string): Text[] {
@@ -23,7 +23,7 @@ export function textsOfPage(markdown: string): Text[] {
 
 /** The text as a reader sees it. Code is one word, because names are not searched. */
 function plain(node: Nodes): string {
-  if (node.type === 'inlineCode') return 'X';
+  if (node.type === 'inlineCode') return CODE;
   if (node.type === 'text') return node.value;
   if (node.type === 'break') return '\n';
   return 'children' in node ? node.children.map(plain).join('') : '';

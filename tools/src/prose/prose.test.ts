@@ -89,8 +89,8 @@ describe('texts', () => {
       "import { y } from 'some/module';",
     ].join('\n');
     expect(textsOf(parseSource('a.ts', text))).toEqual([
-      { kind: 'comment', line: 1, text: 'The first line\nand the second one of X.' },
-      { kind: 'message', line: 3, text: 'the machine X was deleted' },
+      { kind: 'comment', line: 1, text: 'The first line\nand the second one of CODE.' },
+      { kind: 'message', line: 3, text: 'the machine CODE was deleted' },
       { kind: 'comment', line: 5, text: 'A function of this file.' },
     ]);
   });
@@ -116,9 +116,9 @@ describe('texts', () => {
       '```',
     ];
     expect(textsOfPage(page.join('\n'))).toEqual([
-      { kind: 'doc', line: 4, text: 'A X' },
+      { kind: 'doc', line: 4, text: 'A CODE' },
       { kind: 'cell', line: 6, text: 'a' },
-      { kind: 'cell', line: 8, text: 'b X' },
+      { kind: 'cell', line: 8, text: 'b CODE' },
     ]);
   });
 
@@ -131,8 +131,13 @@ describe('texts', () => {
     ];
     expect(textsOfYaml(yaml.join('\n'))).toEqual([
       { kind: 'comment', line: 1, text: 'Flags by name,\nwithout dashes.' },
-      { kind: 'message', line: 4, text: 'Machine X has failed twice.' },
+      { kind: 'message', line: 4, text: 'Machine CODE has failed twice.' },
     ]);
+  });
+
+  test('end a sentence after code', () => {
+    const [text] = textsOfPage('It reads `spec`. `spec` is an object.');
+    expect(sentencesOf(text?.text ?? '')).toEqual(['It reads CODE.', 'CODE is an object.']);
   });
 
   test('are split into sentences, and an abbreviation ends none', () => {

@@ -11,6 +11,9 @@ export interface Text {
   text: string;
 }
 
+/** Stands for a piece of code. The parser takes a single letter for an abbreviation, and a small letter for the middle of a sentence. */
+export const CODE = 'CODE';
+
 const TITLED = new Set(['describe', 'it', 'test', 'beforeAll', 'suite']);
 /** A tool reads these comments, not a person. */
 const DIRECTIVE = /^\s*(biome-ignore|@ts-|#|v8 ignore|eslint|[*!]?\s*@vitest)/;
@@ -40,7 +43,7 @@ export function textsOfYaml(yaml: string): Text[] {
     if (summary !== undefined) found.push({ kind: 'message', line: index + 1, text: summary });
   }
   return found
-    .map((text) => ({ ...text, text: withoutCode(text.text.replace(/\{\{.*?\}\}/g, 'X')) }))
+    .map((text) => ({ ...text, text: withoutCode(text.text.replace(/\{\{.*?\}\}/g, CODE)) }))
     .filter(({ text }) => isProse(text));
 }
 
@@ -77,7 +80,7 @@ function stringsOf({ path, parsed }: Source, lineOf: (offset: number) => number)
       if (typeof node.value === 'string') add(node.start, node.value);
     },
     TemplateLiteral(node) {
-      add(node.start, node.quasis.map(({ value }) => value.cooked ?? '').join('X'));
+      add(node.start, node.quasis.map(({ value }) => value.cooked ?? '').join(CODE));
     },
   }).visit(parsed.program);
   return found;
@@ -95,7 +98,7 @@ function calleeName(callee: Expression): string | undefined {
 export function withoutCode(text: string): string {
   return text
     .replace(/```[\s\S]*?```/g, '')
-    .replace(/\{@link [^}]*\}|`[^`]*`|https?:\/\/[^\s)>]+/g, 'X')
+    .replace(/\{@link [^}]*\}|`[^`]*`|https?:\/\/[^\s)>]+/g, CODE)
     .trim();
 }
 
