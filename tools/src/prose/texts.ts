@@ -11,7 +11,7 @@ export interface Text {
   text: string;
 }
 
-/** Stands for a piece of code. The parser takes a single letter for an abbreviation, and a small letter for the middle of a sentence. */
+/** Replaces a piece of code. The parser takes a single letter for an abbreviation, and a small letter for the middle of a sentence. */
 export const CODE = 'CODE';
 
 const TITLED = new Set(['describe', 'it', 'test', 'beforeAll', 'suite']);
