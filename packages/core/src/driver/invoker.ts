@@ -250,6 +250,8 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
             throw new MachineError(code, message);
           },
         );
+        // The bootstrap token took requests to the target cluster, during which the Lease may have been lost.
+        await confirm('create');
         // A Buffer: put into a text by mistake it is the text, which is taken out, and no list of numbers.
         const userData = bytesOf(rendered);
         const waitsFor = (what: string): void =>

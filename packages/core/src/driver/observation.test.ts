@@ -104,6 +104,21 @@ test.each(['create', 'initialize', 'delete'] as const)('who may not lead any mor
   expect(asked).toBe(1);
 });
 
+test('a process that loses the Lease while the bootstrap token is made sends no create', async () => {
+  let leads = true;
+  const confirm = () => (leads ? Promise.resolve() : Promise.reject(new Error('another has the Lease')));
+  const { invoker } = play(
+    { create: () => expect.fail('no VM may be made') },
+    { fence: { confirm, held: () => Promise.resolve() } },
+  );
+  const render = async (userData: Uint8Array) => {
+    leads = false;
+    return userData;
+  };
+  const error = await failure(invoker.create(machineOf('m', 'a'), render));
+  expect(error).toMatchObject({ code: 'Aborted', message: expect.stringContaining('another has the Lease') });
+});
+
 test('a machine of a class of another kind gets no VM, and is told which kind is known', async () => {
   const { invoker } = play({ create: () => expect.fail('no VM may be made') });
   const machine = machineOf('m', 'a');
