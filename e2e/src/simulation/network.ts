@@ -104,6 +104,16 @@ export class Network {
     return this.#watchesOpened;
   }
 
+  /** Whether the weather silences watches by chance: one may be silent when all is well. */
+  get silencesWatches(): boolean {
+    return this.#worst.silentWatch > 0;
+  }
+
+  /** Whether the weather loses answers of reads: a controller may freeze, as if the API server were gone. */
+  get losesAnswers(): boolean {
+    return (this.#worst.reads.lost ?? 0) > 0;
+  }
+
   /** Nothing comes to harm from now on, and nothing is late. */
   calm(): void {
     this.#weather = PROFILES.none;

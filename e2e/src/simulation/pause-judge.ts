@@ -17,7 +17,8 @@ const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
 /**
  * Says what a rollout does though its deployment is paused, from what the server stores and whoever asked for it: from
  * the moment on at which the manager says that it has seen the pause, a set's size follows the user's scaling and nothing
- * else, and a set makes and deletes machines to have that many, or because they failed.
+ * else, and a set makes and deletes machines to have that many, or because they failed. A set that alone has machines may
+ * grow to the size of the deployment: a rollout that was paused after its first deletion leaves a gap.
  */
 export class PauseJudge {
   readonly #world: World;
@@ -90,7 +91,8 @@ export class PauseJudge {
     else this.#sets.set(uid, object);
     if (type !== 'deleted' && this.#isPaused()) {
       const [from, to] = [before ? sizeOf(before) : 0, sizeOf(object)];
-      const scaled = to > from ? this.#more : this.#fewer;
+      const isFilling = from > 0 && this.#active().length === 1 && to <= (this.#replicas ?? 0);
+      const scaled = to > from ? this.#more || isFilling : this.#fewer;
       if (from !== to && !scaled) this.#violate(`set ${name} went from ${from} to ${to}`);
     }
     this.#rest();

@@ -80,3 +80,19 @@ test('a node that is still selected takes a place until its update has come to i
   judge.changed(machine('b', 'old', 'InPlaceUpdateSuccessful'), machine('b', 'old', 'Running'), allowed);
   expect(replaces(judge, 'a', 'old', allowed)).toBeUndefined();
 });
+
+test('a set that is scaled in while its machines are made gives no place to another one; a rollout does', () => {
+  const scaled = new RepairJudge(clock);
+  const born = ['a', 'b', 'c', 'd', 'e'].map((name) => [name, 'old', 'Pending'] as const);
+  stands(scaled, born);
+  for (const [name, set, phase] of born.slice(0, 2))
+    expect(scaled.changed(machine(name, set, phase), machine(name, set, phase, true), allowance({ old: 3 }))).toBe(
+      undefined,
+    );
+  const rolling = new RepairJudge(clock);
+  stands(rolling, [...born, ['f', 'new', 'Pending']]);
+  const goes = (name: string) =>
+    rolling.changed(machine(name, 'old', 'Pending'), machine(name, 'old', 'Pending', true), allowance({ old: 2 }));
+  expect(goes('a')).toBe(undefined);
+  expect(goes('b')).toMatch(/the rollout had 2 unavailable/);
+});

@@ -89,7 +89,9 @@ export class RepairJudge {
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < replicasOf(set);
-    if (decided && !refills) this.#given++;
+    // A set that is to have the whole deployment gives no place to another one: it only becomes smaller.
+    const carries = replicasOf(set) >= Math.min(...allowance.replicas);
+    if (decided && !refills && !carries) this.#given++;
     const repaired = decided && refills && phaseOf(before) === 'Failed';
     if (repaired) {
       const { name: failed, uid } = machine.metadata;

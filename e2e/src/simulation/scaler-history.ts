@@ -182,7 +182,7 @@ class ScalerHistory {
     const world = this.#world;
     world.witness.note('act', 'all is well from now on');
     world.network.calm();
-    if (this.#silenced) await world.clock.advance(SILENCE_MS);
+    if (this.#silenced || world.network.silencesWatches) await world.clock.advance(SILENCE_MS);
     await world.untilSettled(this.#replicas, 'blue', CALM_MS);
     await world.clock.advance(QUIET_MS);
     await world.untilSettled(this.#replicas, 'blue', 1);

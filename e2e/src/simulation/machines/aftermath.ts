@@ -43,8 +43,9 @@ export class Aftermath {
    * @param cutMs The longest time for which the API server was gone.
    */
   async judge(silenced: boolean, cutMs: number): Promise<void> {
-    await this.#calm(silenced);
-    if (cutMs > FREEZE_MS) await this.#world.clock.advance(THAW_MS);
+    const { network } = this.#world;
+    await this.#calm(silenced || network.silencesWatches);
+    if (cutMs > FREEZE_MS || network.losesAnswers) await this.#world.clock.advance(THAW_MS);
     await this.#promptBesideStuck();
     await this.#quiet();
     await this.#end();
