@@ -10,7 +10,8 @@ import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
 import type { Witness } from './witness.ts';
 import { NAMESPACE, type WorldOptions } from './world-options.ts';
 
-const DEPLOYMENT = 'workers';
+/** Name of the first deployment. */
+export const DEPLOYMENT = 'workers';
 
 /** One deployment and its machines as their user has them: what is asked for is told to the witness. */
 export class Fleet {
@@ -18,8 +19,6 @@ export class Fleet {
   readonly admin: KubeClient;
   readonly witness: Witness;
   readonly #options: WorldOptions;
-  /** Sizes that were asked for, by deployment. */
-  readonly #wished = new Map<string, number>();
 
   constructor(parts: Pick<Fleet, 'clock' | 'admin' | 'witness'>, options: WorldOptions) {
     this.clock = parts.clock;
@@ -66,13 +65,7 @@ export class Fleet {
 
   #wish(replicas: number, name = DEPLOYMENT): void {
     const { maxSurge = 1, maxUnavailable = 0 } = this.#options;
-    this.#wished.set(name, replicas);
-    const all = [...this.#wished.values()];
-    this.witness.wishes({
-      replicas: all.reduce((sum, one) => sum + one, 0),
-      maxSurge: maxSurge * all.length,
-      maxUnavailable: maxUnavailable * all.length,
-    });
+    this.witness.wishes(name, { replicas, maxSurge, maxUnavailable });
   }
 
   /** Somebody else is about to ask for another size. */

@@ -4,9 +4,9 @@ import type { WorldOptions } from './world.ts';
  * Kinds of histories of a fleet. `sick`: machines are marked as Failed in the middle of rolls, several at once.
  * `in-place`: updates in place, which mcm orchestrates for even seeds and the user for odd seeds. `pauses`: the user
  * pauses rollouts in their middle, and scales meanwhile for odd seeds. `leases`: two of each controller compete for a
- * Lease, and those that lead are frozen and come back.
+ * Lease, and those that lead are frozen and come back. `large`: five deployments of three classes, with up to 50 machines.
  */
-export const FLEET_MODES = ['rolls', 'sick', 'in-place', 'pauses', 'leases'] as const;
+export const FLEET_MODES = ['rolls', 'sick', 'in-place', 'pauses', 'leases', 'large'] as const;
 export type FleetMode = (typeof FLEET_MODES)[number];
 
 type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | 'maxUnhealthyReplacements'>;

@@ -1,17 +1,19 @@
 import { Labels } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { Dice } from './dice.ts';
+import { DEPLOYMENT } from './fleet.ts';
 import { type Draw, danger, faultyCloud, lostVm } from './misfortunes.ts';
 import { type FleetMode, strategyOf } from './modes.ts';
 import type { Caller } from './network.ts';
 import type { HistoryOptions } from './outcome.ts';
 import { type Plan, Script } from './script.ts';
-import type { ProcessName, World } from './world.ts';
+import type { ProcessName, Wanted, World } from './world.ts';
 
 /** Acts of a history before it calms down. */
 const MAX_ACTS = 10;
 const MAX_REPLICAS = 4;
 const MAX_SICK_REPLICAS = 7;
+const MAX_LARGE_REPLICAS = 10;
 const MAX_PAUSE_MS = 60_000;
 /** The longest that anything waits once all is well: a health timeout, then a deletion tried every 10 minutes, then a birth. */
 const CALM_MS = 2 * 3_600_000;
@@ -44,12 +46,24 @@ const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as 
 const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
 type ActName = (typeof LEASE_ACTS)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
 
+/** What a deployment is to have now. */
+type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
+/** Deployments of a large world beside the first one, and their first sizes. */
+const MORE_FLEETS = [
+  ['builders', 3],
+  ['runners', 5],
+  ['caches', 6],
+  ['gateways', 8],
+] as const;
+
 /** A fleet and everything that befalls it, drawn from one seed. */
 export class RandomHistory {
   readonly #world: World;
   readonly #dice: Dice;
-  #replicas = 2;
-  #class = 'blue';
+  /** What each deployment is to have, in the order of their creation. */
+  readonly #wanted: Wish[] = [{ name: DEPLOYMENT, replicas: 2, machineClass: 'blue' }];
+  readonly #classes: readonly string[];
+  readonly #maxReplicas: number;
   #silenced = false;
   #lost = 0;
   readonly #sick: boolean;
@@ -66,7 +80,12 @@ export class RandomHistory {
     this.#byHand = inPlace === 'Manual';
     this.#sick = mode !== 'rolls' && mode !== 'leases';
     this.#pauses = mode === 'pauses';
-    if (this.#pauses) this.#replicas = MAX_REPLICAS;
+    if (this.#pauses) this.#first.replicas = MAX_REPLICAS;
+    const isLarge = mode === 'large';
+    this.#classes = isLarge ? ['blue', 'green', 'red'] : ['blue', 'green'];
+    this.#maxReplicas = isLarge ? MAX_LARGE_REPLICAS : this.#sick ? MAX_SICK_REPLICAS : MAX_REPLICAS;
+    if (isLarge)
+      for (const [name, replicas] of MORE_FLEETS) this.#wanted.push({ name, replicas, machineClass: 'blue' });
     this.#script = new Script({
       dice: this.#dice,
       acts: mode === 'leases' ? LEASE_ACTS : this.#acts(seed),
@@ -92,7 +111,7 @@ export class RandomHistory {
   }
 
   async run(): Promise<void> {
-    await this.#world.createDeployment(this.#replicas);
+    for (const { name, replicas } of this.#wanted) await this.#world.createDeployment(replicas, name);
     if (this.#inPlace) await this.#beginUpdate();
     if (this.#pauses) await this.#beginPause();
     await this.#script.play(1 + this.#dice.number(MAX_ACTS));
@@ -125,7 +144,7 @@ export class RandomHistory {
   /** What happens to an update in place is to be seen: one begins before anything else does. */
   async #beginUpdate(): Promise<void> {
     const world = this.#world;
-    await world.untilSettled(this.#replicas, this.#class);
+    await world.untilAllSettled(this.#wanted, CALM_MS);
     await this.#roll();
     if (this.#byHand) {
       await world.until(async () => (await this.#candidates()).length > 0);
@@ -138,7 +157,7 @@ export class RandomHistory {
   async #beginPause(): Promise<void> {
     const world = this.#world;
     if (!this.#inPlace) {
-      await world.untilSettled(this.#replicas, this.#class);
+      await world.untilAllSettled(this.#wanted, CALM_MS);
       await this.#roll();
     }
     await world.clock.advance(this.#dice.number(MAX_ROLL_MS));
@@ -168,13 +187,13 @@ export class RandomHistory {
       await world.change({ paused: false });
     }
     if (this.#byHand) this.#selectAgainAndAgain();
-    if (this.#silenced) await world.clock.advance(SILENCE_MS);
-    await world.untilSettled(this.#replicas, this.#class, CALM_MS);
+    if (this.#silenced || world.network.silencesWatches) await world.clock.advance(SILENCE_MS);
+    await world.untilAllSettled(this.#wanted, CALM_MS);
     await world.clock.advance(LAST_WRITES_MS);
     const written = world.writes.length;
     await world.clock.advance(QUIET_MS);
     for (const write of world.writes.slice(written)) world.witness.violate(`written though all was done: ${write}`);
-    await world.untilSettled(this.#replicas, this.#class, 1);
+    await world.untilAllSettled(this.#wanted, 1);
   }
 
   #note(text: string): void {
@@ -191,13 +210,25 @@ export class RandomHistory {
   }
 
   async #scale(): Promise<void> {
-    this.#replicas = this.#dice.number((this.#sick ? MAX_SICK_REPLICAS : MAX_REPLICAS) + 1);
-    await this.#world.change({ replicas: this.#replicas });
+    const fleet = this.#fleet();
+    fleet.replicas = this.#dice.number(this.#maxReplicas + 1);
+    await this.#world.change({ replicas: fleet.replicas }, fleet.name);
   }
 
   async #roll(): Promise<void> {
-    this.#class = this.#class === 'blue' ? 'green' : 'blue';
-    await this.#world.change({ template: { spec: { class: { name: this.#class } } } });
+    const fleet = this.#fleet();
+    const next = this.#classes.indexOf(fleet.machineClass) + 1;
+    fleet.machineClass = this.#classes[next % this.#classes.length] ?? fleet.machineClass;
+    await this.#world.change({ template: { spec: { class: { name: fleet.machineClass } } } }, fleet.name);
+  }
+
+  get #first(): Wish {
+    return this.#wanted[0] as Wish;
+  }
+
+  /** One of the deployments. */
+  #fleet(): Wish {
+    return (this.#wanted.length > 1 ? this.#dice.one(this.#wanted) : undefined) ?? this.#first;
   }
 
   async #deleteByHand(): Promise<void> {

@@ -4,7 +4,12 @@ import { again, seedsOf } from './seeds.testing.ts';
 import { playCase } from './suites.ts';
 
 /** 555: a Node left over from an earlier VM is deleted while no watch tells of it. It was deleted again and again without end. */
-const CASES = [...seedsOf('rolls', 25, [555]), ...seedsOf('sick', 15), ...seedsOf('in-place', 10)];
+const CASES = [
+  ...seedsOf('rolls', 25, [555]),
+  ...seedsOf('sick', 15),
+  ...seedsOf('in-place', 10),
+  ...seedsOf('large', 2),
+];
 
 test.each(CASES)('$suite $seed: whatever happens, the desired fleet comes and stays as it is', async (one) => {
   const { violations, story } = await playCase(one);

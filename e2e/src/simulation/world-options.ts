@@ -29,6 +29,8 @@ export interface WorldOptions {
   readonly annotations?: Readonly<Record<string, string>>;
   /** Machines are updated where they are; instead of a rolling update. */
   readonly inPlace?: 'Auto' | 'Manual';
+  /** Names of MachineClasses besides `blue` and `green`. */
+  readonly moreClasses?: readonly string[];
   /** Settings of every machine, such as `creationTimeout`. */
   readonly machine?: object;
   /** Wraps what a controller asks the API server, e.g. to ask as somebody else. */

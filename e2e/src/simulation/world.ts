@@ -35,6 +35,14 @@ const LOOK_EVERY_MS = 250;
 /** The longest that the cloud takes to end. */
 const CLOSE_MS = 60_000;
 
+/** What one deployment is to have. */
+export interface Wanted {
+  /** Of the deployment; absent: the only one. */
+  readonly name?: string;
+  readonly replicas: number;
+  readonly machineClass: string;
+}
+
 /** Plural names of what the manager decides by. */
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
@@ -155,7 +163,7 @@ export class World extends Fleet {
         Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
       ),
     });
-    for (const name of ['blue', 'green']) {
+    for (const name of ['blue', 'green', ...(this.#options.moreClasses ?? [])]) {
       await this.admin.resource(machineClasses, NAMESPACE).create({
         metadata: { name, namespace: NAMESPACE },
         provider: 'local',
@@ -268,15 +276,20 @@ export class World extends Fleet {
 
   /** Whether the fleet is as wished and nothing else is left anywhere. */
   async isSettled(replicas: number, machineClass: string): Promise<boolean> {
-    return (await this.#mismatch(replicas, machineClass)) === undefined;
+    return (await this.#mismatch([{ replicas, machineClass }])) === undefined;
   }
 
   /** Runs until the fleet has `replicas` machines of a class, all Running, and nothing else is left anywhere. */
   async untilSettled(replicas: number, machineClass: string, maxMs = 3_600_000): Promise<number> {
+    return this.untilAllSettled([{ replicas, machineClass }], maxMs);
+  }
+
+  /** Runs until each deployment has its machines, all Running, and nothing else is left anywhere. */
+  async untilAllSettled(wanted: readonly Wanted[], maxMs: number): Promise<number> {
     try {
-      return await this.until(() => this.isSettled(replicas, machineClass), maxMs);
+      return await this.until(async () => (await this.#mismatch(wanted)) === undefined, maxMs);
     } catch (error) {
-      throw new Error(`${await this.#mismatch(replicas, machineClass)}\n${this.describe()}`, { cause: error });
+      throw new Error(`${await this.#mismatch(wanted)}\n${this.describe()}`, { cause: error });
     }
   }
 
@@ -286,15 +299,23 @@ export class World extends Fleet {
     return owner ? this.#eyes.classOf(owner.uid) : machine.spec.class?.name;
   }
 
-  async #mismatch(replicas: number, machineClass: string): Promise<string | undefined> {
-    const machines = await this.machines();
-    const names = machines.map((machine) => machine.metadata.name).sort();
-    if (machines.length !== replicas) return `${machines.length} machines, not ${replicas}`;
-    const other = machines.find(
+  #lacks(machines: readonly Machine[], { name, replicas, machineClass }: Wanted): string | undefined {
+    const own = machines.filter(({ metadata }) => name === undefined || metadata.labels?.name === name);
+    if (own.length !== replicas) return `${own.length} machines, not ${replicas}${name ? ` of ${name}` : ''}`;
+    const other = own.find(
       (machine) => machine.status?.currentStatus?.phase !== 'Running' || this.#classOf(machine) !== machineClass,
     );
-    if (other)
-      return `${other.metadata.name} is ${other.status?.currentStatus?.phase ?? 'new'} of class ${this.#classOf(other)}`;
+    return (
+      other &&
+      `${other.metadata.name} is ${other.status?.currentStatus?.phase ?? 'new'} of class ${this.#classOf(other)}`
+    );
+  }
+
+  async #mismatch(wanted: readonly Wanted[]): Promise<string | undefined> {
+    const machines = await this.machines();
+    const names = machines.map((machine) => machine.metadata.name).sort();
+    const lacks = wanted.map((one) => this.#lacks(machines, one)).find((text) => text !== undefined);
+    if (lacks !== undefined) return lacks;
     if (String(this.vms()) !== String(names)) return `VMs ${this.vms()} are not the machines ${names}`;
     const all = (await this.admin.resource(nodes).list()).items;
     const nodeNames = all.map(({ metadata }) => metadata.name).sort();

@@ -1,0 +1,158 @@
+import type { Machine } from '@mcm/api';
+import { type Clock, controllerOf } from '@mcm/kube';
+import { RepairJudge } from './repair-judge.ts';
+
+/** The size that a user asked for, and how far a rollout may stray from it. */
+export interface Wish {
+  readonly replicas: number;
+  readonly maxSurge: number;
+  readonly maxUnavailable: number;
+}
+
+/** A node that was selected for an update where it is. */
+interface Selection {
+  /** The set that its machine had then. */
+  readonly set: string | undefined;
+  /** Virtual milliseconds since 1970. */
+  readonly selectedAt: number;
+}
+
+export interface FleetJudgeOptions {
+  readonly clock: Clock;
+  /** What a set is to have, by its UID. */
+  readonly replicasOf: (setUid: string) => number;
+  /** `--max-unhealthy-replacements`. */
+  readonly limit: number;
+  /** How old the knowledge can be on which a write rests that arrives now. */
+  readonly lagMs: () => number;
+  readonly violate: (text: string) => void;
+}
+
+export const phaseOf = (machine: Machine): string => machine.status?.currentStatus?.phase || 'new';
+const isAvailable = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
+
+/** Judges the machines of one deployment by what its user asked for. */
+export class FleetJudge {
+  readonly #o: FleetJudgeOptions;
+  readonly #machines = new Map<string, Machine>();
+  /** Nodes, called like their machines, that are selected for an update where they are. */
+  readonly #selected = new Map<string, Selection>();
+  /** When machines, by UID, stopped being available by no decision of ours. */
+  readonly #lostAt = new Map<string, number>();
+  #wishes: { readonly since: number; readonly wish: Wish }[] = [];
+  readonly #repairs: RepairJudge;
+
+  constructor(options: FleetJudgeOptions) {
+    this.#o = options;
+    this.#repairs = new RepairJudge(options.clock, options.limit);
+  }
+
+  get #now(): number {
+    return this.#o.clock.now().getTime();
+  }
+
+  /** From now on the user wants this. */
+  wishes(wish: Wish): void {
+    this.#wishes.push({ since: this.#now, wish });
+  }
+
+  /**
+   * A node, called like its machine, is selected for an update, or no longer.
+   * @param byHand By the user, who may select as many as he likes.
+   * @returns Whether it was not selected before.
+   */
+  selects(name: string, on: boolean, byHand: boolean): boolean {
+    const machine = this.#machines.get(name);
+    if (!on) this.#selected.delete(name);
+    if (!on || this.#selected.has(name)) return false;
+    if (!byHand && machine && isAvailable(machine)) this.#decided(name, 'was selected');
+    this.#selected.set(name, { set: machine && controllerOf(machine)?.uid, selectedAt: this.#now });
+    return true;
+  }
+
+  /** A machine that was updated and changed its set is back, though its node bears the mark for a moment longer. */
+  #isSelected(machine: Machine): boolean {
+    const selection = this.#selected.get(machine.metadata.name);
+    return selection !== undefined && selection.set === controllerOf(machine)?.uid;
+  }
+
+  /** Machines, by UID, of whose selection our controllers must know. */
+  #knownSelections(): ReadonlySet<string> {
+    const now = this.#now;
+    const lagMs = this.#o.lagMs();
+    const known = [...this.#machines.values()].filter((machine) => {
+      const { selectedAt = now } = this.#selected.get(machine.metadata.name) ?? {};
+      return this.#isSelected(machine) && selectedAt + lagMs <= now;
+    });
+    return new Set(known.map(({ metadata }) => metadata.uid));
+  }
+
+  /** The server was restored, and shows what it knew before: there is nothing to judge. */
+  relearns(machine: Machine, isGone: boolean): void {
+    if (isGone) this.#machines.delete(machine.metadata.name);
+    else this.#machines.set(machine.metadata.name, machine);
+    this.#lostAt.delete(machine.metadata.uid);
+  }
+
+  gone(machine: Machine): void {
+    this.#machines.delete(machine.metadata.name);
+    this.#repairs.gone(machine);
+  }
+
+  appeared(machine: Machine): void {
+    this.#machines.set(machine.metadata.name, machine);
+    this.#repairs.appeared(machine);
+    const alive = [...this.#machines.values()].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const most = Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
+    if (alive.length > most) {
+      this.#o.violate(`${alive.length} machines not terminating, at most ${most} were asked for`);
+    }
+  }
+
+  /** @param byHand The user has deleted the machine. */
+  changed(before: Machine, machine: Machine, byHand: boolean): void {
+    const { name, uid } = machine.metadata;
+    this.#machines.set(name, machine);
+    const deleted = !before.metadata.deletionTimestamp && machine.metadata.deletionTimestamp !== undefined;
+    this.#judgeRepair(before, machine, byHand);
+    if (isAvailable(machine)) this.#lostAt.delete(uid);
+    if (!isAvailable(before) || isAvailable(machine)) return;
+    if (deleted && !byHand) this.#decided(name, 'was deleted');
+    else this.#lostAt.set(uid, this.#now);
+  }
+
+  /** No more than `--max-unhealthy-replacements`, and together with a rollout no more than the deployment allows. */
+  #judgeRepair(before: Machine, machine: Machine, byHand: boolean): void {
+    const wishes = this.#recentWishes();
+    const wrong = this.#repairs.changed(before, machine, {
+      replicasOf: this.#o.replicasOf,
+      replicas: wishes.map(({ replicas }) => replicas),
+      maxUnavailable: Math.max(...wishes.map(({ maxUnavailable }) => maxUnavailable)),
+      selected: this.#knownSelections(),
+      byHand,
+    });
+    if (wrong !== undefined) this.#o.violate(wrong);
+  }
+
+  /** An available machine goes by a decision of ours: the others must do. What was lost just now may not be known yet. */
+  #decided(name: string, how: string): void {
+    const since = this.#now - this.#o.lagMs();
+    const lost = [...this.#lostAt.values()].filter((at) => at > since).length;
+    const stays = (one: Machine) => one.metadata.name !== name && !this.#isSelected(one);
+    const others = [...this.#machines.values()].filter((one) => isAvailable(one) && stays(one)).length;
+    const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
+    if (others + lost < least) {
+      this.#o.violate(
+        `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} were asked for`,
+      );
+    }
+  }
+
+  /** What was asked for at any time that a decision can still rest on. */
+  #recentWishes(): Wish[] {
+    const since = this.#now - this.#o.lagMs();
+    const last = this.#wishes.findLastIndex((entry) => entry.since <= since);
+    return this.#wishes.slice(Math.max(last, 0)).map(({ wish }) => wish);
+  }
+}
