@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import {
   type Machine,
+  type MachineClass,
   type MachineDeployment,
   type MachineSet,
+  machineClasses,
   machineDeployments,
   machineSets,
   machines,
@@ -10,6 +12,7 @@ import {
 import { conformingClient, createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
 import { NOT_RUNNING } from './exit-codes.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
+import { type QuarantinedVm, quarantinedIn, quarantineLines } from './quarantine.ts';
 import { type FleetView, viewFleet } from './screen/fleet.ts';
 import { inspectDataDir } from './up/data-dir.ts';
 import { FIRST_FLEET } from './up/seed.ts';
@@ -17,7 +20,13 @@ import { version } from './version.ts';
 
 type StatusReport =
   | { readonly running: false }
-  | { readonly running: true; readonly pid: number; readonly server: string; readonly fleet: FleetView };
+  | {
+      readonly running: true;
+      readonly pid: number;
+      readonly server: string;
+      readonly fleet: FleetView;
+      readonly quarantinedVms: readonly QuarantinedVm[];
+    };
 
 /** Asks the instance on a data directory how it is. Throws `KubeError` when its control plane does not answer. */
 async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
@@ -29,10 +38,11 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
   // The fleet's own commands name what is malformed.
   const client = conformingClient(stored, () => undefined);
   const read = { namespace: FIRST_FLEET.namespace };
-  const [deployments, sets, all] = await Promise.all([
+  const [deployments, sets, all, classes] = await Promise.all([
     client.resource<MachineDeployment>(machineDeployments, read.namespace).list(),
     client.resource<MachineSet>(machineSets, read.namespace).list(),
     client.resource<Machine>(machines, read.namespace).list(),
+    client.resource<MachineClass>(machineClasses, read.namespace).list(),
   ]);
   await transport.close();
   return {
@@ -40,6 +50,7 @@ async function status(dataDir: string, kubeconfigPath: string): Promise<StatusRe
     pid: found.state.pid,
     server: kubeconfig.server,
     fleet: viewFleet(deployments.items, sets.items, all.items, []),
+    quarantinedVms: quarantinedIn(classes.items),
   };
 }
 
@@ -55,7 +66,7 @@ const statusModel = (report: StatusReport): object =>
   report.running ? { ...report, fleet: { ...report.fleet, phases: Object.fromEntries(report.fleet.phases) } } : report;
 
 /** The report as lines for a person. */
-function statusLines(report: StatusReport): string[] {
+export function statusLines(report: StatusReport): string[] {
   if (!report.running) return ['not running'];
   const phases = [...report.fleet.phases].map(([phase, count]) => `${count} ${phase}`).join(', ');
   return [
@@ -65,5 +76,6 @@ function statusLines(report: StatusReport): string[] {
         `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}${d.trouble ? ` (${d.trouble})` : ''}`,
     ),
     `machines: ${phases === '' ? 'none' : phases}`,
+    ...quarantineLines(report.quarantinedVms).map((line) => `quarantine: ${line}`),
   ];
 }

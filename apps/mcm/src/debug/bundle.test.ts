@@ -1,4 +1,4 @@
-import { crds, type MachineClass, machineClasses, machineDeployments, machines } from '@mcm/api';
+import { Annotations, crds, type MachineClass, machineClasses, machineDeployments, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import {
   createClient,
@@ -41,7 +41,7 @@ beforeEach(async () => {
   const data = { userData: Buffer.from('#!/bin/sh\n').toString('base64'), key: Buffer.from(CANARY).toString('base64') };
   await client.resource(secrets, NS).create({ metadata: { name: 'cloud', namespace: NS }, data } as never);
   await client.resource<MachineClass>(machineClasses, NS).create({
-    metadata: { name: 'small', namespace: NS },
+    metadata: { name: 'small', namespace: NS, annotations: { [Annotations.QuarantinedVMs]: 'fake:///a' } },
     providerSpec: { note: `uses ${CANARY}` },
     secretRef: { name: 'cloud', namespace: NS },
   } as never);
@@ -86,6 +86,7 @@ test('objects, events and the tree are there', async () => {
   ]);
   expect(files.get('tree.txt')).toContain('machine/m-0');
   expect(files.get('machines.yaml')).toContain('the cloud said: bad key ***');
+  expect(files.get('machineclasses.yaml')).toContain(`${Annotations.QuarantinedVMs}: fake:///a`);
   expect(files.get('machinedeployments.yaml')).not.toContain('last-applied');
   expect(files.get('pods.yaml')).toContain('nodeName: m-0');
 });

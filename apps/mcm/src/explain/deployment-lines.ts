@@ -1,5 +1,6 @@
 import { unreadLines } from '../allowed.ts';
 import { age } from '../output/age.ts';
+import { quarantineLines } from '../quarantine.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 import { type MachineWait, waitText } from './machine-wait.ts';
 
@@ -35,6 +36,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     waitsFor,
     disruption,
     remarks,
+    quarantinedVms,
     blockers,
     cures,
     unread = [],
@@ -49,6 +51,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     ...list('This step:', changes),
     ...list('Waits for:', waitLines(waitsFor, now)),
     ...list('Disruption:', disruption),
+    ...list('VMs in quarantine:', quarantineLines(quarantinedVms)),
     ...list('Says of itself:', blockers),
     ...list('Flags:', remarks),
     ...list('What would help:', [...new Set(cures)]),

@@ -1,4 +1,11 @@
-import { API_VERSION, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
+import {
+  Annotations,
+  API_VERSION,
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+} from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import type { FullReading } from '../deployment-reading.ts';
 import { explainDeployment } from './deployment.ts';
@@ -106,6 +113,26 @@ describe('explain', () => {
     const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
     expect(lines).toContain('1 still terminates and counts only in a rollout towards the surge');
     expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at once (1 on their way out)');
+  });
+
+  test('VMs in quarantine of its classes are listed with what a user can do, and those of other classes are not', () => {
+    const withVms = (name: string, ids: string) =>
+      ({
+        ...small,
+        metadata: meta(name, { annotations: { [Annotations.QuarantinedVMs]: ids } }),
+      }) as MachineClass;
+    const classes = [withVms('small', 'fake:///a,fake:///b'), withVms('other', 'fake:///c')];
+    const lines = explain(read(many(3, 'Running', 'r'), { classes }));
+    expect(lines).toContain(
+      [
+        'VMs in quarantine:',
+        '  - VM fake:///a of MachineClass small',
+        '  - VM fake:///b of MachineClass small',
+        `  - create their Machines again, or name the VMs in annotation ${Annotations.ReleaseVMs} of the MachineClass`,
+      ].join('\n'),
+    );
+    expect(lines).not.toContain('fake:///c');
+    expect(explain(read(many(3, 'Running', 'r')))).not.toContain('quarantine');
   });
 
   test('what may not be read is told beside what is known without it', () => {

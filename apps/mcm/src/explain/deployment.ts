@@ -28,6 +28,7 @@ import {
 } from '@mcm/core';
 import type { Node } from '@mcm/kube';
 import type { DeploymentReading, FullReading } from '../deployment-reading.ts';
+import { type QuarantinedVm, quarantinedIn } from '../quarantine.ts';
 import { troublesOf } from './conditions.ts';
 import { curesOf, inPlaceCures } from './deployment-cures.ts';
 import { disruptionCures, disruptionLines } from './disruption.ts';
@@ -51,6 +52,8 @@ export interface DeploymentExplanation {
   readonly disruption: readonly string[];
   /** What the manager's flags change of it, or what of them is not known. */
   readonly remarks: readonly string[];
+  /** VMs of its classes that have no Machine, and that stay until a user decides. */
+  readonly quarantinedVms: readonly QuarantinedVm[];
   /** What keeps it from going on, in the words of its conditions. */
   readonly blockers: readonly string[];
   /** Commands and edits that would let it go on. */
@@ -158,6 +161,8 @@ export function withoutStep(
         isAtRest(machine) ? [] : holdsOf(machine),
       ) ?? [],
   );
+  const templates = [deployment, ...sets].map(({ spec }) => spec.template.spec?.class?.name);
+  const own = classes?.filter(({ metadata }) => templates.includes(metadata.name)) ?? [];
   const doubted = waitsFor.some(({ deadline }) => deadline) ? ofMachines.remark : undefined;
   return {
     name: deployment.metadata.name,
@@ -166,6 +171,7 @@ export function withoutStep(
     disruption: [],
     remarks: [remark, doubted].filter((each) => each !== undefined),
     changes: [],
+    quarantinedVms: quarantinedIn(own),
     blockers: blockersOf(deployment, sets),
   };
 }

@@ -36,14 +36,17 @@ export function quarantineReason(vm: ListedInstance, view: QuarantineView): stri
     return 'the API server of the machines went back to an older state';
   if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
     return `${lost} VMs that have served lost their machines together`;
-  if (new InstanceSet(idsIn(machineClass, Annotations.QuarantinedVMs)).has(vm.providerId))
-    return 'it was put there before';
+  if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'it was put there before';
   return undefined;
 }
 
+/** Provider ids of the VMs of a class that wait in quarantine. */
+export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
+  idsIn(machineClass, Annotations.QuarantinedVMs);
+
 /** Provider ids of those of the VMs that the class notes as quarantined. */
 export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance[]): readonly string[] {
-  const noted = new InstanceSet(idsIn(machineClass, Annotations.QuarantinedVMs));
+  const noted = new InstanceSet(quarantinedVms(machineClass));
   return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
 }
 
