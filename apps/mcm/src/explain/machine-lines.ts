@@ -17,7 +17,6 @@ const list = (title: string, items: readonly string[]): string[] =>
 
 function livingLines(name: string, told: LivingMachine, now: Date): string[] {
   const { phase, waitsFor, preserved, node, cause, cures, drain, events } = told;
-  const by = cause?.fault === 'nobody' ? 'it passes by itself' : `it is with ${cause?.fault}`;
   return [
     `machine ${name}`,
     `  phase  ${phase}${sinceText(told.since, now)}${preserved ? `, ${preserved}` : ''}`,
@@ -27,7 +26,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
     '',
     waitsFor ? waitLine(toldOnce(waitsFor, drain), now) : `It is ${phase} and waits for nothing.`,
     ...birthLines(told.birth),
-    ...(cause?.category ? [`Kind of failure: ${cause.category}; ${by}`] : []),
+    ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
     ...cures.map((cure) => `What would help: ${cure}`),
     ...list('Asked for in vain:', told.askedInVain),
     ...(drain ? ['', ...drainLines(drain, now)] : []),

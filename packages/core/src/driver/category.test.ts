@@ -6,9 +6,9 @@ test.each([
   ['Unauthenticated', 'credentials', 'the user'],
   ['PermissionDenied', 'credentials', 'the user'],
   ['InvalidArgument', 'invalid input', 'the user'],
-  ['Unavailable', 'transient', 'nobody'],
+  ['Unavailable', 'transient', 'a retry'],
   ['Internal', 'internal', 'the cloud'],
-])('incident 29: %s is of the kind "%s", to be mended by %s', (code, category, fault) => {
+])('incident 29: %s is of the kind "%s", fixed by %s', (code, category, fault) => {
   expect(errorKindOf(code)).toEqual({ category, fault });
 });
 

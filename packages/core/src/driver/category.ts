@@ -1,12 +1,12 @@
 import type { MachineCode } from '@mcm/api';
 
-/** What kind of failure a code tells of. */
+/** The kind of failure that a code means. */
 export type ErrorCategory = 'capacity or quota' | 'credentials' | 'invalid input' | 'transient' | 'internal';
 
-/** Where a failure is to be mended. `nobody`: it passes by itself. */
-export type Fault = 'the user' | 'the cloud' | 'the driver' | 'nobody';
+/** The party that can fix a failure. `a retry`: the controller retries, and nothing else is necessary. */
+export type Fault = 'the user' | 'the cloud' | 'the driver' | 'a retry';
 
-/** What an error means: what kind of failure it is, and whose it is to mend. */
+/** The meaning of an error: its kind, and the party that can fix it. */
 export interface ErrorKind {
   readonly category: ErrorCategory;
   readonly fault: Fault;
@@ -15,7 +15,7 @@ export interface ErrorKind {
 const kind = (category: ErrorCategory, fault: Fault): ErrorKind => ({ category, fault });
 const invalid = kind('invalid input', 'the user');
 const credentials = kind('credentials', 'the user');
-const transient = kind('transient', 'nobody');
+const transient = kind('transient', 'a retry');
 const driver = kind('internal', 'the driver');
 
 /** By code, never by text, so that a failure keeps its kind through retries and restarts (incident 29). */
@@ -40,6 +40,6 @@ const KINDS: Readonly<Record<MachineCode, ErrorKind>> = {
   Uninitialized: transient,
 };
 
-/** Of a code as it stands in `status.lastOperation.errorCode`; undefined for text that is none. */
+/** The kind of a code of `status.lastOperation.errorCode`; undefined for a text that is not a code. */
 export const errorKindOf = (code: string): ErrorKind | undefined =>
   Object.hasOwn(KINDS, code) ? KINDS[code as MachineCode] : undefined;
