@@ -96,3 +96,23 @@ test('a set that is scaled in while its machines are made gives no place to anot
   expect(goes('a')).toBe(undefined);
   expect(goes('b')).toMatch(/the rollout had 2 unavailable/);
 });
+
+test('a machine that goes while the controller may still follow a smaller size gives no place away', () => {
+  const goes = (wishes: readonly number[]): readonly (string | undefined)[] => {
+    const judge = new RepairJudge(clock);
+    stands(judge, [
+      ['a', 'old', 'Running'],
+      ['b', 'old', 'Running'],
+      ['c', 'old', 'Running'],
+      ['d', 'new', 'Running'],
+    ]);
+    const going = (name: string, old: number, replicas: readonly number[]) =>
+      judge.changed(machine(name, 'old', 'Running'), machine(name, 'old', 'Running', true), {
+        ...allowance({ old, new: 1 }),
+        replicas,
+      });
+    return [going('a', 1, wishes), going('b', 0, [4])];
+  };
+  expect(goes([4])[1]).toMatch(/the rollout had 2 unavailable/);
+  expect(goes([4, 3])).toEqual([undefined, undefined]);
+});

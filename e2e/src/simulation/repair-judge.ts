@@ -99,7 +99,7 @@ export class RepairJudge {
     }
     this.#settle();
     for (const one of new Set(this.#repairs.map((repair) => repair.set))) this.#dropSurplus(one, replicasOf(one));
-    this.#given = Math.min(this.#given, Math.max(...allowance.replicas.map((replicas) => this.#short(replicas))));
+    this.#given = Math.min(this.#given, Math.min(...allowance.replicas.map((replicas) => this.#short(replicas))));
     return decided ? this.#verdict(allowance, repaired) : undefined;
   }
 
