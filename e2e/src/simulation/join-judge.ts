@@ -17,8 +17,8 @@ export interface JoinRules {
   readonly limitOf: (pool: string) => number | undefined;
   /** Whether nodes at work are kept from the autoscaler; default: yes. One that no pool over machines has is not. */
   readonly protects?: boolean;
-  /** So long a decision may rest on what was. */
-  readonly lagMs?: number;
+  /** How long a decision may rest on what was, in milliseconds; default: 1 s. */
+  readonly lagMs?: () => number;
 }
 
 const annotation = (node: Node | undefined, key: string): string => node?.metadata.annotations?.[key] ?? '';
@@ -101,7 +101,7 @@ export class JoinJudge {
     for (const key of holds) if (!this.#since.has(key)) this.#since.set(key, now);
   }
 
-  #holds(key: string, ms = this.#rules.lagMs ?? 1_000): boolean {
+  #holds(key: string, ms = this.#rules.lagMs?.() ?? 1_000): boolean {
     const since = this.#since.get(key);
     return since !== undefined && this.#world.clock.now().getTime() - since >= ms;
   }

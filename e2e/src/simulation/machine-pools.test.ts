@@ -177,7 +177,11 @@ test('a restore that forgets an update: the nodes go back to the restored config
   inWorld({}, { restorable: true, kubelets: { configDelay: 20_000 } }, async (config) => {
     const { world } = config;
     const stop = new AbortController();
-    new TellingJudge(world, () => 1).watch(stop.signal);
+    new TellingJudge(
+      world,
+      () => 1,
+      () => 0,
+    ).watch(stop.signal);
     await world.createDeployment(3);
     const first = await config.untilUpdated(3);
     const machinesBefore = await uids(config);

@@ -1,6 +1,6 @@
 import { machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
-import { NodeAnnotations } from '@mcm/machine-config';
+import { machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
 import { ConfigWorld, fileOf } from './config-world.ts';
 import { HandoverJudge } from './handover-judge.ts';
@@ -30,7 +30,11 @@ test('somebody who tells two nodes of machines at once is seen', async () => {
   const { world } = config;
   const stop = new AbortController();
   try {
-    new TellingJudge(world, () => 1).watch(stop.signal);
+    new TellingJudge(
+      world,
+      () => 1,
+      () => 0,
+    ).watch(stop.signal);
     await world.createDeployment(2);
     await config.untilUpdated(2);
     const body = { metadata: { annotations: { [NodeAnnotations.DesiredConfig]: 'rendered-other' } } };
@@ -39,6 +43,34 @@ test('somebody who tells two nodes of machines at once is seen', async () => {
     }
     await world.clock.advance(100);
     expect(world.violations).toEqual([expect.stringMatching(/is told rendered-other with 2 at once/)]);
+  } finally {
+    stop.abort();
+    await config.close();
+  }
+}, 300_000);
+
+test('a node that gets another configuration of a paused pool is seen', async () => {
+  const ref = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
+  const config = await ConfigWorld.start({ machineRef: ref, maxUnavailable: 1 });
+  const { world } = config;
+  const stop = new AbortController();
+  try {
+    new TellingJudge(
+      world,
+      () => 1,
+      () => 1_000,
+    ).watch(stop.signal);
+    await world.createDeployment(1);
+    await config.untilUpdated(1);
+    const pause = { type: 'merge', body: { spec: { paused: true } } } as const;
+    await world.admin.resource(machineConfigPools).patch('workers', pause);
+    await world.clock.advance(2_000);
+    const other = `rendered-workers-${'0'.repeat(32)}`;
+    const body = { metadata: { annotations: { [NodeAnnotations.DesiredConfig]: other } } };
+    const [node] = await config.nodes();
+    await world.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body });
+    await world.clock.advance(100);
+    expect(world.violations).toEqual([expect.stringMatching(/gets rendered-workers-0+ while its pool is paused/)]);
   } finally {
     stop.abort();
     await config.close();

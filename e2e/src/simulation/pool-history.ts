@@ -29,8 +29,10 @@ const isDone = (node: Node): boolean =>
   annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
-/** So old may the knowledge be on which a pool is told or not: its caches expire, fall silent, and come back. */
-const LAG_MS = 5 * MINUTE;
+/** The controller gathers changes for so long before it looks at a pool. */
+const GATHER_MS = 1_000;
+/** What it decides by. */
+const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
 
 /**
  * Counts the nodes that get another configuration while they are busy with one: never more than a pool allows, and none
@@ -45,10 +47,14 @@ export class TellingJudge {
 
   readonly #world: ConfigWorld['world'];
   readonly #allowed: () => number;
+  readonly #lagMs: () => number;
 
-  /** @param allowed how many nodes a pool may have told, as far back as a cache may be */
-  constructor(world: ConfigWorld['world'], allowed: () => number) {
-    [this.#world, this.#allowed] = [world, allowed];
+  /**
+   * @param allowed how many nodes a pool may have told, as far back as a cache may be
+   * @param lagMs how old the knowledge can be on which a write rests
+   */
+  constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
+    [this.#world, this.#allowed, this.#lagMs] = [world, allowed, lagMs];
   }
 
   watch(signal: AbortSignal): void {
@@ -72,7 +78,7 @@ export class TellingJudge {
   #isPaused(config: string): boolean {
     const pool = /^rendered-(.+)-[0-9a-f]{32}$/.exec(config)?.[1] ?? '';
     const since = this.#pausedSince.get(pool);
-    return since !== undefined && this.#world.clock.now().getTime() - since >= LAG_MS;
+    return since !== undefined && this.#world.clock.now().getTime() - since > this.#lagMs();
   }
 
   /** Somebody gave the nodes to another pool. */
@@ -144,17 +150,23 @@ class PoolHistory {
       wait: (ms) => clock.advance(ms),
       act: (name) => this.#try(name as Act),
     });
-    this.#judge = new TellingJudge(config.world, () => {
-      const since = config.world.clock.now().getTime() - LAG_MS;
+    const allowed = () => {
+      const since = config.world.clock.now().getTime() - this.#lagMs();
       return Math.max(...this.#limits.filter(({ until }) => until >= since).map(({ limit }) => limit));
-    });
+    };
+    this.#judge = new TellingJudge(config.world, allowed, () => this.#lagMs());
   }
 
   async play(): Promise<void> {
     const { world } = this.#config;
     this.#judge.watch(this.#stop.signal);
     // How many are told is the other judge's, who knows of pools that come and go.
-    const rules = { poolOf: () => 'workers', limitOf: () => this.#replicas + 3, protects: false, lagMs: LAG_MS };
+    const rules = {
+      poolOf: () => 'workers',
+      limitOf: () => this.#replicas + 3,
+      protects: false,
+      lagMs: () => this.#lagMs(),
+    };
     new JoinJudge(world, rules).watch(this.#stop.signal);
     new HandoverJudge(world, world.lagMs).watch(this.#stop.signal);
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
@@ -163,6 +175,11 @@ class PoolHistory {
     await this.#script.play(4 + this.#dice.number(6));
     await this.#mend();
     await this.#judgeEnd();
+  }
+
+  /** How old the knowledge can be on which a write of the machine-config-controller rests. */
+  #lagMs(): number {
+    return GATHER_MS + this.#config.network.lagMs('manager', ...DECIDED_BY);
   }
 
   /** The acts so far. */

@@ -8,6 +8,8 @@ export interface Mutant {
   readonly replace: string;
   /** Suites that can see it, in the order in which they are played. */
   readonly suites: readonly string[];
+  /** The first seed to play, for one that only rare histories see; 1 by default. */
+  readonly firstSeed?: number;
 }
 
 export const TOPICS = [
@@ -26,6 +28,9 @@ type Change = readonly [find: string, replace: string];
 
 const of = (topic: Topic, file: string, suites: readonly string[], ...changes: readonly Change[]): readonly Mutant[] =>
   changes.map(([find, replace]) => ({ topic, file, find, replace, suites }));
+
+const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] =>
+  mutants.map((mutant) => ({ ...mutant, firstSeed }));
 
 /** All of them. A test keeps each in step with the code. */
 export const MUTANTS: readonly Mutant[] = [
@@ -232,50 +237,15 @@ export const MUTANTS: readonly Mutant[] = [
       'return () => encode(Math.floor(Math.random() * SLOTS));',
     ],
   ),
-  ...of(
-    'pools',
-    `${CONFIG}/pool/candidates.ts`,
-    P,
-    ['const unavailable = nodes.filter(isUnavailable).length;', 'const unavailable = 0;'],
-    [
-      'nodes.filter((node) => needsTarget(node, pool) && isReady(node));',
-      'nodes.filter((node) => needsTarget(node, pool));',
-    ],
-  ),
-  ...of(
-    'pools',
-    `${CONFIG}/pool/plan.ts`,
-    P,
-    [
-      'const capacity = Math.min(Math.max(found.capacity - reserved, 0), room);',
-      'const capacity = Math.min(found.capacity, room);',
-    ],
-    ['...stranded.filter((node) => !deferredStranded.has(node)),', ''],
-    [
-      'metadata.deletionTimestamp !== undefined || spec?.paused || snapshot',
-      'metadata.deletionTimestamp !== undefined || snapshot',
-    ],
-  ),
-  ...of('pools', `${CONFIG}/pool/snapshot.ts`, P, [
-    'return machine && isSteady(machine) && !selected ? [] : [{ node }];',
-    'return machine ? [] : [{ node }];',
+  ...of('pools', `${CONFIG}/pool/candidates.ts`, P, [
+    'const unavailable = nodes.filter(isUnavailable).length;',
+    'const unavailable = 0;',
   ]),
-  ...of('pools', `${CONFIG}/pool/wakeups.ts`, P, [
-    'if (!matters(change.old, change.object)) return [];',
-    "if (annotationOf(change.object, NodeAnnotations.CurrentConfig) === '') return [];",
-  ]),
-  ...of('pools', `${CONFIG}/pool/predicates.ts`, P, [
-    'annotationOf(node, CurrentConfig) !== annotationOf(node, DesiredConfig) && isDegraded(node);',
-    'isDegraded(node) && false;',
-  ]),
+  ...of('pools', `${CONFIG}/pool/plan.ts`, P, ['...stranded.filter((node) => !deferredStranded.has(node)),', '']),
   ...of(
     'pools',
     `${CONFIG}/machines/replace.ts`,
     P,
-    [
-      'isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;',
-      'isTargeted(node, pool) && false;',
-    ],
     ['return nodes.some(isUnmarked) ? {} : { [ConfigAnnotations.AwaitedByPool]: pool };', 'return {};'],
     ['const due = !paused && other && !keepsMachines(deployment);', 'const due = false;'],
     [
@@ -283,24 +253,21 @@ export const MUTANTS: readonly Mutant[] = [
       'const pause = undefined;',
     ],
   ),
+  ...from(
+    900_018,
+    of('pools', `${CONFIG}/machines/replace.ts`, P, [
+      'isTargeted(node, pool) && annotationOf(node, NodeAnnotations.State) === DaemonStates.Unreconcilable;',
+      'isTargeted(node, pool) && false;',
+    ]),
+  ),
   ...of('pools', `${CONFIG}/machines/companion.ts`, P, [
     'if (isDone(node) && !hasApplied(machine))',
     'if (!hasApplied(machine))',
   ]),
   ...of('pools', `${CORE}/deployment/view.ts`, P, [' - unproven(set).filter(isStaying).length', '']),
-  ...of('pools', `${CORE}/set/deletion-order.ts`, P, ['    first(isUnconfigured),\n', '']),
-  ...of('pools', `${CONFIG}/drain/controller.ts`, P, [
-    'if (node.spec?.unschedulable && mayUncordon(node)) await',
-    'if (node.spec?.unschedulable) await',
+  ...from(900_014, of('pools', `${CORE}/set/deletion-order.ts`, P, ['    first(isUnconfigured),\n', ''])),
+  ...of('pools', `${CONFIG}/daemon/decide.ts`, P, [
+    "const { annotations, askedAt, now, nodeName } = view;\n  const asked = annotations[DesiredDrain] ?? '';",
+    "const { annotations, askedAt, now, nodeName } = view;\n  const asked = '';",
   ]),
-  ...of(
-    'pools',
-    `${CONFIG}/daemon/decide.ts`,
-    P,
-    [
-      "const { annotations, askedAt, now, nodeName } = view;\n  const asked = annotations[DesiredDrain] ?? '';",
-      "const { annotations, askedAt, now, nodeName } = view;\n  const asked = '';",
-    ],
-    ["return desired === to && !failed ? { kind: 'resume' } : { kind: 'undo' };", "return { kind: 'resume' };"],
-  ),
 ];

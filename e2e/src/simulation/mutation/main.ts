@@ -50,8 +50,23 @@ interface Played {
   readonly told: string;
 }
 
-function play(folder: string, suites: readonly string[], seeds: number, minutes = Number(flags.minutes)): Played {
-  const asked = ['--seeds', `1-${seeds}`, '--suite', suites.join(','), '--workers', flags.workers, '--first'];
+interface Asked {
+  readonly suites: readonly string[];
+  readonly seeds: number;
+  readonly firstSeed?: number | undefined;
+  readonly minutes?: number;
+}
+
+function play(folder: string, { suites, seeds, firstSeed = 1, minutes = Number(flags.minutes) }: Asked): Played {
+  const asked = [
+    '--seeds',
+    `${firstSeed}-${firstSeed + seeds - 1}`,
+    '--suite',
+    suites.join(','),
+    '--workers',
+    flags.workers,
+    '--first',
+  ];
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--conditions=source', SWARM, ...asked], {
     cwd: folder,
     encoding: 'utf8',
@@ -62,7 +77,7 @@ function play(folder: string, suites: readonly string[], seeds: number, minutes 
   return { status, told: suite.exec(stdout)?.[0] ?? stderr.split('\n')[0] ?? '' };
 }
 
-function judge(folder: string, { file, find, replace, suites }: Mutant): Played {
+function judge(folder: string, { file, find, replace, suites, firstSeed }: Mutant): Played {
   const path = join(folder, file);
   const sound = readFileSync(path, 'utf8');
   writeFileSync(
@@ -70,7 +85,7 @@ function judge(folder: string, { file, find, replace, suites }: Mutant): Played 
     sound.replace(find, () => replace),
   );
   try {
-    return play(folder, suites, Number(flags.seeds));
+    return play(folder, { suites, seeds: Number(flags.seeds), firstSeed });
   } finally {
     writeFileSync(path, sound);
   }
@@ -93,7 +108,11 @@ function run(): number {
   const folder = copyRepository();
   let survivors = 0;
   try {
-    const { status, told } = play(folder, ['machines', 'rolls'], CONTROL, CONTROL_MINUTES);
+    const { status, told } = play(folder, {
+      suites: ['machines', 'rolls', 'join'],
+      seeds: CONTROL,
+      minutes: CONTROL_MINUTES,
+    });
     if (status === null) throw new Error(`the unchanged code is not judged within ${CONTROL_MINUTES} min`);
     if (status !== 0) throw new Error(`the unchanged code breaks a rule: ${told}`);
     process.stdout.write('| # | topic | file | line | instead | verdict | seen |\n|---|---|---|---|---|---|---|\n');
