@@ -17,7 +17,7 @@ const goType = (value: unknown): string =>
         : typeof value === 'bigint'
           ? 'int64'
           : typeof value === 'number'
-            ? Number.isInteger(value)
+            ? Number.isInteger(value) && Math.abs(value) < 2 ** 63
               ? 'int64'
               : 'float64'
             : typeof value;
@@ -41,8 +41,12 @@ function valueAt(object: ApiObject, path: string, type: 'int64' | 'string'): Fou
   return { problem: complaint(fields, value, type) };
 }
 
+/** A number beyond 64 bits is a float. */
+const shown = (value: unknown): string =>
+  typeof value === 'number' && Math.abs(value) >= 2 ** 63 ? value.toExponential() : goPlain(value);
+
 const complaint = (fields: readonly string[], value: unknown, expected: string): string =>
-  `.${fields.join('.')} accessor error: ${goPlain(value)} is of the type ${value === null ? '<nil>' : goType(value)}, expected ${expected}`;
+  `.${fields.join('.')} accessor error: ${shown(value)} is of the type ${value === null ? '<nil>' : goType(value)}, expected ${expected}`;
 
 function replicasCauses(object: ApiObject, path: string): StatusCause[] {
   const { value = 0, problem } = valueAt(object, path, 'int64');

@@ -7,6 +7,9 @@ import { type Fields, record, text, texts } from './fields.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const UNSUPPORTED = ['definitions', 'dependencies', 'patternProperties', 'additionalItems'];
+/** Go leaves a map without entries out. */
+const isThere = (value: unknown): boolean =>
+  value !== undefined && !(isRecord(value) && Object.keys(value).length === 0);
 const MAX_DEPTH = 1000;
 
 /** A schema of a schema with its place. */
@@ -66,7 +69,7 @@ function validateWords(schema: Fields, path: string, causes: StatusCause[], dept
   }
   if (schema.$ref !== undefined) causes.push(forbidden(`${path}.$ref`, '$ref is not supported'));
   for (const word of UNSUPPORTED) {
-    if (schema[word] !== undefined) causes.push(forbidden(`${path}.${word}`, `${word} is not supported`));
+    if (isThere(schema[word])) causes.push(forbidden(`${path}.${word}`, `${word} is not supported`));
   }
   const type = text(schema.type);
   if (type !== '' && !TYPES.includes(type)) {
@@ -284,7 +287,7 @@ const UNREADABLE = ['id', '$schema', '$ref', ...UNSUPPORTED];
 function isUnreadable(schema: Fields, depth = 0): boolean {
   if (depth > MAX_DEPTH || Array.isArray(schema.items)) return true;
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) return true;
-  if (UNREADABLE.some((word) => schema[word] !== undefined)) return true;
+  if (UNREADABLE.some((word) => isThere(schema[word]))) return true;
   return [...childrenOf(schema, ''), ...junctorsOf(schema, '')].some((below) => isUnreadable(below.schema, depth + 1));
 }
 

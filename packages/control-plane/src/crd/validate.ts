@@ -195,7 +195,10 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
   const versions = records(spec.versions);
   const causes: StatusCause[] = [];
   const wanted = `${text(names.plural)}.${group}`;
-  const name = crd.metadata.name ?? '';
+  const { name = '', generateName = '' } = crd.metadata;
+  if (old === undefined && generateName !== '' && generateName !== wanted) {
+    causes.push(invalid('metadata.generateName', generateName, 'must be spec.names.plural+"."+spec.group'));
+  }
   if (name !== wanted) causes.push(invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group'));
   if (old !== undefined && equalJson(spec, old.spec)) return [...causes, ...validateStoredVersions(crd, versions)];
   causes.push(...validateGroup(group), ...validateScope(text(spec.scope)));

@@ -125,14 +125,16 @@ export interface KindDefinition {
   readonly terminating?: boolean;
   /** Warning of a delete that leaves the propagationPolicy to the default. */
   readonly propagationWarning?: string;
-  /** What a delete without an explicit propagationPolicy does with dependents. Default `Background`. */
-  readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan';
+  /** What a delete without an explicit propagationPolicy does with dependents. Default `Background`. `Unsupported`: none has any. */
+  readonly defaultPropagation?: 'Background' | 'Foreground' | 'Orphan' | 'Unsupported';
   /**
    * Structural defaults come from the schema's `default`s; this adds those that depend on other fields. Built-in kinds first bring the object
    * into the form of the server's own types (see `shape.ts`), so that quantities are canonical and nulls gone. Mutates.
    * @throws DecodeError (a StatusError 400) of a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
+  /** Defaults that a new object has only once it was stored and read again: no rule judges them. Mutates. */
+  readonly defaultsOnRead?: (object: ApiObject) => void;
   /** Drops what a client may not set (status on create, …) and fills what the server sets. Mutates. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
   readonly prepareForUpdate?: (object: ApiObject, old: ApiObject, context: StrategyContext) => void;
@@ -143,6 +145,8 @@ export interface KindDefinition {
   /** What is said of an object that is accepted and unwise, in `Warning` headers; `old` is absent at a creation. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
+  /** The metadata of a new object is judged by the general rules alone, and only when `validate` finds nothing. */
+  readonly judgesMetaLast?: boolean;
 }
 
 /** `group/plural`, unique among served resources of one version. */

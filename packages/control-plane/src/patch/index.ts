@@ -1,7 +1,8 @@
 export { applyJsonPatch } from './jsonPatch.ts';
 export { type ApplyInput, checkTyped, serverSideApply } from './managed/apply.ts';
+export { differInTimes } from './managed/entries.ts';
 export { layOver, typedProblems } from './managed/lay-over.ts';
-export { applyReplicas, disownReplicas } from './managed/replicas.ts';
+export { parentEntries, type ReplicasPath, scaleEntries } from './managed/replicas.ts';
 export { isTyped } from './managed/typed.ts';
 export { trackUpdate, type UpdateInput } from './managed/update.ts';
 export { applyMergePatch } from './mergePatch.ts';

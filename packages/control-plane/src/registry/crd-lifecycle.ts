@@ -32,7 +32,10 @@ export function withCrdStrategy(kind: KindDefinition): KindDefinition {
   return {
     ...kind,
     markForDeletion: markCrd,
-    setDefaults: defaultCrd,
+    setDefaults: (crd) => {
+      kind.setDefaults?.(crd);
+      defaultCrd(crd);
+    },
     prepareForCreate: (crd) => {
       // A new CRD has stored nothing, whatever its body says.
       delete crd.status;

@@ -10,6 +10,7 @@ import { formatTime, tidyMeta } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
 import { schemaCauses } from './schema-causes.ts';
+import { checkCustomType } from './type-meta.ts';
 
 /** Kinds whose new objects the real server stores without a default: the phase of a claim. */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
@@ -94,12 +95,10 @@ function causesOf(
   subresource: string,
 ): StatusCause[] {
   const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
+  const rules = served.kind.validate?.(object, context) ?? [];
+  if (served.kind.judgesMetaLast === true && rules.length > 0) return rules;
   const meta = metaCauses(served.kind, object.metadata);
-  return [
-    ...meta,
-    ...(served.kind.validate?.(object, context) ?? []),
-    ...schemaCauses(served, object, undefined, meta, subresource, call.warn),
-  ];
+  return [...meta, ...rules, ...schemaCauses(served, object, undefined, meta, subresource, call.warn)];
 }
 
 /** Fields that a client cannot give. */
@@ -112,7 +111,7 @@ const SYSTEM_FIELDS = [
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
 /** Those of them that the server fills in. */
-const FILLED_IN = ['creationTimestamp', 'selfLink', 'uid'] as const;
+const FILLED_IN = ['creationTimestamp', 'uid'] as const;
 
 /** Drops what a client cannot give. The router does so for creations only: an update that creates may begin a deletion. */
 export function dropSystemFields({ metadata }: ApiObject): void {
@@ -122,7 +121,6 @@ export function dropSystemFields({ metadata }: ApiObject): void {
 /** Fields that only the server sets, before the kind's own preparation. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject): void {
   const { metadata } = object;
-  delete metadata.selfLink;
   metadata.uid = registry.uid();
   metadata.creationTimestamp = formatTime(registry.now());
   if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
@@ -171,6 +169,7 @@ export async function createObject(
   matchNamespace(admitted, target);
   const { subresource } = target;
   const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
+  if (kind.custom) checkCustomType(admitted, served);
   prepareMeta(registry, served, admitted);
 
   const { generateName: prefix = '' } = admitted.metadata;
@@ -195,7 +194,10 @@ export async function createObject(
     const dying = registry.parse(served, existing).metadata.deletionTimestamp !== undefined;
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
+  kind.defaultsOnRead?.(admitted);
+  // Only the store forgets a link and a version that a creation brings.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
+  delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;
   const record = registry.put(served, admitted);
   if (STORED_WITHOUT_DEFAULTS.has(served.resource)) registry.lacksDefaults(record);

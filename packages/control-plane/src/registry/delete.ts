@@ -196,10 +196,10 @@ const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.ge
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,
-  usual: 'Background' | 'Foreground' | 'Orphan' = 'Background',
+  usual: KindDefinition['defaultPropagation'] = 'Background',
 ): string[] {
   const before = object.metadata.finalizers ?? [];
-  let policy = options.propagationPolicy;
+  let policy = usual === 'Unsupported' ? usual : options.propagationPolicy;
   if (policy === undefined) {
     if (before.includes(ORPHAN)) policy = 'Orphan';
     else if (before.includes(FOREGROUND)) policy = 'Foreground';

@@ -85,6 +85,17 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
+/** Built-in kinds of the cluster with a list of their own of selectable fields, which names no namespace. */
+const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
+  '/namespaces',
+  '/nodes',
+  'certificates.k8s.io/certificatesigningrequests',
+]);
+
+/** Other built-in kinds take a selector of the namespace, also those of the cluster. */
+const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
+  namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
+
 /**
  * Reads the `fieldSelector` of a query: `a=b,c!=d`. undefined when it selects everything.
  * @throws StatusError 400 for what cannot be read and for fields that the kind does not offer.
@@ -93,7 +104,7 @@ export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFi
   const terms = parseTerms(text);
   if (terms.length === 0) return undefined;
   for (const { field } of terms) {
-    const common = field === 'metadata.name' || (field === 'metadata.namespace' && (kind.namespaced || !kind.custom));
+    const common = field === 'metadata.name' || (field === 'metadata.namespace' && selectsNamespace(kind));
     if (!common && !Object.hasOwn(kind.selectableFields ?? {}, field)) throw refuse(kind, field);
   }
   return {

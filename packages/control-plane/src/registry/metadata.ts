@@ -102,7 +102,10 @@ function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): 
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set(['/events', '/replicationcontrollers', 'events.k8s.io/events']);
 
 /** What the rules of the metadata ask of a kind. */
-type JudgedKind = Pick<KindDefinition, 'group' | 'plural' | 'namespaced' | 'custom' | 'validateName'>;
+type JudgedKind = Pick<
+  KindDefinition,
+  'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'judgesMetaLast'
+>;
 
 /** Causes that the metadata of a new object gives (apimachinery's `ValidateObjectMeta`). */
 export function metaCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
@@ -131,6 +134,10 @@ export function metaCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
   } else if (meta.namespace !== undefined && meta.namespace !== '') {
     causes.push(forbiddenValue('metadata.namespace', 'not allowed on this type'));
   }
+  const { generation = 0 } = meta;
+  if (generation < 0) {
+    causes.push(invalidValue('metadata.generation', generation, 'must be greater than or equal to 0'));
+  }
   causes.push(...commonCauses(kind, meta));
   return causes;
 }
@@ -145,7 +152,8 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
   'policy',
 ]);
 
-const takesAnyFinalizer = (kind: JudgedKind): boolean => kind.custom === true || GENERAL_RULES.has(kind.group);
+const takesAnyFinalizer = (kind: JudgedKind): boolean =>
+  kind.custom === true || kind.judgesMetaLast === true || GENERAL_RULES.has(kind.group);
 
 /** What a kind's strategy looks at in the metadata of an update, beside the general step: as at a change, and as at a new object. */
 type Look = 'change' | 'new';
@@ -190,13 +198,9 @@ const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Loo
     'storage.k8s.io/volumeattachments/status',
   ].map((id): [string, readonly Look[]] => [id, ['new']]),
   ['/persistentvolumes', ['new', 'new']],
-  ...[
-    '/events',
-    'batch/cronjobs/status',
-    'events.k8s.io/events',
-    'policy/poddisruptionbudgets',
-    'policy/poddisruptionbudgets/status',
-  ].map((id): [string, readonly Look[]] => [id, []]),
+  ...['/events', 'batch/cronjobs/status', 'policy/poddisruptionbudgets', 'policy/poddisruptionbudgets/status'].map(
+    (id): [string, readonly Look[]] => [id, []],
+  ),
 ]);
 
 const looksOf = ({ group, plural }: KindDefinition, subresource: string): readonly Look[] =>

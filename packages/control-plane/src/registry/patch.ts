@@ -12,14 +12,7 @@ import type { KindRegistry, ServedKind } from './kind-registry.ts';
 import { jsonEquals } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
-import {
-  checkPatchedType,
-  isOfResource,
-  parseApiVersion,
-  sameVersion,
-  typeMetaProblem,
-  unconvertible,
-} from './type-meta.ts';
+import { isOfResource, parseApiVersion, sameVersion, typeMetaProblem, unconvertible } from './type-meta.ts';
 import { nameless, type Transformation, updateObject } from './update.ts';
 import { parseYamlText } from './yaml-body.ts';
 
@@ -114,8 +107,9 @@ function decodePatched(
     const text = goJson(object);
     throw invalidPatch(text, `Object 'Kind' is missing in '${text}'`);
   }
-  if (served.kind.custom && object.apiVersion === undefined) {
-    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  if (served.kind.custom && (object.apiVersion as unknown) === null) {
+    const why = '.apiVersion accessor error: <nil> is of the type <nil>, expected string';
+    throw invalidPatch(goJson(object), why);
   }
   if (strategic !== undefined) {
     for (const field of ['apiVersion', 'kind'] as const) {
@@ -155,7 +149,10 @@ function decodePatched(
     }
     if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
   }
-  if (served.kind.custom) checkPatchedType(object, served);
+  if (served.kind.custom && object.apiVersion === undefined) {
+    if ((object.metadata.name ?? '') === '') throw nameless(live.metadata.name ?? '');
+    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  }
   return object;
 }
 

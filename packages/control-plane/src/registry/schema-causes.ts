@@ -44,6 +44,10 @@ export function schemaCauses(
 /** The status is judged by a schema of its own, which knows of no field above it. */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
+  // What is said of no field names it in the message.
+  if (field === '<nil>' && message !== undefined && / in status\.\S+$/.test(message)) {
+    return { ...cause, field: 'status', message: message.replace(/ in status\.(\S+)$/, ' in $1') };
+  }
   if (!/^status\b/.test(field) || message === undefined) return cause;
   const own = field.replace(/^status\.?/, '');
   return { ...cause, message: message.replace(`: ${field} in body`, () => `: ${own} in body`) };

@@ -2,7 +2,7 @@ import { apiVersionOf } from '../kinds/kind.ts';
 import type { ApiObject } from '../object.ts';
 import { isRecord } from '../schema/json.ts';
 import { unrecognized } from './body.ts';
-import { badRequest, internalError, invalid, invalidValue, jsonTypeOf } from './errors.ts';
+import { badRequest, invalid, invalidValue, jsonTypeOf } from './errors.ts';
 import type { KindRegistry, ServedKind } from './kind-registry.ts';
 
 /** Why an object of one type is none of another, in the scheme's words. */
@@ -55,7 +55,7 @@ export function checkType(
   const parsed = parseApiVersion(apiVersion);
   if (parsed === undefined) throw unrecognized(kind.kind, `unexpected GroupVersion string: ${apiVersion}`, bytes);
   if (kind.custom) {
-    checkCustomType(body, { ...parsed, name }, served, bytes);
+    checkCustomVersion(body, { ...parsed, name }, served, bytes);
     return;
   }
   const isSilent = parsed.version === '' && (parsed.group === '' || parsed.group === kind.group);
@@ -73,7 +73,7 @@ export function checkType(
   body.kind = kind.kind;
 }
 
-function checkCustomType(
+function checkCustomVersion(
   body: Record<string, unknown>,
   { group, version, name }: { readonly group: string; readonly version: string; readonly name: string },
   served: ServedKind,
@@ -93,7 +93,6 @@ function checkCustomType(
       `the API version in the data (${given}) does not match the expected API version (${served.apiVersion})`,
     );
   }
-  if (name !== kind.kind) throw otherType(body, { group, version, name }, served);
 }
 
 /** 422 of a custom object that says another kind or version than that of the URL. */
@@ -114,12 +113,9 @@ function otherType(
 export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
   kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
 
-/** A patch may not make a custom object another kind or version. @throws StatusError 422 or 500 */
-export function checkPatchedType(object: ApiObject, served: ServedKind): void {
-  const { apiVersion, kind } = object as Partial<ApiObject>;
-  if (apiVersion === undefined) {
-    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
-  }
+/** A write may not make a custom object another kind or version. @throws StatusError 422 */
+export function checkCustomType(object: ApiObject, served: ServedKind): void {
+  const { apiVersion = '', kind } = object as Partial<ApiObject>;
   const parsed = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion };
   if (joined(parsed.group, parsed.version) === served.apiVersion && kind === served.kind.kind) return;
   throw otherType(object as unknown as Record<string, unknown>, { ...parsed, name: kind ?? '' }, served);

@@ -1,5 +1,6 @@
 import { holdsEmpties, isGivenEmpty } from '../kinds/empties.ts';
 import type { ApiObject, ObjectMeta } from '../object.ts';
+import { differInTimes } from '../patch/index.ts';
 import type { StatusCause, StatusError } from '../status.ts';
 import type { StoredRecord } from '../store/store.ts';
 import { createObject, matchNamespace, track } from './create.ts';
@@ -10,6 +11,7 @@ import { jsonEquals, renderObject, tidyMeta } from './object-text.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target, Written } from './registry.ts';
 import { schemaCauses } from './schema-causes.ts';
+import { checkCustomType } from './type-meta.ts';
 
 /** What makes the new object out of the one that is there. */
 export interface Transformation {
@@ -58,7 +60,7 @@ export async function updateObject(
       if (uid !== '') throw transformation.patched === true ? absentUid(target, uid) : uidConflict(target, uid, '');
       // An update that creates has no version to compare with.
       checkVersionText(metadata.resourceVersion ?? '');
-      delete metadata.resourceVersion;
+      if (!options.dryRun) delete metadata.resourceVersion;
       const { managed = false } = transformation;
       return createObject(registry, call, target, object, options, { managed, byUpdate: true });
     }
@@ -95,7 +97,9 @@ async function attemptUpdate(
   const admission = transformation.admitted === true ? undefined : registry.admission;
   updated = (await admission?.admit(attributes)) ?? updated;
   matchNamespace(updated, target);
+  keepTimes(updated, old);
   checkVersion(updated, old, target);
+  if (kind.custom) checkCustomType(updated, served);
   prepare(registry, call, served, subresource, updated, old);
   const causes = causesOf(registry, call, served, subresource, updated, old);
   if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
@@ -126,6 +130,16 @@ async function attemptUpdate(
 /** What a comparison of two states looks at. Empty lists of the metadata count as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
+/** A write that would change nothing but the times of owners changes nothing (`IgnoreManagedFieldsTimestampsTransformer`). */
+function keepTimes(updated: ApiObject, old: ApiObject): void {
+  const { managedFields: next = [], ...metadata } = updated.metadata;
+  const { managedFields: before = [], ...oldMetadata } = old.metadata;
+  if (!differInTimes(next, before)) return;
+  if (jsonEquals(strip({ ...updated, metadata }), strip({ ...old, metadata: oldMetadata }))) {
+    updated.metadata.managedFields = before;
+  }
+}
+
 /** 400 for an object without the name that the URL has. */
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
@@ -149,10 +163,13 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
   }
 }
 
-/** @throws StatusError 500 for a version that is no number */
+/** @throws StatusError 500 for a version that is no number of 64 bits */
 function checkVersionText(version: string): void {
   if (version !== '' && !/^\d+$/.test(version)) {
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  }
+  if (version !== '' && BigInt(version) >= 2n ** 64n) {
+    throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: value out of range`);
   }
 }
 

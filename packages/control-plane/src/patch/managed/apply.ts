@@ -61,8 +61,8 @@ function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' }
   return new StatusError({ code: 500, message });
 }
 
-/** The configuration without what this endpoint does not write. */
-function relevant(applied: ApiObject, scope: Scope): ApiObject {
+/** The configuration as it is merged: also what this endpoint does not write, which the kind resets later. */
+function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
   if (managedFields !== undefined && managedFields !== null) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
@@ -70,15 +70,14 @@ function relevant(applied: ApiObject, scope: Scope): ApiObject {
   const copy: ApiObject = { ...applied, metadata };
   // kubectl once wrote `creationTimestamp: null` into every manifest; null means nothing here.
   if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;
-  for (const field of scope.ignored) if (field !== 'metadata') delete copy[field];
-  if (scope.ignored.has('metadata')) copy.metadata = withSystemFields({}, {}, copy.metadata);
   return copy;
 }
 
-/** What a new object is made of: also of what has no owners. What a built-in kind does not take from a creation, it drops itself. */
-function made({ applied, subresource, kind }: ApplyInput, scope: Scope): ApiObject {
-  const dropsStatus = subresource === '' && kind.custom && kind.subresources?.status === true;
-  return relevant(applied, { ...scope, ignored: new Set(dropsStatus ? ['status'] : []) });
+/** What a new object is made of. What a built-in kind does not take from a creation, it drops itself. */
+function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject {
+  if (subresource !== '' || !kind.custom || kind.subresources?.status !== true) return applied;
+  const { status: _status, ...rest } = applied;
+  return rest as ApiObject;
 }
 
 /** Who owns what before this apply. An object that nobody has been recorded for belongs to `before-first-apply`. */
@@ -91,7 +90,7 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
     manager: BEFORE_FIRST_APPLY,
     operation: 'Update',
     apiVersion: apiVersionOf(kind),
-    subresource: '',
+    subresource: input.subresource,
     time: entryTime(input.now),
   });
 }
@@ -147,7 +146,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
   const scope = scopeOf(kind, subresource);
-  const applied = relevant(input.applied, scope);
+  const applied = relevant(input.applied);
   const claimed = readApplied(applied, node, scope);
   if (live !== undefined && !isTyped(live, node, true)) throw untypedLive(live);
   const base = live ?? { apiVersion: applied.apiVersion, kind: applied.kind, metadata: {} };
@@ -158,7 +157,7 @@ export function serverSideApply(input: ApplyInput): ApiObject {
 
   const { managedFields: _entries, ...metadata } = base.metadata;
   const current: ApiObject = { ...base, metadata };
-  let result = mergeValues(current, live === undefined ? made(input, scope) : applied, node, true) as ApiObject;
+  let result = mergeValues(current, live === undefined ? made(applied, input) : applied, node, true) as ApiObject;
   if (previous !== undefined) {
     const owned = others.reduce((all, owner) => union(all, owner.set), claimed);
     result = pruneDropped(result, previous.set, owned, node, true) as ApiObject;

@@ -1,4 +1,5 @@
 import type { JsonObject, ManagedFieldsEntry } from '../../object.ts';
+import { equalJson } from '../../schema/json.ts';
 import { type FieldSet, formatFields, isEmptySet, parseFields, union } from './fieldSet.ts';
 
 /** What one manager owns, read from (or to be written to) an entry of `metadata.managedFields`. */
@@ -21,13 +22,13 @@ const FOLDED_MANAGER = 'ancient-changes';
 /** The time of an entry: whole seconds in UTC. */
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Reads entries; what is no entry is left out. */
+/** Reads entries; what is no entry is left out. Of several entries of one manager the last one counts. */
 export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
+  if (!Array.isArray(entries)) return [];
   const owners: Ownership[] = [];
-  if (!Array.isArray(entries)) return owners;
   for (const entry of entries) {
     if (entry.operation !== 'Apply' && entry.operation !== 'Update') continue;
-    owners.push({
+    const owner: Ownership = {
       manager: entry.manager ?? '',
       operation: entry.operation,
       apiVersion: entry.apiVersion ?? '',
@@ -35,7 +36,10 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
       time: entry.time,
       set: parseFields(entry.fieldsV1),
       entry,
-    });
+    };
+    const earlier = owners.findIndex((each) => isSameManager(each, owner));
+    if (earlier >= 0) owners.splice(earlier, 1);
+    owners.push(owner);
   }
   return owners;
 }
@@ -104,3 +108,11 @@ export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[]
   fold(owners.filter((owner) => !isEmptySet(owner.set)))
     .sort(inOrder)
     .map(toEntry);
+
+const withoutTime = ({ time: _time, ...rest }: ManagedFieldsEntry): ManagedFieldsEntry => rest;
+
+/** Whether entries differ from others in nothing but their times. */
+export const differInTimes = (entries: readonly ManagedFieldsEntry[], others: readonly ManagedFieldsEntry[]): boolean =>
+  entries.length === others.length &&
+  entries.some(({ time }, index) => time !== others[index]?.time) &&
+  equalJson(entries.map(withoutTime), others.map(withoutTime));

@@ -1,21 +1,12 @@
-import type { ApiObject, ManagedFieldsEntry } from '../../object.ts';
-import { StatusError } from '../../status.ts';
-import { type Ownership, readEntries, writeEntries } from './entries.ts';
-import { difference, EMPTY_SET, type FieldSet, fieldSet, LEAF } from './fieldSet.ts';
+import type { ManagedFieldsEntry } from '../../object.ts';
+import { isSameManager, type Ownership, readEntries, writeEntries } from './entries.ts';
+import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fieldSet.ts';
 
-/** An apply of the number of replicas through `…/scale`. */
-export interface ReplicasApply {
-  readonly live: ApiObject;
-  /** Where the number stands: `['spec', 'replicas']`. */
-  readonly path: readonly string[];
-  /** The applied number is another one than the live one. */
-  readonly changes: boolean;
-  readonly manager: string;
-  readonly force: boolean;
-  /** Of the object, not of its Scale. */
-  readonly apiVersion: string;
-  readonly custom: boolean;
-}
+/** Where the number of replicas is in the objects of an apiVersion; null: nowhere; undefined: no version of the kind. */
+export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;
+
+const SCALE_VERSION = 'autoscaling/v1';
+const IN_SCALE = ['spec', 'replicas'];
 
 const setOf = (path: readonly string[]): FieldSet =>
   path.reduceRight<FieldSet>((set, step) => fieldSet(false, new Map([[`f:${step}`, set]])), LEAF);
@@ -23,74 +14,50 @@ const setOf = (path: readonly string[]): FieldSet =>
 const owns = (set: FieldSet, path: readonly string[]): boolean =>
   path.reduce<FieldSet>((at, step) => at.children.get(`f:${step}`) ?? EMPTY_SET, set).self;
 
-function conflictWith(others: readonly Ownership[]): StatusError {
-  const causes = others.map((owner) => ({
-    reason: 'FieldManagerConflict',
-    message: `conflict with ${JSON.stringify(owner.manager)}${owner.operation === 'Apply' ? '' : ' using autoscaling/v1'}`,
-    field: '.spec.replicas',
-  }));
-  const list =
-    causes.length === 1
-      ? `1 conflict: ${causes[0]?.message}: .spec.replicas`
-      : `${causes.length} conflicts: ${causes.map(({ message }) => `${message}:\n- .spec.replicas`).join('\n')}`;
-  return new StatusError({
-    message: `Apply failed with ${list}`,
-    reason: 'Conflict',
-    details: { causes },
-    code: 409,
+/** The owners of the number as owners of the Scale's number (`ScaleHandler.ToSubresource`). */
+export function scaleEntries(
+  parent: readonly ManagedFieldsEntry[] | undefined,
+  pathOf: ReplicasPath,
+): ManagedFieldsEntry[] {
+  const owners = readEntries(parent).flatMap(({ entry: _read, ...owner }): Ownership[] => {
+    const path = pathOf(owner.apiVersion) ?? undefined;
+    if (path === undefined || !owns(owner.set, path)) return [];
+    return [{ ...owner, apiVersion: SCALE_VERSION, set: setOf(IN_SCALE) }];
   });
+  return writeEntries(owners);
 }
-
-/** The managedFields once a Scale of no replicas was written: its type leaves a zero out, so nobody owns the number any more. */
-export function disownReplicas({ metadata }: ApiObject, path: readonly string[]): ManagedFieldsEntry[] {
-  const set = setOf(path);
-  return writeEntries(
-    readEntries(metadata.managedFields).map((owner) => {
-      if (!owns(owner.set, path)) return owner;
-      const { entry: _stale, ...facts } = owner;
-      return { ...facts, set: difference(owner.set, set) };
-    }),
-  );
-}
-
-const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
-
-const failure = (message: string): StatusError => new StatusError({ message, code: 500 });
 
 /**
- * The managedFields after an apply of `…/scale`. The real server cannot convert the Scale of a custom kind, so there an apply that
- * would change the number is a failure.
- * @throws StatusError 409 when the number is another manager's, 500 of a custom kind
+ * The managedFields of an object after a write to its Scale (`ScaleHandler.ToParent`). An updater is another manager in the version
+ * of the Scale: it returns as an entry of its own, without a time. An applier is the same manager in all versions.
+ * @param scale the managedFields of the written Scale
+ * @param apiVersion of the object
  */
-export function applyReplicas(input: ReplicasApply): ManagedFieldsEntry[] {
-  const { live, path, changes, manager, force, apiVersion, custom } = input;
-  const owners = readEntries(live.metadata.managedFields);
-  const isOwn = (owner: Ownership): boolean =>
-    owner.manager === manager && owner.operation === 'Apply' && owner.subresource === 'scale';
-  const holders = owners.filter(({ set }) => owns(set, path));
-  if (custom && holders.length === 0) {
-    throw failure(
-      `failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to proper version: ${INVALID}`,
-    );
+export function parentEntries(
+  parent: readonly ManagedFieldsEntry[] | undefined,
+  scale: readonly ManagedFieldsEntry[] | undefined,
+  apiVersion: string,
+  pathOf: ReplicasPath,
+): ManagedFieldsEntry[] {
+  const written = readEntries(scale);
+  const next: Ownership[] = [];
+  for (const owner of readEntries(parent)) {
+    const path = pathOf(owner.apiVersion);
+    if (path === undefined) continue;
+    const at = written.findIndex((each) => isSameManager(owner, each));
+    if (path === null || !owns(owner.set, path)) next.push(owner);
+    else if (at >= 0) {
+      next.push(owner);
+      written.splice(at, 1);
+    } else {
+      const { entry: _stale, ...facts } = owner;
+      const set = difference(owner.set, setOf(path));
+      if (!isEmptySet(set)) next.push({ ...facts, set });
+    }
   }
-  const others = changes ? holders.filter((owner) => !isOwn(owner)) : [];
-  if (others.length > 0 && !force) throw conflictWith(others);
-  if (custom && changes) {
-    const { namespace = '', name = '' } = live.metadata;
-    throw failure(
-      `failed to convert new object (${namespace}/${name}; autoscaling/v1, Kind=Scale) to proper version: ${INVALID}`,
-    );
+  const own = pathOf(apiVersion) ?? IN_SCALE;
+  for (const { entry: _read, ...owner } of written) {
+    if (owns(owner.set, IN_SCALE)) next.push({ ...owner, apiVersion, time: undefined, set: setOf(own) });
   }
-  const set = setOf(path);
-  const kept = owners.flatMap((owner): Ownership[] => {
-    if (isOwn(owner)) return [];
-    if (!holders.includes(owner) || (owner.operation === 'Apply' && !others.includes(owner))) return [owner];
-    // Updaters of the number become updaters of the Scale and come back without their time (ScaleHandler.ToParent).
-    const { entry: _stale, ...facts } = owner;
-    const rest = { ...facts, set: difference(owner.set, set) };
-    return others.includes(owner) ? [rest] : [rest, { ...facts, apiVersion, time: undefined, set }];
-  });
-  // The Scale's own entries lose their time on the way back to the object.
-  const own: Ownership = { manager, operation: 'Apply', apiVersion, subresource: 'scale', time: undefined, set };
-  return writeEntries([...kept, own]);
+  return writeEntries(next);
 }

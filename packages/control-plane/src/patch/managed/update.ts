@@ -125,16 +125,18 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
     : given.filter((entry) => isOfKind(entry, kind));
   const node = input.schema === undefined ? undefined : nodeOf(input.schema);
   const changes = compareObjects(live ?? emptyObject(kind), updated, node, scopeOf(kind, input.subresource));
-  if (changes.changed === undefined && changes.removed === undefined) return entries as ManagedFieldsEntry[];
+  const before = readEntries(entries);
+  if (changes.changed === undefined && changes.removed === undefined) {
+    return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
+  }
   // The real server, too, forgets the owners of an object that it cannot read by its schema.
   if (!isTyped(updated, node, true)) return [];
-  const owners = recordUpdate(readEntries(entries), changes, {
+  const owners = recordUpdate(before, changes, {
     manager: input.manager,
     operation: 'Update',
     apiVersion: apiVersionOf(kind),
     subresource: input.subresource,
-    // A real server loses the time of writers of the scale on the way back from the Scale's own entries.
-    time: input.subresource === 'scale' ? undefined : entryTime(input.now),
+    time: entryTime(input.now),
   });
   return writeEntries(owners);
 }

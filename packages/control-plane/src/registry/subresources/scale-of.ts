@@ -1,6 +1,8 @@
 import type { ApiObject, JsonObject } from '../../object.ts';
+import type { ReplicasPath } from '../../patch/index.ts';
 import type { ServedKind } from '../kind-registry.ts';
 import { copyJson } from '../object-text.ts';
+import type { Registry } from '../registry.ts';
 
 /** `.spec.replicas` → `['spec', 'replicas']`. */
 export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');
@@ -13,6 +15,25 @@ export function read(object: ApiObject, path: string): unknown {
     value = (value as Record<string, unknown>)[step];
   }
   return value;
+}
+
+/** Versions of built-in kinds that are not served any more, and in which managedFields of old objects may be. */
+const LEGACY: Readonly<Record<string, readonly string[]>> = {
+  'apps/Deployment': ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
+  'apps/ReplicaSet': ['apps/v1beta2', 'extensions/v1beta1'],
+  'apps/StatefulSet': ['apps/v1beta1', 'apps/v1beta2'],
+};
+
+/** Where the number of replicas is in each version of a kind. */
+export function replicasPathOf({ kinds }: Pick<Registry, 'kinds'>, { kind }: ServedKind): ReplicasPath {
+  const legacy = LEGACY[`${kind.group}/${kind.kind}`] ?? [];
+  return (apiVersion) => {
+    if (legacy.includes(apiVersion)) return ['spec', 'replicas'];
+    const other = kinds.byKind(apiVersion, kind.kind)?.kind;
+    if (other?.group !== kind.group || other.plural !== kind.plural) return undefined;
+    const path = other.subresources?.scale?.specReplicasPath;
+    return path === undefined ? null : steps(path);
+  };
 }
 
 /** A label selector of a spec as the text of a query. */

@@ -1,11 +1,13 @@
 import type { ApiObject, JsonObject } from '../../object.ts';
-import { applyJsonPatch, applyMergePatch, checkTyped, goPlain } from '../../patch/index.ts';
+import { applyJsonPatch, applyMergePatch, checkTyped, goPlain, serverSideApply } from '../../patch/index.ts';
+import { StatusError } from '../../status.ts';
 import { parseJsonBody } from '../body.ts';
 import { CARRIED_SCALE } from '../carried.ts';
 import { checkPatched, strictMessage, unknownFields } from '../decode.ts';
 import { badRequest, internal } from '../errors.ts';
 import { jsonProblem } from '../json-problem.ts';
 import type { ServedKind } from '../kind-registry.ts';
+import { jsonEquals } from '../object-text.ts';
 import type { WriteOptions } from '../options.ts';
 import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../patch.ts';
 import type { Registry } from '../registry.ts';
@@ -39,13 +41,58 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
   return scale;
 }
 
-/** Refuses an applied number that is none of Go's. @throws StatusError 500 */
-export function checkApplied(scale: ApiObject): void {
+/**
+ * Reads an applied number as Go's converter does: of a whole one it keeps the last 32 bits.
+ * @throws StatusError 500 for a number with a fraction
+ */
+function convertApplied(scale: ApiObject): void {
+  const spec = (scale.spec ?? {}) as { replicas?: unknown };
+  const { replicas } = spec;
+  if (typeof replicas === 'bigint' || Number.isInteger(replicas)) {
+    const value = BigInt(replicas as bigint | number);
+    if (BigInt.asIntN(64, value) === value) {
+      spec.replicas = Number(BigInt.asIntN(32, value));
+      return;
+    }
+  }
   if (replicasProblem(scale) === undefined) return;
   throw internal(
     `failed to convert new object (/${scale.metadata.name ?? ''}; autoscaling/v1, Kind=Scale) to proper version: unable to convert unstructured object to autoscaling/v1, Kind=Scale: cannot convert float64 to int32`,
   );
 }
+
+const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
+
+/**
+ * The Scale that an apply makes of the present one. The real server cannot convert the Scale of a custom kind, so there an apply that would
+ * change it is a failure.
+ * @throws StatusError 400, 409 or 500
+ */
+function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject, bytes: Uint8Array): ApiObject {
+  const applied = readApplied(bytes);
+  const custom = served.kind.custom === true;
+  if (custom && current.metadata.managedFields === undefined) {
+    throw failure(
+      `failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to proper version: ${INVALID}`,
+    );
+  }
+  const { kind } = CARRIED_SCALE;
+  const scale = serverSideApply({
+    ...{ live: current, applied, manager: options.fieldManager, force: options.force, now, kind },
+    ...{ schema: kind.schema ?? {}, subresource: 'scale' },
+  });
+  if (custom && !jsonEquals(scale.spec ?? {}, current.spec ?? {})) {
+    const { namespace = '', name = '' } = current.metadata;
+    throw failure(
+      `failed to convert new object (${namespace}/${name}; autoscaling/v1, Kind=Scale) to proper version: ${INVALID}`,
+    );
+  }
+  checkPatched(scale, served);
+  convertApplied(scale);
+  return scale;
+}
+
+const failure = (message: string): StatusError => new StatusError({ message, code: 500 });
 
 /** What a patch of a Scale is part of. `warn`: of fields that nobody knows. */
 interface PatchOfScale {
@@ -53,6 +100,7 @@ interface PatchOfScale {
   readonly served: ServedKind;
   readonly options: WriteOptions;
   readonly warn: (message: string) => void;
+  readonly now: Date;
 }
 
 function parsePatch(bytes: Uint8Array, prefix: string): unknown {
@@ -65,33 +113,27 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 }
 
 /** An applied configuration says what it is, and has nothing that a Scale has not. @throws StatusError 400 or 500 */
-function readApplied(bytes: Uint8Array): JsonObject {
+function readApplied(bytes: Uint8Array): ApiObject {
   const applied = parseApplied(bytes);
   const { apiVersion = '', kind = '' } = applied as Partial<ApiObject>;
   if (!sameVersion(applied, CARRIED_SCALE)) {
     throw badRequest(`invalid object type: ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`);
   }
   checkTyped(applied, { schema: CARRIED_SCALE.kind.schema ?? {} });
-  return applied as unknown as JsonObject;
+  return applied;
 }
 
 /**
  * The Scale that a patch makes of the present one.
  * @throws StatusError 400, 422 or 500
  */
-export function patchedScale(
-  { registry, served, options, warn }: PatchOfScale,
-  current: ApiObject,
-  type: string,
-  bytes: Uint8Array,
-): ApiObject {
+export function patchedScale(given: PatchOfScale, current: ApiObject, type: string, bytes: Uint8Array): ApiObject {
+  if (type === 'application/apply-patch+yaml') return appliedScale(given, current, bytes);
+  const { registry, served, options, warn } = given;
   const before = structuredClone(current) as unknown as JsonObject;
   const strategic = type === 'application/strategic-merge-patch+json';
-  const patch =
-    type === 'application/apply-patch+yaml'
-      ? readApplied(bytes)
-      : parsePatch(bytes, strategic ? '' : 'error decoding patch: ');
-  // A Scale has no lists, so a strategic merge patch and an applied object are merge patches of it.
+  const patch = parsePatch(bytes, strategic ? '' : 'error decoding patch: ');
+  // A Scale has no lists, so a strategic merge patch is a merge patch of it.
   const made =
     type === 'application/json-patch+json'
       ? applyJsonPatch(before, patch)
@@ -102,11 +144,7 @@ export function patchedScale(
   if (strategic) Object.assign(scale, { apiVersion: CARRIED_SCALE.apiVersion, kind: CARRIED_SCALE.kind.kind });
   if (!sameVersion(scale, CARRIED_SCALE)) refuseVersion(scale, current, CARRIED_SCALE, registry.kinds);
   const problem = replicasProblem(scale);
-  if (problem !== undefined) {
-    // An applied number is converted once it has been merged.
-    if (type === 'application/apply-patch+yaml') return scale;
-    throw invalidPatch(shown(), problem);
-  }
+  if (problem !== undefined) throw invalidPatch(shown(), problem);
   const unknown = options.fieldValidation === 'Ignore' ? [] : unknownFields(made, CARRIED_SCALE);
   if (unknown.length > 0 && options.fieldValidation === 'Strict') throw invalidPatch(shown(), strictMessage(unknown));
   for (const field of unknown) warn(`unknown field "${field}"`);

@@ -1,6 +1,6 @@
 import { parseJson } from '../../json.ts';
 import type { ApiObject } from '../../object.ts';
-import { applyReplicas, disownReplicas } from '../../patch/index.ts';
+import { parentEntries } from '../../patch/index.ts';
 import { unsupportedBody, unsupportedByRouter } from '../../server/negotiate.ts';
 import { CARRIED_SCALE } from '../carried.ts';
 import { checkFields } from '../decode.ts';
@@ -10,8 +10,8 @@ import type { Target } from '../registry.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
 import { checkType } from '../type-meta.ts';
 import { checkName, type Transformation, updateObject } from '../update.ts';
-import { read, scaleOf, steps } from './scale-of.ts';
-import { checkApplied, patchedScale, sentScale } from './scale-patch.ts';
+import { read, replicasPathOf, scaleOf, steps } from './scale-of.ts';
+import { patchedScale, sentScale } from './scale-patch.ts';
 import { admitScale, managedScale, type ScaleReview, validateScale } from './scale-review.ts';
 
 const SCALE = { group: 'autoscaling', kind: 'Scale' };
@@ -64,52 +64,32 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const options = request.options(method === 'PUT' ? 'UpdateOptions' : 'PatchOptions', applying);
   const sent = method === 'PUT' ? await request.readBody('Scale') : undefined;
   if (sent !== undefined) checkType(sent.plain, CARRIED_SCALE, registry.kinds, sent.bytes);
+  const given = sent === undefined ? undefined : sentScale(sent.plain, served);
   if (sent !== undefined) checkScaleName(sent.plain, target);
   if (sent !== undefined) checkFields(sent.plain, sent.bytes, CARRIED_SCALE, options, call.warn);
   const bytes = method === 'PATCH' ? await request.body() : undefined;
-  const path = steps(paths.specReplicasPath);
-  const review: ScaleReview = { registry, call, target, options, path, applying };
+  const pathOf = replicasPathOf(registry, served);
+  const review: ScaleReview = { registry, call, target, options, pathOf, applying };
   let warned = false;
-  let toZero = false;
   // What is done again after a lost race must not warn again.
   const warn = (message: string): void => (warned ? undefined : call.warn(message));
-  const applied = (live: ApiObject, replicas: number) =>
-    applyReplicas({
-      live,
-      path,
-      changes: read(live, paths.specReplicasPath) !== replicas,
-      manager: options.fieldManager,
-      force: options.force,
-      apiVersion: served.apiVersion,
-      custom: served.kind.custom,
-    });
+  const made = (live: ApiObject): ApiObject => {
+    if (bytes === undefined) return structuredClone(given ?? sentScale({}, served));
+    const patch = { registry, served, options, warn, now: registry.now() };
+    return patchedScale(patch, managedScale(served, live, pathOf), request.contentType, bytes);
+  };
   const next = async (live: ApiObject): Promise<ApiObject> => {
-    const given =
-      bytes === undefined
-        ? sentScale(sent?.plain ?? {}, served)
-        : patchedScale(
-            { registry, served, options, warn },
-            managedScale(served, live, path),
-            request.contentType,
-            bytes,
-          );
+    const scale = made(live);
     warned = true;
-    if (applying) {
-      // Who owns the number is asked before anybody judges it.
-      applied(live, replicasOf(given));
-      checkApplied(given);
-    }
-    const wanted = await admitScale(review, live, given);
+    const wanted = await admitScale(review, live, scale);
     const replicas = replicasOf(wanted);
     if (replicas < 0 && !served.kind.custom) {
       const cause = invalidValue('spec.replicas', replicas, 'must be greater than or equal to 0');
       throw invalid(SCALE, target.name, [cause]);
     }
-    toZero = !applying && replicas === 0 && Number(read(live, paths.specReplicasPath) ?? 0) !== 0;
-    if (applying) live.metadata.managedFields = applied(live, replicas);
-    else if (toZero) live.metadata.managedFields = disownReplicas(live, path);
-    const { name } = given.metadata;
-    const { uid, resourceVersion } = wanted.metadata;
+    const { uid, resourceVersion, managedFields } = wanted.metadata;
+    live.metadata.managedFields = parentEntries(live.metadata.managedFields, managedFields, served.apiVersion, pathOf);
+    const { name } = scale.metadata;
     if (uid !== undefined) live.metadata.uid = uid;
     if (resourceVersion !== undefined && resourceVersion !== '') live.metadata.resourceVersion = resourceVersion;
     if (name !== undefined) live.metadata.name = name;
@@ -117,14 +97,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
     return live;
   };
   const validate: Transformation['validate'] = (updated, old) => validateScale(review, updated, old);
-  const transformation: Transformation = {
-    next,
-    get managed() {
-      return applying || toZero;
-    },
-    admitted: true,
-    validate,
-  };
+  const transformation: Transformation = { next, managed: true, admitted: true, validate };
   const { text } = await updateObject(registry, call, target, transformation, options);
   return { status: 200, body: scaleOf(served, parseJson(text) as ApiObject) };
 }

@@ -5,6 +5,7 @@ import { CARRIED_TOKEN_REQUEST, carried } from '../carried.ts';
 import { matchNamespace, track } from '../create.ts';
 import { decodeObject } from '../decode.ts';
 import { badRequest, conflict, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
+import { pathSegmentProblems } from '../names.ts';
 import { formatTime } from '../object-text.ts';
 import type { WriteOptions } from '../options.ts';
 import type { BoundObject, Registry } from '../registry.ts';
@@ -58,6 +59,7 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   const record = registry.store.get(target.served.resource, target.namespace, target.name);
   if (record === undefined) throw notFound(target.served.kind, target.name);
   const account = registry.parse(target.served, record);
+  checkUid(admitted, account, target);
   const expirationSeconds = given.expirationSeconds ?? DEFAULT_SECONDS;
   checkExpiration(expirationSeconds);
   const { name = '', namespace = '', uid = '' } = account.metadata;
@@ -86,6 +88,15 @@ export async function requestToken(request: SubresourceRequest): Promise<Subreso
   return { status: 201, body: body as unknown as Json };
 }
 
+/** A uid in the body must be that of the account. @throws StatusError 409 */
+function checkUid(request: ApiObject, account: ApiObject, { name }: SubresourceRequest['target']): void {
+  const { uid: given = '' } = request.metadata;
+  const { uid = '' } = account.metadata;
+  if (given === '' || given === uid) return;
+  const why = `the UID in the token request (${given}) does not match the UID of the service account (${uid})`;
+  throw conflict({ group: TOKEN_REQUEST.group, plural: TOKEN_REQUEST.kind }, name, why);
+}
+
 function checkExpiration(seconds: number): void {
   const refuse = (why: string) => invalid(TOKEN_REQUEST, '', [invalidValue('spec.expirationSeconds', seconds, why)]);
   if (seconds < SHORTEST_SECONDS) throw refuse('may not specify a duration less than 10 minutes');
@@ -105,6 +116,10 @@ function boundObject({ registry, target }: SubresourceRequest, { boundObjectRef:
   }
   const { plural, namespaced } = bindable;
   if (name === '') throw badRequest('Name parameter required.');
+  const problems = pathSegmentProblems(name);
+  if (problems.length > 0) {
+    throw badRequest(`Name parameter invalid: ${JSON.stringify(name)}: ${problems.join(';')}`);
+  }
   const record = registry.store.get(`/${plural}`, namespaced ? target.namespace : '', name);
   if (record === undefined) throw notFound({ group: '', plural }, name);
   const object = JSON.parse(record.json) as ApiObject;
@@ -138,6 +153,7 @@ function sentRequest({ registry, target }: SubresourceRequest, decoded: ApiObjec
     apiVersion: 'authentication.k8s.io/v1',
     metadata: { ...decoded.metadata },
     spec: { ...given, expirationSeconds: given.expirationSeconds ?? DEFAULT_SECONDS },
+    ...(decoded.status === undefined ? {} : { status: decoded.status }),
   };
   matchNamespace(object, target);
   track(registry, CARRIED_TOKEN_REQUEST, undefined, object, options, target.subresource);
