@@ -8,6 +8,12 @@ export const duplicateValue = (field: string, value: unknown): StatusCause => ({
   field,
 });
 
+export const tooMany = (field: string, actual: number, most: number): StatusCause => ({
+  reason: 'FieldValueTooMany',
+  message: `Too many: ${actual}: must have at most ${most} items`,
+  field,
+});
+
 export const notFoundValue = (field: string, value: unknown, message = ''): StatusCause => ({
   reason: 'FieldValueNotFound',
   message: `Not found: ${stringifyJson(value)}${message === '' ? '' : `: ${message}`}`,

@@ -27,7 +27,8 @@ export const defineKind = (facts: BuiltinKind): KindDefinition => {
     ...rest,
     model,
     setDefaults(object) {
-      if (typed) roundTrip(object, model);
+      // What they hold is only read, so that a wrong type is found.
+      roundTrip(typed ? object : structuredClone(object), model);
       setDefaults?.(object);
     },
     get schema(): JsonSchema {

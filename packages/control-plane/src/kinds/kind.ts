@@ -133,7 +133,7 @@ export interface KindDefinition {
    * @throws DecodeError (a StatusError 400) of a built-in kind when a value has the wrong type
    */
   readonly setDefaults?: (object: ApiObject) => void;
-  /** Defaults that a new object has only once it was stored and read again: no rule judges them. Mutates. */
+  /** Defaults that a new object has only once it was stored and read again. Validation does not see them. Mutates. */
   readonly defaultsOnRead?: (object: ApiObject) => void;
   /** Drops what a client may not set (status on create, …) and fills what the server sets. Mutates. */
   readonly prepareForCreate?: (object: ApiObject, context: StrategyContext) => void;
@@ -145,7 +145,7 @@ export interface KindDefinition {
   /** What is said of an object that is accepted and unwise, in `Warning` headers; `old` is absent at a creation. */
   readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => string[];
   readonly validateName?: (name: string) => string[];
-  /** The metadata of a new object is judged by the general rules alone, and only when `validate` finds nothing. */
+  /** Only the general rules validate the metadata of a new object, and only when `validate` finds nothing. */
   readonly judgesMetaLast?: boolean;
 }
 

@@ -132,10 +132,22 @@ const decodeInteger =
     return value;
   };
 
+/** A whole number as Go's converter holds it: one beyond 64 bits is a float there, which becomes the least integer. */
+function convertedInteger(value: unknown): bigint | undefined {
+  if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
+  const whole = BigInt(value as number | bigint);
+  return BigInt.asIntN(64, whole) === whole ? whole : -(2n ** 63n);
+}
+
 const readInt32: Reader = (value, owner, path) => {
-  const isInteger = typeof value === 'bigint' || Number.isSafeInteger(value);
-  if (isConverting && isInteger) return Number(BigInt.asIntN(32, BigInt(value as number | bigint)));
-  return decodeInteger('int32')(value, owner, path);
+  const whole = isConverting ? convertedInteger(value) : undefined;
+  return whole === undefined ? decodeInteger('int32')(value, owner, path) : Number(BigInt.asIntN(32, whole));
+};
+
+const readInt64: Reader = (value, owner, path) => {
+  const whole = isConverting ? convertedInteger(value) : undefined;
+  if (whole === undefined) return decodeInteger('int64')(value, owner, path);
+  return Number.isSafeInteger(Number(whole)) ? Number(whole) : whole;
 };
 
 function readNumber(value: unknown, owner: string, path: string): unknown {
@@ -251,7 +263,7 @@ const scalars: Readonly<Record<string, Reader>> = {
   number: readNumber,
   double: readNumber,
   int32: readInt32,
-  int64: decodeInteger('int64'),
+  int64: readInt64,
   byte: readBytes,
   'date-time': readTime(false),
   'date-time-micro': readTime(true),

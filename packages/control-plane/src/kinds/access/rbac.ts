@@ -4,7 +4,7 @@ import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
 import { isPlain, items, look, type Plain, preset, strings, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { strategy } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';

@@ -8,7 +8,7 @@ import { Findings } from '../findings.ts';
 import { internalForm } from '../internal/form.ts';
 import { labels, look, strings, text } from '../plain.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
-import type { Strategy } from '../workloads/apps.ts';
+import type { Strategy } from '../strategy.ts';
 
 const RANGES = 'spec.cidrs';
 const IMMUTABLE = 'field is immutable';

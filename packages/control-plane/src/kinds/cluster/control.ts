@@ -3,8 +3,8 @@ import { subdomainProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
 import { serviceNameProblems } from '../formats.ts';
-import { child, isPlain, look, number, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { child, isPlain, look, number, type Plain, text } from '../plain.ts';
+import { strategy } from '../strategy.ts';
 
 const MOST_PRIORITY = 20_000;
 const MOST_VERSION_PRIORITY = 1000;
@@ -58,10 +58,23 @@ function serviceCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
+/** What this server serves itself is there at once. */
+const localCondition = (now: Date): Plain => ({
+  type: 'Available',
+  status: 'True',
+  lastTransitionTime: `${now.toISOString().slice(0, 19)}Z`,
+  reason: 'Local',
+  message: 'Local APIServices are always available',
+});
+
 export const apiServiceStrategy = strategy({
   setDefaults(object) {
     const { service } = child(object, 'spec');
     if (isPlain(service)) service.port ??= 443;
+  },
+  prepareForCreate(object, { now }) {
+    const isLocal = look(object, 'spec').service === undefined;
+    object.status = isLocal ? { conditions: [localCondition(now)] } : {};
   },
   causes: serviceCauses,
 });

@@ -4,7 +4,7 @@ import type { StatusCause } from '../../status.ts';
 import { conditionTypesCauses } from '../conditions.ts';
 import { Findings } from '../findings.ts';
 import { child, isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
-import { strategy, withStatus } from '../workloads/apps.ts';
+import { strategy, withStatus } from '../strategy.ts';
 
 const MOST_PRECEDENCE = 10_000;
 const SUBJECTS = ['Group', 'ServiceAccount', 'User'];

@@ -7,7 +7,7 @@ import { given } from '../empties.ts';
 import { Findings } from '../findings.ts';
 import { portNameProblems } from '../formats.ts';
 import { isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { strategy } from '../strategy.ts';
 
 const WILDCARD = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const WILDCARD_RULE =

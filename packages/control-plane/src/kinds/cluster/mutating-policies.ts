@@ -6,7 +6,7 @@ import { type CelType, listOf } from '../../schema/cel/types.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
 import { child, isPlain, items, look, type Plain, preset, strings, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { strategy } from '../strategy.ts';
 import { conditionCauses, mutationCauses, policyVariables, variableCauses } from './expressions.ts';
 import { constraintFindings } from './match-rules.ts';
 import { defaultConstraints, formCauses, paramFindings } from './policies.ts';

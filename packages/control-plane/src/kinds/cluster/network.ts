@@ -5,7 +5,7 @@ import { cidrProblems, cidrWarnings, isWithin, parseCidr } from '../addresses.ts
 import { Findings } from '../findings.ts';
 import { portNameProblems } from '../formats.ts';
 import { child, items, look, type Plain, strings, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { strategy } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 
 const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];

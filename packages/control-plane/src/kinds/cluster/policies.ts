@@ -7,7 +7,7 @@ import { duplicateValue } from '../causes.ts';
 import { conditionsCauses } from '../conditions.ts';
 import { Findings } from '../findings.ts';
 import { child, isPlain, items, look, type Plain, strings, text } from '../plain.ts';
-import { strategy, withStatus } from '../workloads/apps.ts';
+import { strategy, withStatus } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 import { conditionCauses, expressionCauses, policyVariables, variableCauses } from './expressions.ts';
 import { constraintFindings } from './match-rules.ts';

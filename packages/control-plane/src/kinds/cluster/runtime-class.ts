@@ -1,34 +1,44 @@
+import type { ApiObject } from '../../object.ts';
 import { invalidValue } from '../../registry/errors.ts';
 import { labelProblems } from '../../registry/names.ts';
+import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
 import { internalForm } from '../internal/form.ts';
 import { items, labels, look, text } from '../plain.ts';
+import { resourceFindings } from '../pod/rules/resources.ts';
 import { tolerationCauses } from '../pod/validate.ts';
-import type { Strategy } from '../workloads/apps.ts';
+import type { Strategy } from '../strategy.ts';
 import { labelFindings } from '../workloads/selector.ts';
 
 /** A runtime class names the handler that runs its pods, once and for all (`ValidateRuntimeClass`). */
-export const runtimeClassStrategy: Strategy = {
-  validate(object) {
-    const findings = new Findings();
-    const handler = text(object, 'handler');
-    if (handler === '') findings.required('handler');
-    else findings.problems('handler', handler, labelProblems(handler));
-    const scheduling = look(object, 'scheduling');
-    labelFindings(findings, labels(scheduling, 'nodeSelector'), 'scheduling.nodeSelector');
-    const tolerations = items(scheduling, 'tolerations');
-    findings.add(tolerationCauses(tolerations, 'scheduling.tolerations'));
-    const seen = new Set<string>();
-    for (const [index, toleration] of tolerations.entries()) {
-      const { key = '', operator = '', value = '', effect = '' } = toleration;
-      const id = JSON.stringify([key, operator, value, effect]);
-      if (seen.has(id)) {
-        findings.duplicate(`scheduling.tolerations[${index}]`, internalForm('Toleration', toleration));
-      }
-      seen.add(id);
+function causesOf(object: ApiObject): StatusCause[] {
+  const findings = new Findings();
+  const handler = text(object, 'handler');
+  if (handler === '') findings.required('handler');
+  else findings.problems('handler', handler, labelProblems(handler));
+  if (object.overhead !== undefined) {
+    resourceFindings(findings, { limits: look(object, 'overhead', 'podFixed') }, 'overhead');
+  }
+  const scheduling = look(object, 'scheduling');
+  labelFindings(findings, labels(scheduling, 'nodeSelector'), 'scheduling.nodeSelector');
+  const tolerations = items(scheduling, 'tolerations');
+  findings.add(tolerationCauses(tolerations, 'scheduling.tolerations'));
+  const seen = new Set<string>();
+  for (const [index, toleration] of tolerations.entries()) {
+    const { key = '', operator = '', value = '', effect = '' } = toleration;
+    const id = JSON.stringify([key, operator, value, effect]);
+    if (seen.has(id)) {
+      findings.duplicate(`scheduling.tolerations[${index}]`, internalForm('Toleration', toleration));
     }
-    return findings.causes;
-  },
-  validateUpdate: (object, old) =>
-    object.handler === old.handler ? [] : [invalidValue('handler', object.handler ?? '', 'field is immutable')],
+    seen.add(id);
+  }
+  return findings.causes;
+}
+
+export const runtimeClassStrategy: Strategy = {
+  validate: causesOf,
+  validateUpdate: (object, old) => [
+    ...causesOf(object),
+    ...(object.handler === old.handler ? [] : [invalidValue('handler', object.handler ?? '', 'field is immutable')]),
+  ],
 };

@@ -1,14 +1,15 @@
 import type { ApiObject } from '../../object.ts';
-import { invalidValue, requiredValue } from '../../registry/errors.ts';
+import { invalidValue } from '../../registry/errors.ts';
 import { subdomainProblems } from '../../registry/names.ts';
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
+import { volumeSpecFindings } from '../core/volumes.ts';
 import { given } from '../empties.ts';
 import { Findings, NOT_NEGATIVE } from '../findings.ts';
 import { child, items, look, type Plain, strings, text } from '../plain.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
 import { quantityNanos } from '../quantity.ts';
-import { type Strategy, strategy } from '../workloads/apps.ts';
+import { type Strategy, strategy } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 
 const unchanged = (object: Plain, old: Plain, fields: readonly string[]): StatusCause[] =>
@@ -81,33 +82,57 @@ const shownAttachment = (spec: Plain): Plain => {
   };
 };
 
+const LONGEST_ERROR = 1024;
+const LARGEST_METADATA = 256 * 1024;
+
+/** What an attacher says of its work (`validateVolumeAttachmentStatus`). */
+function attachmentStatusFindings(findings: Findings, status: Plain): void {
+  const size = Object.entries(look(status, 'attachmentMetadata')).reduce(
+    (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
+    0,
+  );
+  if (size > LARGEST_METADATA) findings.tooLong('status.attachmentMetadata', LARGEST_METADATA);
+  for (const name of ['attachError', 'detachError']) {
+    const { message, errorCode } = look(status, name);
+    if (typeof message === 'string' && Buffer.byteLength(message) > LONGEST_ERROR) {
+      // The limit that is shown is that of the metadata.
+      findings.tooLong(`status.${name}.message`, LARGEST_METADATA);
+    }
+    if (typeof errorCode === 'number' && errorCode < 0) {
+      findings.invalid(`status.${name}.errorCode`, errorCode, 'must be between 0 and 2147483647, inclusive');
+    }
+  }
+}
+
+function attachmentCauses(object: ApiObject): StatusCause[] {
+  const spec = look(object, 'spec');
+  const source = look(spec, 'source');
+  const findings = new Findings();
+  driverFindings(findings, text(spec, 'attacher'), 'spec.attacher');
+  const { causes } = findings;
+  const inline = source.inlineVolumeSpec !== undefined;
+  const named = source.persistentVolumeName !== undefined;
+  const one = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
+  const volume = text(source, 'persistentVolumeName');
+  const field = 'spec.source.persistentVolumeName';
+  if (!inline && !named) findings.required('spec.source', one);
+  else if (inline && named) findings.forbidden('spec.source', one);
+  else if (inline) {
+    volumeSpecFindings(findings, look(source, 'inlineVolumeSpec'), 'spec.source.inlineVolumeSpec', true);
+  } else if (volume === '') findings.required(field, 'must specify non empty persistentVolumeName');
+  const node = text(spec, 'nodeName');
+  for (const problem of subdomainProblems(node)) causes.push(invalidValue('spec.nodeName', node, problem));
+  attachmentStatusFindings(findings, look(object, 'status'));
+  if (named) findings.problems(field, volume, subdomainProblems(volume));
+  return causes;
+}
+
 export const volumeAttachmentStrategy = strategy({
   prepareForCreate(object) {
     object.status = { attached: false };
   },
-  causes(object) {
-    const spec = look(object, 'spec');
-    const source = look(spec, 'source');
-    const findings = new Findings();
-    driverFindings(findings, text(spec, 'attacher'), 'spec.attacher');
-    const { causes } = findings;
-    const inline = source.inlineVolumeSpec !== undefined;
-    const named = source.persistentVolumeName !== undefined;
-    if (inline === named) {
-      causes.push(
-        requiredValue('spec.source', 'must specify exactly one of inlineVolumeSpec and persistentVolumeName'),
-      );
-    }
-    if (named) {
-      const volume = text(source, 'persistentVolumeName');
-      const field = 'spec.source.persistentVolumeName';
-      if (volume === '') findings.required(field, 'must specify non empty persistentVolumeName');
-      findings.problems(field, volume, subdomainProblems(volume));
-    }
-    const node = text(spec, 'nodeName');
-    for (const problem of subdomainProblems(node)) causes.push(invalidValue('spec.nodeName', node, problem));
-    return causes;
-  },
+  causes: attachmentCauses,
+  statusCauses: attachmentCauses,
   change: (object, old) =>
     jsonEquals(object.spec, old.spec)
       ? []

@@ -5,7 +5,7 @@ import { duplicateValue } from '../causes.ts';
 import { Findings } from '../findings.ts';
 import { serviceNameProblems } from '../formats.ts';
 import { child, isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { strategy } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 import { conditionCauses, webhookVariables } from './expressions.ts';
 import { ruleFindings } from './match-rules.ts';

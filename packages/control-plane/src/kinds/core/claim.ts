@@ -45,6 +45,12 @@ export function claimSpecFindings(findings: Findings, spec: Plain, at: string): 
   if (spec.volumeMode !== undefined) findings.oneOf(`${at}.volumeMode`, spec.volumeMode, VOLUME_MODES);
   sourceFindings(findings, spec.dataSource, `${at}.dataSource`);
   sourceFindings(findings, spec.dataSourceRef, `${at}.dataSourceRef`);
+  const { dataSource, dataSourceRef } = spec;
+  if (isPlain(dataSource) && isPlain(dataSourceRef)) {
+    const differs = ['apiGroup', 'kind', 'name'].some((field) => dataSource[field] !== dataSourceRef[field]);
+    // Of the path that it means to show, Go shows nothing.
+    if (differs) findings.invalid(at, {}, 'must match dataSourceRef');
+  }
   const attributes = text(spec, 'volumeAttributesClassName');
   if (attributes !== '')
     findings.problems(`${at}.volumeAttributesClassName`, attributes, subdomainProblems(attributes));

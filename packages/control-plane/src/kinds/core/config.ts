@@ -3,7 +3,7 @@ import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../regi
 import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { isPlain, items, look, preset, text } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { strategy } from '../strategy.ts';
 
 const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
 const CONFIG_KEY_RULE =

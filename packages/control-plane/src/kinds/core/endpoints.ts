@@ -8,7 +8,7 @@ import type { StatusCause } from '../../status.ts';
 import { ipProblems, strictIpProblems } from '../addresses.ts';
 import { Findings } from '../findings.ts';
 import { items, look, number, type Plain, preset, strings, text } from '../plain.ts';
-import { type Strategy, strategy } from '../workloads/apps.ts';
+import { type Strategy, strategy } from '../strategy.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 

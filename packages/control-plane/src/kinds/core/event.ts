@@ -6,7 +6,7 @@ import type { StatusCause } from '../../status.ts';
 import { internalForm } from '../internal/form.ts';
 import type { KindDefinition } from '../kind.ts';
 import { isPlain, look, number, type Plain, text } from '../plain.ts';
-import type { Strategy } from '../workloads/apps.ts';
+import type { Strategy } from '../strategy.ts';
 
 const CORE_TO_EVENTS: Readonly<Record<string, string>> = {
   involvedObject: 'regarding',
@@ -142,6 +142,8 @@ export const coreEventStrategy: Strategy = {
   validateUpdate: (event) => legacyCauses(event, true),
   // Names of the old API only have to fit into a path.
   validateName: pathSegmentProblems,
+  judgesMetaLast: true,
+  defaultPropagation: 'Unsupported',
 };
 export const eventStrategy: Strategy = {
   validate: eventCauses,
@@ -151,4 +153,5 @@ export const eventStrategy: Strategy = {
     ...eventChange(event, old),
   ],
   validateName: subdomainProblems,
+  defaultPropagation: 'Unsupported',
 };

@@ -1,7 +1,7 @@
 import type { ApiObject } from '../../object.ts';
 import type { StrategyContext } from '../kind.ts';
 import { child, items, look, type Plain } from '../plain.ts';
-import { strategy } from '../workloads/apps.ts';
+import { strategy } from '../strategy.ts';
 import { limitRangeCauses } from './quota.ts';
 
 /** What `target` does not name is taken from `source`. */

@@ -4,7 +4,7 @@ import { labelProblems, qualifiedNameProblems } from '../../registry/names.ts';
 import type { StatusCause } from '../../status.ts';
 import { Findings } from '../findings.ts';
 import { child, look, preset, strings, text } from '../plain.ts';
-import { type Strategy, strategy } from '../workloads/apps.ts';
+import { type Strategy, strategy } from '../strategy.ts';
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';
 

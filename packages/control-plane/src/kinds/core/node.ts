@@ -8,7 +8,7 @@ import { Findings, NOT_NEGATIVE } from '../findings.ts';
 import { internalForm } from '../internal/form.ts';
 import { child, isPlain, items, look, type Plain, strings, text } from '../plain.ts';
 import { quantityNanos, roundAmounts } from '../quantity.ts';
-import type { Strategy } from '../workloads/apps.ts';
+import type { Strategy } from '../strategy.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const NANO = 1_000_000_000n;

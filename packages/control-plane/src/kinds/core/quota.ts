@@ -1,13 +1,13 @@
 import type { ApiObject } from '../../object.ts';
 import { qualifiedNameProblems } from '../../registry/names.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
 import type { StatusCause } from '../../status.ts';
 import { given } from '../empties.ts';
 import { Findings, NOT_NEGATIVE } from '../findings.ts';
+import { internalForm } from '../internal/form.ts';
 import { isPlain, items, look, type Plain, strings, text } from '../plain.ts';
-import { isWhole } from '../pod/rules/resources.ts';
+import { isInteger, isWhole } from '../pod/rules/resources.ts';
 import { quantityNanos, roundAmounts } from '../quantity.ts';
-import { strategy, withStatus } from '../workloads/apps.ts';
+import { strategy, withStatus } from '../strategy.ts';
 
 const NANO = 1_000_000_000n;
 const SCOPES = [
@@ -55,27 +55,37 @@ function amounts(findings: Findings, hard: Plain, at: string): void {
     }
     const nanos = quantityNanos(amount);
     if (nanos < 0n) findings.invalid(field, amount, NOT_NEGATIVE);
-    if ((isWhole(name) || isObjectCount(name)) && nanos % NANO !== 0n) {
+    if ((isWhole(name) || isObjectCount(name)) && !isInteger(nanos)) {
       findings.invalid(field, amount, 'must be an integer');
     }
   }
 }
 
+/** One for each resource of the quota that the scope cannot be applied to. */
+function beyondScope(findings: Findings, spec: Plain, scope: string, field: string, shown: unknown): void {
+  const limited = LIMITED_BY[scope];
+  for (const name of Object.keys(look(spec, 'hard'))) {
+    if (limited === undefined || limited.test(name) || !STANDARD_QUOTA.test(name)) continue;
+    findings.invalid(field, shown, 'unsupported scope applied to resource');
+  }
+}
+
+function conflictFindings(findings: Findings, scopes: readonly string[], field: string, shown: unknown): void {
+  for (const [one, other] of PAIRS) {
+    if (scopes.includes(one) && scopes.includes(other)) findings.invalid(field, shown, 'conflicting scopes');
+  }
+}
+
+/** Scopes that a selector can only ask for. */
+const ONLY_EXISTS = ['BestEffort', 'NotBestEffort', 'Terminating', 'NotTerminating', 'CrossNamespacePodAffinity'];
+
 function scopeFindings(findings: Findings, spec: Plain): void {
   const scopes = strings(spec, 'scopes');
   for (const scope of scopes) {
     if (!SCOPES.includes(scope)) findings.invalid('spec.scopes', scopes, 'unsupported scope');
-    for (const name of Object.keys(look(spec, 'hard'))) {
-      const limited = LIMITED_BY[scope];
-      if (limited === undefined || limited.test(name) || !STANDARD_QUOTA.test(name)) continue;
-      findings.invalid('spec.scopes', scopes, 'unsupported scope applied to resource');
-    }
+    beyondScope(findings, spec, scope, 'spec.scopes', scopes);
   }
-  for (const [one, other] of PAIRS) {
-    if (scopes.includes(one) && scopes.includes(other)) {
-      findings.invalid('spec.scopes', scopes, 'conflicting scopes');
-    }
-  }
+  conflictFindings(findings, scopes, 'spec.scopes', scopes);
   const { scopeSelector } = spec;
   if (!isPlain(scopeSelector)) return;
   const at = 'spec.scopeSelector.matchExpressions';
@@ -84,6 +94,12 @@ function scopeFindings(findings: Findings, spec: Plain): void {
     const operator = text(expression, 'operator');
     const values = strings(expression, 'values');
     if (!SCOPES.includes(scope)) findings.invalid(`${at}.scopeName`, scope, 'unsupported scope');
+    beyondScope(findings, spec, scope, at, internalForm('ScopeSelector', scopeSelector));
+    if (ONLY_EXISTS.includes(scope) && operator !== 'Exists') {
+      const why =
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+      findings.invalid(`${at}.operator`, operator, why);
+    }
     if (operator === 'In' || operator === 'NotIn') {
       if (values.length === 0) {
         findings.required(
@@ -98,6 +114,8 @@ function scopeFindings(findings: Findings, spec: Plain): void {
       }
     } else findings.invalid(`${at}.operator`, operator, 'not a valid selector operator');
   }
+  const chosen = items(scopeSelector, 'matchExpressions').map((expression) => text(expression, 'scopeName'));
+  conflictFindings(findings, chosen, 'spec.scopeSelector.matchExpressions', given(spec, 'scopes') ?? null);
 }
 
 function quotaCauses(quota: ApiObject): StatusCause[] {
@@ -117,8 +135,8 @@ export const resourceQuotaStrategy = strategy({
     return findings.causes;
   },
   change(quota, old) {
-    const [scopes, before] = [strings(quota.spec, 'scopes'), strings(old.spec, 'scopes')];
-    if (jsonEquals([...scopes].sort(), [...before].sort())) return [];
+    const [scopes, before] = [new Set(strings(quota.spec, 'scopes')), new Set(strings(old.spec, 'scopes'))];
+    if (scopes.size === before.size && scopes.isSubsetOf(before)) return [];
     const findings = new Findings();
     findings.invalid('spec.scopes', given(quota.spec, 'scopes'), 'field is immutable');
     return findings.causes;

@@ -6,7 +6,7 @@ import type { StatusCause } from '../../status.ts';
 import { ipProblems, parseAddress } from '../addresses.ts';
 import { Findings } from '../findings.ts';
 import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
-import type { Strategy } from '../workloads/apps.ts';
+import type { Strategy } from '../strategy.ts';
 import { balancerClassCauses, familiesOf, isReachable, serviceCauses } from './service-rules.ts';
 import { dropOfOldType, keepAllocated, needsHealthPort, needsNodePorts } from './service-types.ts';
 

@@ -7,13 +7,13 @@ import { copyWithEmpties, given } from '../empties.ts';
 import { Findings } from '../findings.ts';
 import { backstepProblems } from '../formats.ts';
 import { internalDiff } from '../internal/diff.ts';
-import { internalForm } from '../internal/form.ts';
 import { child, isPlain, look, type Plain, preset, strings, text } from '../plain.ts';
 import { nodeSelectorFindings } from '../pod/rules/scheduling.ts';
 import { driverFindings, sourceFindings } from '../pod/rules/volumes.ts';
 import { quantityNanos, roundAmounts } from '../quantity.ts';
-import { strategy } from '../workloads/apps.ts';
+import { strategy } from '../strategy.ts';
 import { accessModeFindings, claimSpecFindings, VOLUME_MODES } from './claim.ts';
+import { affinityChange } from './volume-affinity.ts';
 
 const NANO = 1_000_000_000n;
 
@@ -74,64 +74,99 @@ function csiFindings(findings: Findings, source: Plain, at: string): void {
   for (const field of SECRET_REFS) secretFindings(findings, source[field], `${at}.${field}`);
 }
 
-/** What a volume has to keep to (`ValidatePersistentVolumeSpec`). */
 function volumeCauses(volume: ApiObject): StatusCause[] {
   const findings = new Findings();
-  const spec = look(volume, 'spec');
-  if (strings(spec, 'accessModes').length === 0) findings.required('spec.accessModes');
-  accessModeFindings(findings, spec, 'spec');
-  const capacity = look(spec, 'capacity');
-  if (Object.keys(capacity).length === 0) findings.required('spec.capacity');
-  if (capacity.storage === undefined || Object.keys(capacity).length > 1) {
-    findings.oneOf('spec.capacity', given(spec, 'capacity'), ['storage']);
-  }
-  for (const [resource, quantity] of Object.entries(capacity)) {
-    const nanos = quantityNanos(quantity);
-    const field = `spec.capacity[${resource}]`;
-    if (nanos < 0n) findings.invalid(field, Number(nanos / NANO), 'must be a valid resource quantity');
-    if (nanos <= 0n) findings.invalid(field, quantity, 'must be greater than zero');
-  }
-  const policy = text(spec, 'persistentVolumeReclaimPolicy');
-  if (policy !== '') findings.oneOf('spec.persistentVolumeReclaimPolicy', policy, RECLAIM);
-  const affinity = spec.nodeAffinity;
-  if (isPlain(affinity)) {
-    if (affinity.required === undefined) {
-      findings.required('spec.nodeAffinity.required', 'must specify required node constraints');
-    } else nodeSelectorFindings(findings, affinity.required, 'spec.nodeAffinity.required');
-  }
-  sourceRules(findings, spec);
-  const storageClass = text(spec, 'storageClassName');
-  if (storageClass !== '') findings.problems('spec.storageClassName', storageClass, subdomainProblems(storageClass));
-  if (spec.volumeMode !== undefined) findings.oneOf('spec.volumeMode', spec.volumeMode, VOLUME_MODES);
-  if (spec.volumeAttributesClassName !== undefined) {
-    const name = text(spec, 'volumeAttributesClassName');
-    const field = 'spec.volumeAttributesClassName';
-    if (name === '') findings.required(field, 'an empty string is disallowed');
-    else findings.problems(field, name, subdomainProblems(name));
-    if (spec.csi === undefined) {
-      findings.required('spec.csi', 'has to be specified when using volumeAttributesClassName');
-    }
-  }
+  volumeSpecFindings(findings, look(volume, 'spec'), 'spec', false);
   return findings.causes;
 }
 
-function sourceRules(findings: Findings, spec: Plain): void {
-  const sources = Object.entries(sourceOf(spec)).sort(([a], [b]) => SOURCES.indexOf(a) - SOURCES.indexOf(b));
-  for (const [index, [name, source]] of sources.entries()) {
-    if (index > 0) findings.forbidden(`spec.${name}`, 'may not specify more than 1 volume type');
-    else if (name === 'csi' && isPlain(source)) csiFindings(findings, source, 'spec.csi');
-    else if (name === 'local' && isPlain(source)) {
-      const path = text(source, 'path');
-      if (path === '') findings.required('spec.local.path');
-      else findings.problems('spec.local.path', path, backstepProblems(path));
-      if (spec.nodeAffinity === undefined) {
-        findings.required('spec.nodeAffinity', 'Local volume requires node affinity');
-      }
-    } else sourceFindings(findings, name, source, 'spec');
+const INLINE = 'in the context of inline volumes';
+
+function capacityFindings(findings: Findings, spec: Plain, at: string): void {
+  const capacity = look(spec, 'capacity');
+  if (Object.keys(capacity).length === 0) findings.required(`${at}.capacity`);
+  if (capacity.storage === undefined || Object.keys(capacity).length > 1) {
+    findings.oneOf(`${at}.capacity`, given(spec, 'capacity'), ['storage']);
   }
-  if (sources.length === 0) findings.required('spec', 'must specify a volume type');
+  for (const [resource, quantity] of Object.entries(capacity)) {
+    const nanos = quantityNanos(quantity);
+    const field = `${at}.capacity[${resource}]`;
+    if (nanos < 0n) findings.invalid(field, Number(nanos / NANO), 'must be a valid resource quantity');
+    if (nanos <= 0n) findings.invalid(field, quantity, 'must be greater than zero');
+  }
+}
+
+/**
+ * What the spec of a volume has to keep to (`ValidatePersistentVolumeSpec`).
+ * @param inline the volume is part of its attachment
+ */
+export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, inline: boolean): void {
+  if (inline) {
+    if (spec.claimRef !== undefined) findings.forbidden(`${at}.claimRef`, `may not be specified ${INLINE}`);
+    if (Object.keys(look(spec, 'capacity')).length > 0) {
+      findings.forbidden(`${at}.capacity`, `may not be specified ${INLINE}`);
+    }
+    if (spec.csi === undefined) findings.required(`${at}.csi`, `has to be specified ${INLINE}`);
+  }
+  if (strings(spec, 'accessModes').length === 0) findings.required(`${at}.accessModes`);
+  accessModeFindings(findings, spec, at);
+  if (!inline) capacityFindings(findings, spec, at);
+  const policy = text(spec, 'persistentVolumeReclaimPolicy');
+  if (policy !== '' && !inline) findings.oneOf(`${at}.persistentVolumeReclaimPolicy`, policy, RECLAIM);
+  if (policy !== '' && inline && policy !== 'Retain') {
+    findings.forbidden(`${at}.persistentVolumeReclaimPolicy`, `may only be Retain ${INLINE}`);
+  }
+  const affinity = spec.nodeAffinity;
+  if (isPlain(affinity)) {
+    if (inline) findings.forbidden(`${at}.nodeAffinity`, `may not be specified ${INLINE}`);
+    else if (affinity.required === undefined) {
+      findings.required(`${at}.nodeAffinity.required`, 'must specify required node constraints');
+    } else nodeSelectorFindings(findings, affinity.required, `${at}.nodeAffinity.required`);
+  }
+  sourceRules(findings, spec, at);
+  const storageClass = text(spec, 'storageClassName');
+  if (storageClass !== '') findings.problems(`${at}.storageClassName`, storageClass, subdomainProblems(storageClass));
+  if (spec.volumeMode !== undefined) findings.oneOf(`${at}.volumeMode`, spec.volumeMode, VOLUME_MODES);
+  if (spec.volumeAttributesClassName !== undefined) {
+    const name = text(spec, 'volumeAttributesClassName');
+    const field = `${at}.volumeAttributesClassName`;
+    if (name === '') findings.required(field, 'an empty string is disallowed');
+    else findings.problems(field, name, subdomainProblems(name));
+    if (spec.csi === undefined) {
+      findings.required(`${at}.csi`, 'has to be specified when using volumeAttributesClassName');
+    }
+  }
+}
+
+function oneSource(findings: Findings, spec: Plain, name: string, source: unknown, at: string): void {
+  if (name === 'csi' && isPlain(source)) csiFindings(findings, source, `${at}.csi`);
+  else if (name === 'local' && isPlain(source)) {
+    const path = text(source, 'path');
+    if (path === '') findings.required(`${at}.local.path`);
+    else findings.problems(`${at}.local.path`, path, backstepProblems(path));
+    if (spec.nodeAffinity === undefined) findings.required(`${at}.nodeAffinity`, 'Local volume requires node affinity');
+  } else {
+    sourceFindings(findings, name, source, at);
+    // A volume of the cluster says in which namespace its secret is.
+    const secret = isPlain(source) ? source.secretRef : undefined;
+    if (['cinder', 'storageos'].includes(name) && isPlain(secret) && text(secret, 'namespace') === '') {
+      findings.required(`${at}.${name}.secretRef.namespace`);
+    }
+  }
+}
+
+function sourceRules(findings: Findings, spec: Plain, at: string): void {
+  const sources = Object.entries(sourceOf(spec)).sort(([a], [b]) => SOURCES.indexOf(a) - SOURCES.indexOf(b));
+  let count = 0;
+  for (const [name, source] of sources) {
+    // The real server does not count this one.
+    if (name === 'flexVolume') oneSource(findings, spec, name, source, at);
+    else if (count++ > 0) findings.forbidden(`${at}.${name}`, 'may not specify more than 1 volume type');
+    else oneSource(findings, spec, name, source, at);
+  }
+  if (count === 0) findings.required(at, 'must specify a volume type');
   if (text(look(spec, 'hostPath'), 'path') === '/' && spec.persistentVolumeReclaimPolicy === 'Recycle') {
-    findings.forbidden('spec.persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'");
+    findings.forbidden(`${at}.persistentVolumeReclaimPolicy`, "may not be 'recycle' for a hostPath mount of '/'");
   }
 }
 
@@ -179,11 +214,7 @@ export const volumeStrategy = strategy({
     if (!jsonEquals(spec.volumeMode, before.volumeMode)) {
       causes.push(invalidValue('volumeMode', spec.volumeMode, 'field is immutable'));
     }
-    // An affinity may come, and stays then.
-    if (before.nodeAffinity !== undefined && !jsonEquals(spec.nodeAffinity, before.nodeAffinity)) {
-      const shown = isPlain(spec.nodeAffinity) ? internalForm('VolumeNodeAffinity', spec.nodeAffinity) : null;
-      causes.push(invalidValue('nodeAffinity', shown, 'field is immutable, except for updating from beta label to GA'));
-    }
+    causes.push(...affinityChange(spec.nodeAffinity, before.nodeAffinity));
     return causes;
   },
 });
@@ -227,7 +258,8 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   if (!jsonEquals(spec.volumeMode, before.volumeMode)) {
     causes.push(invalidValue('volumeMode', spec.volumeMode, 'field is immutable'));
   }
-  return [...causes, ...attributesClassCauses(spec, look(old, 'status'))];
+  const keepsClass = jsonEquals(spec.volumeAttributesClassName, before.volumeAttributesClassName);
+  return [...causes, ...(keepsClass ? [] : attributesClassCauses(spec, look(old, 'status')))];
 }
 
 const storageOf = (spec: Plain): unknown => look(spec, 'resources', 'requests').storage;
@@ -249,13 +281,18 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
 
 /** Only these kinds may stand under the old name of a claim's source of data; of others it is dropped. */
 function dropSource(spec: Plain): void {
-  const { dataSource } = spec;
-  if (!isPlain(dataSource)) return;
+  const { dataSource, dataSourceRef } = spec;
+  if (!isPlain(dataSource) || dataSourceRef !== undefined) return;
   const group = text(dataSource, 'apiGroup');
   const isKnown =
     (dataSource.kind === 'PersistentVolumeClaim' && group === '') ||
     (dataSource.kind === 'VolumeSnapshot' && group === 'snapshot.storage.k8s.io');
   if (!isKnown) delete spec.dataSource;
+}
+
+/** A source of another namespace needs a feature that is off. */
+function dropForeignSource(spec: Plain): void {
+  if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }
 
 /** The source of a claim's data is kept under its old name and its new one. */
@@ -315,6 +352,7 @@ export const claimStrategy = strategy({
   },
   prepareForCreate(claim) {
     const spec = child(claim, 'spec');
+    dropForeignSource(spec);
     dropSource(spec);
     mirrorSource(spec);
     claim.status = { phase: 'Pending' };
@@ -322,6 +360,7 @@ export const claimStrategy = strategy({
   prepareForUpdate(claim, old, { subresource }) {
     if (subresource !== '') return;
     const spec = child(claim, 'spec');
+    if (look(old, 'spec').dataSourceRef === undefined) dropForeignSource(spec);
     // What is there already is judged as it is.
     if (look(old, 'spec').dataSource === undefined) dropSource(spec);
     mirrorSource(spec);

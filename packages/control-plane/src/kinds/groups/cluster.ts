@@ -168,6 +168,7 @@ export const clusterKinds: readonly KindDefinition[] = [
     columns: certificateRequestColumns,
     ...certificateRequestStrategy,
     plural: 'certificatesigningrequests',
+    validateName: pathSegmentProblems,
     shortNames: ['csr'],
     subresources: status,
     otherSubresources: ['approval'],

@@ -20,12 +20,12 @@ import {
   daemonSetStrategy,
   deploymentStrategy,
   replicaSetStrategy,
-  statefulSetStrategy,
   TEMPLATE_GENERATION,
 } from '../workloads/apps.ts';
 import { autoscalerStorage, autoscalerStrategy, autoscalerV1Strategy } from '../workloads/autoscaler.ts';
 import { cronJobStrategy, jobStrategy } from '../workloads/batch.ts';
 import { budgetStrategy } from '../workloads/budget.ts';
+import { statefulSetStrategy } from '../workloads/stateful-set.ts';
 
 const namespaced = true;
 const categories = ['all'];
@@ -162,6 +162,7 @@ export const workloadKinds: readonly KindDefinition[] = [
     ...budgetStrategy,
     plural: 'poddisruptionbudgets',
     validateName: pathSegmentProblems,
+    judgesMetaLast: true,
     requiresResourceVersion: true,
     shortNames: ['pdb'],
     hasGeneration: true,

@@ -91,6 +91,7 @@ PodAntiAffinity: RequiredDuringSchedulingIgnoredDuringExecution:[]PodAffinityTer
 PodCertificateProjection: SignerName:'' KeyType:'' MaxExpirationSeconds:? CredentialBundlePath:'' KeyPath:'' CertificateChainPath:'' UserAnnotations:?
 PodDNSConfig: Nameservers:? Searches:? Options:[]PodDNSConfigOption
 PodDNSConfigOption: Name:'' Value:?
+PodDisruptionBudgetSpec: MinAvailable:? Selector:s MaxUnavailable:? UnhealthyPodEvictionPolicy:?
 PodFailurePolicy: Rules:[]PodFailurePolicyRule
 PodFailurePolicyOnExitCodesRequirement: ContainerName:? Operator:'' Values:?
 PodFailurePolicyOnPodConditionsPattern: Type:'' Status:''
@@ -120,6 +121,8 @@ RollingUpdateStatefulSetStrategy: Partition:0 MaxUnavailable:?
 SELinuxOptions: User:'' Role:'' Type:'' Level:''
 ScaleIOPersistentVolumeSource: Gateway:'' System:'' SecretRef:*SecretReference SSLEnabled:b ProtectionDomain:'' StoragePool:'' StorageMode:'' VolumeName:'' FSType:'' ReadOnly:b
 ScaleIOVolumeSource: Gateway:'' System:'' SecretRef:*LocalObjectReference SSLEnabled:b ProtectionDomain:'' StoragePool:'' StorageMode:'' VolumeName:'' FSType:'' ReadOnly:b
+ScopeSelector: MatchExpressions:[]ScopedResourceSelectorRequirement
+ScopedResourceSelectorRequirement: ScopeName:'' Operator:'' Values:?
 SeccompProfile: Type:'' LocalhostProfile:?
 SecretEnvSource: Name:'' Optional:?
 SecretKeySelector: Name:'' Key:'' Optional:?

@@ -61,7 +61,9 @@ function defaultContainer(container: Plain): void {
     preset(port, 'protocol', 'TCP');
   }
   for (const variable of items(container, 'env')) {
-    defaultFieldRef(look(variable, 'valueFrom').fieldRef);
+    const { fieldRef, fileKeyRef } = look(variable, 'valueFrom');
+    defaultFieldRef(fieldRef);
+    if (isPlain(fileKeyRef)) fileKeyRef.optional ??= false;
   }
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) defaultProbe(container[probe]);
   const lifecycle = look(container, 'lifecycle');

@@ -14,6 +14,8 @@ import {
   initContainerFindings,
   mainContainerFindings,
 } from './rules/containers.ts';
+import { fileVolumeFindings } from './rules/files.ts';
+import { podResourceFindings } from './rules/pod-resources.ts';
 import { amountFindings, resourceNameFindings } from './rules/resources.ts';
 import { affinityFindings, spreadFindings, tolerationFindings } from './rules/scheduling.ts';
 import { podSecurityFindings } from './rules/security.ts';
@@ -237,6 +239,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   const init = items(spec, 'initContainers');
   initContainerFindings(findings, init, containers, `${path}.initContainers`, context, grace);
   ephemeralFindings(findings, spec, `${path}.ephemeralContainers`, context);
+  podResourceFindings(findings, spec, path);
   hostNetworkFindings(findings, spec, path);
   findings.oneOf(`${path}.restartPolicy`, spec.restartPolicy, RESTART_POLICIES, true);
   findings.oneOf(`${path}.dnsPolicy`, spec.dnsPolicy, DNS_POLICIES, true);
@@ -247,6 +250,7 @@ export function podSpecCauses(spec: Plain, path: string, podName = ''): StatusCa
   gateFindings(findings, spec, path);
   spreadFindings(findings, spec, `${path}.topologySpreadConstraints`);
   restFindings(findings, spec, path);
+  fileVolumeFindings(findings, spec, path);
   return findings.causes;
 }
 

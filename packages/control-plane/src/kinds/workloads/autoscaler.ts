@@ -4,7 +4,7 @@ import type { StatusCause } from '../../status.ts';
 import { given } from '../empties.ts';
 import type { KindDefinition } from '../kind.ts';
 import { child, isPlain, items, look, number, type Plain } from '../plain.ts';
-import { strategy } from './apps.ts';
+import { strategy } from '../strategy.ts';
 import { autoscalerCauses, autoscalerLeniency, autoscalerStatusCauses } from './autoscaler-rules.ts';
 
 const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';

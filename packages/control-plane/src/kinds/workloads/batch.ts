@@ -8,7 +8,7 @@ import { Findings } from '../findings.ts';
 import { inOrder, internalForm } from '../internal/form.ts';
 import { child, isPlain, items, labels, look, type Plain, preset, text } from '../plain.ts';
 import { podSpecCauses } from '../pod/validate.ts';
-import { strategy, withStatus } from './apps.ts';
+import { strategy, withStatus } from '../strategy.ts';
 import { isTimeZone, parseSchedule, ScheduleError } from './cron.ts';
 import {
   failurePolicyFindings,
@@ -214,9 +214,16 @@ export const jobStrategy = strategy({
       object.metadata.labels = templateLabels as Record<string, string>;
     }
   },
+  // A template without labels has them when the job is read again.
+  defaultsOnRead(object) {
+    if (Object.keys(object.metadata.labels ?? {}).length > 0) return;
+    object.metadata.labels = { ...labels(look(object, 'spec', 'template', 'metadata'), 'labels') };
+  },
   prepareForCreate(object) {
     object.status = {};
-    const isShared = object.metadata.labels === look(object, 'spec', 'template', 'metadata').labels;
+    const isShared =
+      object.metadata.labels !== undefined &&
+      object.metadata.labels === look(object, 'spec', 'template', 'metadata').labels;
     selectOwnPods(object);
     if (isShared) object.metadata.labels = { ...labels(look(object, 'spec', 'template', 'metadata'), 'labels') };
   },

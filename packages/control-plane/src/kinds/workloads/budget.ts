@@ -2,8 +2,9 @@ import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
 import type { StatusCause } from '../../status.ts';
 import { negativeCauses } from '../causes.ts';
 import { conditionsCauses } from '../conditions.ts';
+import { internalForm } from '../internal/form.ts';
 import { look } from '../plain.ts';
-import { strategy } from './apps.ts';
+import { strategy } from '../strategy.ts';
 import { intOrPercentCauses, selectorCauses } from './template.ts';
 
 const COUNTS = ['disruptionsAllowed', 'currentHealthy', 'desiredHealthy', 'expectedPods'];
@@ -24,7 +25,13 @@ export const budgetStrategy = strategy({
     const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = spec;
     const causes: StatusCause[] = [];
     if (minAvailable !== undefined && maxUnavailable !== undefined) {
-      causes.push(invalidValue('spec', spec, 'minAvailable and maxUnavailable cannot be both set'));
+      causes.push(
+        invalidValue(
+          'spec',
+          internalForm('PodDisruptionBudgetSpec', spec),
+          'minAvailable and maxUnavailable cannot be both set',
+        ),
+      );
     }
     for (const [field, value] of Object.entries({ minAvailable, maxUnavailable })) {
       causes.push(...intOrPercentCauses(`spec.${field}`, value), ...tooMuch(`spec.${field}`, value));

@@ -6,7 +6,7 @@ import { negativeCauses } from '../causes.ts';
 import { given } from '../empties.ts';
 import { child, labels, look } from '../plain.ts';
 import { podSpecCauses } from '../pod/validate.ts';
-import { strategy, withStatus } from './apps.ts';
+import { strategy, withStatus } from '../strategy.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, templateCauses, templateMetaCauses } from './template.ts';
 

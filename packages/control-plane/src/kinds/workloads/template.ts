@@ -52,8 +52,9 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   if (wrong.length > 0) {
     if (words.unreadable !== null) findings.invalid('spec.selector', shownSelector(selector), words.unreadable);
     else findings.add(templateCauses(spec, ['Always']));
-    if (words.unreadable !== 'invalid label selector') return findings.causes;
-  } else findings.add(matchCauses(selector, spec));
+    return findings.causes;
+  }
+  findings.add(matchCauses(selector, spec));
   findings.add(templateCauses(spec, ['Always']));
   return findings.causes;
 }

@@ -17,7 +17,7 @@ export function read(object: ApiObject, path: string): unknown {
   return value;
 }
 
-/** Versions of built-in kinds that are not served any more, and in which managedFields of old objects may be. */
+/** Versions of built-in kinds that are not served any more, and that managedFields may still name. */
 const LEGACY: Readonly<Record<string, readonly string[]>> = {
   'apps/Deployment': ['apps/v1beta1', 'apps/v1beta2', 'extensions/v1beta1'],
   'apps/ReplicaSet': ['apps/v1beta2', 'extensions/v1beta1'],

@@ -7,8 +7,10 @@ import {
   portNameProblems,
 } from '../../formats.ts';
 import { isPlain, items, look, number, type Plain, strings, text } from '../../plain.ts';
+import { fileRefFindings } from './files.ts';
 import { ENVIRONMENT_FIELDS, fieldRefFindings, resourceRefFindings } from './references.ts';
 import { deviceClaimFindings, resourceFindings } from './resources.ts';
+import { initRestartFindings, restartFindings } from './restart.ts';
 import { containerSecurityFindings } from './security.ts';
 
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
@@ -62,6 +64,7 @@ function environmentFindings(findings: Findings, container: Plain, at: string): 
       resourceRefFindings(findings, from.resourceFieldRef, `${source}.resourceFieldRef`, false);
     }
     for (const kind of ['configMapKeyRef', 'secretKeyRef']) keyRefFindings(findings, from[kind], `${source}.${kind}`);
+    fileRefFindings(findings, from.fileKeyRef, `${source}.fileKeyRef`);
     const count = Object.keys(from).length;
     if (count === 0) {
       findings.invalid(
@@ -234,8 +237,8 @@ function probeFindings(findings: Findings, container: Plain, at: string, grace: 
     const here = `${at}.${name}`;
     handlerFindings(findings, probe, here, grace);
     for (const field of PROBE_NUMBERS) findings.notNegative(`${here}.${field}`, probe[field]);
-    const seconds = number(probe, 'terminationGracePeriodSeconds');
-    if (seconds !== undefined && seconds <= 0) {
+    const seconds = probe.terminationGracePeriodSeconds;
+    if ((typeof seconds === 'number' || typeof seconds === 'bigint') && seconds <= 0) {
       findings.invalid(`${here}.terminationGracePeriodSeconds`, seconds, 'must be greater than 0');
     }
     if (name === 'readinessProbe') {
@@ -291,8 +294,6 @@ function lifecycleFindings(findings: Findings, container: Plain, at: string, gra
   }
 }
 
-const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
-
 /** One port of the node may be asked for once. */
 function hostPortFindings(findings: Findings, containers: readonly Plain[], at: string, first = 0): void {
   const taken = new Set<string>();
@@ -325,9 +326,7 @@ export function mainContainerFindings(
     names.add(name);
     lifecycleFindings(findings, container, here, grace);
     probeFindings(findings, container, here, grace);
-    if (container.restartPolicy !== undefined) {
-      findings.oneOf(`${here}.restartPolicy`, container.restartPolicy, RESTART_POLICIES);
-    }
+    restartFindings(findings, container, here);
   }
   hostPortFindings(findings, containers, at);
 }
@@ -345,9 +344,7 @@ export function initContainerFindings(
   for (const [index, container] of containers.entries()) {
     const here = `${at}[${index}]`;
     containerFindings(findings, container, here, context);
-    if (container.restartPolicy !== undefined) {
-      findings.oneOf(`${here}.restartPolicy`, container.restartPolicy, RESTART_POLICIES);
-    }
+    initRestartFindings(findings, container, here);
     const name = text(container, 'name');
     if (names.has(name)) findings.duplicate(`${here}.name`, name);
     else if (name !== '') names.add(name);

@@ -3,7 +3,8 @@ import { type Findings, NOT_NEGATIVE } from '../../findings.ts';
 import { items, look, type Plain, text } from '../../plain.ts';
 import { quantityNanos } from '../../quantity.ts';
 
-const NANO = 1_000_000_000n;
+const MILLI = 1_000_000n;
+const MOST_MILLI = 2n ** 63n - 1n;
 const STANDARD = new Set([
   'cpu',
   'memory',
@@ -50,11 +51,17 @@ const mayOvercommit = (name: string): boolean => isNative(name) && !isHugePages(
 
 export const isWhole = (name: string): boolean => COUNTED.has(name) || isExtended(name);
 
+/** Whether the server finds an amount whole: it counts in thousandths, rounds them up, and knows none beyond 64 bits. */
+export function isInteger(nanos: bigint): boolean {
+  const milli = nanos / MILLI + (nanos > 0n && nanos % MILLI !== 0n ? 1n : 0n);
+  return (milli > MOST_MILLI ? MOST_MILLI : milli) % 1000n === 0n;
+}
+
 /** An amount: not negative, and whole where the resource is counted. */
 export function amountFindings(findings: Findings, name: string, amount: unknown, at: string): void {
   const nanos = quantityNanos(amount);
   if (nanos < 0n) findings.invalid(at, amount, NOT_NEGATIVE);
-  if (isWhole(name) && nanos % NANO !== 0n) findings.invalid(at, amount, 'must be an integer');
+  if (isWhole(name) && !isInteger(nanos)) findings.invalid(at, amount, 'must be an integer');
 }
 
 /** The name of any resource. False: it is none. */
@@ -79,16 +86,25 @@ function containerResourceName(findings: Findings, name: string, at: string): vo
 }
 
 /** Requests and limits of a container (`ValidateContainerResourceRequirements`). */
-export function resourceFindings(findings: Findings, resources: Plain, at: string): void {
+export const resourceFindings = (findings: Findings, resources: Plain, at: string): void =>
+  requirementFindings(findings, resources, at, containerResourceName);
+
+/** Requests and limits; `nameFindings` validates the names (`validateResourceRequirements`). */
+export function requirementFindings(
+  findings: Findings,
+  resources: Plain,
+  at: string,
+  nameFindings: (findings: Findings, name: string, at: string) => void,
+): void {
   const limits = look(resources, 'limits');
   const requests = look(resources, 'requests');
   for (const [name, amount] of Object.entries(limits)) {
-    containerResourceName(findings, name, `${at}.limits[${name}]`);
+    nameFindings(findings, name, `${at}.limits[${name}]`);
     amountFindings(findings, name, amount, `${at}.limits[${name}]`);
   }
   for (const [name, amount] of Object.entries(requests)) {
     const field = `${at}.requests[${name}]`;
-    containerResourceName(findings, name, field);
+    nameFindings(findings, name, field);
     amountFindings(findings, name, amount, field);
     const limit = limits[name];
     const [wanted, most] = [quantityNanos(amount), quantityNanos(limit)];

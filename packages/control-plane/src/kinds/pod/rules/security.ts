@@ -40,6 +40,10 @@ function armorFindings(findings: Findings, profile: unknown, at: string): void {
   else findings.oneOf(`${at}.type`, type, PROFILES);
 }
 
+/** Kernel parameters of the namespace for communication between processes. */
+const IPC = /^(?:kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)$|fs\.mqueue\.)/;
+const isOfIpc = (sysctl: string): boolean => IPC.test(sysctl);
+
 /** The security of a pod (`validatePodSpecSecurityContext`). */
 export function podSecurityFindings(findings: Findings, spec: Plain, path: string): void {
   const context = spec.securityContext;
@@ -64,6 +68,11 @@ export function podSecurityFindings(findings: Findings, spec: Plain, path: strin
     else if (name.length > MAX_SYSCTL || !SYSCTL.test(name)) {
       findings.invalid(field, name, `must have at most ${MAX_SYSCTL} characters and match regex ${SYSCTL_PATTERN}`);
     } else if (names.has(name)) findings.duplicate(field, name);
+    if (spec.hostNetwork === true && name.replaceAll('/', '.').startsWith('net.')) {
+      findings.invalid(field, name, "may not be specified when 'hostNetwork' is true");
+    } else if (spec.hostIPC === true && isOfIpc(name.replaceAll('/', '.'))) {
+      findings.invalid(field, name, "may not be specified when 'hostIPC' is true");
+    }
     names.add(name);
   }
   if (context.fsGroupChangePolicy !== undefined) {

@@ -155,6 +155,9 @@ export function driverFindings(findings: Findings, driver: string, at: string): 
   findings.problems(at, driver, driver === '' ? [] : subdomainProblems(driver.toLowerCase()));
 }
 
+/** An address with its port; one of the sixth version is in brackets. */
+const HOST_AND_PORT = /^(?:[^:[\]]*|\[[^[\]]*\]):[^:]*$/;
+
 type SourceRule = (findings: Findings, source: Plain, at: string) => void;
 
 const withFiles =
@@ -212,6 +215,35 @@ const RULES: Readonly<Record<string, SourceRule>> = {
   azureFile: (findings, source, at) => needed(findings, source, at, 'secretName', 'shareName'),
   awsElasticBlockStore: (findings, source, at) => needed(findings, source, at, 'volumeID'),
   gcePersistentDisk: (findings, source, at) => needed(findings, source, at, 'pdName'),
+  quobyte(findings, source, at) {
+    const registry = text(source, 'registry');
+    const why = 'must be a host:port pair or multiple pairs separated by commas';
+    if (registry === '') findings.required(`${at}.registry`, why);
+    else if (text(source, 'tenant').length > 64) {
+      findings.required(`${at}.tenant`, 'must be a UUID and may not exceed a length of 64 characters');
+    } else {
+      for (const pair of registry.split(',')) {
+        if (!HOST_AND_PORT.test(pair)) findings.invalid(`${at}.registry`, registry, why);
+      }
+    }
+    needed(findings, source, at, 'volume');
+  },
+  storageos(findings, source, at) {
+    for (const field of ['volumeName', 'volumeNamespace']) {
+      const name = text(source, field);
+      if (name !== '') findings.problems(`${at}.${field}`, name, labelProblems(name));
+      else if (field === 'volumeName') findings.required(`${at}.${field}`);
+    }
+    if (isPlain(source.secretRef)) needed(findings, source.secretRef, `${at}.secretRef`, 'name');
+  },
+  flocker(findings, source, at) {
+    const [name, uuid] = [text(source, 'datasetName'), text(source, 'datasetUUID')];
+    if (name === '' && uuid === '') findings.required(at, 'one of datasetName and datasetUUID is required');
+    if (name !== '' && uuid !== '') {
+      findings.invalid(at, 'resource', 'datasetName and datasetUUID can not be specified simultaneously');
+    }
+    if (name.includes('/')) findings.invalid(`${at}.datasetName`, name, "must not contain '/'");
+  },
   vsphereVolume: (findings, source, at) => needed(findings, source, at, 'volumePath'),
 };
 

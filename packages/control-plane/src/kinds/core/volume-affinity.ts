@@ -1,0 +1,44 @@
+import { invalidValue } from '../../registry/errors.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { StatusCause } from '../../status.ts';
+import { internalForm } from '../internal/form.ts';
+import { isPlain, items, look, type Plain, text } from '../plain.ts';
+
+/** Labels of nodes that had another name once. */
+const RENAMED: ReadonlyMap<string, string> = new Map([
+  ['failure-domain.beta.kubernetes.io/zone', 'topology.kubernetes.io/zone'],
+  ['failure-domain.beta.kubernetes.io/region', 'topology.kubernetes.io/region'],
+  ['beta.kubernetes.io/os', 'kubernetes.io/os'],
+  ['beta.kubernetes.io/arch', 'kubernetes.io/arch'],
+  ['beta.kubernetes.io/instance-type', 'node.kubernetes.io/instance-type'],
+]);
+
+/** The requirements of a term under the names of the labels that they had before, where the change of the name is allowed. */
+function withOldNames(term: Plain, old: Plain | undefined): Plain {
+  const lists = ['matchExpressions', 'matchFields'].map((list) => {
+    const before = items(old, list);
+    const requirements = items(term, list).map((requirement, index) => {
+      const [was, is] = [text(before[index], 'key'), text(requirement, 'key')];
+      // The real server looks an unknown name up, too, and finds the empty one.
+      return was !== is && (RENAMED.get(was) ?? '') === is ? { ...requirement, key: was } : requirement;
+    });
+    return [list, requirements] as const;
+  });
+  const given = lists.filter(([list]) => term[list] !== undefined);
+  return { ...term, ...Object.fromEntries(given) };
+}
+
+/** The affinity of a volume to nodes may come, and stays then (`validatePvNodeAffinity`). */
+export function affinityChange(affinity: unknown, old: unknown): StatusCause[] {
+  if (old === undefined) return [];
+  const required = look(affinity, 'required');
+  const before = items(look(old, 'required'), 'nodeSelectorTerms');
+  const terms = items(required, 'nodeSelectorTerms').map((term, index) => withOldNames(term, before[index]));
+  const seen =
+    required.nodeSelectorTerms === undefined
+      ? affinity
+      : { ...look({ affinity }, 'affinity'), required: { ...required, nodeSelectorTerms: terms } };
+  if (jsonEquals(seen, old)) return [];
+  const shown = isPlain(affinity) ? internalForm('VolumeNodeAffinity', affinity) : null;
+  return [invalidValue('nodeAffinity', shown, 'field is immutable, except for updating from beta label to GA')];
+}

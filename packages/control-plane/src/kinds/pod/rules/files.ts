@@ -1,0 +1,39 @@
+import { labelProblems } from '../../../registry/names.ts';
+import type { Findings } from '../../findings.ts';
+import { backstepProblems, environmentNameProblems } from '../../formats.ts';
+import { isPlain, items, type Plain, text } from '../../plain.ts';
+
+/** A variable that is read from a file of a volume (`validateFileKeySelector`). */
+export function fileRefFindings(findings: Findings, ref: unknown, at: string): void {
+  if (!isPlain(ref)) return;
+  const rules = [
+    ['key', environmentNameProblems],
+    ['volumeName', labelProblems],
+    ['path', backstepProblems],
+  ] as const;
+  for (const [field, problems] of rules) {
+    const value = text(ref, field);
+    if (value === '') findings.required(`${at}.${field}`);
+    else findings.problems(`${at}.${field}`, value, problems(value));
+  }
+}
+
+/** The volume of such a variable is an empty directory of the pod (`validateFileKeyRefVolumes`). */
+export function fileVolumeFindings(findings: Findings, spec: Plain, path: string): void {
+  const volumes = new Map(items(spec, 'volumes').map((volume) => [text(volume, 'name'), volume]));
+  for (const list of ['initContainers', 'containers', 'ephemeralContainers']) {
+    for (const [index, container] of items(spec, list).entries()) {
+      for (const [position, variable] of items(container, 'env').entries()) {
+        const ref = isPlain(variable.valueFrom) ? variable.valueFrom.fileKeyRef : undefined;
+        if (!isPlain(ref)) continue;
+        const at = `${path}.${list}[${index}].env[${position}].valueFrom.fileKeyRef.volumeName`;
+        const name = text(ref, 'volumeName');
+        const volume = volumes.get(name);
+        if (volume === undefined) findings.notFound(at, name);
+        else if (volume.emptyDir === undefined) {
+          findings.invalid(at, name, 'referenced volume must be of type emptyDir');
+        }
+      }
+    }
+  }
+}

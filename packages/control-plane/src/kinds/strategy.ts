@@ -1,0 +1,49 @@
+import type { ApiObject } from '../object.ts';
+import type { StatusCause } from '../status.ts';
+import type { KindDefinition } from './kind.ts';
+import type { Plain } from './plain.ts';
+
+/** What a kind adds to the generic behavior. */
+export type Strategy = Pick<
+  KindDefinition,
+  | 'setDefaults'
+  | 'defaultsOnRead'
+  | 'prepareForCreate'
+  | 'prepareForUpdate'
+  | 'validate'
+  | 'validateUpdate'
+  | 'validateName'
+  | 'judgesMetaLast'
+  | 'defaultPropagation'
+>;
+
+/** A strategy that validates an update as a creation, and then by `change`. */
+export function strategy(
+  rules: Strategy & {
+    readonly causes?: (object: ApiObject) => StatusCause[];
+    readonly change?: (object: ApiObject, old: ApiObject) => StatusCause[];
+    /** Validates a write of the status; default: nothing. */
+    readonly statusCauses?: (object: ApiObject, old: ApiObject) => StatusCause[];
+    /** The causes of the change come before those of the object; else after. */
+    readonly changesFirst?: boolean;
+  },
+): Strategy {
+  const { causes, change, statusCauses, changesFirst = false, ...hooks } = rules;
+  return {
+    ...hooks,
+    validate: (object) => causes?.(object) ?? [],
+    validateUpdate: (object, old, context) => {
+      if (context.subresource === 'status') return statusCauses?.(object, old) ?? [];
+      const own = causes?.(object) ?? [];
+      const changes = change?.(object, old) ?? [];
+      return changesFirst ? [...changes, ...own] : [...own, ...changes];
+    },
+  };
+}
+
+/** Empties the status of a new object; `zero` are the fields that its type always writes. */
+export const withStatus =
+  (zero: Plain = {}) =>
+  (object: ApiObject): void => {
+    object.status = structuredClone(zero);
+  };

@@ -1,0 +1,156 @@
+import type { ApiObject } from '../../object.ts';
+import { forbiddenValue } from '../../registry/errors.ts';
+import { labelProblems } from '../../registry/names.ts';
+import { jsonEquals } from '../../registry/object-text.ts';
+import type { StatusCause } from '../../status.ts';
+import { claimSpecFindings } from '../core/claim.ts';
+import { Findings } from '../findings.ts';
+import { internalForm } from '../internal/form.ts';
+import { child, isPlain, items, look, type Plain, preset, text } from '../plain.ts';
+import { roundAmounts } from '../quantity.ts';
+import type { Strategy } from '../strategy.ts';
+import { statusCountCauses } from './status-counts.ts';
+import { defaultTemplate, workloadCauses } from './template.ts';
+
+function defaultStatefulSet(object: ApiObject): void {
+  const spec = child(object, 'spec');
+  spec.replicas ??= 1;
+  spec.revisionHistoryLimit ??= 10;
+  preset(spec, 'podManagementPolicy', 'OrderedReady');
+  defaultTemplate(spec);
+  const update = child(spec, 'updateStrategy');
+  // Only a strategy without a type gets the whole default.
+  if (text(update, 'type') === '')
+    Object.assign(update, { type: 'RollingUpdate', rollingUpdate: update.rollingUpdate ?? {} });
+  const { rollingUpdate } = update;
+  if (update.type === 'RollingUpdate' && isPlain(rollingUpdate)) rollingUpdate.partition ??= 0;
+  const retention = child(spec, 'persistentVolumeClaimRetentionPolicy');
+  preset(retention, 'whenDeleted', 'Retain');
+  preset(retention, 'whenScaled', 'Retain');
+  const claims = spec.volumeClaimTemplates;
+  for (const claim of Array.isArray(claims) ? claims.filter(isPlain) : []) {
+    // The server sets both, also when a client gives another type.
+    claim.apiVersion = 'v1';
+    claim.kind = 'PersistentVolumeClaim';
+    preset(child(claim, 'spec'), 'volumeMode', 'Filesystem');
+    for (const list of ['requests', 'limits']) roundAmounts(look(claim, 'spec', 'resources')[list]);
+    preset(child(claim, 'status'), 'phase', 'Pending');
+  }
+}
+
+const STATEFUL_MUTABLE = [
+  'replicas',
+  'ordinals',
+  'template',
+  'updateStrategy',
+  'revisionHistoryLimit',
+  'persistentVolumeClaimRetentionPolicy',
+  'minReadySeconds',
+];
+
+function statefulSetChange(object: ApiObject, old: ApiObject): StatusCause[] {
+  const frozen = (spec: Plain): Plain =>
+    Object.fromEntries(Object.entries(spec).filter(([field]) => !STATEFUL_MUTABLE.includes(field)));
+  if (jsonEquals(frozen(look(object, 'spec')), frozen(look(old, 'spec')))) return [];
+  const list = STATEFUL_MUTABLE.slice(0, -1).map((field) => `'${field}'`);
+  return [
+    forbiddenValue(
+      'spec',
+      `updates to statefulset spec for fields other than ${list.join(', ')} and 'minReadySeconds' are forbidden`,
+    ),
+  ];
+}
+
+const RETENTIONS = ['Retain', 'Delete'];
+
+function statefulSetCauses(spec: Plain, isNew: boolean): StatusCause[] {
+  const findings = new Findings();
+  const management = text(spec, 'podManagementPolicy');
+  if (management === '') findings.required('spec.podManagementPolicy');
+  else if (management !== 'OrderedReady' && management !== 'Parallel') {
+    findings.invalid('spec.podManagementPolicy', management, "must be 'OrderedReady' or 'Parallel'");
+  }
+  const update = look(spec, 'updateStrategy');
+  const type = text(update, 'type');
+  const at = 'spec.updateStrategy';
+  if (type === '') findings.required(at);
+  else if (type === 'OnDelete') {
+    if (update.rollingUpdate !== undefined) {
+      const why = "only allowed for updateStrategy 'RollingUpdate'";
+      findings.invalid(
+        `${at}.rollingUpdate`,
+        internalForm('RollingUpdateStatefulSetStrategy', look(update, 'rollingUpdate')),
+        why,
+      );
+    }
+  } else if (type === 'RollingUpdate') {
+    findings.notNegative(`${at}.rollingUpdate.partition`, look(update, 'rollingUpdate').partition);
+  } else
+    findings.invalid(at, internalForm('StatefulSetUpdateStrategy', update), "must be 'RollingUpdate' or 'OnDelete'");
+  const retention = look(spec, 'persistentVolumeClaimRetentionPolicy');
+  for (const field of ['whenDeleted', 'whenScaled']) {
+    findings.oneOf(`spec.persistentVolumeClaimRetentionPolicy.${field}`, retention[field], RETENTIONS);
+  }
+  findings.notNegative('spec.replicas', spec.replicas);
+  findings.notNegative('spec.minReadySeconds', spec.minReadySeconds);
+  findings.notNegative('spec.ordinals.start', look(spec, 'ordinals').start);
+  const name = text(spec, 'serviceName');
+  if (name !== '') findings.problems('spec.serviceName', name, labelProblems(name));
+  // An update may not change them, and does not validate them again.
+  for (const [index, claim] of items(isNew ? spec : {}, 'volumeClaimTemplates').entries()) {
+    claimSpecFindings(findings, look(claim, 'spec'), `spec.volumeClaimTemplates[${index}].spec`);
+  }
+  findings.add(workloadCauses(withClaims(spec), { kind: 'statefulset', unreadable: '' }));
+  return findings.causes;
+}
+
+/** The pods as they will be, each with a volume for every claim. */
+function withClaims(spec: Plain): Plain {
+  const claims = items(spec, 'volumeClaimTemplates').map((claim) => {
+    const name = text(look(claim, 'metadata'), 'name');
+    return { name, persistentVolumeClaim: { claimName: name } };
+  });
+  if (claims.length === 0) return spec;
+  const podSpec = look(spec, 'template', 'spec');
+  const names = new Set(claims.map(({ name }) => name));
+  const others = items(podSpec, 'volumes').filter((volume) => !names.has(text(volume, 'name')));
+  const byName = new Map(claims.map((claim) => [claim.name, claim]));
+  const volumes = [...byName.values(), ...others];
+  return { ...spec, template: { ...look(spec, 'template'), spec: { ...podSpec, volumes } } };
+}
+
+const statefulSetStatusCauses = statusCountCauses({
+  fields: [
+    'replicas',
+    'readyReplicas',
+    'currentReplicas',
+    'updatedReplicas',
+    'availableReplicas',
+    'observedGeneration',
+    'collisionCount',
+  ],
+  partsOfReplicas: ['readyReplicas', 'currentReplicas', 'updatedReplicas', 'availableReplicas'],
+  ready: 'status.readyReplicas',
+  collisions: true,
+});
+
+/** The feature is off by default in the real server, which drops its field. */
+function dropMaxUnavailable(set: ApiObject): void {
+  delete look(set, 'spec', 'updateStrategy', 'rollingUpdate').maxUnavailable;
+}
+
+export const statefulSetStrategy: Strategy = {
+  // Its name becomes a label of its pods.
+  validateName: labelProblems,
+  setDefaults: defaultStatefulSet,
+  prepareForCreate(set) {
+    set.status = { replicas: 0, availableReplicas: 0 };
+    dropMaxUnavailable(set);
+  },
+  prepareForUpdate: dropMaxUnavailable,
+  validate: (set) => statefulSetCauses(look(set, 'spec'), true),
+  validateUpdate: (set, old, { subresource }) =>
+    subresource === 'status'
+      ? statefulSetStatusCauses(set, old)
+      : [...statefulSetCauses(look(set, 'spec'), false), ...statefulSetChange(set, old)],
+};
