@@ -1,5 +1,7 @@
-import type { Transport } from '@mcm/kube';
+import { Labels, machines } from '@mcm/api';
+import { pods, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 
 /** A stream that says nothing until it is given up. */
@@ -35,4 +37,56 @@ test('a Node that registers while its VM is being deleted goes with its machine,
   expect([rig.cloud.vms, await rig.nodes()]).toEqual([[], []]);
   const looks = requests.filter(({ verb, resource, name }) => `${verb} ${resource} ${name}` === 'get nodes m');
   expect(looks.length).toBeLessThanOrEqual(2);
+});
+
+/** Answers a read of a Node with an error. */
+const unreadable =
+  (transport: Transport): Transport =>
+  (request) =>
+    request.method === 'GET' && /\/nodes\/[^?]+$/.test(request.path)
+      ? Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code: 500, message: 'no' }, { status: 500 }))
+      : transport(request);
+
+/** A machine that is being deleted, whose Node has a pod and of which no watch has told. */
+async function unseenNode(wrap: (transport: Transport) => Transport) {
+  const { rig } = await createRig({ wrap, joinAfterMs: undefined });
+  await rig.createClass();
+  rig.start();
+  await rig.createMachine('m');
+  await rig.until(async () => rig.cloud.made.length === 1, 60_000);
+  await rig.clock.advance(1_000);
+  const [vm] = rig.cloud.vms;
+  if (!vm) throw new Error('there is no VM');
+  await rig.join(vm);
+  await rig.createPod('a', vm.nodeName);
+  await rig.deleteMachine('m');
+  await rig.clock.advance(30_000);
+  return rig;
+}
+
+test('the pods of a Node of which no watch has told are evicted before its VM is deleted', async () => {
+  const rig = await unseenNode(deafToNodes);
+  const client = rig.admin.resource(pods, NAMESPACE);
+  expect((await client.get('a')).metadata.deletionTimestamp).toBeDefined();
+  expect(rig.cloud.vms).toHaveLength(1);
+  await client.delete('a', { gracePeriodSeconds: 0 });
+  await rig.until(async () => (await rig.machines()).length === 0, 60_000);
+  expect([rig.cloud.vms, await rig.nodes()]).toEqual([[], []]);
+});
+
+const blind = (transport: Transport): Transport => unreadable(deafToNodes(transport));
+
+test('while the API server does not tell whether there is a Node, the VM stays, until the time to drain is over', async () => {
+  const rig = await unseenNode(blind);
+  await rig.clock.advance(7_000_000);
+  expect(rig.cloud.vms).toHaveLength(1);
+  await rig.until(async () => rig.cloud.vms.length === 0, 900_000);
+});
+
+test('force-deletion does not wait for an answer whether there is a Node', async () => {
+  const rig = await unseenNode(blind);
+  expect(rig.cloud.vms).toHaveLength(1);
+  const body = { metadata: { labels: { [Labels.ForceDeletion]: 'True' } } };
+  await rig.admin.resource(machines, NAMESPACE).patch('m', { type: 'merge', body });
+  await rig.until(async () => rig.cloud.vms.length === 0, 60_000);
 });
