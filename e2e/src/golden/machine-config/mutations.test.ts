@@ -83,7 +83,8 @@ test('a changed value anywhere in an answer is a difference, but where a rule sa
 });
 
 /** The variations of recorded inputs for which the original's answer follows from its own rules. */
-const variations: readonly [title: string, recorded: Partial<RecordedCase>, output: object, wrong: object][] = [
+type Variation = readonly [title: string, recorded: Partial<RecordedCase>, output: object, wrong: object];
+const variations: readonly Variation[] = [
   [
     'a kernel type is refused before an extension beside no config',
     { fn: 'validate', input: { spec: { kernelType: 'x', extensions: ['nope'] } } },
@@ -122,6 +123,39 @@ const variations: readonly [title: string, recorded: Partial<RecordedCase>, outp
     },
     { error: 'parsing Ignition config spec v3 failed: illegal base64 data at input byte 0' },
   ],
+  ...(
+    [
+      ['a report of spec 2 without its message', 'config is not valid\nReport: '],
+      ['a report of spec 2 with another message', 'config is not valid\nReport: error at $: no filesystem specified'],
+      [
+        'a report of spec 2 with one message more',
+        'config is not valid\nReport: error at $: path not absolute\nerror at $: no filesystem specified',
+      ],
+      [
+        'a report of spec 2 with another head',
+        'HandleParseErrors called with a valid config\nReport: error at $: path not absolute',
+      ],
+    ] as const
+  ).map(
+    ([title, wrong]): Variation => [
+      title,
+      {
+        fn: 'validate',
+        input: {
+          spec: {
+            config: { ignition: { version: '2.2.0' }, storage: { files: [{ filesystem: 'root', path: 'b/c' }] } },
+          },
+        },
+      },
+      {
+        error:
+          'parsing Ignition spec v2 failed with error: config is not valid\nReport: error at line 1, column 84\n' +
+          '    1: {"ignition":{"version":"2.2.0"},"storage":{"files":[{"filesystem":"root","path":"b/c\n' +
+          '        ^\npath not absolute\nwarning at line 1, column 85\npermissions unset, defaulting to 0000',
+      },
+      { error: `parsing Ignition spec v2 failed with error: ${wrong}` },
+    ],
+  ),
   [
     'a truncated archive',
     {

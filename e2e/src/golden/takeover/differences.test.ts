@@ -122,6 +122,12 @@ test.each<[string, string, Lens, RegExp]>([
     /order of Machine .*phase .* is Terminating → Running → Pending, not .*Running → Terminating/,
   ],
   [
+    'a machine that failed and that the original kept',
+    'birth',
+    inText('Machine', /"phase":"Pending"/g, '"phase":"Failed"'),
+    /order of Machine .*phase \(one too many: Failed\)/,
+  ],
+  [
     'the order of the steps of a deletion',
     'roll',
     swapping(

@@ -62,6 +62,9 @@ const isWaiting = (ours: string | undefined, theirs: string | undefined): boolea
   ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
 const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
   lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
+/** Whether the original gave the machine up as well: as `Failed` for a moment, or by its deletion. */
+const wasReplaced = (course: Course): boolean =>
+  wasIn(course, PHASE, 'Failed') || wasIn(course, PHASE, 'Terminating') || wasIn(course, 'presence', 'gone');
 const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.length ?? 0;
 
 /** The differences that are meant: none of the rules knows a case, a name or a number. */
@@ -108,10 +111,11 @@ export const RULES: readonly Rule[] = [
     row: 'Failed machines',
     what: 'a machine that failed while another is being replaced waits for its turn',
     kinds: ['Machine'],
-    excusesStep: ({ lane, ours, theirs }) =>
+    excusesStep: ({ lane, ours, theirs }, courses) =>
       theirs === undefined &&
       ours !== undefined &&
-      ((lane === PHASE && ours === 'Failed') || (lane === OPERATION && FAILURE.test(ours))),
+      ((lane === PHASE && ours === 'Failed') || (lane === OPERATION && FAILURE.test(ours))) &&
+      wasReplaced(courses.theirs),
   },
   {
     row: 'Annotation `node.machine.sapcloud.io/deleted-for-health` of a Machine',
