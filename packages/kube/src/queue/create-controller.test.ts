@@ -7,7 +7,7 @@ import type { Informer } from '../informer.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import type { KubeObject } from '../objects.ts';
 import { seededRandom } from '../random.ts';
-import { type ControllerOptions, createController } from './create-controller.ts';
+import { type ControllerOptions, createController, type QueueGauges } from './create-controller.ts';
 import type { QueueObserver } from './work-queue.ts';
 
 /** A controller whose reconcile notes key and time before it does what the test says. */
@@ -52,6 +52,57 @@ const failing = (times: number, error: unknown): Reconcile => {
     return done;
   };
 };
+
+test('a success ends a back-off: the next failure waits as short as the first', async () => {
+  let fails = true;
+  const backoff = { baseMs: 100, maxMs: 10_000, jitter: 0 };
+  const work: Reconcile = async () => {
+    if (fails) throw new Error('no');
+    return done;
+  };
+  const t = setUp(work, { backoff });
+  t.controller.enqueue('a');
+  await t.clock.advance(350);
+  expect(t.calls).toEqual(['a@0', 'a@100', 'a@300']);
+  fails = false;
+  await t.clock.advance(650);
+  fails = true;
+  t.controller.enqueue('a');
+  await t.clock.advance(100);
+  expect(t.calls.slice(3)).toEqual(['a@700', 'a@1000', 'a@1100']);
+  await t.end();
+});
+
+test('a controller runs once', async () => {
+  const t = setUp();
+  await t.clock.settle();
+  await expect(t.controller.run(t.stop.signal)).rejects.toThrow('controller test runs once');
+  await t.end();
+});
+
+test('how many keys wait and how long work has gone on is known to the metrics', async () => {
+  let read: QueueGauges | undefined;
+  const metrics: ControllerOptions['metrics'] = (name, gauges) => {
+    expect(name).toBe('test');
+    read = gauges;
+    return {};
+  };
+  let finish: () => void = () => undefined;
+  const work = () =>
+    new Promise<Outcome>((resolve) => {
+      finish = () => resolve(done);
+    });
+  const t = setUp(work, { metrics });
+  for (const key of ['a', 'b', 'c']) t.controller.enqueue(key);
+  await t.clock.advance(700);
+  expect([read?.depth(), read?.runningForMs()]).toEqual([2, [700]]);
+  finish();
+  await t.clock.advance(1);
+  finish();
+  await t.clock.advance(1);
+  finish();
+  await t.end();
+});
 
 describe('keys', () => {
   test('wait once each, in order', async () => {

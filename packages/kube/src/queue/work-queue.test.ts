@@ -1,0 +1,176 @@
+import { expect, test } from 'vitest';
+import { VirtualClock } from '../clock/virtual-clock.ts';
+import { seededRandom } from '../random.ts';
+import { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
+
+function setUp(change: Partial<WorkQueueOptions> = {}) {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  let ready = 0;
+  const queue = new WorkQueue({
+    ...{ clock, random: seededRandom(1), backoff: { baseMs: 100, maxMs: 10_000, jitter: 0 } },
+    observer: {
+      added: () => told.push('added'),
+      started: (waitedMs) => told.push(`started after ${waitedMs}`),
+      finished: (workMs) => told.push(`finished after ${workMs}`),
+      retried: () => told.push('retried'),
+    },
+    onReady: () => {
+      ready += 1;
+    },
+    ...change,
+  });
+  const drain = (): string[] => {
+    const keys: string[] = [];
+    for (let key = queue.take(); key !== undefined; key = queue.take()) keys.push(key);
+    return keys;
+  };
+  return { clock, queue, told, drain, ready: () => ready };
+}
+
+test('thousands of keys are taken in the order in which they came', () => {
+  const { queue, drain } = setUp();
+  const keys = Array.from({ length: 5_000 }, (_, i) => `k${i}`);
+  for (const key of keys.slice(0, 3_000)) queue.add(key);
+  const first = Array.from({ length: 2_000 }, () => queue.take());
+  for (const key of keys.slice(3_000)) queue.add(key);
+  expect([...first, ...drain()]).toEqual(keys);
+});
+
+test('a key that is added while it is worked on is ready once more when the work ends, and is counted once', () => {
+  const { queue, told, drain, ready } = setUp();
+  queue.add('a');
+  expect([queue.take(), queue.running, queue.depth]).toEqual(['a', 1, 0]);
+  for (let i = 0; i < 3; i += 1) queue.add('a');
+  expect([queue.depth, ready()]).toEqual([0, 1]);
+  queue.done('a');
+  expect([queue.depth, ready()]).toEqual([1, 2]);
+  expect(drain()).toEqual(['a']);
+  queue.done('a');
+  expect(drain()).toEqual([]);
+  expect(told.filter((one) => one === 'added')).toHaveLength(2);
+});
+
+test('how long a key waited and was worked on is reported', async () => {
+  const { clock, queue, told } = setUp();
+  await clock.advance(50);
+  queue.add('a');
+  await clock.advance(300);
+  queue.take();
+  expect([...queue.runningSince]).toEqual([clock.monotonic()]);
+  await clock.advance(200);
+  queue.done('a');
+  queue.done('a');
+  expect(told).toEqual(['added', 'started after 300', 'finished after 200']);
+});
+
+test('the earliest of several instants counts, and taking a key drops the one it waited for', async () => {
+  const { clock, queue, drain, ready } = setUp();
+  queue.add('a', 1_000);
+  queue.add('a', 500);
+  queue.add('a', 700);
+  expect(queue.nextInMs).toBe(500);
+  await clock.advance(500);
+  expect([drain(), ready(), queue.nextInMs]).toEqual([['a'], 1, undefined]);
+  queue.done('a');
+  queue.add('a', 1_000);
+  queue.add('a');
+  expect([drain(), queue.nextInMs]).toEqual([['a'], undefined]);
+  queue.done('a');
+  await clock.advance(5_000);
+  expect([drain(), clock.pending]).toEqual([[], 0]);
+});
+
+test('a key that is ready, or will be when its work ends, waits for no instant', async () => {
+  const { clock, queue, drain } = setUp();
+  queue.add('a');
+  queue.add('a', 1_000);
+  expect(queue.nextInMs).toBeUndefined();
+  expect(drain()).toEqual(['a']);
+  queue.add('a');
+  queue.add('a', 1_000);
+  expect(queue.nextInMs).toBeUndefined();
+  queue.done('a');
+  expect(drain()).toEqual(['a']);
+  // An instant that was asked for during the work stands when the work has ended.
+  queue.add('a', 1_000);
+  queue.done('a');
+  await clock.advance(1_000);
+  expect(drain()).toEqual(['a']);
+});
+
+test('an instant asked for before a key was added during its work is dropped with it', async () => {
+  const { clock, queue, drain } = setUp();
+  queue.add('a');
+  queue.take();
+  queue.add('a', 1_000);
+  queue.add('a');
+  queue.done('a');
+  expect([drain(), queue.nextInMs]).toEqual([['a'], undefined]);
+  queue.done('a');
+  await clock.advance(5_000);
+  expect(drain()).toEqual([]);
+});
+
+test('one timer runs, for the earliest key', async () => {
+  const { clock, queue, drain } = setUp();
+  for (const ms of [300, 200, 100, 400]) queue.add(`k${ms}`, ms);
+  expect(clock.pending).toBe(1);
+  await clock.advance(250);
+  expect(drain()).toEqual(['k100', 'k200']);
+  expect(clock.pending).toBe(1);
+  await clock.advance(250);
+  expect(drain()).toEqual(['k300', 'k400']);
+});
+
+test('the back-off grows with each retry until the key is forgotten', async () => {
+  const { queue, told, drain, clock } = setUp();
+  const waits: (number | undefined)[] = [];
+  const retried = async (leastMs?: number) => {
+    queue.retry('a', leastMs);
+    waits.push(queue.nextInMs);
+    await clock.advance(20_000);
+    expect(drain()).toEqual(['a']);
+    queue.done('a');
+  };
+  for (let i = 0; i < 3; i += 1) await retried();
+  await retried(15_000);
+  expect(queue.failures('a')).toBe(4);
+  queue.forget('a');
+  await retried();
+  expect(waits).toEqual([100, 200, 400, 15_000, 100]);
+  expect(told.filter((one) => one === 'retried')).toHaveLength(5);
+});
+
+test('a queue that is closed forgets what waits, and takes nothing in', async () => {
+  const { clock, queue, drain, ready } = setUp({ urgent: (key) => key === 'urgent' });
+  queue.add('worked-on');
+  expect(queue.take()).toBe('worked-on');
+  for (const key of ['ready', 'urgent']) queue.add(key);
+  queue.add('later', 1_000);
+  queue.add('worked-on');
+  const before = ready();
+  queue.close();
+  queue.add('new');
+  queue.add('new', 10);
+  queue.retry('failed');
+  queue.done('worked-on');
+  await clock.advance(60_000);
+  expect([drain(), queue.depth, queue.running, queue.nextInMs, ready() - before]).toEqual([[], 0, 0, undefined, 0]);
+  expect(clock.pending).toBe(0);
+});
+
+test('a queue without an observer works', async () => {
+  const clock = new VirtualClock();
+  for (const observer of [{}, undefined]) {
+    const backoff = { baseMs: 100, maxMs: 10_000, jitter: 0 };
+    const options = { clock, random: seededRandom(1), backoff, onReady: () => undefined };
+    const queue = new WorkQueue({ ...options, ...(observer ? { observer } : {}) });
+    queue.add('a');
+    expect(queue.take()).toBe('a');
+    queue.add('a');
+    queue.done('a');
+    queue.retry('b');
+    expect(queue.take()).toBe('a');
+  }
+});
