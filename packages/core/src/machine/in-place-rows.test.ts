@@ -1,7 +1,6 @@
 import { Labels, type Machine, NodeConditions } from '@mcm/api';
 import type { Change, Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import type { Caches } from './caches.ts';
 import { mirrored, unresponsiveAt } from './conditions.ts';
 import { planInPlace } from './in-place.ts';
@@ -9,6 +8,7 @@ import { MachineMemories } from './memory.ts';
 import { nextStep } from './next-step.ts';
 import type { MachineObservation } from './observation.ts';
 import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { emptyDrain } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 import { after } from './timestamps.ts';
 import { Wakes } from './wakes.ts';
@@ -19,20 +19,6 @@ const ours = machine({
   metadata: { labels: { node: 'fakeNode-0' } },
   status: { currentStatus: { phase: 'Running', lastUpdateTime: at(-10) } },
 });
-const empty: DrainObservation = {
-  nodeName: 'fakeNode-0',
-  pods: [],
-  attachments: [],
-  attachedElsewhere: new Set(),
-  tracksVolumes: true,
-  memory: NO_DRAIN_MEMORY,
-  evictUntil: new Date(at(60)),
-  forceAt: new Date(at(120)),
-  forced: false,
-  detachTimeoutMs: 1,
-  reattachTimeoutMs: 1,
-  volumeWindow: 1,
-};
 
 /** A node with these labels whose update is as far as `reason`. */
 const labelled = (labels: Record<string, string>, reason?: string): Node =>
@@ -52,7 +38,7 @@ const seen = (n: Node | undefined, change: Partial<MachineObservation> = {}): Ma
   calls: {},
   driver: { initialize: false, status: true },
   replacementsInProgress: 0,
-  ...(n ? { node: n, drain: empty } : {}),
+  ...(n ? { node: n, drain: emptyDrain } : {}),
   ...change,
 });
 

@@ -1,11 +1,11 @@
 import { Labels } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { describe, expect, it } from 'vitest';
-import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
 import { conditionFromLabels, planInPlace } from './in-place.ts';
 import { MachineMemories } from './memory.ts';
 import type { MachineObservation } from './observation.ts';
 import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { emptyDrain } from './test-dying.ts';
 import { at, machine, NOON } from './testing.ts';
 import { Wakes } from './wakes.ts';
 
@@ -77,20 +77,7 @@ const see = (change: Partial<MachineObservation>): MachineObservation => ({
   ...change,
 });
 
-const empty: NonNullable<MachineObservation['drain']> = {
-  nodeName: 'n',
-  pods: [],
-  attachments: [],
-  attachedElsewhere: new Set(),
-  tracksVolumes: true,
-  memory: NO_DRAIN_MEMORY,
-  evictUntil: new Date(at(60)),
-  forceAt: new Date(at(120)),
-  forced: false,
-  detachTimeoutMs: 1,
-  reattachTimeoutMs: 1,
-  volumeWindow: 1,
-};
+const empty = { ...emptyDrain, nodeName: 'n' };
 
 const cordoned = (labels: readonly (keyof typeof SHORT)[], reason: string): Node => ({
   ...node(labels, reason),

@@ -1,7 +1,7 @@
 import { Annotations, type Machine, type MachinePhase, Taints } from '@mcm/api';
 import type { Condition, Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import type { DrainObservation, DrainPod } from '../drain/observation.ts';
 import type { NodeChange } from '../node/patch.ts';
 import type { MachineObservation } from './observation.ts';
 import type { PlannedEvent } from './plan.ts';
@@ -13,6 +13,7 @@ import {
   wantsPreservationDrain,
 } from './preservation.ts';
 import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { emptyDrain, pod } from './test-dying.ts';
 import { at, hc, machine, NOON, node } from './testing.ts';
 
 const { Preserve, LastAppliedNodePreserve: Last, ScaleDownDisabled, ScaleDownDisabledByMCM } = Annotations;
@@ -21,37 +22,7 @@ const TAINT = { ...Taints.Preserved };
 const DRAINED = 'Preserved node drained successfully.';
 const NOT_DRAINED = 'Preserved node could not be drained.';
 
-const pod = (change: Partial<DrainPod> = {}): DrainPod => ({
-  namespace: 'default',
-  name: 'a',
-  uid: 'uid-a',
-  phase: 'Running',
-  ready: true,
-  graceMs: 30_000,
-  priority: 0,
-  ownerKind: 'ReplicaSet',
-  mirror: false,
-  localStorage: false,
-  hasClaims: false,
-  volumes: [],
-  budgets: [],
-  ...change,
-});
-
-const drainOf = (pods: readonly DrainPod[]): DrainObservation => ({
-  nodeName: 'node-1',
-  pods,
-  attachments: [],
-  attachedElsewhere: new Set(),
-  tracksVolumes: true,
-  memory: NO_DRAIN_MEMORY,
-  evictUntil: new Date(at(60)),
-  forceAt: new Date(at(120)),
-  forced: false,
-  detachTimeoutMs: 1,
-  reattachTimeoutMs: 1,
-  volumeWindow: 1,
-});
+const drainOf = (pods: readonly DrainPod[]): DrainObservation => ({ ...emptyDrain, nodeName: 'node-1', pods });
 
 interface Given {
   readonly onNode?: string;

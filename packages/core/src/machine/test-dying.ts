@@ -1,6 +1,7 @@
 import type { Machine, MachineStatus } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
-import { type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import type { DrainObservation, DrainPod } from '../drain/observation.ts';
+import { look, pod as podOf } from '../drain/testing.ts';
 import { type MachineCode, MachineError } from '../driver/errors.ts';
 import type { CallMemory, MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
@@ -35,37 +36,11 @@ export const cordoned = (change: Partial<Node['metadata']> = {}, ...taints: Tain
     conditions: [...hc('True'), condition('Terminating', 'True')],
   });
 
-export const pod = (change: Partial<DrainPod> = {}): DrainPod => ({
-  namespace: 'default',
-  name: 'a',
-  uid: 'uid-a',
-  phase: 'Running',
-  ready: true,
-  graceMs: 30_000,
-  priority: 0,
-  ownerKind: 'ReplicaSet',
-  mirror: false,
-  localStorage: false,
-  hasClaims: false,
-  volumes: [],
-  budgets: [],
-  ...change,
-});
+/** The pod `a`, running and ready. */
+export const pod = (change: Partial<DrainPod> = {}): DrainPod => podOf('a', change);
 
-export const emptyDrain: DrainObservation = {
-  nodeName: 'fakeNode-0',
-  pods: [],
-  attachments: [],
-  attachedElsewhere: new Set(),
-  tracksVolumes: true,
-  memory: NO_DRAIN_MEMORY,
-  evictUntil: new Date(at(60)),
-  forceAt: new Date(at(120)),
-  forced: false,
-  detachTimeoutMs: 1,
-  reattachTimeoutMs: 1,
-  volumeWindow: 1,
-};
+/** A node without pods, whose volumes are waited for no longer than a millisecond. */
+export const emptyDrain: DrainObservation = look([], { detachTimeoutMs: 1, reattachTimeoutMs: 1 });
 
 export const see = (m: Machine, change: Partial<MachineObservation> = {}): MachineObservation => ({
   machine: m,
