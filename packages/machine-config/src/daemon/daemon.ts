@@ -1,7 +1,10 @@
 import {
   backoffMs,
   type Clock,
+  conformingClient,
   type EventRecorder,
+  faultText,
+  isHeld,
   isNotFound,
   type KubeClient,
   type Logger,
@@ -59,6 +62,11 @@ interface Failure {
   readonly retryAt: number;
   readonly count: number;
 }
+
+/** A config, or why there is none to act on. */
+type ReadConfig =
+  | { readonly config: MachineConfig; readonly refusal?: undefined }
+  | { readonly config?: undefined; readonly refusal: Exclude<Verdict, { kind: 'fits' }> };
 
 /**
  * The daemon of one node: keeps its disk at the config that it is told, and says how it goes. It knows nothing that the
@@ -246,8 +254,8 @@ export class NodeDaemon {
   }
 
   async #adopt(name: string, signal: AbortSignal): Promise<void> {
-    const config = await this.#read(name, signal);
-    if (!config) return this.#fail(name, missing(name).reason);
+    const { config, refusal } = await this.#read(name, signal);
+    if (!config) return this.#fail(name, refusal.reason);
     await this.#tried(name, () => this.#take(config));
   }
 
@@ -268,12 +276,17 @@ export class NodeDaemon {
     this.#checkDue = true;
   }
 
-  async #read(name: string, signal: AbortSignal): Promise<MachineConfig | undefined> {
+  /** A config of which a field is not of its type is refused: what it asks of the machine would be a guess. */
+  async #read(name: string, signal: AbortSignal): Promise<ReadConfig> {
+    const { client, configs = client } = this.#options;
+    // The refusal below names what is malformed.
+    const conforming = conformingClient(configs, () => undefined);
     try {
-      const { client, configs = client } = this.#options;
-      return await configs.resource(machineConfigs).get(name, { signal });
+      const config = await conforming.resource(machineConfigs).get(name, { signal });
+      if (!isHeld(config)) return { config };
+      return { refusal: { kind: 'refused', reason: faultText(config) ?? `MachineConfig ${name} is malformed` } };
     } catch (error) {
-      if (isNotFound(error)) return undefined;
+      if (isNotFound(error)) return { refusal: missing(name) };
       throw error;
     }
   }
@@ -281,9 +294,9 @@ export class NodeDaemon {
   async #certificates(node: Node, version: string, signal: AbortSignal): Promise<void> {
     const { host, policy = DEFAULT_POLICY } = this.#options;
     const name = certificatesConfigOf(version);
-    const config = await this.#read(name, signal);
+    const { config, refusal = missing(name) } = await this.#read(name, signal);
     const stored = this.#stored;
-    if (!config || !stored) return this.#fail(version, missing(name).reason);
+    if (!config || !stored) return this.#fail(version, refusal.reason);
     let isThere = false;
     await this.#tried(version, async () => {
       await bringCertificates(host, { version, config, stored, policy });
@@ -294,10 +307,10 @@ export class NodeDaemon {
   }
 
   async #judge(target: string, signal: AbortSignal): Promise<void> {
-    const to = await this.#read(target, signal);
+    const { config: to, refusal } = await this.#read(target, signal);
     const from = this.#stored?.metadata.name ?? '';
     const { host, policy } = this.#options;
-    const verdict = to ? judge(this.#stored, to, { host, policy }) : missing(target);
+    const verdict = to ? judge(this.#stored, to, { host, policy }) : refusal;
     this.#verdict = { ...verdict, from, target, ...(to && { to }) };
     if (verdict.kind !== 'fits') this.#fail(target, verdict.reason);
   }
