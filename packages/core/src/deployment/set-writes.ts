@@ -1,5 +1,5 @@
 import { Annotations, Labels, type MachineSet, TRUE_LOWER } from '@mcm/api';
-import { isTerminating } from '../set/machines.ts';
+import { isBeingHandedOver, isTerminating } from '../set/machines.ts';
 import { fallOf } from '../set/scaler.ts';
 import { semanticEqual } from '../set/semantic-equal.ts';
 import { scaleAnnotations } from './new-set.ts';
@@ -39,12 +39,19 @@ function refillLabels(view: View, set: MachineSet, size: number): Record<string,
   const { deployment, split } = view;
   const { [Labels.ScaleUpDisabled]: label, ...labels } = set.metadata.labels ?? {};
   const inPlace = deployment.spec.strategy?.type === 'InPlaceUpdate';
-  if (inPlace && fills(view, set, size)) return labels;
+  if (inPlace && (fills(view, set, size) || rests(view))) return labels;
   const off = inPlace && !deployment.spec.paused && set !== split.current && (set.spec.replicas ?? 0) > 0;
   if (off) return { ...labels, [Labels.ScaleUpDisabled]: label ?? TRUE_LOWER };
   const stays = label !== undefined && inPlace && set !== split.current;
   return label === undefined || stays ? set.metadata.labels : labels;
 }
+
+/**
+ * Whether a pause holds and no machine is on its way between sets. Then an old set replaces a failed machine, where the
+ * original leaves its place empty until the pause ends. A later move waits for the label again.
+ */
+const rests = ({ deployment, machines }: View): boolean =>
+  deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
 
 /**
  * Whether an old set takes machines that the current one must not get yet: from the write that makes it larger until its
