@@ -20,6 +20,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
   return [
     `machine ${name}`,
     `  phase  ${phase}${sinceText(told.since, now)}${preserved ? `, ${preserved}` : ''}`,
+    ...(told.deletionCause ? [`  cause  ${told.deletionCause}`] : []),
     `  VM     ${told.providerID ?? 'none yet'}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
     `  class  ${told.class.name}${told.class.missing ? ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)' : ''}`,

@@ -41,6 +41,7 @@ import { ifAllowed } from '../allowed.ts';
 import { UserError } from '../errors.ts';
 import { getNamed } from '../missing.ts';
 import { brief } from './brief.ts';
+import { deletionCauseOf } from './deletion-cause.ts';
 import { machineCures } from './machine-cures.ts';
 import { type MachineSettings, readMachineSettings } from './machine-settings.ts';
 import { type MachineWait, machineWait, refusalOf, sinceOf } from './machine-wait.ts';
@@ -86,6 +87,8 @@ export interface LivingMachine {
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
   readonly class: { readonly name: string; readonly missing: boolean };
+  /** Why it is being deleted; absent for one that is not. */
+  readonly deletionCause?: string;
   /** What it does or waits for, and what happens by itself when; null: it waits for nothing. */
   readonly waitsFor: MachineWait | null;
   /** Of the last failure at the cloud. */
@@ -153,6 +156,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   const machineClass = ownClass ?? undefined;
   const holds = await holdsOf(target, machine, node ?? undefined, unread);
   const wait = machineWait(machine, machineClass, settings.defaults, holds);
+  const deletionCause = await deletionCauseOf(target, machine, unread);
   const drains = machine.metadata.deletionTimestamp !== undefined && node;
   const drain = drains ? await previewOf(target, machine, machineClass, settings, unread) : undefined;
   const since = wait && sinceOf(machine);
@@ -167,6 +171,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     providerID: machine.spec.providerID ?? null,
     node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
     class: { name: machine.spec.class.name ?? '?', missing: ownClass === undefined },
+    ...(deletionCause && { deletionCause }),
     waitsFor: wait ?? null,
     ...(cause && { cause }),
     ...(birth && { birth }),

@@ -166,7 +166,11 @@ export const EVENTS = {
     means: 'The manager cannot create a Machine object. The message is the error of the API server.',
     help: 'Fix the cause in the message: a quota of the namespace, a webhook, or the permissions of the manager.',
   },
-  SuccessfulDelete: { on: SET, type: 'Normal', means: 'The manager deleted Machine objects.' },
+  SuccessfulDelete: {
+    on: SET,
+    type: 'Normal',
+    means: 'The manager deleted Machine objects. The message names the cause.',
+  },
   FailedDelete: {
     on: SET,
     type: 'Warning',

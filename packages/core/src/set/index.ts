@@ -10,6 +10,7 @@ export {
   projectMachine,
   projectNode,
 } from './caches.ts';
+export { causeIn, type DeletionCause, DeletionCauses } from './deletion-cause.ts';
 export { chooseForDeletion, deletionOrder } from './deletion-order.ts';
 export { CreationsUnderWay } from './expectations.ts';
 export { isUndrained } from './machines.ts';

@@ -11,6 +11,7 @@ import {
   type ResourceClient,
 } from '@mcm/kube';
 import type { ControllerContext } from './caches.ts';
+import { causeText, type DeletionCause } from './deletion-cause.ts';
 import type { PendingDeletions } from './expectations.ts';
 import type { LostPlaces } from './lost-places.ts';
 import { type Loss, lossBefore } from './machines.ts';
@@ -57,6 +58,13 @@ const listed = (names: readonly string[]): string =>
   names.length > NAMES_IN_EVENT
     ? `${names.slice(0, NAMES_IN_EVENT).join(', ')} and ${names.length - NAMES_IN_EVENT} more`
     : names.join(', ');
+
+/** What is known of deletions that are sent. */
+export interface Deletions {
+  readonly pending: PendingDeletions;
+  /** Why machines go, by name. */
+  readonly causes: ReadonlyMap<string, DeletionCause>;
+}
 
 const noun = (names: readonly string[]): string => (names.length === 1 ? 'Machine' : `${names.length} Machines`);
 
@@ -154,7 +162,7 @@ export class MachineWriter {
   async delete(
     set: MachineSet,
     doomed: readonly Machine[],
-    pending: PendingDeletions,
+    { pending, causes }: Deletions,
     signal: AbortSignal,
   ): Promise<WriteResult> {
     const gone: string[] = [];
@@ -166,7 +174,8 @@ export class MachineWriter {
     const { recorder } = this.#context;
     if (gone.length > 0) {
       gone.sort();
-      recorder.event(set, 'Normal', EventReasons.SuccessfulDelete, `Deleted ${noun(gone)}: ${listed(gone)}`);
+      const because = causeText(gone, causes, NAMES_IN_EVENT);
+      recorder.event(set, 'Normal', EventReasons.SuccessfulDelete, `Deleted ${noun(gone)}: ${listed(gone)}${because}`);
     }
     const [error] = errors;
     if (error !== undefined) {

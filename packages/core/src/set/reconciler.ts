@@ -32,6 +32,7 @@ import {
 import { claim } from './claim.ts';
 import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
 import { findCondition } from './conditions.ts';
+import { DeletionCauses, deletionCauses } from './deletion-cause.ts';
 import { PendingDeletions } from './expectations.ts';
 import { LostPlaces } from './lost-places.ts';
 import { MachineWriter, mayHaveHappened, type WriteResult } from './machine-writer.ts';
@@ -192,14 +193,15 @@ export class SetReconciler {
     const { pending, taken, lost } = this.#memoryOf(set);
     const machines = this.#machinesOf(set);
     const deleting = pending.settle(machines);
-    const replace = lost.look(set, survivors({ machines, deleting }));
+    const alive = survivors({ machines, deleting });
+    const replace = lost.look(set, alive);
     const now = clock.now();
     const deployment = deploymentOf(set, this.#context);
     const alone = deployment === undefined;
     const unwell = machines.some((machine) => isFailed(machine) || (alone && phaseOf(machine) === 'Unknown'));
     const repairs = unwell ? this.#groups.repairsOf(set, now) : undefined;
     const held = alone ? (repairs?.held ?? []) : [];
-    const room = this.#roomOf(set, survivors({ machines, deleting }).length);
+    const room = this.#roomOf(set, alive.length);
     const lacksClass = this.#classes.lacks(set.spec.template.spec.class);
     this.waiting.classes.put(key, lacksClass ? set.spec.template.spec.class.name : undefined);
     const plan = planReplicas({
@@ -227,12 +229,21 @@ export class SetReconciler {
       if (failure) return { failure, lookAgain, held };
     }
     if (doomed.length === 0) return { failure: undefined, lookAgain, held };
+    const causes = this.#causesOf(set, doomed, alive.length);
     log.info('Deleting machines', {
-      ...{ set: set.metadata.name, count: doomed.length, because: plan.because },
+      ...{ set: set.metadata.name, count: doomed.length, because: plan.because, causes: [...new Set(causes.values())] },
       machines: doomed.slice(0, MOST_NAMED).map(({ metadata }) => metadata.name),
     });
-    const result = await this.#writer.delete(set, doomed, pending, signal);
+    const result = await this.#writer.delete(set, doomed, { pending, causes }, signal);
     return { failure: failureOf('delete', result), lookAgain: result.changed ? again(1) : lookAgain, held };
+  }
+
+  #causesOf(set: MachineSet, doomed: readonly Machine[], alive: number): ReturnType<typeof deletionCauses> {
+    const deployment = deploymentOf(set, this.#context);
+    const { store } = this.#context.sets;
+    const siblings = deployment ? store.byIndex(BY_CONTROLLER, deployment.metadata.uid) : [];
+    const named = deployment ? scalerRequest(set, deployment).named : new Map<string, undefined>();
+    return deletionCauses(doomed, { set, deployment, siblings, named, alive });
   }
 
   /** Whether a cordoned Node bears the name: its VM is drained or kept without a machine, and a new machine must not take it. */
@@ -310,7 +321,8 @@ export class SetReconciler {
         machine.metadata.deletionTimestamp === undefined &&
         (!deleting.has(machine.metadata.uid) || unanswered.has(machine)),
     );
-    const result = await this.#writer.delete(set, doomed, pending, signal);
+    const causes = new Map(doomed.map(({ metadata }) => [metadata.name, DeletionCauses.OwnerDeleted]));
+    const result = await this.#writer.delete(set, doomed, { pending, causes }, signal);
     const failure = failureOf('delete', result);
     const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held: [] }, signal);
     if (failure !== undefined) throw failure.error;
