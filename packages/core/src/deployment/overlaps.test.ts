@@ -1,10 +1,12 @@
-import type { MachineDeployment } from '@mcm/api';
+import { crds, type MachineDeployment, machineDeployments } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
 import { type Change, type Informer, keyOf } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { overlapping } from '../admission/handlers.ts';
 import { deployment } from '../set/test-objects.ts';
 import { SelectorOverlaps } from './overlaps.ts';
+import { NAMESPACE, World } from './testing/world.ts';
 
 /** Just as much of an informer as the overlaps listen to. */
 class Told {
@@ -118,4 +120,31 @@ test('of a thousand that share a label none looks at more than a few others', ()
   for (let i = 0; i < 1_000; i++) told.tell(named(`d${i}`, labelled(i), labelled(i)));
   expect(looks).toBeLessThan(10_000);
   expect([changed, overlaps.of('test/d7')]).toEqual([[], []]);
+});
+
+/** CRDs that let in everything. */
+const OPEN = crds.map(({ spec, ...crd }) => {
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };
+});
+
+test('a malformed deployment overlaps with none, whatever it selects, until it is corrected', async () => {
+  await using world = await World.start(({ crds: _strict, ...options }) =>
+    startControlPlane({ ...options, crds: OPEN as unknown as typeof crds }),
+  );
+  await world.deploy(1, {}, { name: 'older' });
+  const resource = world.keeper.resource(machineDeployments, NAMESPACE);
+  await resource.patch('older', { type: 'merge', body: { spec: { minReadySeconds: 'soon' } } });
+  await world.pass(60);
+  await world.deploy(2);
+  await world.pass(60);
+  const sizeOf = async (name: string): Promise<number> =>
+    (await world.machines()).filter((machine) => machine.metadata.name.startsWith(`${name}-`)).length;
+  expect(await sizeOf('pool')).toBe(2);
+  const conditions = (await resource.get('pool')).status?.conditions ?? [];
+  expect(conditions.map(({ type }) => type)).not.toContain('InvalidSpec');
+  await resource.patch('older', { type: 'merge', body: { spec: { minReadySeconds: 1 } } });
+  await world.pass(60);
+  const told = (await resource.get('pool')).status?.conditions?.find(({ type }) => type === 'InvalidSpec');
+  expect(told).toMatchObject({ reason: 'SelectorOverlaps' });
 });
