@@ -158,6 +158,19 @@ test('10.4 Replace with a bad configuration stops at the first new machine, and 
     expect((await uids(config)).filter((uid) => now.includes(uid))).toEqual([]);
   }));
 
+test('10.4 a new machine that joins while the controller is away for long gets its configuration when it is back', () =>
+  inWorld({ updateStrategy: 'Replace' }, {}, async (config) => {
+    const { world } = config;
+    await world.createDeployment(2);
+    const first = await config.untilUpdated(2);
+    await config.change({ files: [fileOf('/etc/a', 'two')] });
+    await world.until(async () => (await world.machines()).length === 3);
+    config.controllers.freeze(25 * MINUTE);
+    await world.clock.advance(25 * MINUTE);
+    expect((await config.nodes()).map(({ metadata }) => metadata.annotations?.[State])).toContain('Waiting');
+    await config.untilUpdated(2, (name) => name !== first);
+  }));
+
 test('10.4 a node that cannot be brought to the target of a pool made anew is replaced', () =>
   inWorld({ updateStrategy: 'InPlaceElseReplace' }, {}, async (config) => {
     const { world } = config;

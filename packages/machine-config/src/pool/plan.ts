@@ -47,6 +47,8 @@ export interface PoolSnapshot extends MemberFacts {
   readonly replicas?: number;
   /** Nodes are machines of the pool: one that was never told anything is new, and told what new ones boot with. */
   readonly tellsNew?: boolean;
+  /** Names of nodes whose machine was made for a configuration and has applied none: they are new, however old. */
+  readonly unconfigured?: ReadonlySet<string>;
   /** New machines come in place of the nodes, which are not told. */
   readonly replaces?: boolean;
   /** Conditions about the pool's machines. */
@@ -166,13 +168,13 @@ function advance(snapshot: PoolSnapshot, maxUnavailable: number): PoolPlan {
 }
 
 /** New machines are unavailable as they are: what they are told takes no room. Older ones wait for their turn. */
-function tellNew({ pool, nodes, tellsNew, now }: PoolSnapshot, writes: NodeWrites): void {
+function tellNew({ pool, nodes, tellsNew, unconfigured, now }: PoolSnapshot, writes: NodeWrites): void {
   const first = tellsNew ? bootConfigName(pool) : undefined;
   if (first === undefined) return;
   const { CurrentConfig, DesiredConfig } = NodeAnnotations;
   for (const node of nodes) {
     if (annotationOf(node, CurrentConfig) !== '' || annotationOf(node, DesiredConfig) !== '') continue;
-    if (isSettled(node, Date.parse(now))) continue;
+    if (isSettled(node, Date.parse(now)) && !unconfigured?.has(nameOf(node))) continue;
     writes.of(node).annotations[DesiredConfig] = first;
   }
 }

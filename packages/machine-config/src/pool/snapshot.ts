@@ -13,7 +13,7 @@ import {
   membersOf,
   type PoolMembers,
 } from '../machines/members.ts';
-import { judgeStrategy, keepsMachines } from '../machines/replace.ts';
+import { hasApplied, judgeStrategy, keepsMachines } from '../machines/replace.ts';
 import { referencesOf } from '../server/machines.ts';
 
 import { nodesOfPool } from './membership.ts';
@@ -88,6 +88,7 @@ function memberFacts(
   return {
     ...{
       tellsNew: true,
+      unconfigured: new Set([...members.machineOf].flatMap(([name, machine]) => (hasApplied(machine) ? [] : [name]))),
       unresolved: unresolved || refused.length > 0,
       reserved,
       replicas,
