@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 
-/** The version of this package, as npm knows it. */
+/** The version of this package, from the nearest `package.json` above this module or above the bundled program. */
 export const version = (): string => {
-  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const path = findPackageJSON(import.meta.url);
+  if (path === undefined) throw new Error('There is no package.json above the mcm program: reinstall @mcm/cli');
+  const manifest: unknown = JSON.parse(readFileSync(path, 'utf8'));
   return (manifest as { version: string }).version;
 };
