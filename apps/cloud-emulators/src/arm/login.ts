@@ -68,13 +68,19 @@ export function answerLogin(
   return jsonAnswer(200, tokens.issue(clientId));
 }
 
+/** Whether the header of an assertion names a certificate, by its SHA-256 or SHA-1; clients use both alphabets of base64. */
+function namesCertificate(header: Readonly<Record<string, unknown>>, own: X509Certificate): boolean {
+  const named = (name: string): string => Buffer.from(String(header[name] ?? ''), 'base64').toString('hex');
+  const print = (fingerprint: string): string => fingerprint.replaceAll(':', '').toLowerCase();
+  return named('x5t#S256') === print(own.fingerprint256) || named('x5t') === print(own.fingerprint);
+}
+
 /** What is wrong with an assertion that an application has signed for itself. */
 function problemOf(assertion: string, { certificate, clientId }: Principal, clock: Clock): string | undefined {
   const token = readJwt(assertion);
   if (!token) return 'AADSTS50027: JWT token is invalid or malformed.';
   const own = certificate === undefined ? undefined : new X509Certificate(certificate);
-  const thumbprint = own && Buffer.from(own.fingerprint256.replaceAll(':', ''), 'hex').toString('base64url');
-  if (!own || token.header['x5t#S256'] !== thumbprint || !token.isSignedBy(own.publicKey))
+  if (!own || !namesCertificate(token.header, own) || !token.isSignedBy(own.publicKey))
     return 'AADSTS700027: The certificate with identifier used to sign the client assertion is not registered.';
   const { iss, sub, nbf, exp } = token.claims;
   const now = clock.now().getTime() / 1_000;
