@@ -76,7 +76,7 @@ function values(): Readonly<Record<string, Value>> {
     },
     env: {
       about:
-        '# Environment variables, as in a container: HTTPS_PROXY, NODE_EXTRA_CA_CERTS, OTEL_EXPORTER_OTLP_ENDPOINT, those of a cloud.\n',
+        '# Environment variables, as in a container: NODE_EXTRA_CA_CERTS, OTEL_EXPORTER_OTLP_ENDPOINT, those of a cloud.\n',
       value: forEach([]),
       schema: each(CONTAINERS, OBJECTS),
     },
