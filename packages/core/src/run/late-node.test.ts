@@ -47,7 +47,7 @@ const unreadable =
       ? Promise.resolve(Response.json({ kind: 'Status', status: 'Failure', code: 500, message: 'no' }, { status: 500 }))
       : transport(request);
 
-/** A machine that is being deleted, whose Node has a pod and of which no watch has told. */
+/** A machine that is being deleted, whose Node has a pod and was shown by no watch. */
 async function unseenNode(wrap: (transport: Transport) => Transport) {
   const { rig } = await createRig({ wrap, joinAfterMs: undefined });
   await rig.createClass();
@@ -64,7 +64,7 @@ async function unseenNode(wrap: (transport: Transport) => Transport) {
   return rig;
 }
 
-test('the pods of a Node of which no watch has told are evicted before its VM is deleted', async () => {
+test('the pods of a Node that no watch has shown are evicted before its VM is deleted', async () => {
   const rig = await unseenNode(deafToNodes);
   const client = rig.admin.resource(pods, NAMESPACE);
   expect((await client.get('a')).metadata.deletionTimestamp).toBeDefined();

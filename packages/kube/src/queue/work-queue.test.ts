@@ -37,7 +37,7 @@ test('thousands of keys are taken in the order in which they came', () => {
   expect([...first, ...drain()]).toEqual(keys);
 });
 
-test('a key that is added while it is worked on is ready once more when the work ends, and is counted once', () => {
+test('a key that is added while it is worked on is ready again when the work ends, and is counted once', () => {
   const { queue, told, drain, ready } = setUp();
   queue.add('a');
   expect([queue.take(), queue.running, queue.depth]).toEqual(['a', 1, 0]);
@@ -92,14 +92,14 @@ test('a key that is ready, or will be when its work ends, waits for no instant',
   expect(queue.nextInMs).toBeUndefined();
   queue.done('a');
   expect(drain()).toEqual(['a']);
-  // An instant that was asked for during the work stands when the work has ended.
+  // An instant that was requested during the work stays when the work has ended.
   queue.add('a', 1_000);
   queue.done('a');
   await clock.advance(1_000);
   expect(drain()).toEqual(['a']);
 });
 
-test('an instant asked for before a key was added during its work is dropped with it', async () => {
+test('an instant that was requested before the key was added during its work is dropped', async () => {
   const { clock, queue, drain } = setUp();
   queue.add('a');
   queue.take();
