@@ -35,7 +35,7 @@ function untilSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** What a user can mend, and what a server refused, is one sentence; anything else is a fault of ours and comes with its stack. */
+/** What a user can repair, and what a server refused, is one sentence; anything else is a fault of ours and comes with its stack. */
 async function describe(error: unknown): Promise<string> {
   if (error instanceof UserError) return error.message;
   const { ConfigError, KubeError } = await import('@mcm/kube');

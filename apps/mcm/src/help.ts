@@ -2,7 +2,7 @@ import { tellRefusals } from '@mcm/kube/flags';
 import type { Command } from 'commander';
 import { exitCodesOf } from './exit-codes.ts';
 
-/** What `--help` of a command tells beside its arguments and flags. */
+/** What `--help` of a command tells next to its arguments and flags. */
 interface Help {
   /** Commands as they are typed, each with what it does. */
   readonly examples: readonly (readonly [command: string, does: string])[];

@@ -6,7 +6,7 @@ export interface CommandSurroundings {
   readonly random: Random;
   /** A signal that aborts when the user wants the command to end. */
   readonly signal: () => AbortSignal;
-  /** Writes a line beside what is printed, which a program may read. */
+  /** Writes a line next to what is printed, which a program may read. */
   readonly warn: (line: string) => void;
   /** What the terminal is shown of a text that is drawn with signs. */
   readonly draw: (text: string) => string;

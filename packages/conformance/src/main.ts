@@ -4,7 +4,7 @@ import { enableCompileCache } from 'node:module';
 // The modules are compiled (and from source: stripped of their types) once, not every time.
 enableCompileCache();
 
-/** A reader that has seen enough, such as `head`, is no fault of the driver; what is played goes on, for its report. */
+/** A reader that has seen enough, such as `head`, is no fault of the driver; what is played continues, for its report. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -1,4 +1,4 @@
-/** What the process writes while something runs: a driver may print beside its logger. */
+/** What the process writes while something runs: a driver may print next to its logger. */
 export interface Listening {
   readonly text: () => string;
   readonly stop: () => void;

@@ -11,7 +11,7 @@ export interface World {
   /** Names of all that a class's machines could leave behind: VMs, disks, network interfaces. Absent: what the driver's `list` tells. */
   readonly inventory?: () => readonly string[] | Promise<readonly string[]>;
   /**
-   * Lets work go on until `done` holds, on a clock that has to be moved by hand; absent: time passes by itself.
+   * Lets work continue until `done` holds, on a clock that has to be moved by hand; absent: time passes by itself.
    * @throws when it does not within `maxMs` of the clock's time
    */
   readonly runUntil?: (done: () => boolean, options: { readonly maxMs: number }) => Promise<unknown>;
@@ -22,7 +22,7 @@ export interface World {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** `{message}` in it stands for a text, which the kit writes. */
+  /** `{message}` in it represents a text, which the kit writes. */
   readonly body?: string | undefined;
 }
 

@@ -8,7 +8,7 @@ export type Patch =
   | { readonly type: 'strategic'; readonly body: object }
   | { readonly type: 'apply'; readonly body: object; readonly fieldManager: string; readonly force?: boolean };
 
-/** What any request may say beside its object. */
+/** What any request may say next to its object. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   /**

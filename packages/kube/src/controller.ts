@@ -29,14 +29,14 @@ export interface Controller {
   /**
    * Maps changes of an informer to keys of this controller, which waits for as long as the API server refuses it, and for
    * as long as what it keeps is doubted.
-   * @param without Given where it goes on all the same: the keys to look at when the refusal begins or ends.
+   * @param without Given where it continues all the same: the keys to look at when the refusal begins or ends.
    */
   watch<T extends KubeObject>(
     informer: Informer<T>,
     keys: (change: Change<T>) => Iterable<Key>,
     without?: () => Iterable<Key>,
   ): void;
-  /** Waits for the watched informers to be synced (or refused, where it goes on without them), then works until the signal aborts; resolves when the last reconcile has ended. */
+  /** Waits for the watched informers to be synced (or refused, where it continues without them), then works until the signal aborts; resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
   /** True when nothing is queued, delayed within `withinMs` (default 0) or running. */
   idle(withinMs?: number): boolean;

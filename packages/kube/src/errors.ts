@@ -42,7 +42,7 @@ export const isAlreadyExists = (error: unknown): error is KubeError =>
 /** Whether the object was changed since it was read (409). */
 export const isConflict = (error: unknown): error is KubeError =>
   hasCode(error, 409) && error.reason !== 'AlreadyExists';
-/** Whether the state that was asked for is too old (410): list anew. */
+/** Whether the state that was asked for is too old (410): list again. */
 export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
 /** Whether the API server refused the object's content (422). */
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);

@@ -40,7 +40,7 @@ export interface Informer<T extends KubeObject> {
    */
   readonly doubted: boolean;
   /**
-   * Whether the server is known to go on from what is kept: false from when the connection is lost until the server has
+   * Whether the server is known to continue from what is kept: false from when the connection is lost until the server has
    * shown its version again, and while what is kept is doubted. What cannot be undone waits for it.
    */
   readonly proven: boolean;
@@ -77,7 +77,7 @@ export interface InformerOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Page size of lists; default 500. */
   readonly pageSize?: number;
-  /** A watch in which the server said nothing for so long, although bookmarks are due every minute, is opened anew; default 90,000. */
+  /** A watch in which the server said nothing for so long, although bookmarks are due every minute, is opened again; default 90,000. */
   readonly silenceLimitMs?: number;
   /** Told each time that the API server does not allow a list or a watch; undefined when a watch is open. */
   readonly onAccess?: (refused: KubeError | undefined) => void;

@@ -1,6 +1,6 @@
 import type { KubeObject } from './objects.ts';
 
-/** What an event may say beside its reason and message. */
+/** What an event may say next to its reason and message. */
 export interface EventOptions {
   /**
    * Not told again as long as the Event is stored (the API server keeps it for an hour), whichever process told it: for

@@ -1,4 +1,4 @@
-/** A program that is shipped: where it starts, and the files it reads beside its code. */
+/** A program that is shipped: where it starts, and the files it reads next to its code. */
 export interface Binary {
   /** Name of the command and, for those that run in a cluster, of the image. */
   readonly name: string;

@@ -102,7 +102,7 @@ test('machine configs are made of the templates that come with a bundle, by the 
   const flags = ['--machine-config', '--exit-when-ready', '--no-tty', '--machines=1', `--data-dir=${data}`];
   const { stdout } = await start('mcm', ['up', ...flags]);
   expect(stdout).toContain('machine-config-controller ready');
-  // Both look for them beside themselves, by the same module.
+  // Both look for them next to themselves, by the same module.
   await access(join(bundles, 'machine-config-controller/templates/worker/00-worker'));
   expect(stdout).toContain('ready: 3 machines Running');
 

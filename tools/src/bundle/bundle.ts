@@ -21,7 +21,7 @@ export interface Bundle {
   readonly folder: string;
   /** `dist/main.js` in it: what is run. */
   readonly file: string;
-  /** `dist/program.js` beside it: everything else. */
+  /** `dist/program.js` next to it: everything else. */
   readonly program: string;
   /** Bytes of the program. */
   readonly bytes: number;
@@ -36,7 +36,7 @@ export interface PackageIn {
   readonly folder: string;
 }
 
-/** Programs find each other, and their assets, beside themselves: `<name>/dist/main.js`. */
+/** Programs find each other, and their assets, next to themselves: `<name>/dist/main.js`. */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));
   return [

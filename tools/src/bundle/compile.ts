@@ -9,7 +9,7 @@ import type { Binary } from './binaries.ts';
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
- * What makes the same bytes every time: the seeds, code that does not age, nothing beside the one thread, and so much memory that
+ * What makes the same bytes every time: the seeds, code that does not age, nothing next to the one thread, and so much memory that
  * none is used a second time: V8 writes down gaps between its fields with whatever lay there.
  */
 const STEADY = [
@@ -59,7 +59,7 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
   return readFile(kept);
 }
 
-/** Writes what V8 makes of a bundle's program beside it: of a controller up to its clusters, of another in its sample. */
+/** Writes what V8 makes of a bundle's program next to it: of a controller up to its clusters, of another in its sample. */
 export async function compile({ controller, sample }: Binary, dist: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));
   const main = resolve(dist, 'main.js');

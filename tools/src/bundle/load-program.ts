@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants, Script } from 'node:vm';
 
-// In a bundle this stands where `main.ts` asks for the rest of the program: it runs `program.js` beside it, compiled beforehand
+// In a bundle this stands where `main.ts` asks for the rest of the program: it runs `program.js` next to it, compiled beforehand
 // where this Node and this kind of machine are those of the build.
 
 type Program = (require: NodeJS.Require, url: string) => Promise<void>;

@@ -16,8 +16,8 @@ declare module 'vitest' {
 }
 
 /**
- * Runs once beside all test files: bundles every program when the first file asks for them, and tells all the same folder.
- * One process does it, or each file that starts programs would build them anew.
+ * Runs once next to all test files: bundles every program when the first file asks for them, and tells all the same folder.
+ * One process does it, or each file that starts programs would build them again.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   let folder: string | undefined;

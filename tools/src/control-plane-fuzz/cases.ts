@@ -9,7 +9,7 @@ import { createValid, isGuarded, nextSteps, review, type Source } from './steps.
 const STEPS = 20;
 /** Distance between the seeds of two runs: no run has as many cases. */
 const STRIDE = 1_000_003;
-/** Kinds whose admission reads a cache of the real server: only beside themselves, or answers depend on its delay. */
+/** Kinds whose admission reads a cache of the real server: only next to themselves, or answers depend on its delay. */
 const ALONE = new Set(['LimitRange', 'ResourceQuota']);
 
 const isStep = (step: Step): boolean => step.request !== undefined;

@@ -13,7 +13,7 @@ const link = async (from: string, to: string): Promise<void> => {
 };
 
 /**
- * Installs tarballs into an empty folder as pnpm does: each package in a place of its own, beside what it declares to
+ * Installs tarballs into an empty folder as pnpm does: each package in a place of its own, next to what it declares to
  * depend on and nothing else. Packages of others are those that this repository has, so that no registry is asked.
  *
  * @returns the folder of each package by its name

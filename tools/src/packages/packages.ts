@@ -65,7 +65,7 @@ function inOrder(all: readonly PublicPackage[]): readonly PublicPackage[] {
 export async function buildPackages(packages: readonly PublicPackage[]): Promise<void> {
   for (const { folder } of packages) await rm(join(folder, 'dist'), { recursive: true, force: true });
   for (const { folder } of packages) {
-    // One checker: several beside each other look at much twice, which helps where more cores than tests are.
+    // One checker: several next to each other look at much twice, which helps where more cores than tests are.
     await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--checkers', '1'], { cwd: folder });
   }
 }

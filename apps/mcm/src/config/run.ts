@@ -34,7 +34,7 @@ export type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string
 /** As diff(1): 0 nothing changes, 1 something does, 2 it cannot be told. */
 const EXIT = { same: 0, differs: 1, trouble: 2 } as const;
 
-/** What has no effect is told beside what is printed, which may be piped on. */
+/** What has no effect is told next to what is printed, which may be piped on. */
 function warnOf({ warnings }: OfflineResult, warn: Say): void {
   for (const warning of warnings) warn(`warning: ${warning}`);
 }

@@ -11,7 +11,7 @@ export interface LiveOptions {
   readonly signal: AbortSignal;
 }
 
-/** Ages and deadlines go on without any change. Nothing is asked of a server for them, and it keeps the connection known. */
+/** Ages and deadlines continue without any change. Nothing is asked of a server for them, and it keeps the connection known. */
 const TICK_MS = 15_000;
 /** How soon a browser that has lost the stream asks for it again. */
 const RETRY_MS = 1_000;
@@ -83,7 +83,7 @@ export function changedLines(
   for (const line of lines) {
     const last = told.at(-1);
     const next = typeof last === 'object' ? last[0] + last[1] : 0;
-    // Lines that are alike stand for each other: the one that goes on with the run is taken.
+    // Lines that are alike stand for each other: the one that continues with the run is taken.
     if (typeof last === 'object' && before[next] === line) last[1] += 1;
     else {
       const from = known.get(line);

@@ -9,7 +9,7 @@ import type { Page } from './page.ts';
 import { badge, moodOf } from './words.ts';
 
 /**
- * One machine: what `mcm explain machine/NAME` says, read anew only when something that it tells of has changed.
+ * One machine: what `mcm explain machine/NAME` says, read again only when something that it tells of has changed.
  * @param explain reads and explains it; throws `UserError` when it is not there
  */
 export function machinePage(

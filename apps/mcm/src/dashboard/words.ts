@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-/** How something fares, for its color; the words beside it say the same. */
+/** How something fares, for its color; the words next to it say the same. */
 export type Mood = 'good' | 'busy' | 'bad' | 'idle';
 
 const MOODS: Readonly<Record<string, Mood>> = {

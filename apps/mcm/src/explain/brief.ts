@@ -1,6 +1,6 @@
 import { DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 
-/** What ends a text for the controller, which reads its step there, or says that it goes on, which deadlines and cures say better. */
+/** What ends a text for the controller, which reads its step there, or says that it continues, which deadlines and cures say better. */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),
   'Aborting operation.',

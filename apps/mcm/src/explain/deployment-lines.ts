@@ -7,7 +7,7 @@ import { type MachineWait, waitText } from './machine-wait.ts';
 /** Machines that are told one by one of those that wait for the same. */
 const ONE_BY_ONE = 3;
 
-/** What machines wait for; of many that wait for the same the first to reach its deadline stands for all. */
+/** What machines wait for; of many that wait for the same the first to reach its deadline represents all. */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
   // The name of each stands in the words of its own.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;

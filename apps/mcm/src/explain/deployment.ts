@@ -56,7 +56,7 @@ export interface DeploymentExplanation {
   readonly quarantinedVms: readonly QuarantinedVm[];
   /** What keeps it from going on, in the words of its conditions. */
   readonly blockers: readonly string[];
-  /** Commands and edits that would let it go on. */
+  /** Commands and edits that would let it continue. */
   readonly cures: readonly string[];
   /** What may not be read, in the words of the server. */
   readonly unread?: readonly string[];

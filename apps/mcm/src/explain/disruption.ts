@@ -3,7 +3,7 @@ import { type Ledger, type RepairPlan, whyWaiting } from '@mcm/core';
 /** How a deployment's budget stands: what is missing, by what, and what that leaves. Empty when nothing is missing or going. */
 function ledgerLines({ replicas, unavailable, available, missing, underWay, ...ledger }: Ledger): string[] {
   if (missing === 0 && ledger.leaving === 0 && ledger.joining === 0) return [];
-  // Where nothing is made, comes back or goes, nobody stands for what is missing: the class may not be there.
+  // Where nothing is made, comes back or goes, nobody represents what is missing: the class may not be there.
   const coming = Math.min(underWay, ledger.joining + ledger.leaving + ledger.updating);
   const parts = [
     [coming, 'with another on its way'],

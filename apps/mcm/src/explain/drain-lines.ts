@@ -38,7 +38,7 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
 /** Pods named of those that one thing blocks; all of them stand above. */
 const NAMED = 5;
 
-/** What goes on by itself, and until when that is nothing to worry about. */
+/** What continues by itself, and until when that is nothing to worry about. */
 function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): string[] {
   const leaving = pods.filter(({ fate }) => fate === 'leaving');
   const ends = leaving.flatMap((pod) => (pod.ends ? [pod.ends] : []));

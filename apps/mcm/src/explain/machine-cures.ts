@@ -3,7 +3,7 @@ import { CALL_RETRIES, type DrainExplanation, type MachineDefaults } from '@mcm/
 import type { LivingMachine } from './machine.ts';
 import { isPastDrain } from './machine-wait.ts';
 
-/** What is known of a machine beside itself. */
+/** What is known of a machine next to itself. */
 interface Known {
   readonly cause: LivingMachine['cause'];
   readonly drain: DrainExplanation | undefined;

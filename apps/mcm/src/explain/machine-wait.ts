@@ -168,7 +168,7 @@ function deadlineOf(
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 
-/** The same where name and phase are told beside it. */
+/** The same where name and phase are told next to it. */
 export function waitText(wait: MachineWait, now: Date): string {
   // The cloud's own words may hold the code already.
   const told = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);

@@ -88,7 +88,7 @@ async function blockingBudget(): Promise<void> {
   await api.patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** The target as somebody sees it who may read these, beside all that is of machines. */
+/** The target as somebody sees it who may read these, next to all that is of machines. */
 async function seenBy(...resources: string[]): Promise<MachineTarget> {
   const rbac = (kind: string, plural: string) =>
     client.resource<KubeObject & Record<string, unknown>>({

@@ -205,7 +205,7 @@ function birthOf(machine: Machine, node: Node | undefined): readonly BirthStage[
   return metadata.deletionTimestamp || born ? undefined : birthStages(machine, node);
 }
 
-/** What kind of failure the cloud told of, and who can mend it. */
+/** What kind of failure the cloud told of, and who can repair it. */
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;

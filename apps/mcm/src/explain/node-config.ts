@@ -1,7 +1,7 @@
 import { Annotations } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
-/** States of the daemon of machine configs in which it goes on no more by itself. */
+/** States of the daemon of machine configs in which it continues no more by itself. */
 const STUCK: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 
 /** What the daemon of machine configs does with a node, or why it cannot; undefined where it wants nothing of it. */

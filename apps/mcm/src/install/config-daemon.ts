@@ -9,7 +9,7 @@ const OWNER = { account: DAEMON_APP, labels: LABELS };
 /** Whom daemons are where the configs are in another cluster than the nodes; their Secret is named after it. */
 const CONTROL = `${DAEMON_APP}-control`;
 
-/** What a daemon may beside what a kubelet may of its own Node; pools are for machines that nobody gave a config at their first boot. */
+/** What a daemon may next to what a kubelet may of its own Node; pools are for machines that nobody gave a config at their first boot. */
 const CONFIG_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigs'], verbs: ['get'] },
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: ['list'] },
@@ -82,7 +82,7 @@ export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonl
         spec: {
           serviceAccountName: DAEMON_APP,
           priorityClassName: 'system-node-critical',
-          // What is under way is in a journal: the next process goes on with it.
+          // What is under way is in a journal: the next process continues with it.
           terminationGracePeriodSeconds: 30,
           hostNetwork: true,
           hostPID: true,

@@ -19,7 +19,7 @@ export interface InstallSettings {
    */
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
-  /** Of the API server's concurrency, beside the shares of its other priority levels. A number, or a template of one. */
+  /** Of the API server's concurrency, next to the shares of its other priority levels. A number, or a template of one. */
   readonly shares: number | string;
   /** The machine-config-controller, where it is wanted. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };

@@ -36,7 +36,7 @@ export const securedContainer = ({ name, image, flags, ports, port, more = [], r
   image,
   args: argsOf(flags),
   ports: [{ name: port, containerPort: ports.secure }, ...more],
-  // Alive says whether the process goes on; ready is told by each replica, whether it leads or not.
+  // Alive says whether the process continues; ready is told by each replica, whether it leads or not.
   livenessProbe: { httpGet: { path: '/livez', port: ports.plain }, periodSeconds: 10, failureThreshold: 6 },
   readinessProbe: { httpGet: { path: '/readyz', port: ports.plain }, periodSeconds: 10 },
   resources: {

@@ -1,9 +1,9 @@
-/** Signs that the texts of commands are drawn with, and what stands for them where there is nothing but ASCII. */
+/** Signs that the texts of commands are drawn with, and what represents them where there is nothing but ASCII. */
 const SIGNS: Readonly<Record<string, string>> = {
   ...{ '├─': '|-', '└─': '`-', '│': '|', '–': '-', '×': 'x', '…': '...', '●': '*', '█': '#', '░': '.', '’': "'" },
 };
 
-/** The text without signs that are not ASCII; what names and messages hold beside stays. */
+/** The text without signs that are not ASCII; what names and messages hold next to stays. */
 export const ascii = (text: string): string => text.replace(/[├└]─|[│–×…●█░’]/g, (sign) => SIGNS[sign] ?? sign);
 
 /** Whether the locale says that the terminal knows no more than ASCII: as in C and POSIX. Nothing said says nothing. */

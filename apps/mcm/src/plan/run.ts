@@ -81,7 +81,7 @@ export function planExit(plans: readonly DeploymentPlan[]): number {
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Plans each deployment of a file, beside what the cluster has. Reads only. */
+/** Plans each deployment of a file, next to what the cluster has. Reads only. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,

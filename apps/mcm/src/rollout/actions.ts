@@ -37,7 +37,7 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
 /** In the middle of a rollout the controller writes the deployment about once a second. */
 const TRIES = 20;
 
-/** Looks and acts anew for as long as somebody else was faster: an operator who wants to pause is not sent away. */
+/** Looks and acts again for as long as somebody else was faster: an operator who wants to pause is not sent away. */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {
@@ -58,7 +58,7 @@ async function patch({ client, namespace, name }: Target, seen: MachineDeploymen
 
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);
 
-/** Stops the rollout where it is; scaling goes on. Throws `UserError` when it is paused already. */
+/** Stops the rollout where it is; scaling continues. Throws `UserError` when it is paused already. */
 export function pause(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -68,7 +68,7 @@ export function pause(target: Target): Promise<Done> {
   });
 }
 
-/** Lets the rollout go on. Throws `UserError` when it is not paused. */
+/** Lets the rollout continue. Throws `UserError` when it is not paused. */
 export function resume(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);

@@ -51,7 +51,7 @@ const without = (trouble: string | undefined) => (trouble === undefined || troub
 
 /**
  * Deployments with their sets, machines and nodes. Sets and machines that nobody controls, and, where there are machines,
- * nodes of none, stand beside them.
+ * nodes of none, stand next to them.
  */
 export function fleetTree({ deployments, sets, machines, nodes }: TreeSource): Branch[] {
   const setsOf = grouped(sets, deployments);

@@ -34,7 +34,7 @@ async function issue(data: DataDir, directory: string): Promise<string> {
   const put = (name: string, text: string) => writeFileSync(data.file('config-server', name), text, { mode: 0o600 });
   put('tls.key', key);
   put('tls.crt', cert);
-  // The last one: without it all are made anew. Nobody signs with the authority again, so its key is not kept.
+  // The last one: without it all are made again. Nobody signs with the authority again, so its key is not kept.
   put('ca.crt', authority.cert);
   return authority.cert;
 }

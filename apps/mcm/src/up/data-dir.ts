@@ -18,7 +18,7 @@ import type { ProviderName } from './clouds/provider.ts';
 const FORMAT = 1;
 const MARKER = 'mcm.json';
 
-/** What `mcm up` keeps about itself beside the stores of its processes. */
+/** What `mcm up` keeps about itself next to the stores of its processes. */
 export interface InstanceState {
   readonly format: number;
   /** The process that owns the directory, or owned it last. */
@@ -113,7 +113,7 @@ function readState(root: string): InstanceState | undefined {
   return state as InstanceState;
 }
 
-/** Written beside and renamed, so that a crash leaves the old or the new state and never half of one. */
+/** Written next to and renamed, so that a crash leaves the old or the new state and never half of one. */
 function writeState(root: string, state: InstanceState): void {
   const file = join(root, MARKER);
   writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });

@@ -97,7 +97,7 @@ export async function seedMachineConfig(
 const RBAC = 'rbac.authorization.k8s.io';
 const DAEMON = 'machine-config-daemon';
 
-/** What the daemons of nodes may beside what kubelets may: as mcm install --with machine-config has it. */
+/** What the daemons of nodes may next to what kubelets may: as mcm install --with machine-config has it. */
 const daemonRoles = () => {
   const rule = (resource: string, verb: string) => ({
     ...{ apiGroups: [MACHINE_CONFIG_GROUP], resources: [resource], verbs: [verb] },

@@ -29,7 +29,7 @@ export const planeProgram = (data: DataDir, port: number): ProgramSpec =>
     `--kubeconfig=${data.file('kubeconfig')}`,
   ]);
 
-/** @param more flags beside the cloud's own */
+/** @param more flags next to the cloud's own */
 export const cloudProgram = (
   data: DataDir,
   { cloud: { name, module, args, env } }: Provider,

@@ -43,7 +43,7 @@ export interface UpIo {
 /**
  * Brings up control plane, local cloud and both controllers, and stays until the signal aborts, or, with `exitWhenReady`,
  * until the fleet is as it is asked for.
- * @throws {UserError} what the user can mend, in one sentence; everything that was started is stopped first.
+ * @throws {UserError} what the user can repair, in one sentence; everything that was started is stopped first.
  */
 export async function up(options: UpOptions, io: UpIo): Promise<void> {
   const data = openDataDir(options.dataDir);

@@ -9,7 +9,7 @@ export const MachineDeploymentConditions = {
   Frozen: 'Frozen',
   /** The spec is not one that a controller can act on. */
   InvalidSpec: 'InvalidSpec',
-  /** The rollout cannot go on until somebody changes the spec. */
+  /** The rollout cannot continue until somebody changes the spec. */
   RolloutBlocked: 'RolloutBlocked',
   /** So many machines fell silent together that unhealthy ones are not replaced. */
   ReplacementHeld: 'ReplacementHeld',

@@ -17,6 +17,6 @@ export const Taints = {
   CriticalComponentsNotReady: { key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' },
   /** On nodes of preserved Failed machines, with `timeAdded`. */
   Preserved: { key: 'node.machine.sapcloud.io/preserved', effect: 'NoSchedule' },
-  /** Kubernetes' own: the node is down for good, its pods and volumes may be taken from it. On nodes whose VM is gone. */
+  /** Kubernetes' own: the node is down permanently, its pods and volumes may be taken from it. On nodes whose VM is gone. */
   OutOfService: { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' },
 } as const satisfies Record<string, KnownTaint>;

@@ -67,7 +67,7 @@ const DURATION_ERROR = 'must be a duration such as "1h30m", "20m" or "90s", from
 const QUANTITY_ERROR = 'must be a quantity such as "4", "500m" or "16Gi"';
 const INT_OR_PERCENT_ERROR = 'must be an integer of 0 or more, or a percentage such as "25%"';
 
-// The rules below repeat the pattern beside them: the API server reports the pattern as it is, the rule in words.
+// The rules below repeat the pattern next to them: the API server reports the pattern as it is, the rule in words.
 // Tools that know schemas and no CEL have the pattern only.
 
 const isDuration = (value: string): boolean =>

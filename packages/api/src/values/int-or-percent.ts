@@ -24,7 +24,7 @@ export const formatIntOrPercent = (parsed: ParsedIntOrPercent): IntOrPercent =>
   parsed.kind === 'count' ? parsed.value : `${parsed.value}%`;
 
 /**
- * The count that a value stands for.
+ * The count that a value represents.
  * @param total what a percentage is taken of, usually the replicas
  * @param rounding `up` for maxSurge, `down` for maxUnavailable
  * @throws RangeError if the value is neither; validated objects hold none such

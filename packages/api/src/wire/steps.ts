@@ -14,7 +14,7 @@ export const DELETION_STEPS = [
 /** A step of a machine's deletion. */
 export type DeletionStep = (typeof DELETION_STEPS)[number];
 
-/** What stands for a step in `lastOperation.description`: stored data, exact to the byte. */
+/** What represents a step in `lastOperation.description`: stored data, exact to the byte. */
 export const STEP_TEXTS: Readonly<Record<DeletionStep, string>> = {
   getVmStatus: 'Set machine status to termination. Now, getting VM Status',
   drain: 'Initiate node drain',
@@ -51,7 +51,7 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 
 /**
  * The step that a description carries.
- * @returns undefined if it carries none: the deletion starts anew at `getVmStatus`
+ * @returns undefined if it carries none: the deletion starts again at `getVmStatus`
  */
 export const parseStep = (description: string | undefined): DeletionStep | undefined =>
   DELETION_STEPS.find((step) => description?.includes(STEP_TEXTS[step]));

@@ -27,7 +27,7 @@ export interface AdmissionVerdict {
   readonly causes: readonly AdmissionCause[];
   /** JSON patch operations, of a defaulting webhook only. */
   readonly patch?: readonly object[];
-  /** Sentences that `kubectl` prints beside the result. */
+  /** Sentences that `kubectl` prints next to the result. */
   readonly warnings?: readonly string[];
 }
 

@@ -14,13 +14,13 @@ export interface VirtualClockOptions {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Whether a file is being read, written or closed: libuv's requests, which run beside the event loop. */
+/** Whether a file is being read, written or closed: libuv's requests, which run next to the event loop. */
 const filesUnderWay = (): boolean =>
   process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq') || name === 'CloseReq');
 
 /**
  * A clock that stands still until it is told to move: for tests and simulations. Time jumps from timer to timer; between
- * two timers everything that can go on without time passing (promises, in-process servers, streams) is let run to its
+ * two timers everything that can continue without time passing (promises, in-process servers, streams) is let run to its
  * end. Same calls, same order, same history.
  *
  * Reads and writes of files are waited for. Other work that leaves the event loop (sockets, the thread pool) is
@@ -89,7 +89,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Lets everything go on that needs no time to pass. No timer fires. */
+  /** Lets everything continue that needs no time to pass. No timer fires. */
   async settle(): Promise<void> {
     let quiet = 0;
     while (quiet < this.#quietTurns) {

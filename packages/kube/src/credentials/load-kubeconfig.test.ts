@@ -145,7 +145,7 @@ describe('kubeconfig', () => {
     const told = news.length;
     await clock.advance(60_000);
     await expect(loaded.latest?.()).rejects.toThrow('is not JSON');
-    expect(news.slice(told)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // Files as before mend nothing.
+    expect(news.slice(told)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // Files as before repair nothing.
     await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
     await given({ token: 'third' });
     await loaded.latest?.();
@@ -222,7 +222,7 @@ describe('kubeconfig', () => {
 });
 
 describe('files that change', () => {
-  /** A kubeconfig with a client certificate and an authority beside it, looked at by a clock that stands. */
+  /** A kubeconfig with a client certificate and an authority next to it, looked at by a clock that stands. */
   const follow = async () => {
     const [clock, news] = [new VirtualClock(), [] as FilesNews[]];
     const path = join(folder, 'config');

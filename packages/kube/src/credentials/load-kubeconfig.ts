@@ -7,7 +7,7 @@ import { kubeconfigFiles } from './kubeconfig.ts';
 /** The word that asks for the pod's own service account in place of a file. */
 export const IN_CLUSTER = 'inClusterConfig';
 
-/** What the loading of credentials needs of its surroundings. */
+/** What the loading of credentials needs of its environment. */
 export interface LoadOptions {
   /** Paces the re-reading of files; default: the real one. */
   readonly clock?: Clock;

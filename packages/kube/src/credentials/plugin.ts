@@ -79,7 +79,7 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   };
 }
 
-/** The cluster with what a program gives as credentials: by `latest` what it gives now, which after `lookAgain` is asked of it anew. */
+/** The cluster with what a program gives as credentials: by `latest` what it gives now, which after `lookAgain` is asked of it again. */
 export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: Clock): Promise<ClusterConfig> {
   let ask = await asker(of, cluster.ca, clock);
   let given = await ask();

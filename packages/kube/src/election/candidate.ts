@@ -18,7 +18,7 @@ import {
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
-/** One process that stands for election: its requests about the Lease, and what it knows of it. */
+/** One process that takes part in the election: its requests about the Lease, and what it knows of it. */
 export class Candidate {
   readonly #options: ElectionOptions;
   readonly timings: ElectionTimings;

@@ -23,7 +23,7 @@ async function setUp() {
   const leading = new Set<string>();
   let most = 0;
 
-  /** A process that stands for election; `cut` takes its network away. */
+  /** A process that takes part in the election; `cut` takes its network away. */
   function candidate(
     identity: string,
     options: { timings?: ElectionTimings; lead?: (signal: AbortSignal, fence: Fence) => Promise<void> } = {},

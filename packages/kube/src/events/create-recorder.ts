@@ -18,7 +18,7 @@ export interface RecorderOptions {
   readonly component: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Makes the names of Events unique; default: a fixed seed, which is fine beside the time that is in the name. */
+  /** Makes the names of Events unique; default: a fixed seed, which is fine next to the time that is in the name. */
   readonly random?: Random;
   /** How long like events are gathered before they are written; default 1000. */
   readonly delayMs?: number;

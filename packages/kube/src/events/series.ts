@@ -38,7 +38,7 @@ interface Group {
 
 /** From so many different messages of one object and reason on, they are combined. As client-go. */
 export const MAX_SIMILAR = 10;
-/** A reason that was silent for so long starts anew. As client-go. */
+/** A reason that was silent for so long starts again. As client-go. */
 export const SIMILAR_WINDOW_MS = 10 * 60_000;
 /** Groups kept in memory; the one that was silent longest goes first. As client-go. */
 const MAX_GROUPS = 4096;

@@ -19,7 +19,7 @@ async function textOf(path: string): Promise<string> {
   }
 }
 
-/** The first line of a parser's complaint, without the place, which is told before it. */
+/** The first line of a parser's warning, without the place, which is told before it. */
 function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
   if (code === 'MULTIPLE_DOCS') return 'a second document begins here; put all settings into one';
   const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);

@@ -4,13 +4,13 @@ import { nearest } from './nearest.ts';
 /** A flag's value as somebody wrote it. */
 export interface Given {
   readonly text: string;
-  /** Where it stands, as a complaint begins: `--port`, `MCM_FLAG_PORT`, `/etc/mcm.yaml:3: port`. */
+  /** Where it stands, as a warning begins: `--port`, `MCM_FLAG_PORT`, `/etc/mcm.yaml:3: port`. */
   readonly source: string;
 }
 
 /**
  * The environment variable of a flag: `MCM_FLAG_MACHINE_DRAIN_TIMEOUT` for `machine-drain-timeout`. A bare `MCM_` would not do:
- * the kubelet sets `MCM_PORT` in every pod beside a Service called mcm.
+ * the kubelet sets `MCM_PORT` in every pod next to a Service called mcm.
  */
 export const variableOf = (flag: string): string => `MCM_FLAG_${flag.replaceAll('-', '_').toUpperCase()}`;
 

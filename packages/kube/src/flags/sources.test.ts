@@ -26,7 +26,7 @@ async function run(text: string, argv: readonly string[] = [], env: Record<strin
   return parsed;
 }
 
-/** The complaint, with the file's folder taken off. */
+/** The warning, with the file's folder taken off. */
 const complaint = async (text: string, env: Record<string, string> = {}): Promise<string> =>
   run(text, [], env).then(
     () => 'accepted',

@@ -14,7 +14,7 @@ export const faultsOf = (object: object | undefined): readonly Fault[] =>
 
 /**
  * Whether nothing may be decided from what an object says: a part of what is wanted of it is a guess. A status that is
- * malformed holds nothing up: its controller writes it anew.
+ * malformed holds nothing up: its controller writes it again.
  */
 export const isHeld = (object: object | undefined): boolean =>
   faultsOf(object).some(({ field, guessed }) => guessed && field !== 'status' && !field.startsWith('status.'));

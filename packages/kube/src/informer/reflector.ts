@@ -51,7 +51,7 @@ export class Reflector<T extends KubeObject> {
   readonly #outage: OutageLog;
   /** Where the next watch starts; undefined: a list is needed. */
   #version: string | undefined;
-  /** The server may be another since its last word: it is asked for its version before a watch goes on. */
+  /** The server may be another since its last word: it is asked for its version before a watch continues. */
   #suspect = false;
   /** Times that the server was found to have gone back. */
   #rollbacks = 0;
@@ -81,7 +81,7 @@ export class Reflector<T extends KubeObject> {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
-  /** Whether the server is known to go on from what is kept; not while its connection is lost, nor once it went back. */
+  /** Whether the server is known to continue from what is kept; not while its connection is lost, nor once it went back. */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
@@ -109,7 +109,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Whether the server's history goes on from a version. A server that was restored to an older state accepts a watch from
+   * Whether the server's history continues from a version. A server that was restored to an older state accepts a watch from
    * a version that it has yet to reach, and says nothing in it. Where versions cannot be compared, a list answers.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
@@ -146,7 +146,7 @@ export class Reflector<T extends KubeObject> {
     this.#doubted = false;
   }
 
-  /** Lists once, anew where pages expire. Rejects with what the server said. */
+  /** Lists once, again where pages expire. Rejects with what the server said. */
   async once(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -292,7 +292,7 @@ export class Reflector<T extends KubeObject> {
     else if (event.type === 'ADDED' || event.type === 'MODIFIED') replica.changed(take(event.object as T));
   }
 
-  /** A signal that aborts with the caller's, or when nothing was heard for too long. One timer, set anew only when it is due. */
+  /** A signal that aborts with the caller's, or when nothing was heard for too long. One timer, set again only when it is due. */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;
     interrupt(reason: Error): void;

@@ -81,7 +81,7 @@ export class FileSink {
     writeAll(this.#descriptor, bytes);
   };
 
-  /** Lets go of the file; the next line opens it again and goes on at its end. */
+  /** Lets go of the file; the next line opens it again and continues at its end. */
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;

@@ -34,7 +34,7 @@ interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** Who goes on once somebody did it. */
+  /** Who continues once somebody did it. */
   readonly followers: Set<Follower>;
   /** Fields that were otherwise when the object was last seen. */
   lacks?: readonly string[];
@@ -59,7 +59,7 @@ export class ObserveLedger {
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
-   * By resource and object, then by what would be done; a decision that is made anew takes the place of the last. One that
+   * By resource and object, then by what would be done; a decision that is made again takes the place of the last. One that
    * nobody made in time stays, so that it is not told again, until somebody does or the object goes.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();

@@ -64,7 +64,7 @@ class QueueController implements Controller {
   readonly #log: Logger;
   readonly #queue: WorkQueue;
   readonly #needed = new Set<Awaited>();
-  /** It goes on while these are refused. */
+  /** It continues while these are refused. */
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
   /** What each failing key failed with last, to log it once. */

@@ -60,7 +60,7 @@ class Line {
 
 /**
  * Keys to look at: each waits at most once, is worked on by one at a time, and may wait for an instant. After client-go's
- * workqueue, with one difference: taking a key drops the instant it waited for, because a reconcile computes anew when it
+ * workqueue, with one difference: taking a key drops the instant it waited for, because a reconcile computes again when it
  * wants to be called.
  */
 export class WorkQueue {

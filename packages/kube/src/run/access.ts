@@ -15,7 +15,7 @@ export interface AccessRequest {
   readonly verb: string;
 }
 
-/** Undefined when the request may go on, else the answer to it. */
+/** Undefined when the request may continue, else the answer to it. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
 /** Decides who may read metrics and debug endpoints. */

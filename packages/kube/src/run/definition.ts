@@ -54,7 +54,7 @@ export interface Configuration {
 /** A controller binary. */
 export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
-  /** Its own flags, beside the common ones. */
+  /** Its own flags, next to the common ones. */
   readonly flags: F;
   /** What no single flag can know is wrong; one sentence each, that names the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];

@@ -19,7 +19,7 @@ export interface SecureHealthServer extends HealthServer {
   use(pair: ServingPair): void;
 }
 
-/** Where to serve; `flag` is what a complaint about the port names. */
+/** Where to serve; `flag` is what a warning about the port names. */
 export interface ServingAddress {
   readonly host: string;
   readonly port: number;

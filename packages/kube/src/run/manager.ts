@@ -3,7 +3,7 @@ import { errorText } from '../error-text.ts';
 import type { Logger } from '../logger.ts';
 import type { Phase, PhaseState, PhaseStatus, Stop } from './phase.ts';
 
-/** What a manager needs of its surroundings. */
+/** What a manager needs of its environment. */
 export interface ManagerOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -16,7 +16,7 @@ export interface ManagerOptions {
 export interface Manager {
   /** Resolves when all phases have started; rejects with the first failure or the reason of a `stop`. Call once. */
   start(): Promise<void>;
-  /** Ends a start that goes on, and stops what was started. Never rejects. May be called at any time, repeatedly. */
+  /** Ends a start that continues, and stops what was started. Never rejects. May be called at any time, repeatedly. */
   stop(reason: string): Promise<void>;
   /** All phases in order. */
   status(): readonly PhaseStatus[];

@@ -13,7 +13,7 @@ export interface MemoryUse {
 }
 
 const MB = 1_048_576;
-/** V8 plans with three semi-spaces of a 64th of the old generation beside it. */
+/** V8 plans with three semi-spaces of a 64th of the old generation next to it. */
 const OLD_SHARE = 64 / 67;
 
 /** The limit of the old generation alone, which is what runs full. */

@@ -278,7 +278,7 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // Not ready: an upgrade whose roles are too small stops here, and the version before goes on.
+        // Not ready: an upgrade whose roles are too small stops here, and the version before continues.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot lead: ${why} in namespace ${flags.namespace}` };
@@ -331,7 +331,7 @@ class Run<F extends Flags> {
 
 /**
  * Runs a controller binary until it is told to end, and resolves to its exit code: 0 after a request to end, 1 when it
- * cannot start or lost its lease. Prints `ready <address>` once it serves, reaches its API servers and stands for election.
+ * cannot start or lost its lease. Prints `ready <address>` once it serves, reaches its API servers and takes part in the election.
  * To be called from `main`, as `process.exit(await runBinary(definition))`.
  */
 export async function runBinary<const F extends Flags>(

@@ -19,7 +19,7 @@ import type { MemoryUse } from './memory.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
-/** Bad surroundings, as a whole binary meets them: a sentence, a metric, and it goes on with the rest. */
+/** Bad environments, as a whole binary meets them: a sentence, a metric, and it continues with the rest. */
 
 let plane: ControlPlane;
 let folder: string;
@@ -83,7 +83,7 @@ async function door({
   return path;
 }
 
-/** Lets everything else go on. */
+/** Lets everything else continue. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 type Demo = BinaryDefinition<Record<never, never>>;

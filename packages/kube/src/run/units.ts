@@ -36,7 +36,7 @@ export interface Unit {
   readonly needs: readonly Need[];
   /** Informers that it reads; each runs once, however many units name it. */
   readonly informers: readonly Runnable[];
-  /** Of those, what it goes on without while the API server refuses it; absent: none. */
+  /** Of those, what it continues without while the API server refuses it; absent: none. */
   readonly spares?: readonly Runnable[];
   /** Works until the signal aborts; resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;

@@ -2,7 +2,7 @@ import { type Clock, pause } from '../clock.ts';
 import type { EventRecorder } from '../recorder.ts';
 import type { UnitRunner } from './units.ts';
 
-/** How long reconciles may go on after a request to end; then they are abandoned: each of their steps can be done again. */
+/** How long reconciles may continue after a request to end; then they are abandoned: each of their steps can be done again. */
 const RECONCILE_GRACE_MS = 1500;
 const FLUSH_LIMIT_MS = 1000;
 

@@ -32,7 +32,7 @@ export interface SpanEvent {
 const derived = (digits: number, words: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, digits);
 
-/** The trace of something that has a name of its own for as long as it lives: who starts anew goes on with the same trace. */
+/** The trace of something that has a name of its own for as long as it lives: who starts again continues with the same trace. */
 export const traceIdOf = (...words: readonly string[]): string => derived(32, ['trace', ...words]);
 
 /** A span's id from what makes it the only one of its trace: told twice, it is the same span. */

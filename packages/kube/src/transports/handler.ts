@@ -27,7 +27,7 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
 
 /**
  * A `Request` follows its signal through a weak reference: once it is garbage, an abort no longer reaches the handler, and
- * a watch would go on for ever. So the signal keeps it.
+ * a watch would continue for ever. So the signal keeps it.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });

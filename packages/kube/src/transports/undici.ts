@@ -28,7 +28,7 @@ const PROBE_AFTER_MS = 30_000;
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
-/** A kept connection that the server closed while a request was on its way into it: as net/http, reads go once more. */
+/** A kept connection that the server closed while a request was on its way into it: as net/http, reads go again. */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
@@ -196,7 +196,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     const shown = await credentials();
     const first = await answer(request, shown);
     if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
-    // Nothing was done: with the credentials of now it is asked once more.
+    // Nothing was done: with the credentials of now it is asked again.
     const now = await renewed(shown);
     if (now !== undefined) {
       if (!(first instanceof Error)) await first.body.dump();

@@ -7,7 +7,7 @@ export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
 /** One of `PROVIDERS`. */
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** A cloud that plays somewhere on this machine, as the programs beside it need to know it. */
+/** A cloud that plays somewhere on this machine, as the programs next to it need to know it. */
 export interface CloudSide {
   /** Origin of its API. */
   readonly address: string;

@@ -32,7 +32,7 @@ const tried = <T>(read: () => T): T | undefined => {
   try {
     return read();
   } catch {
-    return undefined; // Somebody edited the Secret: what cannot be read is made anew.
+    return undefined; // Somebody edited the Secret: what cannot be read is made again.
   }
 };
 
@@ -75,7 +75,7 @@ export function readCertificates(data: Readonly<Record<string, string>> | undefi
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** The data of the Secret, base64: the keys of a Secret of type kubernetes.io/tls, and the authorities beside them. */
+/** The data of the Secret, base64: the keys of a Secret of type kubernetes.io/tls, and the authorities next to them. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

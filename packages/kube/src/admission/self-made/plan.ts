@@ -21,7 +21,7 @@ export const LIFETIMES = {
 
 /** What is to be done about the shared certificates. */
 export interface CertificatePlan {
-  /** Authorities that clients go on trusting, newest first. */
+  /** Authorities that clients continue trusting, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
   /** A serving certificate to be made; `signer` undefined: the authority that is made. */

@@ -31,7 +31,7 @@ const answering = (status: number, text: string) =>
 
 const status = (code: number, message: string): string => JSON.stringify({ kind: 'Status', code, message });
 
-/** What is told where the API server is looked for in vain; with a clock of its own, half a minute later. */
+/** What is told where the API server is looked for without success; with a clock of its own, half a minute later. */
 async function told(server: string, transport: Transport, clock?: VirtualClock): Promise<readonly string[]> {
   const client = createClient({ transport, userAgent: 'test', clock: clock ?? realClock });
   const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);

@@ -1,7 +1,7 @@
 import type { Logger } from '../../logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 
-/** What is wrong around a process that nevertheless goes on. */
+/** What is wrong around a process that nevertheless continues. */
 export type WarningKind =
   | 'api-server'
   | 'certificate'
