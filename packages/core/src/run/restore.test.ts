@@ -165,6 +165,39 @@ test('a machine whose deletion had ended, and that is back, is deleted to the en
   expect(rig.cloud.vms).toEqual([]);
 });
 
+/** The backup has machine m-0 as it is before its VM is created; `act` runs when it is Running, before the restore. */
+async function restoredToBirth(act: (rig: Rig) => void): Promise<Rig> {
+  const backups: StoreSnapshot[] = [];
+  let plane: RestorablePlane | undefined;
+  const gate = (method: string, point: string): void => {
+    if (method === 'create' && point === 'before' && plane) backups.push(plane.snapshot());
+  };
+  const stage = await staged({ cloud: { gate } });
+  plane = stage.plane;
+  await running(stage.rig, 'm-0');
+  const [backup] = backups;
+  if (!backup) throw new Error('no VM was created');
+  act(stage.rig);
+  await plane.restore(backup);
+  expect((await stage.rig.machine('m-0'))?.spec.providerID).toBeUndefined();
+  return stage.rig;
+}
+
+test('the VM of a machine whose creation a restore forgets is adopted, and no second one is requested', async () => {
+  const rig = await restoredToBirth(() => undefined);
+  const [vm] = rig.cloud.vms;
+  await rig.until(async () => (await rig.machine('m-0'))?.spec.providerID !== undefined, 10 * MINUTE);
+  expect((await rig.machine('m-0'))?.spec.providerID).toBe(vm?.providerId);
+  expect([rig.cloud.vms.length, rig.cloud.calls.create]).toEqual([1, 1]);
+});
+
+test('what a process remembers of a VM from before a restore is not written to its machine', async () => {
+  const rig = await restoredToBirth(({ cloud }) => cloud.lose('m-0'));
+  await rig.until(async () => (await rig.machine('m-0'))?.spec.providerID !== undefined, 10 * MINUTE);
+  expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual([(await rig.machine('m-0'))?.spec.providerID]);
+  expect(rig.cloud.made).toHaveLength(2);
+});
+
 test('nothing is judged while the copy of the server is unproven', async () => {
   const { rig } = await restored();
   const cache = rig.controller?.caches.machines;
