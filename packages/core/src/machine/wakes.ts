@@ -48,7 +48,9 @@ export class Wakes {
     if (change.type === 'updated' && !nodeMatters(change.old, change.object)) return [];
     const { name, labels } = change.object.metadata;
     const named = this.#caches.machines.store.byIndex('node', name);
-    if (change.type === 'deleted') this.#noteVanished(named, change.object);
+    // A Node that a restored server has lost was not deleted: its kubelet may still run pods.
+    const isLost = this.#caches.target?.nodes.doubted ?? false;
+    if (change.type === 'deleted' && !isLost) this.#noteVanished(named, change.object);
     const back = labels?.[Labels.MachineName];
     const keys = named.map(keyOf);
     return back ? [...keys, makeKey(this.#namespace, back)] : keys;
