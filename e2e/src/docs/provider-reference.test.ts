@@ -33,6 +33,6 @@ test('each call that the AWS driver makes is among the permissions that its page
   const calls = sourcesUnder('providers/aws')
     .flatMap(({ text }) => [...text.matchAll(/new (?:this\.#sdk\.)?([A-Z]\w+)Command\(/g)])
     .map(([, name = '']) => `${name.startsWith('Assume') ? 'sts' : 'ec2'}:${name}`);
-  expect(calls).toHaveLength(8);
+  expect(calls).toHaveLength(9);
   expect(calls.filter((call) => !page.includes(`\`${call}\``))).toEqual([]);
 });
