@@ -4,15 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createClient } from '../client/create-client.ts';
 import { realClock } from '../clock.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { holderSettings } from '../election/record.ts';
 import { integerFlag } from '../flags/flag.ts';
+import { createInformer } from '../informer/create-informer.ts';
 import { seededRandom } from '../random.ts';
 import { handlerTransport } from '../transports/handler.ts';
-import { configMaps } from '../types/core.ts';
+import { configMaps, events } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import { chooseSources } from './clusters.ts';
 import type { BinaryContext, BinaryDefinition } from './definition.ts';
@@ -218,6 +219,44 @@ describe('a binary', () => {
     expect(t.printed).toEqual([`ready ${address}`]);
     expect(t.complaints).toEqual([]);
     await expect(fetch(`${address}/healthz`)).rejects.toThrow();
+  });
+
+  test('a malformed object is named by one event and counted by a metric, until it is corrected', async () => {
+    const api = client().resource(configMaps, 'default');
+    await api.create({ metadata: { name: 'bad' }, data: { wanted: 'many' } });
+    await api.create({ metadata: { name: 'good' }, data: {} });
+    const properties = { data: { type: 'object', properties: { wanted: { type: 'integer' } } } } as const;
+    const definition = { ...configMaps, shape: { type: 'object', properties } } as const;
+    const { definition: binary } = demo({
+      units: ({ control, runtime, namespace }) => {
+        const informer = createInformer(control, definition, { ...runtime, namespace });
+        const needs = [{ client: control, definition: configMaps }];
+        return [{ name: 'only', needs, informers: [informer], run: untilAbort }];
+      },
+    });
+    const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
+    const exit = runBinary(binary, t.host);
+    const address = await t.readyOr(exit);
+    const counted = async () =>
+      /^mcm_malformed_objects\{resource="configmaps"\} (\d+)$/m.exec(
+        await (await fetch(`${address}/metrics`)).text(),
+      )?.[1];
+    await vi.waitFor(async () => expect(await counted()).toBe('1'), 10_000);
+    const told = async () =>
+      (await client().resource(events, 'default').list()).items.filter(({ reason }) => reason === 'MalformedObject');
+    await vi.waitFor(async () => expect(await told()).toHaveLength(1), 10_000);
+    expect((await told())[0]).toMatchObject({
+      type: 'Warning',
+      involvedObject: { kind: 'ConfigMap', name: 'bad' },
+      message: expect.stringMatching(
+        /^ConfigMap default\/bad is malformed: data\.wanted is a string: an integer is needed/,
+      ),
+    });
+    await api.patch('bad', { type: 'merge', body: { data: { wanted: null } } });
+    await vi.waitFor(async () => expect(await counted()).toBe('0'), 10_000);
+    t.stop();
+    expect(await exit).toBe(0);
+    expect(await told()).toHaveLength(1);
   });
 
   test('without election it works at once, and a second request to end exits at once', async () => {
