@@ -73,7 +73,7 @@ function isOurRole(subject: string, { aws, audience }: Federation, clock: Clock)
       readonly url: string;
       readonly method: string;
       readonly headers: readonly { readonly key: string; readonly value: string }[];
-    } = JSON.parse(decodeURIComponent(subject));
+    } = JSON.parse(decodeURIComponent(subject.replaceAll('+', '%20')));
     const headers = Object.fromEntries(signed.headers.map(({ key, value }) => [key.toLowerCase(), value]));
     const { pathname, search, host } = new URL(signed.url);
     const scope = readScope({ method: signed.method, path: pathname + search, headers });

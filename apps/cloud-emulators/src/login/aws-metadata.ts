@@ -36,7 +36,7 @@ export function answerAwsMetadata(
       : answer(400, '');
   if (headerOf(headers, 'x-aws-ec2-metadata-token') !== SESSION) return answer(401, '');
   if (!host) return answer(404, '');
-  if (path === ROLES) return answer(200, host.role);
+  if (path === ROLES || `${path}/` === ROLES) return answer(200, host.role);
   if (path === `${ROLES}${host.role}`) return jsonAnswer(200, { Code: 'Success', ...keysOf(host, clock) });
   return path === '/latest/meta-data/placement/region' ? answer(200, host.region) : answer(404, '');
 }
