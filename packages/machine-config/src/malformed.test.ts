@@ -26,9 +26,7 @@ test('objects of all kinds with any field missing, null or of another type keep 
   const world = await startWorld({ tree: TREE, crds: OPEN });
   try {
     for (const definition of kinds) {
-      const all = [...malformations(definition.shape ?? {})].filter(
-        ({ field }) => !field.startsWith('status'),
-      );
+      const all = [...malformations(definition.shape ?? {})].filter(({ field }) => !field.startsWith('status'));
       // Of each field what is missing or null, and one wrong type: a hundred pools would be a hundred rollouts.
       const few = all.filter(
         ({ what, field }, index) =>
