@@ -42,7 +42,7 @@ describe('the event of a deletion names its cause', () => {
     expect(await told(world, before)).toEqual(['rollout', 'rollout']);
   });
 
-  test('a scale-down in the middle of a paused rollout, whatever the set', async () => {
+  test('a scale-down in the middle of a paused rollout, in any set', async () => {
     await using world = await running(3);
     const before = await namesOf(world);
     await world.changeClass('large');

@@ -40,7 +40,7 @@ const itemsOf = ({ kind, shape = {} }: ResourceDefinition<KubeObject>): readonly
     },
   }));
 
-test('the caches, indexes and censuses of a manager hold objects of all kinds whatever any one of their fields holds', async () => {
+test('the caches, indexes and censuses of a manager hold objects of all kinds with any value in any one field', async () => {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
   const transport = handlerTransport(async (request) => {

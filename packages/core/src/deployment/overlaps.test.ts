@@ -128,7 +128,7 @@ const OPEN = crds.map(({ spec, ...crd }) => {
   return { ...crd, spec: { ...spec, versions: spec.versions.map((version) => ({ ...version, schema })) } };
 });
 
-test('a malformed deployment overlaps with none, whatever it selects, until it is corrected', async () => {
+test('a malformed deployment overlaps with none, with any selector, until it is corrected', async () => {
   await using world = await World.start(({ crds: _strict, ...options }) =>
     startControlPlane({ ...options, crds: OPEN as unknown as typeof crds }),
   );
