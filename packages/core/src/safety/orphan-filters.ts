@@ -33,6 +33,13 @@ export function withoutForeign(
   return others.size === 0 ? vms : vms.filter((vm) => !others.has(vm));
 }
 
+/** VMs without a machine that are not kept for study. */
+export interface Suspects {
+  readonly suspects: readonly ListedInstance[];
+  /** VMs that were kept for study until their time ended. Their machines were deleted on purpose. */
+  readonly released: InstanceSet;
+}
+
 /**
  * The VMs without a machine that are not kept for study. The record of a VM outlives the VM, or a crash between would leak it.
  * @throws KubeError
@@ -43,9 +50,9 @@ export async function withoutKept(
   suspects: readonly ListedInstance[],
   { vms }: Listing,
   now: Date,
-): Promise<readonly ListedInstance[]> {
+): Promise<Suspects> {
   const goes = machineClass.metadata.deletionTimestamp !== undefined;
-  if (suspects.length === 0 && !keptVms.enabled && !goes) return suspects;
+  if (suspects.length === 0 && !keptVms.enabled && !goes) return { suspects, released: new InstanceSet([]) };
   const records = await keptVms.list(machineClass.metadata.name);
   const current = records.filter(({ until }) => now < until && !goes);
   const listed = new InstanceSet(vms.map(({ providerId }) => providerId));
@@ -53,5 +60,9 @@ export async function withoutKept(
     if (!current.includes(record) && !listed.has(record.providerID)) await keptVms.remove(record);
   }
   const kept = new InstanceSet(current.map(({ providerID }) => providerID));
-  return suspects.filter(({ providerId }) => !kept.has(providerId));
+  const released = records.filter((record) => !current.includes(record));
+  return {
+    suspects: suspects.filter(({ providerId }) => !kept.has(providerId)),
+    released: new InstanceSet(released.map(({ providerID }) => providerID)),
+  };
 }

@@ -19,7 +19,7 @@ import type { KeptVms } from '../evidence/kept-vms.ts';
 import type { Caches } from '../machine/caches.ts';
 import { Lane } from '../machine/lane.ts';
 import type { MachineDefaults } from '../machine/settings.ts';
-import { instanceKey } from '../node/instance.ts';
+import { InstanceSet, instanceKey } from '../node/instance.ts';
 import { ClockJump } from './clock-jump.ts';
 import { HourlyCap } from './hourly-cap.ts';
 import { type Listing, Listings } from './listings.ts';
@@ -126,6 +126,8 @@ interface ClassState {
   deaf?: true;
   /** Provider ids of VMs that are kept until an operator decides. */
   quarantined: ReadonlySet<string>;
+  /** VMs whose time of being kept for study has ended. */
+  released: InstanceSet;
   /** Other control clusters whose VMs an event told of. */
   readonly foreign: Set<string>;
 }
@@ -212,6 +214,7 @@ export class OrphanCollector {
     const state: ClassState = this.#classes.get(key) ?? {
       notBefore: new Date(now.getTime() + MIN_INTERVAL_MS),
       firstSeen: new Map(),
+      released: new InstanceSet([]),
       told: new Map(),
       failures: 0,
       quarantined: new Set(),
@@ -266,7 +269,8 @@ export class OrphanCollector {
     const recorders = (vm: ListedInstance) => caches.machines.store.byIndex('instance', instanceKey(vm.providerId));
     const masterless = ours.filter((vm) => isOrphan(vm, machineOf(vm), recorders(vm)));
     this.#findRestore(ours, masterless, recorders);
-    const suspects = await withoutKept(this.#o, machineClass, masterless, listing, now);
+    const { suspects, released } = await withoutKept(this.#o, machineClass, masterless, listing, now);
+    state.released = released;
     const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId)).length;
     state.firstSeen = new Map(
       suspects.map(({ providerId }) => [providerId, state.firstSeen.get(providerId) ?? now] as const),
@@ -371,9 +375,9 @@ export class OrphanCollector {
    * Until when a VM without a Node is kept; undefined: it is not. A VM that is lost at its creation is found within its
    * creation timeout. One that is found later had a machine, and so it had a Node.
    */
-  #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, { firstSeen }: ClassState): Date | undefined {
-    const seen = firstSeen.get(providerId);
-    if (use !== 'unseen' || !seen) return undefined;
+  #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
+    const seen = state.firstSeen.get(providerId);
+    if (use !== 'unseen' || !seen || state.released.has(providerId)) return undefined;
     const made = parseTime(createdAt)?.getTime() ?? Number.NEGATIVE_INFINITY;
     const isLate = seen.getTime() - made >= this.#o.defaults.creationTimeoutMs;
     return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
