@@ -20,11 +20,11 @@ test('each threat names an existing test or is marked as a limit', () => {
   }
 });
 
-/** Sources that may start programs: those for laptops and tests, the daemon of a node, and the exec plugins that a kubeconfig names. */
+/** Sources that may start programs: for laptops and tests, on a node, and for logins that a kubeconfig or an AWS profile names. */
 const STARTS_PROGRAMS =
-  /^(apps\/mcm\/src\/up\/|packages\/control-plane\/src\/battery\/|packages\/machine-config\/src\/daemon\/|apps\/machine-config-daemon\/|packages\/kube\/src\/credentials\/exec-plugin\.ts$)/;
+  /^(apps\/mcm\/src\/up\/|packages\/control-plane\/src\/battery\/|packages\/machine-config\/src\/daemon\/|apps\/machine-config-daemon\/|packages\/kube\/src\/credentials\/exec-plugin\.ts$|providers\/aws\/src\/command\.ts$)/;
 
-test('controllers evaluate no text, and start no program except the exec plugin of a kubeconfig', () => {
+test('controllers evaluate no text, and start no program except those that a kubeconfig or an AWS profile names for logins', () => {
   const sources = tracked(
     'packages/*/src/**/*.ts',
     'packages/*/src/*.ts',

@@ -11,7 +11,7 @@ import { awsFlags, awsSettings } from './settings.ts';
 const environment: Environment = {
   variables: process.env,
   readFile: (path) => readFile(path, 'utf8').catch(() => undefined), // what cannot be read is not there
-  run: async (command, signal) => (await promisify(execFile)('/bin/sh', ['-c', command], { signal })).stdout,
+  run: async ([program, ...args], signal) => (await promisify(execFile)(program, args, { signal })).stdout,
 };
 const surroundings: AwsDriverOptions = { ...processContext(), environment };
 

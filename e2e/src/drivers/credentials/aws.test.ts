@@ -27,9 +27,10 @@ const BLANK = { providerAccessKeyId: ' ', providerSecretAccessKey: ' ', userData
 const PAIR = { AWS_ACCESS_KEY_ID: 'AKIAOWN', AWS_SECRET_ACCESS_KEY: 'secret-of-the-environment' };
 const ROLE = 'arn:aws:iam::111122223333:role/r';
 /** Programs of the tests. */
-const run = async (command: string): Promise<string> => {
-  if (command === 'fail') throw Object.assign(new Error('canary'), { code: 7 });
-  return command === 'keys'
+const QUOTED = ['/opt/my tools/keys', '--profile', 'a b', 'x'];
+const run = async (command: readonly [program: string, ...args: string[]]): Promise<string> => {
+  if (command[0] === 'fail') throw Object.assign(new Error('canary'), { code: 7 });
+  return command.join('|') === 'keys' || command.join('|') === QUOTED.join('|')
     ? JSON.stringify({ Version: 1, AccessKeyId: 'AKIAOWN', SecretAccessKey: 'secret-of-the-environment' })
     : 'canary';
 };
@@ -117,6 +118,12 @@ describe('keys of the controller', () => {
       ['AssumeRoleWithWebIdentity', LIST],
     ],
     ['a program of a profile', { AWS_PROFILE: 'p' }, `[profile p]\ncredential_process = keys`, [LIST]],
+    [
+      'a program with quoted words',
+      { AWS_PROFILE: 'p' },
+      `[profile p]\ncredential_process = "/opt/my tools/keys" --profile 'a b' x`,
+      [LIST],
+    ],
     ['a workload’s token', WEB, '', ['AssumeRoleWithWebIdentity', LIST]],
     ['a container agent', { ...AGENT, ...TOKEN_FILE }, '', ['GET /v1/credentials', LIST]],
     ['the instance', {}, '', [...METADATA, LIST]],
@@ -181,6 +188,7 @@ describe('logins that cannot work', () => {
       `[profile p]\nsso_session = s`,
       'credential_process = aws configure export-credentials',
     ],
+    ['no program', { AWS_PROFILE: 'p' }, `[profile p]\ncredential_process = ""`, 'is empty; name a program'],
     ['a program that fails', { AWS_PROFILE: 'p' }, `[profile p]\ncredential_process = fail`, 'ended with 7'],
     ['a program without keys', { AWS_PROFILE: 'p' }, `[profile p]\ncredential_process = print`, 'printed no keys'],
     [

@@ -5,8 +5,8 @@ import { readSharedConfig } from './shared-config.ts';
 export interface Environment {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => Promise<string | undefined>;
-  /** The standard output of a command of the shell, for `credential_process`; absent: no program is run. @throws Error with `code` */
-  readonly run?: (command: string, signal: AbortSignal) => Promise<string>;
+  /** Runs a program without a shell and returns its standard output, for `credential_process`. Absent: no program is run. @throws Error with `code` */
+  readonly run?: (command: readonly [program: string, ...args: string[]], signal: AbortSignal) => Promise<string>;
 }
 
 const MODES = ['standard', 'adaptive', 'legacy'];

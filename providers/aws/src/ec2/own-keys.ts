@@ -158,7 +158,9 @@ const processAnswer = z.looseObject({
 /** Keys that a program prints. Neither its output nor its errors are quoted: they may hold keys. */
 async function ofProcess(command: string, name: string, { run }: Environment, signal: AbortSignal): Promise<Keys> {
   if (!run) throw new NoKeys(`credential_process of profile ${name} cannot be run here; use keys or a role`);
-  const output = await run(command, signal).catch((thrown: unknown) => {
+  const [program, ...args] = words(command);
+  if (!program) throw new NoKeys(`credential_process of profile ${name} is empty; name a program`);
+  const output = await run([program, ...args], signal).catch((thrown: unknown) => {
     signal.throwIfAborted();
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'a failure';
     throw new NoKeys(`credential_process of profile ${name} ended with ${code}; run the command to see why`);
@@ -173,6 +175,12 @@ async function ofProcess(command: string, name: string, { run }: Environment, si
     ...(Expiration ? { expiration: new Date(Expiration) } : {}),
   };
 }
+
+/** The words of a command line. Quotes keep blanks together, as the AWS command line reads `credential_process`. */
+const words = (command: string): readonly string[] =>
+  (command.match(/(?:[^\s"']|"[^"]*"|'[^']*')+/g) ?? []).map((word) =>
+    word.replace(/"([^"]*)"|'([^']*)'/g, (_quoted, double?: string, single?: string) => double ?? single ?? ''),
+  );
 
 const parsed = (text: unknown): unknown => {
   try {
