@@ -1,10 +1,10 @@
 export * from './admission/index.ts';
+export { tokenId as machineTokenId } from './bootstrap/bootstrap-token.ts';
 export * from './deployment/index.ts';
 export * from './disruption/index.ts';
 export * from './drain/index.ts';
 export * from './driver/index.ts';
 export * from './evidence/index.ts';
-export { tokenId as machineTokenId } from './machine/bootstrap-token.ts';
 export * from './machine/index.ts';
 export * from './machine-class/index.ts';
 export * from './metrics/index.ts';

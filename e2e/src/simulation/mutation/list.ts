@@ -36,7 +36,7 @@ const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] 
 export const MUTANTS: readonly Mutant[] = [
   ...of(
     'deletion',
-    `${CORE}/machine/deletion.ts`,
+    `${CORE}/machine/deletion/deletion.ts`,
     M,
     ["if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;", 'if (last) return undefined;'],
     ["if (hasReached(machine.status, 'deleteNode')) return undefined;", 'if (machine) return undefined;'],
@@ -50,14 +50,14 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...of(
     'deletion',
-    `${CORE}/machine/creation.ts`,
+    `${CORE}/machine/creation/creation.ts`,
     M,
     ["if (last?.kind === 'delete' && created) return planDiscard(o, last, now);", ''],
     ["if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');", ''],
   ),
   ...of(
     'finalizers',
-    `${CORE}/machine/deletion.ts`,
+    `${CORE}/machine/deletion/deletion.ts`,
     M,
     [
       "if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return wait('not ours to finish');",
@@ -72,7 +72,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...of(
     'finalizers',
-    `${CORE}/machine/perform.ts`,
+    `${CORE}/machine/calls/perform.ts`,
     M,
     ['.filter((name) => name !== Finalizers.MachineControllerManager)', ''],
     ['await this.#options.tokens?.remove(machine);', ''],
@@ -83,7 +83,7 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...of(
     'orphans',
-    `${CORE}/safety/orphan-vms.ts`,
+    `${CORE}/safety/orphans/orphan-vms.ts`,
     ['machines', 'rolls'],
     ['if (recorders.some(({ spec }) => isInstance(spec.providerID, vm.providerId))) return false;', ''],
     ['if (!machine) return true;', 'if (!machine) return false;'],
@@ -107,7 +107,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...of(
     'idempotency',
-    `${CORE}/machine/creation.ts`,
+    `${CORE}/machine/creation/creation.ts`,
     M,
     [
       "if (!created) return act('the VM is to be found again', { do: 'call', call: 'create' });",
@@ -117,7 +117,7 @@ export const MUTANTS: readonly Mutant[] = [
     ['if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);', ''],
     ['if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {', 'if (!o) {'],
   ),
-  ...of('idempotency', `${CORE}/machine/perform.ts`, M, [
+  ...of('idempotency', `${CORE}/machine/calls/perform.ts`, M, [
     'const body = { metadata: { uid, resourceVersion }, status };',
     'const body = { metadata: { uid }, status };',
   ]),
@@ -147,7 +147,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...of(
     'drain',
-    `${CORE}/machine/deletion.ts`,
+    `${CORE}/machine/deletion/deletion.ts`,
     M,
     [
       "if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;",
@@ -175,7 +175,7 @@ export const MUTANTS: readonly Mutant[] = [
       'due.filter((machine) => !neverJoined(machine));',
     ],
   ),
-  ...of('budget', `${CORE}/deployment/rolling-update.ts`, F, [
+  ...of('budget', `${CORE}/deployment/rollout/rolling-update.ts`, F, [
     'const growth = isFree ? target.unavailable :',
     'const growth = isFree ? target.replicas :',
   ]),
@@ -190,7 +190,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...of(
     'breaker',
-    `${CORE}/machine/health.ts`,
+    `${CORE}/machine/health/health.ts`,
     ['sick', 'machines'],
     ['if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {', 'if (!o) {'],
     ['if (o.doubt) {', 'if (!o) {'],
@@ -198,12 +198,12 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...of(
     'freeze',
-    `${CORE}/safety/overshoot-rules.ts`,
+    `${CORE}/safety/overshoot/overshoot-rules.ts`,
     F,
     ["if (machines >= limits.upper && !complete) return 'freeze';", "if (machines >= 1) return 'freeze';"],
     ["return marked && machines <= limits.lower ? 'thaw' : 'leave';", "return 'leave';"],
   ),
-  ...of('freeze', `${CORE}/set/replicas.ts`, F, [
+  ...of('freeze', `${CORE}/set/replicas/replicas.ts`, F, [
     'if (isFrozen(set)) return nothing(',
     'if (!isFrozen(set)) return nothing(',
   ]),
@@ -226,10 +226,10 @@ export const MUTANTS: readonly Mutant[] = [
     ['      lost.abort(reason);', ''],
   ),
   ...of('fence', 'packages/kube/src/election/fenced-client.ts', ['leases'], ['    await fence.held();', '']),
-  ...of('fence', `${CORE}/driver/invoker.ts`, ['leases'], ['await options.fence?.confirm();', '']),
+  ...of('fence', `${CORE}/driver/invoker/invoker.ts`, ['leases'], ['await options.fence?.confirm();', '']),
   ...of(
     'names',
-    `${CORE}/set/slots.ts`,
+    `${CORE}/objects/slots.ts`,
     F,
     ['if (!used.has(name)) names.push(name);', 'names.push(name);'],
     [
@@ -264,8 +264,8 @@ export const MUTANTS: readonly Mutant[] = [
     'if (isDone(node) && !hasApplied(machine))',
     'if (!hasApplied(machine))',
   ]),
-  ...of('pools', `${CORE}/deployment/view.ts`, P, [' - unproven(set).filter(isStaying).length', '']),
-  ...from(900_014, of('pools', `${CORE}/set/deletion-order.ts`, P, ['    first(isUnconfigured),\n', ''])),
+  ...of('pools', `${CORE}/deployment/state/view.ts`, P, [' - unproven(set).filter(isStaying).length', '']),
+  ...from(900_014, of('pools', `${CORE}/set/replicas/deletion-order.ts`, P, ['    first(isUnconfigured),\n', ''])),
   ...of('pools', `${CONFIG}/daemon/decide.ts`, P, [
     "const { annotations, askedAt, now, nodeName } = view;\n  const asked = annotations[DesiredDrain] ?? '';",
     "const { annotations, askedAt, now, nodeName } = view;\n  const asked = '';",

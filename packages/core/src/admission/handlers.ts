@@ -11,9 +11,9 @@ import {
   validateMachineSet,
 } from '@mcm/api';
 import type { AdmissionCause, AdmissionRequest, AdmissionVerdict } from '@mcm/kube';
-import { parseScaleIn, scaleInResults } from '../deployment/scale-in.ts';
-import { compileSelector, isEmptySelector } from '../set/selector.ts';
-import { semanticEqual } from '../set/semantic-equal.ts';
+import { parseScaleIn, scaleInResults } from '../deployment/scaling/scale-in.ts';
+import { compileSelector, isEmptySelector } from '../objects/selector.ts';
+import { semanticEqual } from '../values/semantic-equal.ts';
 
 type Validator = (object: unknown) => FieldError[];
 

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deployment, machine, machinesOf, NOW, set } from '../set/test-objects.ts';
 import { planRollout } from './plan.ts';
-import { planRollback } from './rollback.ts';
-import { planRollingUpdate } from './rolling-update.ts';
+import { planRollingUpdate } from './rollout/rolling-update.ts';
+import { planRollback } from './state/rollback.ts';
 import { play, rounds, strategy } from './testing/in-place-agents.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 

@@ -9,16 +9,16 @@ import {
   type Outcome,
   soonest,
 } from '@mcm/kube';
+import { inParallel } from '../flow/slow-start.ts';
 import { patchNode } from '../node/patch.ts';
-import { inParallel } from '../set/slow-start.ts';
-import type { DeploymentAccess } from './access.ts';
-import { type NodeMark, nodeMarks } from './node-marks.ts';
+import type { AutomaticPause } from '../rollout/rollout-gate.ts';
 import type { planRollout } from './plan.ts';
-import type { Rollback } from './rollback.ts';
-import type { AutomaticPause } from './rollout-gate.ts';
-import { messageOf } from './set-writer.ts';
-import type { StatusWriter } from './status-writer.ts';
-import type { RolloutPlan } from './step.ts';
+import { type NodeMark, nodeMarks } from './state/node-marks.ts';
+import type { Rollback } from './state/rollback.ts';
+import type { RolloutPlan } from './state/step.ts';
+import type { DeploymentAccess } from './writes/access.ts';
+import { messageOf } from './writes/set-writer.ts';
+import type { StatusWriter } from './writes/status-writer.ts';
 
 /** After a node could not be marked. The rollout does not wait for it. */
 const NODE_RETRY_MS = 5_000;

@@ -2,11 +2,11 @@ import { Annotations, Labels, type Machine, type MachinePhase, type MachineSet }
 import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { deployment, machine, NOW, set } from '../set/test-objects.ts';
-import { movePatch, planInPlaceUpdate } from './in-place.ts';
-import type { InPlaceSnapshot } from './in-place-snapshot.ts';
-import { NO_NODES } from './in-place-step.ts';
-import { nodeMarks } from './node-marks.ts';
+import { movePatch, planInPlaceUpdate } from './in-place/in-place.ts';
+import { NO_NODES } from './in-place/in-place-step.ts';
 import { planRollout } from './plan.ts';
+import type { InPlaceSnapshot } from './state/in-place-snapshot.ts';
+import { nodeMarks } from './state/node-marks.ts';
 
 /** Marks of a node: candidate, selected, result of its update. */
 type Mark = 'c' | 's' | 'successful' | 'failed';

@@ -1,13 +1,12 @@
-export { type Violation, validateSet } from '../set/violations.ts';
-export { isComplete } from './arrival.ts';
+export { type Limits, limitsOf } from '../objects/limits.ts';
+export { type Violation, validateSet } from '../objects/violations.ts';
+export { isComplete } from '../rollout/arrival.ts';
+export { lastRevision, revisionOf, type Sets, splitSets } from '../rollout/revisions.ts';
+export { notedNames } from '../rollout/rollout-gate.ts';
+export { hashSuffix, sameTemplate, templateHash } from '../rollout/template-hash.ts';
 export type { DeploymentOptions } from './execution.ts';
-export { PlanRefused } from './guard.ts';
-export { type Limits, limitsOf } from './limits.ts';
-export type { NodeMarks } from './node-marks.ts';
 export { planRollout } from './plan.ts';
 export { createDeploymentController, DeploymentReconciler } from './reconciler.ts';
-export { lastRevision, revisionOf, type Sets, splitSets } from './revisions.ts';
-export { notedNames } from './rollout-gate.ts';
 export {
   type ParsedScaleIn,
   parseScaleIn,
@@ -15,8 +14,9 @@ export {
   ScaleInReasons,
   type ScaleInResult,
   scaleInResults,
-} from './scale-in.ts';
-export type { RolloutPlan } from './step.ts';
-export { hashSuffix, sameTemplate, templateHash } from './template-hash.ts';
+} from './scaling/scale-in.ts';
+export { PlanRefused } from './state/guard.ts';
+export type { NodeMarks } from './state/node-marks.ts';
+export type { RolloutPlan } from './state/step.ts';
+export type { DeploymentSnapshot } from './state/view.ts';
 export { validateDeployment } from './validation.ts';
-export type { DeploymentSnapshot } from './view.ts';

@@ -11,7 +11,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
 import { BREAKER_DEFAULTS } from '../disruption/silence.ts';
-import { isTerminating, phaseOf, updateReasonOf } from '../set/machines.ts';
+import { isTerminating, phaseOf, updateReasonOf } from '../objects/machines.ts';
 import { NOW } from '../set/test-objects.ts';
 import { type SimulatedEnd, simulateRollout } from '../simulation/simulate.ts';
 import { type AnyState, anyState, FORMER_DEAD_ENDS, objectsOf } from './testing/any-state.ts';

@@ -1,10 +1,10 @@
 import { Annotations, Labels, type MachineSet } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { describe, expect, test } from 'vitest';
-import { controllerReference } from '../set/claim.ts';
+import { controllerReference } from '../objects/claim.ts';
 import { deployment, machine, machinesOf, NOW, set } from '../set/test-objects.ts';
-import { nodeMarks } from './node-marks.ts';
 import { planRollout } from './plan.ts';
+import { nodeMarks } from './state/node-marks.ts';
 import { World, type WorldOptions } from './testing/world.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);

@@ -1,7 +1,7 @@
 import type { MachineDeployment } from '@mcm/api';
 import { type Informer, isHeld, type Key, keyOf } from '@mcm/kube';
-import { compileSelector, isEmptySelector, type Matcher } from '../set/selector.ts';
-import { semanticEqual } from '../set/semantic-equal.ts';
+import { compileSelector, isEmptySelector, type Matcher } from '../objects/selector.ts';
+import { semanticEqual } from '../values/semantic-equal.ts';
 
 interface Entry {
   readonly deployment: MachineDeployment;

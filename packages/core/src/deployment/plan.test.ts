@@ -2,11 +2,11 @@ import { Annotations, Labels, type Machine, type MachineDeployment, type Machine
 import type { Node, Taint } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { deployment, machine, machinesOf, NOW, set } from '../set/test-objects.ts';
-import { checkPlan } from './guard.ts';
-import { syncedSet } from './new-set.ts';
-import { nodeMarks } from './node-marks.ts';
 import { planRollout } from './plan.ts';
-import { isActive } from './size.ts';
+import { checkPlan } from './state/guard.ts';
+import { syncedSet } from './state/new-set.ts';
+import { nodeMarks } from './state/node-marks.ts';
+import { isActive } from './state/size.ts';
 
 const PREFER: Taint = {
   key: 'deployment.machine.sapcloud.io/prefer-no-schedule',

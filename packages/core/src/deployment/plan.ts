@@ -1,24 +1,31 @@
 import { Annotations, ConditionReasons, type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 import { hasFailures, listed, type RepairPlan } from '../disruption/repairs.ts';
-import { type ConditionChange, findCondition } from '../set/conditions.ts';
-import { hasArrived } from './arrival.ts';
+import { type ConditionChange, findCondition } from '../objects/conditions.ts';
+import { hasArrived } from '../rollout/arrival.ts';
+import { revisionOf } from '../rollout/revisions.ts';
+import { type AutomaticPause, failuresOf, isCareful, isReturn, notedNames, pauseOn } from '../rollout/rollout-gate.ts';
 import { whyAwaited } from './awaited-config.ts';
-import { checkPlan } from './guard.ts';
-import { endOfUpdates } from './in-place-end.ts';
-import { NO_WORK } from './in-place-snapshot.ts';
-import { inPlaceStep, movedStep } from './in-place-step.ts';
-import { withProtection, withTaints } from './node-care.ts';
-import { revisionOf } from './revisions.ts';
-import type { PlannedEvent } from './rollback.ts';
-import { type AutomaticPause, failuresOf, isCareful, isReturn, notedNames, pauseOn } from './rollout-gate.ts';
-import { isScalingEvent } from './scaling.ts';
-import { setWrites } from './set-writes.ts';
-import { allOf, type Resize, sum } from './size.ts';
-import type { CountedSet } from './status.ts';
-import { NO_MARKS, ROLLOUT_BLOCKED, type RolloutPlan, type Step, scaledEvent } from './step.ts';
-import { createStep, historyOf, recreateStep, rollbackStep, rollingStep, scalingStep } from './strategy-steps.ts';
-import { missingClass, overlappedBy, troublesOf } from './troubles.ts';
-import { type DeploymentSnapshot, rolling, type View, viewOf } from './view.ts';
+import { endOfUpdates } from './in-place/in-place-end.ts';
+import { inPlaceStep, movedStep } from './in-place/in-place-step.ts';
+import { withProtection, withTaints } from './rollout/node-care.ts';
+import {
+  createStep,
+  historyOf,
+  recreateStep,
+  rollbackStep,
+  rollingStep,
+  scalingStep,
+} from './rollout/strategy-steps.ts';
+import { isScalingEvent } from './scaling/scaling.ts';
+import { checkPlan } from './state/guard.ts';
+import { NO_WORK } from './state/in-place-snapshot.ts';
+import type { PlannedEvent } from './state/rollback.ts';
+import { allOf, type Resize, sum } from './state/size.ts';
+import type { CountedSet } from './state/status.ts';
+import { NO_MARKS, ROLLOUT_BLOCKED, type RolloutPlan, type Step, scaledEvent } from './state/step.ts';
+import { missingClass, overlappedBy, troublesOf } from './state/troubles.ts';
+import { type DeploymentSnapshot, rolling, type View, viewOf } from './state/view.ts';
+import { setWrites } from './writes/set-writes.ts';
 
 /**
  * Decides the next step of a deployment. Pure and total: any snapshot gives a plan, and a plan that would break a bound

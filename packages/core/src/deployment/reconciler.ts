@@ -22,36 +22,36 @@ import {
   type Outcome,
   refusalOf,
 } from '@mcm/kube';
+import { type ControllerContext, controllerParts, isOrphaning } from '../control/caches.ts';
 import type { Guards } from '../disruption/guards.ts';
-import { type ControllerContext, controllerParts, isOrphaning } from '../set/caches.ts';
-import { claim } from '../set/claim.ts';
-import { CLASS_LOOK_MS, ClassLookup } from '../set/class-lookup.ts';
+import { Waiters } from '../flow/waiters.ts';
+import { claim } from '../objects/claim.ts';
 import {
   type AnyCondition,
   type ConditionChange,
   findCondition,
   setDeploymentCondition,
   withoutCondition,
-} from '../set/conditions.ts';
-import { phaseOf } from '../set/machines.ts';
-import { compileSelector, isEmptySelector } from '../set/selector.ts';
-import { printViolations } from '../set/violations.ts';
-import { Waiters } from '../set/waiters.ts';
-import { DeploymentAccess } from './access.ts';
+} from '../objects/conditions.ts';
+import { limitsOf } from '../objects/limits.ts';
+import { phaseOf } from '../objects/machines.ts';
+import { compileSelector, isEmptySelector } from '../objects/selector.ts';
+import { printViolations } from '../objects/violations.ts';
+import { splitSets } from '../rollout/revisions.ts';
+import { CLASS_LOOK_MS, ClassLookup } from '../set/class-lookup.ts';
 import { type DeploymentOptions, PlanExecution } from './execution.ts';
-import { PlanRefused } from './guard.ts';
-import { limitsOf } from './limits.ts';
 import { overlapsIn, SelectorOverlaps } from './overlaps.ts';
 import { planRollout } from './plan.ts';
-import { splitSets } from './revisions.ts';
-import { ScaleRequests } from './scale-requests.ts';
-import { SetClaims } from './set-claims.ts';
-import { deploymentStatus } from './status.ts';
-import { StatusWriter } from './status-writer.ts';
-import type { RolloutPlan } from './step.ts';
+import { ScaleRequests } from './scaling/scale-requests.ts';
+import { PlanRefused } from './state/guard.ts';
+import { deploymentStatus } from './state/status.ts';
+import type { RolloutPlan } from './state/step.ts';
+import type { DeploymentSnapshot } from './state/view.ts';
 import { validateDeployment } from './validation.ts';
-import type { DeploymentSnapshot } from './view.ts';
 import { wakeDeployments } from './wakeups.ts';
+import { DeploymentAccess } from './writes/access.ts';
+import { SetClaims } from './writes/set-claims.ts';
+import { StatusWriter } from './writes/status-writer.ts';
 
 /** Machines fall silent, and speak again, in swarms: a deployment looks at them together. */
 const BREAKER_SWARM_MS = 1_000;

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
+import { type Limits, limitsOf } from '../objects/limits.ts';
 import { deployment, set } from '../set/test-objects.ts';
-import { added, grown, lastGood } from './growth.ts';
-import { type Limits, limitsOf } from './limits.ts';
-import { planRecreate } from './recreate.ts';
-import { currentReplicas, planRollingUpdate, type RolloutTarget, shrinkOld } from './rolling-update.ts';
-import { isScalingEvent, planScaling, type ScaleTarget } from './scaling.ts';
-import { footprint, type SetSize, sizeOf } from './size.ts';
+import { planRecreate } from './rollout/recreate.ts';
+import { currentReplicas, planRollingUpdate, type RolloutTarget, shrinkOld } from './rollout/rolling-update.ts';
+import { isScalingEvent, planScaling, type ScaleTarget } from './scaling/scaling.ts';
+import { added, grown, lastGood } from './state/growth.ts';
+import { footprint, type SetSize, sizeOf } from './state/size.ts';
 
 const size = (name: string, replicas: number, more: Partial<SetSize> = {}): SetSize => ({
   ...{ name, createdAt: name === 'new' ? 2 : 1, replicas, actual: replicas, available: replicas },

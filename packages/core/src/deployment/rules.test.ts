@@ -11,15 +11,15 @@ import {
   Taints,
 } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
-import { type ConditionChange, setDeploymentCondition, setSetCondition } from '../set/conditions.ts';
+import { type ConditionChange, setDeploymentCondition, setSetCondition } from '../objects/conditions.ts';
+import { limitsOf } from '../objects/limits.ts';
 import { deployment, type machine, machinesOf, minutes, NOW, set } from '../set/test-objects.ts';
-import { limitsOf } from './limits.ts';
-import { newSet, syncedSet } from './new-set.ts';
 import { planRollout } from './plan.ts';
-import { hasProgressed, pauseCondition, withProgress } from './progress.ts';
-import { planRollback } from './rollback.ts';
-import { planScaling } from './scaling.ts';
-import { type CountedSets, deploymentStatus } from './status.ts';
+import { planScaling } from './scaling/scaling.ts';
+import { newSet, syncedSet } from './state/new-set.ts';
+import { hasProgressed, pauseCondition, withProgress } from './state/progress.ts';
+import { planRollback } from './state/rollback.ts';
+import { type CountedSets, deploymentStatus } from './state/status.ts';
 import { validateDeployment } from './validation.ts';
 
 /** Rules that bear no id. Each title begins with the section. */

@@ -1,7 +1,7 @@
 import { type MachineDeployment, ORCHESTRATION_TYPES, STRATEGY_TYPES } from '@mcm/api';
-import { isCount, poolViolations, type Violation } from '../set/violations.ts';
-import { type IntOrPercent, resolveIntOrPercent } from './limits.ts';
-import { careViolations } from './rollout-gate.ts';
+import { type IntOrPercent, resolveIntOrPercent } from '../objects/limits.ts';
+import { isCount, poolViolations, type Violation } from '../objects/violations.ts';
+import { careViolations } from '../rollout/rollout-gate.ts';
 
 function budgetViolation(field: string, value: IntOrPercent | undefined, replicas: number): Violation[] {
   const resolved = resolveIntOrPercent(value, replicas, 'up');

@@ -1,8 +1,8 @@
 import { Labels, type Machine, type MachineSet } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { deploymentOf } from '../set/caches.ts';
-import { controllerReference } from '../set/claim.ts';
+import { deploymentOf } from '../control/caches.ts';
+import { controllerReference } from '../objects/claim.ts';
 import { toldContext } from '../set/test-caches.ts';
 import { deployment, machine, set } from '../set/test-objects.ts';
 import { wakeDeployments } from './wakeups.ts';

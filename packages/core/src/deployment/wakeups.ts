@@ -1,10 +1,10 @@
 import { Labels, type Machine, type MachineSet } from '@mcm/api';
 import { type Change, type Controller, controllerOf, type Key, keyOf, type Node } from '@mcm/kube';
-import { BY_NODE, type ControllerContext, changedBeyondStatus, deploymentOf } from '../set/caches.ts';
-import { isAvailable, isFailed, isReady, phaseOf, updateReasonOf } from '../set/machines.ts';
-import { compileSelector } from '../set/selector.ts';
-import { semanticEqual } from '../set/semantic-equal.ts';
+import { BY_NODE, type ControllerContext, changedBeyondStatus, deploymentOf } from '../control/caches.ts';
+import { isAvailable, isFailed, isReady, phaseOf, updateReasonOf } from '../objects/machines.ts';
+import { compileSelector } from '../objects/selector.ts';
 import { changedHands, setOf } from '../set/wakeups.ts';
+import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
  * How long a deployment waits for more machines to become ready or vanish before it looks. Each look may scale a set,

@@ -1,6 +1,6 @@
 import { Labels, type Machine, type MachineClass } from '@mcm/api';
 import { type Informer, type Key, type KubeObject, keyOf, makeKey, type Node } from '@mcm/kube';
-import { millis } from '../machine/timestamps.ts';
+import { millis } from '../values/timestamps.ts';
 import {
   type BreakerLimits,
   CLUSTER,

@@ -1,5 +1,5 @@
 import { durationFlag, type FlagValues, flagGroup, integerFlag, textFlag } from '@mcm/kube';
-import { MAX_UNHEALTHY_REPLACEMENTS } from '../machine/replacements.ts';
+import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 import { BREAKER_DEFAULTS } from './silence.ts';
 

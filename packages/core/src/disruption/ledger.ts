@@ -1,5 +1,5 @@
 import { Annotations, type Machine, parseDurationMs } from '@mcm/api';
-import { createdAt, isAvailable, isFailed, isTerminating, lossBefore, phaseOf } from '../set/machines.ts';
+import { createdAt, isAvailable, isFailed, isTerminating, lossBefore, phaseOf } from '../objects/machines.ts';
 
 /** A set as the ledger sees it. */
 export interface LedgerSet {

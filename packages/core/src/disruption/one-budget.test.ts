@@ -1,12 +1,20 @@
 import { Labels, type Machine, type MachineSet } from '@mcm/api';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { currentReplicas, planRollingUpdate } from '../deployment/rolling-update.ts';
-import { sizeOf } from '../deployment/size.ts';
-import { chooseForDeletion } from '../set/deletion-order.ts';
-import { LostPlaces } from '../set/lost-places.ts';
-import { createdAt, isAvailable, isFailed, isReplacement, isTerminating, type Loss, phaseOf } from '../set/machines.ts';
-import { planReplicas, survivors } from '../set/replicas.ts';
+import { currentReplicas, planRollingUpdate } from '../deployment/rollout/rolling-update.ts';
+import { sizeOf } from '../deployment/state/size.ts';
+import {
+  createdAt,
+  isAvailable,
+  isFailed,
+  isReplacement,
+  isTerminating,
+  type Loss,
+  phaseOf,
+} from '../objects/machines.ts';
+import { chooseForDeletion } from '../set/replicas/deletion-order.ts';
+import { LostPlaces } from '../set/replicas/lost-places.ts';
+import { planReplicas, survivors } from '../set/replicas/replicas.ts';
 import { machine, NOW, set } from '../set/test-objects.ts';
 import { JOIN_PATIENCE_MS } from './ledger.ts';
 import { hasFailures, planRepairs } from './repairs.ts';

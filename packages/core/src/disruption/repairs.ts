@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
-import { replacementLimit } from '../machine/replacements.ts';
-import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined, phaseOf } from '../set/machines.ts';
-import { mayDeleteFailed, type NodeAnnotations } from '../set/preservation.ts';
-import { compareText, parseTime } from '../set/text.ts';
+import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined, phaseOf } from '../objects/machines.ts';
+import { mayDeleteFailed, type NodeAnnotations } from '../objects/preservation.ts';
+import { compareText, parseTime } from '../values/integers.ts';
 import { type Ledger, type LedgerInput, ledgerOf, repairAllowance, repairRoom } from './ledger.ts';
+import { replacementLimit } from './replacements.ts';
 import type { OpenBreaker } from './silence.ts';
 
 /** Everything that the decision about failed machines looks at: all machines of one deployment, or of a set of its own. */

@@ -1,9 +1,9 @@
 import { Annotations, type Machine, type MachineClass, type MachineDeployment } from '@mcm/api';
 import { type Informer, makeKey } from '@mcm/kube';
-import { MAX_UNHEALTHY_REPLACEMENTS } from '../machine/replacements.ts';
-import { isUndrained } from '../set/machines.ts';
+import { isUndrained } from '../objects/machines.ts';
 import { type CensusSources, SilenceCensus } from './census.ts';
 import { overridesBreaker } from './override.ts';
+import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './silence.ts';
 
 /** What an operator may choose of what stands between a failed machine and its replacement. */

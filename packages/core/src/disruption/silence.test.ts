@@ -1,7 +1,7 @@
 import type { Machine, MachineClass, MachinePhase } from '@mcm/api';
 import { expect, test, vi } from 'vitest';
-import { mirrored } from '../machine/conditions.ts';
 import { at, hc, machine, NOON, node } from '../machine/testing.ts';
+import { mirrored } from '../settings/conditions.ts';
 import { overridesBreaker } from './override.ts';
 import { BREAKER_DEFAULTS, silenceMarks } from './silence.ts';
 import { toldCensus } from './test-census.ts';

@@ -1,5 +1,5 @@
 import type { Machine } from '@mcm/api';
-import { millis } from '../machine/timestamps.ts';
+import { millis } from '../values/timestamps.ts';
 
 /** Instants are told apart by the minute: a count over a window is then a few look-ups, whatever the fleet's size. */
 const BUCKET_MS = 60_000;

@@ -1,9 +1,9 @@
 import type { PodDisruptionBudget } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { NOON } from '../machine/testing.ts';
-import { isMisconfigured } from './budgets.ts';
 import { forcedKey, planDrain } from './drain.ts';
-import type { Attempt, DrainMemory, DrainPod } from './observation.ts';
+import { isMisconfigured } from './model/budgets.ts';
+import type { Attempt, DrainMemory, DrainPod } from './model/observation.ts';
 import { playDrain } from './play.ts';
 import { budget, later, look, MINUTE, pod, withVolume } from './testing.ts';
 

@@ -1,3 +1,4 @@
+import type { UndrainablePolicy } from '../settings/undrainable.ts';
 import {
   type Blocker,
   budgetBlocker,
@@ -9,13 +10,12 @@ import {
   severalBlocker,
   undeletedBlocker,
   unseenBlocker,
-} from './blockers.ts';
-import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets } from './budgets.ts';
-import type { Attempt, DrainObservation, DrainPod, PodRef } from './observation.ts';
-import { verdictOf } from './pod-filters.ts';
-import type { UndrainablePolicy } from './undrainable.ts';
-import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volume-waits.ts';
-import { mayMove, nextPlaceAt } from './volumes.ts';
+} from './model/blockers.ts';
+import { blockingBudget, budgetVersions, misconfiguredBudget, protectedByBudgets } from './model/budgets.ts';
+import type { Attempt, DrainObservation, DrainPod, PodRef } from './model/observation.ts';
+import { verdictOf } from './model/pod-filters.ts';
+import { NO_VOLUMES, volumesLeft, waitForMoves, waitForVolumes } from './volumes/volume-waits.ts';
+import { mayMove, nextPlaceAt } from './volumes/volumes.ts';
 
 /** What to do about the pods of a node now. */
 export interface DrainPlan {

@@ -1,9 +1,9 @@
-import { type Blocker, nameOf } from './blockers.ts';
+import type { UndrainablePolicy } from '../settings/undrainable.ts';
 import { ENDING_BUFFER_MS, planDrain } from './drain.ts';
-import type { DrainObservation, DrainPod, VolumeMove } from './observation.ts';
-import { verdictOf } from './pod-filters.ts';
-import type { UndrainablePolicy } from './undrainable.ts';
-import { beginMove, byPriority } from './volumes.ts';
+import { type Blocker, nameOf } from './model/blockers.ts';
+import type { DrainObservation, DrainPod, VolumeMove } from './model/observation.ts';
+import { verdictOf } from './model/pod-filters.ts';
+import { beginMove, byPriority } from './volumes/volumes.ts';
 
 /** One pod of a drain that is explained. */
 export interface ExplainedPod {

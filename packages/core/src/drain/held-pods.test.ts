@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { NOON } from '../machine/testing.ts';
 import { forcedKey, planDrain } from './drain.ts';
-import type { Attempt, DrainMemory, DrainPod } from './observation.ts';
+import type { Attempt, DrainMemory, DrainPod } from './model/observation.ts';
 import { budget, later, look, MINUTE, pod, withVolume } from './testing.ts';
 
 const second = 1_000;

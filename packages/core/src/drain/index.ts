@@ -1,6 +1,7 @@
-export type { Blocker } from './blockers.ts';
+export { FORCED, type PolicyChoice, type UndrainablePolicy, undrainablePolicyOf } from '../settings/undrainable.ts';
 export { type DrainPlan, planDrain } from './drain.ts';
 export { type DrainExplanation, type ExplainedPod, explainDrain } from './explain.ts';
+export type { Blocker } from './model/blockers.ts';
 export {
   type Attachment,
   type Attempt,
@@ -11,7 +12,6 @@ export {
   NO_DRAIN_MEMORY,
   type PodRef,
   type VolumeMove,
-} from './observation.ts';
-export { POD_FILTERS, type PodFilter, type Verdict as PodVerdict, verdictOf } from './pod-filters.ts';
+} from './model/observation.ts';
+export { POD_FILTERS, type PodFilter, type Verdict as PodVerdict, verdictOf } from './model/pod-filters.ts';
 export { type FollowedDrain, type FollowOptions, followDrain, type PreviewOptions, previewDrain } from './preview.ts';
-export { FORCED, type PolicyChoice, type UndrainablePolicy, undrainablePolicyOf } from './undrainable.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NO_DRAIN_MEMORY, type VolumeMove } from './observation.ts';
+import { NO_DRAIN_MEMORY, type VolumeMove } from './model/observation.ts';
 import { playDrain } from './play.ts';
 import { later, look, pod, withVolume } from './testing.ts';
-import { nextPlaceAt } from './volumes.ts';
+import { nextPlaceAt } from './volumes/volumes.ts';
 
 /** Nodes full of pods with volumes: what a serial drain takes the better part of an hour for. */
 

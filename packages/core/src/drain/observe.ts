@@ -10,18 +10,18 @@ import {
   TRUE_LOWER,
 } from '@mcm/api';
 import { controllerOf, isReady, type Node, type Pod, type PodDisruptionBudget, refusalOf } from '@mcm/kube';
-import type { VolumeSource } from '../driver/driver.ts';
-import type { DrainCaches } from '../machine/caches.ts';
-import { unresponsiveAt } from '../machine/conditions.ts';
-import { evictionPeriodMs, type MachineSettings } from '../machine/settings.ts';
-import { after } from '../machine/timestamps.ts';
-import type { AttachLimits } from './attach-limits.ts';
-import { podTerms } from './budget-index.ts';
-import { budgetSelects, drainBudget } from './budgets.ts';
-import type { AttachRoom, DrainMemory, DrainObservation, DrainPod, UnseenByDrain } from './observation.ts';
-import type { PolicyChoice } from './undrainable.ts';
-import { VolumeFinder } from './volume-finder.ts';
-import { trackVolumes } from './volumes.ts';
+import type { AttachLimits } from '../cluster/attach-limits.ts';
+import { podTerms } from '../cluster/budget-index.ts';
+import type { DrainCaches } from '../cluster/caches.ts';
+import type { VolumeSource } from '../driver/contract/driver.ts';
+import { unresponsiveAt } from '../settings/conditions.ts';
+import { evictionPeriodMs, type MachineSettings } from '../settings/settings.ts';
+import type { PolicyChoice } from '../settings/undrainable.ts';
+import { after } from '../values/timestamps.ts';
+import { budgetSelects, drainBudget } from './model/budgets.ts';
+import type { AttachRoom, DrainMemory, DrainObservation, DrainPod, UnseenByDrain } from './model/observation.ts';
+import { VolumeFinder } from './volumes/volume-finder.ts';
+import { trackVolumes } from './volumes/volumes.ts';
 
 export interface ObserveDrainOptions {
   readonly machine: Machine;

@@ -1,10 +1,10 @@
 import { Annotations, InPlaceUpdateReasons, Labels, NodeConditions } from '@mcm/api';
 import type { Node, Pod, PodDisruptionBudget } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import type { TargetCaches } from '../machine/caches.ts';
-import { MACHINE_DEFAULTS, settingsOf } from '../machine/settings.ts';
+import type { TargetCaches } from '../cluster/caches.ts';
 import { at, condition, hc, machine, NOON, node } from '../machine/testing.ts';
-import { NO_DRAIN_MEMORY } from './observation.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
+import { NO_DRAIN_MEMORY } from './model/observation.ts';
 import { type ObserveDrainOptions, observeDrain } from './observe.ts';
 
 interface PodChange {

@@ -1,7 +1,7 @@
 import { createClient, seededRandom, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { forcedKey } from './drain.ts';
-import { NO_DRAIN_MEMORY } from './observation.ts';
+import { NO_DRAIN_MEMORY } from './model/observation.ts';
 import { deletePods, evictPods } from './perform.ts';
 import { budget, later, look, pod as podOf, withVolume } from './testing.ts';
 

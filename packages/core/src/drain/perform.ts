@@ -1,8 +1,8 @@
 import { evictPod, ignoreNotFound, isForbidden, isTooManyRequests, type KubeClient, KubeError, pods } from '@mcm/kube';
-import { budgetVersions } from './budgets.ts';
 import { forcedKey } from './drain.ts';
-import type { Attempt, DrainMemory, DrainObservation, DrainPod, PodRef } from './observation.ts';
-import { beginMove } from './volumes.ts';
+import { budgetVersions } from './model/budgets.ts';
+import type { Attempt, DrainMemory, DrainObservation, DrainPod, PodRef } from './model/observation.ts';
+import { beginMove } from './volumes/volumes.ts';
 
 interface DrainScope {
   readonly o: { readonly drain?: DrainObservation };

@@ -1,8 +1,8 @@
 import { NOON } from '../machine/testing.ts';
 import { planDrain } from './drain.ts';
-import type { Attachment, DrainPod } from './observation.ts';
+import type { Attachment, DrainPod } from './model/observation.ts';
 import { later, look, MINUTE } from './testing.ts';
-import { beginMove, trackVolumes } from './volumes.ts';
+import { beginMove, trackVolumes } from './volumes/volumes.ts';
 
 /** For the tests of drains. */
 

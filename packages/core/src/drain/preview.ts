@@ -7,13 +7,13 @@ import {
   type KubeError,
   type KubeObject,
 } from '@mcm/kube';
-import { type DrainCaches, targetCaches } from '../machine/caches.ts';
-import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../machine/settings.ts';
+import { type DrainCaches, targetCaches } from '../cluster/caches.ts';
+import { MACHINE_DEFAULTS, type MachineDefaults, settingsOf } from '../settings/settings.ts';
+import { FORCED, undrainablePolicyOf } from '../settings/undrainable.ts';
 import { type DrainExplanation, explainDrain } from './explain.ts';
-import { type DrainObservation, NO_DRAIN_MEMORY } from './observation.ts';
+import { type DrainObservation, NO_DRAIN_MEMORY } from './model/observation.ts';
 import { observeDrain } from './observe.ts';
-import { FORCED, undrainablePolicyOf } from './undrainable.ts';
-import { VolumeFinder } from './volume-finder.ts';
+import { VolumeFinder } from './volumes/volume-finder.ts';
 
 /** What a drain that is only looked at needs. */
 export interface PreviewOptions {

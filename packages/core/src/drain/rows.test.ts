@@ -1,10 +1,10 @@
 import type { Node, Pod } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import type { TargetCaches } from '../machine/caches.ts';
-import { MACHINE_DEFAULTS, settingsOf } from '../machine/settings.ts';
+import type { TargetCaches } from '../cluster/caches.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
 import { forcedKey, planDrain } from './drain.ts';
-import { type Attempt, type DrainPod, NO_DRAIN_MEMORY } from './observation.ts';
+import { type Attempt, type DrainPod, NO_DRAIN_MEMORY } from './model/observation.ts';
 import { observeDrain } from './observe.ts';
 import { playDrain } from './play.ts';
 import { budget, later, look, withVolume } from './testing.ts';

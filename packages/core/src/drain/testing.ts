@@ -1,5 +1,5 @@
 import { NOON } from '../machine/testing.ts';
-import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from './observation.ts';
+import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from './model/observation.ts';
 
 /** Objects for the tests of drains. */
 

@@ -1,9 +1,9 @@
 import { KubeError, type Pod, type PodDisruptionBudget } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import type { TargetCaches } from '../machine/caches.ts';
-import { MACHINE_DEFAULTS, settingsOf } from '../machine/settings.ts';
+import type { TargetCaches } from '../cluster/caches.ts';
 import { at, machine, NOON, node } from '../machine/testing.ts';
-import { type DrainMemory, NO_DRAIN_MEMORY } from './observation.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
+import { type DrainMemory, NO_DRAIN_MEMORY } from './model/observation.ts';
 import { observeDrain } from './observe.ts';
 import { pod } from './testing.ts';
 

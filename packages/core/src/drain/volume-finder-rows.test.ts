@@ -1,7 +1,7 @@
 import type { Pod } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import type { TargetCaches } from '../machine/caches.ts';
-import { VolumeFinder } from './volume-finder.ts';
+import type { TargetCaches } from '../cluster/caches.ts';
+import { VolumeFinder } from './volumes/volume-finder.ts';
 
 interface Claims {
   /** PersistentVolume of each claim. */

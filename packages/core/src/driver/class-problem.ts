@@ -1,7 +1,7 @@
 import type { MachineClass } from '@mcm/api';
-import { placeOf } from './cure.ts';
-import { MachineError } from './errors.ts';
-import { scrub } from './scrub.ts';
+import { MachineError } from './contract/errors.ts';
+import { placeOf } from './schemas/cure.ts';
+import { scrub } from './secrets/scrub.ts';
 
 /**
  * Reads the provider spec of a class as a creation does. It looks at no Secret, so it needs no cluster and no cloud.

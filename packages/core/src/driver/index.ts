@@ -1,16 +1,21 @@
 export { type MachineCode, MachineCodes } from '@mcm/api';
-export type { InstanceEvidence } from '../evidence/bundle.ts';
-export { type ErrorCategory, type ErrorKind, errorKindOf, type Fault } from './category.ts';
 export { providerSpecProblem, type ReadProviderSpec } from './class-problem.ts';
-export type { DriverContext } from './context.ts';
-export { decodeInput, decodeSpec, pathText } from './decode.ts';
+export { LearnedRate } from './cloud/learned-rate.ts';
+export { type ObservedCall, observedCalls } from './cloud/observed.ts';
+export { observingDriver } from './cloud/observing.ts';
+export { singleFlight } from './cloud/single-flight.ts';
 export {
-  type DecodedInput,
-  type DriverCall,
-  type DriverDefinition,
-  type DriverInput,
-  defineDriver,
-} from './define-driver.ts';
+  askForText,
+  askForToken,
+  type TextQuestion,
+  type TokenQuestion,
+  TokenRefused,
+  TokenUnavailable,
+} from './cloud/token.ts';
+export { type Token, type TokenSource, tokenSource } from './cloud/token-source.ts';
+export type { InstanceEvidence } from './contract/bundle.ts';
+export { type ErrorCategory, type ErrorKind, errorKindOf, type Fault } from './contract/category.ts';
+export type { DriverContext } from './contract/context.ts';
 export type {
   Address,
   CreatedInstance,
@@ -23,11 +28,11 @@ export type {
   MachineRequest,
   ObserveApi,
   VolumeSource,
-} from './driver.ts';
-export { MachineError } from './errors.ts';
-export { FieldErrors } from './field-errors.ts';
-export { type Folded, foldGoJson, readGoJson, specTypeProblems } from './go-json.ts';
-export { createInvoker } from './invoker.ts';
+} from './contract/driver.ts';
+export { MachineError } from './contract/errors.ts';
+export { isOthers, OWNER_TAG, ownerOf, ownerTags, refuseOthers } from './contract/owner.ts';
+export { retryAfterOf } from './contract/retry-after.ts';
+export { createInvoker } from './invoker/invoker.ts';
 export {
   DRIVER_TIMEOUTS,
   type DriverInvoker,
@@ -35,25 +40,20 @@ export {
   type InvokerCaches,
   type InvokerOptions,
   type ObserveCall,
-} from './invoker-api.ts';
+} from './invoker/invoker-api.ts';
+export { type DriverSpan, type DriverTracer, registeredTracer } from './invoker/tracing.ts';
 export { type JwtParts, signJwt } from './jwt.ts';
-export { LearnedRate } from './learned-rate.ts';
-export { type ObservedCall, observedCalls } from './observed.ts';
-export { observingDriver } from './observing.ts';
-export { isOthers, OWNER_TAG, ownerOf, ownerTags, refuseOthers } from './owner.ts';
-export { type Sent, withoutSent } from './redact.ts';
-export { type DriverReference, driverReference, type JsonSchema, referenceText } from './reference.ts';
-export { retryAfterOf } from './retry-after.ts';
-export { bytesOf, isText, unpackedText } from './secret-value.ts';
-export { singleFlight } from './single-flight.ts';
+export { decodeInput, decodeSpec, pathText } from './schemas/decode.ts';
 export {
-  askForText,
-  askForToken,
-  type TextQuestion,
-  type TokenQuestion,
-  TokenRefused,
-  TokenUnavailable,
-} from './token.ts';
-export { type Token, type TokenSource, tokenSource } from './token-source.ts';
-export { type DriverSpan, type DriverTracer, registeredTracer } from './tracing.ts';
-export { unknownFields } from './unknown-fields.ts';
+  type DecodedInput,
+  type DriverCall,
+  type DriverDefinition,
+  type DriverInput,
+  defineDriver,
+} from './schemas/define-driver.ts';
+export { FieldErrors } from './schemas/field-errors.ts';
+export { type Folded, foldGoJson, readGoJson, specTypeProblems } from './schemas/go-json.ts';
+export { type DriverReference, driverReference, type JsonSchema, referenceText } from './schemas/reference.ts';
+export { unknownFields } from './schemas/unknown-fields.ts';
+export { type Sent, withoutSent } from './secrets/redact.ts';
+export { bytesOf, isText, unpackedText } from './secrets/secret-value.ts';

@@ -1,9 +1,9 @@
 import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import type { CreatedInstance } from './driver.ts';
-import { MachineError } from './errors.ts';
+import type { CreatedInstance } from './contract/driver.ts';
+import { MachineError } from './contract/errors.ts';
+import { type DriverTracer, registeredTracer } from './invoker/tracing.ts';
 import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
-import { type DriverTracer, registeredTracer } from './tracing.ts';
 
 test('who is throttled slows down all machines with the same credentials, whatever their class, and no others', async () => {
   const begun: { readonly pool: string; readonly at: number }[] = [];

@@ -1,9 +1,9 @@
 import { type Decision, type ObserveLedger, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { MachineError } from './errors.ts';
-import { observedCalls } from './observed.ts';
-import { observingDriver } from './observing.ts';
-import { scrub } from './scrub.ts';
+import { observedCalls } from './cloud/observed.ts';
+import { observingDriver } from './cloud/observing.ts';
+import { MachineError } from './contract/errors.ts';
+import { scrub } from './secrets/scrub.ts';
 import { classOf, create, failure, machineOf, play, TOKENS } from './toy.ts';
 
 /** What the middleware does around every call: who is told of it, who may make it, and with whose credentials. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isInstance } from '../node/instance.ts';
-import { type DriverDefinition, defineDriver } from './define-driver.ts';
-import type { CreatedInstance, FoundInstance, Instance, MachineRequest, VolumeSource } from './driver.ts';
-import { type MachineCode, MachineError } from './errors.ts';
-import { isOthers, OWNER_TAG } from './owner.ts';
-import { bytesOf } from './secret-value.ts';
+import type { CreatedInstance, FoundInstance, Instance, MachineRequest, VolumeSource } from './contract/driver.ts';
+import { type MachineCode, MachineError } from './contract/errors.ts';
+import { isOthers, OWNER_TAG } from './contract/owner.ts';
+import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
+import { bytesOf } from './secrets/secret-value.ts';
 
 /** A VM of the fake cloud. */
 export interface FakeVm {

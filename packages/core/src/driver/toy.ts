@@ -1,11 +1,11 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { createMemoryLogger, type Secret, VirtualClock } from '@mcm/kube';
 import { z } from 'zod';
-import { type DriverDefinition, defineDriver } from './define-driver.ts';
-import type { CreatedInstance } from './driver.ts';
-import { MachineError } from './errors.ts';
-import { createInvoker } from './invoker.ts';
-import type { DriverInvoker, InvokerOptions } from './invoker-api.ts';
+import type { CreatedInstance } from './contract/driver.ts';
+import { MachineError } from './contract/errors.ts';
+import { createInvoker } from './invoker/invoker.ts';
+import type { DriverInvoker, InvokerOptions } from './invoker/invoker-api.ts';
+import { type DriverDefinition, defineDriver } from './schemas/define-driver.ts';
 
 const meta = (name: string) => ({
   ...{ name, namespace: 'default', uid: name, resourceVersion: '1', creationTimestamp: '2026-01-01T00:00:00Z' },

@@ -1,5 +1,5 @@
-export type { Failure, InstanceEvidence } from './bundle.ts';
+export type { Failure, InstanceEvidence } from '../driver/contract/bundle.ts';
+export { type Known, scrub } from '../driver/secrets/evidence-text.ts';
 export { type KeptVm, type KeptVmOptions, readKeptVms } from './kept-vms.ts';
 export { type KeptEvidence, readEvidence } from './read.ts';
-export { type Known, scrub } from './scrub.ts';
 export { wholeLines } from './whole-lines.ts';

@@ -8,12 +8,19 @@ import {
   type KubeClient,
   type Logger,
 } from '@mcm/kube';
-import type { DriverInvoker } from '../driver/invoker-api.ts';
-import { bytesOf, type SecretValues } from '../driver/secret-value.ts';
-import { Lane } from '../machine/lane.ts';
-import type { BootstrapTokenIssuer } from '../machine/tokens.ts';
-import { asksForToken, renderUserData } from '../machine/user-data.ts';
-import { CLASS_LABEL, draftEvidence, evidenceName, type Failure, type InstanceEvidence, labelOf } from './bundle.ts';
+import type { BootstrapTokenIssuer } from '../bootstrap/tokens.ts';
+import { asksForToken, renderUserData } from '../bootstrap/user-data.ts';
+import {
+  CLASS_LABEL,
+  draftEvidence,
+  evidenceName,
+  type Failure,
+  type InstanceEvidence,
+  labelOf,
+} from '../driver/contract/bundle.ts';
+import type { DriverInvoker } from '../driver/invoker/invoker-api.ts';
+import { bytesOf, type SecretValues } from '../driver/secrets/secret-value.ts';
+import { Lane } from '../flow/lane.ts';
 
 export interface KeeperOptions {
   readonly control: KubeClient;

@@ -9,8 +9,8 @@ import {
   type KubeClient,
   type Logger,
 } from '@mcm/kube';
-import { Lane } from '../machine/lane.ts';
-import { labelOf, ownerOf } from './bundle.ts';
+import { labelOf, ownerOf } from '../driver/contract/bundle.ts';
+import { Lane } from '../flow/lane.ts';
 
 /** How many VMs of failed machines outlive their machines, and for how long. */
 export interface KeptVmOptions {

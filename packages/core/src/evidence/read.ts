@@ -1,5 +1,5 @@
 import { type ConfigMap, configMaps, type KubeClient } from '@mcm/kube';
-import { labelOf, MACHINE_LABEL } from './bundle.ts';
+import { labelOf, MACHINE_LABEL } from '../driver/contract/bundle.ts';
 
 /** Evidence of a failure, as it was kept. */
 export interface KeptEvidence {

@@ -22,8 +22,8 @@ import {
   secrets,
   splitKey,
 } from '@mcm/kube';
+import type { Caches } from '../cluster/caches.ts';
 import type { KeptVm, KeptVms } from '../evidence/kept-vms.ts';
-import type { Caches } from '../machine/caches.ts';
 import type { FormerSpecs } from './former-spec.ts';
 
 export interface ClassReconcilerOptions {

@@ -1,6 +1,6 @@
 import type { EventReason, MachineClass } from '@mcm/api';
 import { type EventRecorder, type Key, keyOf } from '@mcm/kube';
-import type { ClassTrouble, ObserveClass } from '../driver/invoker-api.ts';
+import type { ClassTrouble, ObserveClass } from '../driver/invoker/invoker-api.ts';
 
 /** A connection breaks now and then: only what fails again is told. */
 const FAILURES_TOLD_FROM: Readonly<Record<ClassTrouble['reason'], number>> = {

@@ -1,10 +1,10 @@
 import { Labels } from '@mcm/api';
 import { createClient, createMemoryLogger, type Node, seededRandom, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
-import type { MachineMemory } from './memory.ts';
-import { Performer } from './perform.ts';
-import type { Action } from './plan.ts';
+import { NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
+import { Performer } from './calls/perform.ts';
+import type { MachineMemory } from './model/memory.ts';
+import type { Action } from './model/plan.ts';
 import { machine, node } from './testing.ts';
 
 const SUCCESS = { kind: 'Status', apiVersion: 'v1', status: 'Success' };

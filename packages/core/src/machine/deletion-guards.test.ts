@@ -1,10 +1,10 @@
 import { Annotations, type Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
+import { NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
 import { budget } from '../drain/testing.ts';
-import { MachineError } from '../driver/errors.ts';
-import { planDeletion } from './deletion.ts';
-import type { CallKind, CallMemory, MachineObservation } from './observation.ts';
+import { MachineError } from '../driver/contract/errors.ts';
+import { planDeletion } from './deletion/deletion.ts';
+import type { CallKind, CallMemory, MachineObservation } from './model/observation.ts';
 import {
   attachedBy,
   cordoned,

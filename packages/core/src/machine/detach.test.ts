@@ -1,8 +1,8 @@
 import { createClient, createMemoryLogger, seededRandom, type Transport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { NO_DRAIN_MEMORY } from '../drain/observation.ts';
-import type { MachineMemory } from './memory.ts';
-import { Performer } from './perform.ts';
+import { NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
+import { Performer } from './calls/perform.ts';
+import type { MachineMemory } from './model/memory.ts';
 
 const status = (code: number, reason: string): Response =>
   Response.json(

@@ -1,8 +1,8 @@
 import { Annotations, type Machine, type MachineStatus } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
-import { planDeletion } from './deletion.ts';
-import type { MachineObservation } from './observation.ts';
-import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
+import { planDeletion } from './deletion/deletion.ts';
+import type { MachineObservation } from './model/observation.ts';
 import { at, machine, NOON, node } from './testing.ts';
 
 /** Incident 13: what Failed and is being deleted when many others are silent too. */

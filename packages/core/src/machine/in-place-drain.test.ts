@@ -2,9 +2,9 @@ import { InPlaceUpdateReasons, Labels, NodeConditions } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { budget, later, MINUTE, pod } from '../drain/testing.ts';
-import { inPlaceCondition, planInPlace, wantsInPlaceDrain } from './in-place.ts';
-import type { MachineObservation } from './observation.ts';
-import { nextAt } from './plan.ts';
+import { inPlaceCondition, planInPlace, wantsInPlaceDrain } from './in-place/in-place.ts';
+import type { MachineObservation } from './model/observation.ts';
+import { nextAt } from './model/plan.ts';
 import { emptyDrain, see } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 

@@ -1,16 +1,16 @@
 import { Labels, type Machine, NodeConditions } from '@mcm/api';
 import type { Change, Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import type { Caches } from './caches.ts';
-import { mirrored, unresponsiveAt } from './conditions.ts';
-import { planInPlace } from './in-place.ts';
-import { MachineMemories } from './memory.ts';
+import type { Caches } from '../cluster/caches.ts';
+import { mirrored, unresponsiveAt } from '../settings/conditions.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
+import { after } from '../values/timestamps.ts';
+import { planInPlace } from './in-place/in-place.ts';
+import { MachineMemories } from './model/memory.ts';
+import type { MachineObservation } from './model/observation.ts';
 import { nextStep } from './next-step.ts';
-import type { MachineObservation } from './observation.ts';
-import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
 import { emptyDrain } from './test-dying.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
-import { after } from './timestamps.ts';
 import { Wakes } from './wakes.ts';
 
 const { CandidateForUpdate, SelectedForUpdate, UpdateResult } = Labels;

@@ -1,17 +1,17 @@
 import { Finalizers } from '@mcm/api';
 import { isNodeOf } from '../node/instance.ts';
 import { planNodeSync } from '../node/sync.ts';
-import { tellHeld } from './breaker.ts';
-import { isBeingCreated, planCreation, planLateInitialization } from './creation.ts';
-import { planDeletion } from './deletion.ts';
-import { keepEvidenceFirst } from './evidence-first.ts';
-import { planHealth } from './health.ts';
-import { planInPlace } from './in-place.ts';
-import type { MachineObservation } from './observation.ts';
-import { type Action, act, nextAt, type Plan, wait } from './plan.ts';
-import { planPreservation } from './preservation.ts';
-import { planSquatter } from './squatter.ts';
-import { joinDeadline } from './timestamps.ts';
+import { joinDeadline } from '../values/timestamps.ts';
+import { isBeingCreated, planCreation, planLateInitialization } from './creation/creation.ts';
+import { planDeletion } from './deletion/deletion.ts';
+import { keepEvidenceFirst } from './health/evidence-first.ts';
+import { planHealth } from './health/health.ts';
+import { planSquatter } from './health/squatter.ts';
+import { planInPlace } from './in-place/in-place.ts';
+import { tellHeld } from './model/breaker.ts';
+import type { MachineObservation } from './model/observation.ts';
+import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
+import { planPreservation } from './preservation/preservation.ts';
 
 /** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
 export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidenceFirst(o, decide(o, now), now);

@@ -1,15 +1,15 @@
 import type { Machine } from '@mcm/api';
 import { again, type Clock, done, errorText, isConflict, type Key, type Logger, type Outcome } from '@mcm/kube';
-import type { DrainObservation } from '../drain/observation.ts';
-import { awaitsBreaker } from './breaker.ts';
-import type { MachineMemories } from './memory.ts';
+import { replacementGroup } from '../disruption/replacements.ts';
+import type { DrainObservation } from '../drain/model/observation.ts';
+import type { Performer } from './calls/perform.ts';
+import { Reservations } from './health/reservations.ts';
+import { awaitsBreaker } from './model/breaker.ts';
+import type { MachineMemories } from './model/memory.ts';
+import type { Action, Plan } from './model/plan.ts';
+import { withOperation } from './model/status.ts';
 import { nextStep } from './next-step.ts';
 import { type ObserveOptions, observe } from './observe.ts';
-import type { Performer } from './perform.ts';
-import type { Action, Plan } from './plan.ts';
-import { replacementGroup } from './replacements.ts';
-import { Reservations } from './reservations.ts';
-import { withOperation } from './status.ts';
 
 export interface MachineReconcilerOptions extends Omit<ObserveOptions, 'reserved'> {
   readonly memories: MachineMemories;

@@ -1,11 +1,11 @@
 import type { Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { drainBudget } from '../drain/budgets.ts';
-import { MachineError } from '../driver/errors.ts';
-import { CREATE_RETRY, DELETE_RETRY, INITIALIZE_RETRY, LOOKUP_RETRY, retryAfter } from './retry.ts';
-import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { drainBudget } from '../drain/model/budgets.ts';
+import { MachineError } from '../driver/contract/errors.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
+import { after } from '../values/timestamps.ts';
+import { CREATE_RETRY, DELETE_RETRY, INITIALIZE_RETRY, LOOKUP_RETRY, retryAfter } from './model/retry.ts';
 import { at, machine, NOON } from './testing.ts';
-import { after } from './timestamps.ts';
 
 /** Rules without an id; the titles are what docs/compatibility/rules-machines.md names. */
 

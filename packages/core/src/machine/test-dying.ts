@@ -1,11 +1,11 @@
 import type { Machine, MachineStatus } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
-import type { DrainObservation, DrainPod } from '../drain/observation.ts';
+import type { DrainObservation, DrainPod } from '../drain/model/observation.ts';
 import { look, pod as podOf } from '../drain/testing.ts';
-import { type MachineCode, MachineError } from '../driver/errors.ts';
-import type { CallMemory, MachineObservation } from './observation.ts';
-import type { Action } from './plan.ts';
-import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+import { type MachineCode, MachineError } from '../driver/contract/errors.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
+import type { CallMemory, MachineObservation } from './model/observation.ts';
+import type { Action } from './model/plan.ts';
 import { at, condition, hc, machine, NOON, node } from './testing.ts';
 
 /** Machines that are being deleted, for the tests of their deletion. */

@@ -1,11 +1,11 @@
 import { type Machine, type MachineClass, type MachineStatus, STEP_TEXTS } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
 import { look } from '../drain/testing.ts';
-import { planDeletion } from './deletion.ts';
-import { planKeeping } from './keep-vm.ts';
+import { MACHINE_DEFAULTS, settingsOf } from '../settings/settings.ts';
+import { planDeletion } from './deletion/deletion.ts';
+import { planKeeping } from './deletion/keep-vm.ts';
+import type { MachineObservation } from './model/observation.ts';
 import { nextStep } from './next-step.ts';
-import type { MachineObservation } from './observation.ts';
-import { MACHINE_DEFAULTS, settingsOf } from './settings.ts';
 import { at, machine, NOON, node } from './testing.ts';
 
 /** What is decided where the API server does not let the machine controller see nodes, or what is on them. */

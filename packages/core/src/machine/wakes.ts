@@ -9,14 +9,14 @@ import {
   type PodDisruptionBudget,
   type VolumeAttachment,
 } from '@mcm/kube';
+import type { Caches } from '../cluster/caches.ts';
+import { replacementGroup } from '../disruption/replacements.ts';
+import { WaitingLists } from '../flow/waiting-lists.ts';
 import { isNodeOf } from '../node/instance.ts';
-import { isUndrained } from '../set/machines.ts';
-import type { Caches } from './caches.ts';
-import { conditionsDiffer, mirrored } from './conditions.ts';
-import type { MachineMemories } from './memory.ts';
-import { jsonEquals } from './merge-diff.ts';
-import { replacementGroup } from './replacements.ts';
-import { WaitingLists } from './waiting-lists.ts';
+import { isUndrained } from '../objects/machines.ts';
+import { conditionsDiffer, mirrored } from '../settings/conditions.ts';
+import { jsonEquals } from '../values/merge-diff.ts';
+import type { MachineMemories } from './model/memory.ts';
 
 /** Which machines a change of something else concerns. Each costs what it concerns, never what the fleet counts. */
 export class Wakes {

@@ -1,8 +1,8 @@
 import { type MachineCode, MachineCodes } from '@mcm/api';
 import type { Clock, Meters } from '@mcm/kube';
-import type { ObserveApi } from '../driver/driver.ts';
-import type { ObserveCall } from '../driver/invoker-api.ts';
-import { OPERATIONS } from '../driver/operations.ts';
+import type { ObserveApi } from '../driver/contract/driver.ts';
+import { OPERATIONS } from '../driver/contract/operations.ts';
+import type { ObserveCall } from '../driver/invoker/invoker-api.ts';
 import type { StageObserver } from './machine.ts';
 
 /**

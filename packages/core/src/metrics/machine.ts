@@ -1,6 +1,6 @@
 import { Labels, type Machine, type MachineClass, PHASE_METRIC_VALUES, STEP_TEXTS } from '@mcm/api';
 import type { Change, Clock, MeterLabels, Meters, Sample } from '@mcm/kube';
-import type { Rechecks } from '../machine/node-actions.ts';
+import type { Rechecks } from '../machine/calls/node-actions.ts';
 import { createdAt, named, perCondition, perObject, type Source } from './sources.ts';
 
 /** What the machine controller's metrics are read from. */

@@ -8,7 +8,7 @@ import {
   quantitiesEqual,
 } from '@mcm/api';
 import { makeKey, type Node, type Taint } from '@mcm/kube';
-import { jsonEquals } from '../machine/merge-diff.ts';
+import { jsonEquals } from '../values/merge-diff.ts';
 import type { NodeChange } from './patch.ts';
 
 /** Changes of one Node: at most one write of its metadata and spec and one of its status. */

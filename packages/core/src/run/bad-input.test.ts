@@ -2,7 +2,7 @@ import { crds, type Machine, type MachineClass, machineClasses, machines } from 
 import { startControlPlane } from '@mcm/control-plane';
 import { events, secrets, type Transport, VirtualClock } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
-import { MachineError } from '../driver/errors.ts';
+import { MachineError } from '../driver/contract/errors.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 

@@ -9,27 +9,27 @@ import {
   type KubeObject,
   keyOf,
 } from '@mcm/kube';
-import { fallbackClasses } from '../driver/fallback.ts';
-import { createInvoker } from '../driver/invoker.ts';
-import { observingDriver } from '../driver/observing.ts';
+import { createTokenIssuer, imaginedTokens } from '../bootstrap/tokens.ts';
+import { type Caches, createCaches, informersOf } from '../cluster/caches.ts';
+import { observingDriver } from '../driver/cloud/observing.ts';
+import { fallbackClasses } from '../driver/invoker/fallback.ts';
+import { createInvoker } from '../driver/invoker/invoker.ts';
 import { EVIDENCE_PER_CLASS, EvidenceKeeper } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, KeptVms } from '../evidence/kept-vms.ts';
-import { type Caches, createCaches, informersOf } from '../machine/caches.ts';
-import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls.ts';
-import { CapacityGate } from '../machine/capacity.ts';
-import { InheritedMachines } from '../machine/inherited.ts';
-import { MachineMemories } from '../machine/memory.ts';
-import type { Rechecks } from '../machine/node-actions.ts';
-import { Performer } from '../machine/perform.ts';
+import { DriverCalls, FAULT_AFTER_FAILURES } from '../machine/calls/calls.ts';
+import { CapacityGate } from '../machine/calls/capacity.ts';
+import type { Rechecks } from '../machine/calls/node-actions.ts';
+import { Performer } from '../machine/calls/perform.ts';
+import { InheritedMachines } from '../machine/creation/inherited.ts';
+import { REACHABILITY_DEFAULTS, ReachabilityCheck } from '../machine/health/reachability.ts';
+import { MachineMemories } from '../machine/model/memory.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
-import { MACHINE_DEFAULTS } from '../machine/settings.ts';
-import { createTokenIssuer, imaginedTokens } from '../machine/tokens.ts';
 import { Wakes } from '../machine/wakes.ts';
 import { FormerSpecs } from '../machine-class/former-spec.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
 import { ClassTroubles } from '../machine-class/troubles.ts';
-import { ORPHAN_DEFAULTS, OrphanCollector, orphanKeysOf } from '../safety/orphans.ts';
-import { REACHABILITY_DEFAULTS, ReachabilityCheck } from '../safety/reachability.ts';
+import { ORPHAN_DEFAULTS, OrphanCollector, orphanKeysOf } from '../safety/orphans/orphans.ts';
+import { MACHINE_DEFAULTS } from '../settings/settings.ts';
 import type { MachineControllerOptions } from './options.ts';
 import { awaitsVm, classMatters, classOfMachine, isNewOrGoes, secretsOfClass } from './relevance.ts';
 

@@ -3,7 +3,7 @@ import { type ConfigMap, configMaps, secrets, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import type { FakeVm } from '../driver/testing.ts';
 import { readEvidence } from '../evidence/read.ts';
-import { EVIDENCE_BOUND_MS } from '../machine/evidence-first.ts';
+import { EVIDENCE_BOUND_MS } from '../machine/health/evidence-first.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 

@@ -1,7 +1,7 @@
 import { type MachineClass, machineClasses, machines } from '@mcm/api';
 import { podDisruptionBudgets, secrets } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { MACHINE_DEFAULTS } from '../machine/settings.ts';
+import { MACHINE_DEFAULTS } from '../settings/settings.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 

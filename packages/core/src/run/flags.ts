@@ -10,12 +10,12 @@ import {
   textFlag,
 } from '@mcm/kube';
 import { checkSafeguardFlags, safeguardFlags, safeguardsOf } from '../disruption/flags.ts';
-import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker-api.ts';
+import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker/invoker-api.ts';
 import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, type KeptVmOptions } from '../evidence/kept-vms.ts';
-import { MACHINE_DEFAULTS, type MachineDefaults } from '../machine/settings.ts';
-import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans.ts';
-import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../safety/reachability.ts';
+import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../machine/health/reachability.ts';
+import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphans.ts';
+import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
 
 /** The flags of a machine controller beside the common ones: the original's names and defaults, then our own. */
 export const machineFlags = {

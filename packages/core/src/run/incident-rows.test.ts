@@ -1,7 +1,7 @@
 import { Annotations, type MachineClass, machineClasses } from '@mcm/api';
 import { events, pods } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { MachineError } from '../driver/errors.ts';
+import { MachineError } from '../driver/contract/errors.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 

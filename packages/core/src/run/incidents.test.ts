@@ -16,9 +16,9 @@ import {
   volumeAttachments,
 } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
-import { MachineError } from '../driver/errors.ts';
+import { MachineError } from '../driver/contract/errors.ts';
 import { controllerIdOf } from '../driver/testing.ts';
-import { ORPHAN_DEFAULTS } from '../safety/orphans.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphans.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 

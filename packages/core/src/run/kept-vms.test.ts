@@ -2,7 +2,7 @@ import { type Machine, machineClasses, machines } from '@mcm/api';
 import { type ConfigMap, configMaps, events, nodes, parseFlags, type Transport, volumeAttachments } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { readKeptVms } from '../evidence/kept-vms.ts';
-import { RECORD_BOUND_MS } from '../machine/keep-vm.ts';
+import { RECORD_BOUND_MS } from '../machine/deletion/keep-vm.ts';
 import { checkMachineFlags, machineFlags } from './flags.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ConfigError, runBinary, seededRandom, VirtualClock } from '@mcm/kube';
 import { afterAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { defineDriver } from '../driver/define-driver.ts';
+import { defineDriver } from '../driver/schemas/define-driver.ts';
 import { type BinaryParts, machineControllerBinary } from './main.ts';
 import { endpointFlag, SettingSources } from './settings.ts';
 

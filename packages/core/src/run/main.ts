@@ -21,10 +21,10 @@ import {
   type Unit,
   undiciTransport,
 } from '@mcm/kube';
-import type { DriverContext } from '../driver/context.ts';
-import type { DriverDefinition } from '../driver/define-driver.ts';
-import { driverReference, referenceText } from '../driver/reference.ts';
-import { type DriverTracer, registeredTracer } from '../driver/tracing.ts';
+import type { DriverContext } from '../driver/contract/context.ts';
+import { type DriverTracer, registeredTracer } from '../driver/invoker/tracing.ts';
+import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
+import { driverReference, referenceText } from '../driver/schemas/reference.ts';
 import { registerDriverMetrics } from '../metrics/driver.ts';
 import { registerMachineMetrics } from '../metrics/machine.ts';
 import { openTraces, type Traces } from '../tracing/open.ts';

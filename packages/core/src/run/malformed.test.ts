@@ -18,7 +18,7 @@ import {
 } from '@mcm/kube';
 import { malformations, sampleOf } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
-import { createCaches, informersOf } from '../machine/caches.ts';
+import { createCaches, informersOf } from '../cluster/caches.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 

@@ -10,14 +10,14 @@ import type {
   QueueMetrics,
   Random,
 } from '@mcm/kube';
-import type { DriverDefinition } from '../driver/define-driver.ts';
-import type { ObserveApi } from '../driver/driver.ts';
-import type { DriverTimeouts, ObserveCall } from '../driver/invoker-api.ts';
-import type { DriverTracer } from '../driver/tracing.ts';
+import type { ObserveApi } from '../driver/contract/driver.ts';
+import type { DriverTimeouts, ObserveCall } from '../driver/invoker/invoker-api.ts';
+import type { DriverTracer } from '../driver/invoker/tracing.ts';
+import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import type { KeptVmOptions } from '../evidence/kept-vms.ts';
-import type { MachineDefaults } from '../machine/settings.ts';
-import type { OrphanOptions } from '../safety/orphans.ts';
-import type { ReachabilityTimings } from '../safety/reachability.ts';
+import type { ReachabilityTimings } from '../machine/health/reachability.ts';
+import type { OrphanOptions } from '../safety/orphans/orphans.ts';
+import type { MachineDefaults } from '../settings/settings.ts';
 
 /** What a machine controller is made of: its driver, its clusters, its clock and its settings. */
 export interface MachineControllerOptions<Spec, Credentials> {

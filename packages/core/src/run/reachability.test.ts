@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../safety/reachability.ts';
+import { probeIntervalMs, REACHABILITY_DEFAULTS } from '../machine/health/reachability.ts';
 import { type Cut, Cuts, type Server } from './testing/cuts.ts';
 import { startRig } from './testing/start.ts';
 

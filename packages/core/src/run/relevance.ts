@@ -1,7 +1,7 @@
 import { Annotations, type Machine, type MachineClass } from '@mcm/api';
 import { type Change, type Key, makeKey } from '@mcm/kube';
-import { secretKeysOf } from '../driver/credentials.ts';
-import { releasesMore } from '../safety/quarantine.ts';
+import { secretKeysOf } from '../driver/schemas/credentials.ts';
+import { releasesMore } from '../safety/orphans/quarantine.ts';
 
 /** New capacity is what somebody waits for: a thousand drains that begin at once come after it. */
 export const awaitsVm = (machine: Machine | undefined): boolean =>

@@ -1,7 +1,13 @@
-export { planNodeMark } from './orphan-nodes.ts';
-export { isOrphan } from './orphan-vms.ts';
-export { ORPHAN_DEFAULTS, type OrphanOptions } from './orphans.ts';
-export { createOvershootController, OvershootReconciler } from './overshoot.ts';
-export { judgeSet, type OvershootOptions, type Thresholds, thresholds, type Verdict } from './overshoot-rules.ts';
-export { quarantinedVms } from './quarantine.ts';
-export { REACHABILITY_DEFAULTS, type ReachabilityTimings, stepReachability } from './reachability.ts';
+export { REACHABILITY_DEFAULTS, type ReachabilityTimings, stepReachability } from '../machine/health/reachability.ts';
+export { planNodeMark } from './orphans/orphan-nodes.ts';
+export { isOrphan } from './orphans/orphan-vms.ts';
+export { ORPHAN_DEFAULTS, type OrphanOptions } from './orphans/orphans.ts';
+export { quarantinedVms } from './orphans/quarantine.ts';
+export { createOvershootController, OvershootReconciler } from './overshoot/overshoot.ts';
+export {
+  judgeSet,
+  type OvershootOptions,
+  type Thresholds,
+  thresholds,
+  type Verdict,
+} from './overshoot/overshoot-rules.ts';

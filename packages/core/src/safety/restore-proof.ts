@@ -1,6 +1,6 @@
 import { type Machine, parseTime } from '@mcm/api';
 import type { LeaseVacancy } from '@mcm/kube';
-import type { ListedInstance } from '../driver/driver.ts';
+import type { ListedInstance } from '../driver/contract/driver.ts';
 import { isInstance } from '../node/instance.ts';
 
 /** The time that a call may take after the last renewal, and the difference between the clocks of cloud and controller. */

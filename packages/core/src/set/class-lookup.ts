@@ -1,6 +1,6 @@
 import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, makeKey, type ResourceClient } from '@mcm/kube';
-import type { ControllerContext } from './caches.ts';
+import type { ControllerContext } from '../control/caches.ts';
 
 /** A cache that has not heard of a class that is there is asked again after so long, should no event come. */
 export const CLASS_LOOK_MS = 1_000;

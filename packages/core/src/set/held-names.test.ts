@@ -3,7 +3,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { World } from '../deployment/testing/world.ts';
-import { nextMachineNames } from './slots.ts';
+import { nextMachineNames } from '../objects/slots.ts';
 
 /** Names of VMs that run without a machine, as their Nodes show them. */
 

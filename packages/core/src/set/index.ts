@@ -9,14 +9,14 @@ export {
   nodeIndexes,
   projectMachine,
   projectNode,
-} from './caches.ts';
+} from '../control/caches.ts';
+export { CreationsUnderWay } from '../control/expectations.ts';
+export { isUndrained } from '../objects/machines.ts';
+export { mayDeleteFailed, planAutoPreservation } from '../objects/preservation.ts';
+export type { ScalerRequest } from '../objects/scaler.ts';
+export { compileSelector, isEmptySelector, type LabelMap, type Matcher } from '../objects/selector.ts';
+export { nextMachineNames } from '../objects/slots.ts';
 export { causeIn, type DeletionCause, DeletionCauses } from './deletion-cause.ts';
-export { chooseForDeletion, deletionOrder } from './deletion-order.ts';
-export { CreationsUnderWay } from './expectations.ts';
-export { isUndrained } from './machines.ts';
-export { mayDeleteFailed, planAutoPreservation } from './preservation.ts';
 export { createSetController, SetReconciler } from './reconciler.ts';
-export { BURST, planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas.ts';
-export type { ScalerRequest } from './scaler.ts';
-export { compileSelector, isEmptySelector, type LabelMap, type Matcher } from './selector.ts';
-export { nextMachineNames } from './slots.ts';
+export { chooseForDeletion, deletionOrder } from './replicas/deletion-order.ts';
+export { BURST, planReplicas, type ReplicaPlan, type SetSnapshot } from './replicas/replicas.ts';

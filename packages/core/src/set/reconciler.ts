@@ -20,7 +20,6 @@ import {
   type ResourceClient,
   soonest,
 } from '@mcm/kube';
-import type { HeldMachine, RepairPlan } from '../disruption/repairs.ts';
 import {
   BY_CONTROLLER,
   BY_MACHINE,
@@ -28,25 +27,26 @@ import {
   controllerParts,
   deploymentOf,
   isOrphaning,
-} from './caches.ts';
-import { claim } from './claim.ts';
+} from '../control/caches.ts';
+import { PendingDeletions } from '../control/expectations.ts';
+import type { HeldMachine, RepairPlan } from '../disruption/repairs.ts';
+import { Waiters } from '../flow/waiters.ts';
+import { claim } from '../objects/claim.ts';
+import { findCondition } from '../objects/conditions.ts';
+import { isFailed, phaseOf } from '../objects/machines.ts';
+import { scalerRequest } from '../objects/scaler.ts';
+import { compileSelector } from '../objects/selector.ts';
+import { freeMachineNames } from '../objects/slots.ts';
+import { printViolations, validateSet } from '../objects/violations.ts';
 import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
-import { findCondition } from './conditions.ts';
 import { DeletionCauses, deletionCauses } from './deletion-cause.ts';
-import { PendingDeletions } from './expectations.ts';
-import { LostPlaces } from './lost-places.ts';
-import { MachineWriter, mayHaveHappened, type WriteResult } from './machine-writer.ts';
-import { isFailed, phaseOf } from './machines.ts';
-import { RepairGroups } from './repair-group.ts';
-import { planReplicas, survivors } from './replicas.ts';
-import { scalerRequest } from './scaler.ts';
-import { compileSelector } from './selector.ts';
-import { freeMachineNames } from './slots.ts';
-import { Staff } from './staff.ts';
+import { LostPlaces } from './replicas/lost-places.ts';
+import { MachineWriter, mayHaveHappened, type WriteResult } from './replicas/machine-writer.ts';
+import { RepairGroups } from './replicas/repair-group.ts';
+import { planReplicas, survivors } from './replicas/replicas.ts';
+import { Staff } from './replicas/staff.ts';
 import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
-import { printViolations, validateSet } from './violations.ts';
-import { Waiters } from './waiters.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 
 /** Machines speak again in swarms: a set that they hold back looks at them together. */

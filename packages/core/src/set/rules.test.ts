@@ -1,10 +1,10 @@
 import { Annotations } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { chooseForDeletion } from './deletion-order.ts';
-import { mayDeleteFailed } from './preservation.ts';
+import { mayDeleteFailed } from '../objects/preservation.ts';
+import { validateSet } from '../objects/violations.ts';
+import { chooseForDeletion } from './replicas/deletion-order.ts';
 import { countMachines } from './status.ts';
 import { machine, machinesOf, NOW, set } from './test-objects.ts';
-import { validateSet } from './violations.ts';
 
 /** Rules that bear no id. Each title begins with the section. */
 

@@ -1,8 +1,8 @@
 import { type Machine, type MachineSet, MachineSetConditions } from '@mcm/api';
 import { again, controllerOf, done, isNotFound, type Outcome, type ResourceClient } from '@mcm/kube';
-import type { ControllerContext } from './caches.ts';
-import { findCondition, setSetCondition, withoutCondition } from './conditions.ts';
-import { Pace } from './pace.ts';
+import type { ControllerContext } from '../control/caches.ts';
+import { Pace } from '../flow/pace.ts';
+import { findCondition, setSetCondition, withoutCondition } from '../objects/conditions.ts';
 import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
 import { type SetTroubles, withTroubles } from './troubles.ts';
 

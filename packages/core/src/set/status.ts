@@ -9,10 +9,10 @@ import {
   PreserveValues,
 } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
-import { setSetCondition, withoutCondition } from './conditions.ts';
-import { isAvailable, isFailed, isReady, preserveExpiry } from './machines.ts';
-import { semanticEqual } from './semantic-equal.ts';
-import { compareText, formatTime } from './text.ts';
+import { setSetCondition, withoutCondition } from '../objects/conditions.ts';
+import { isAvailable, isFailed, isReady, preserveExpiry } from '../objects/machines.ts';
+import { compareText, formatTime } from '../values/integers.ts';
+import { semanticEqual } from '../values/semantic-equal.ts';
 
 /** What the machines of one set add up to. */
 export interface MachineCounts {

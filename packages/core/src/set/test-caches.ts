@@ -1,6 +1,6 @@
 import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
 import { type Change, type Controller, type Informer, type KubeObject, keyOf, type Node } from '@mcm/kube';
-import { type ControllerContext, machineIndexes, machineSetIndexes } from './caches.ts';
+import { type ControllerContext, machineIndexes, machineSetIndexes } from '../control/caches.ts';
 
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 

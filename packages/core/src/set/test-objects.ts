@@ -6,8 +6,8 @@ import {
   type MachinePhase,
   type MachineSet,
 } from '@mcm/api';
-import type { Loss } from './machines.ts';
-import { formatTime } from './text.ts';
+import type { Loss } from '../objects/machines.ts';
+import { formatTime } from '../values/integers.ts';
 
 /** Builders of objects for the tests of this room. Ages are in minutes before {@link NOW}. */
 export const NOW = new Date('2026-01-01T12:00:00Z');

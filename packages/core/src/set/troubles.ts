@@ -7,7 +7,7 @@ import {
   type SetConditionChange,
   setSetCondition,
   withoutCondition,
-} from './conditions.ts';
+} from '../objects/conditions.ts';
 
 const { InvalidSpec, ReplacementHeld } = MachineSetConditions;
 

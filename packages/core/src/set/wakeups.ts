@@ -1,9 +1,9 @@
 import type { Machine, MachineSet } from '@mcm/api';
 import { type Change, type Controller, controllerOf, type Key, type KubeObject, keyOf, makeKey } from '@mcm/kube';
-import { type ControllerContext, changedBeyondStatus } from './caches.ts';
-import { phaseOf } from './machines.ts';
-import { compileSelector, isEmptySelector } from './selector.ts';
-import type { Waiters } from './waiters.ts';
+import { type ControllerContext, changedBeyondStatus } from '../control/caches.ts';
+import type { Waiters } from '../flow/waiters.ts';
+import { phaseOf } from '../objects/machines.ts';
+import { compileSelector, isEmptySelector } from '../objects/selector.ts';
 
 /** Machines change in swarms: a set looks at them together. */
 const SWARM_MS = 20;

@@ -1,7 +1,7 @@
 import { API_VERSION, type Machine } from '@mcm/api';
 import { seededRandom } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { isAvailable } from '../set/machines.ts';
+import { isAvailable } from '../objects/machines.ts';
 import { SimulatedFleet } from './fleet.ts';
 
 interface Parts {

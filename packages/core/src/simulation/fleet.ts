@@ -1,6 +1,6 @@
 import { Labels, type Machine } from '@mcm/api';
 import { controllerOf } from '@mcm/kube';
-import { isAvailable } from '../set/machines.ts';
+import { isAvailable } from '../objects/machines.ts';
 
 /** Machines by something that several may share, kept up with each change. */
 class Index {

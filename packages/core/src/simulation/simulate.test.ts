@@ -1,7 +1,7 @@
 import { API_VERSION, type Machine, type MachineClass, type MachineDeployment, type MachineSet } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { newSet } from '../deployment/new-set.ts';
+import { newSet } from '../deployment/state/new-set.ts';
 import { SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
 import { type Simulation, type SimulationInput, simulateRollout } from './simulate.ts';
 

@@ -7,23 +7,23 @@ import {
   type MachineSet,
 } from '@mcm/api';
 import { controllerOf, type Node } from '@mcm/kube';
-import { isComplete } from '../deployment/arrival.ts';
-import { limitsOf } from '../deployment/limits.ts';
 import { planRollout } from '../deployment/plan.ts';
-import { withProgress } from '../deployment/progress.ts';
-import { deploymentStatus } from '../deployment/status.ts';
-import type { RolloutPlan } from '../deployment/step.ts';
-import type { DeploymentSnapshot } from '../deployment/view.ts';
+import { withProgress } from '../deployment/state/progress.ts';
+import { deploymentStatus } from '../deployment/state/status.ts';
+import type { RolloutPlan } from '../deployment/state/step.ts';
+import type { DeploymentSnapshot } from '../deployment/state/view.ts';
 import type { Guards } from '../disruption/guards.ts';
 import { guardsOf } from '../disruption/reading.ts';
 import { countsTerminating, type SafeguardSettings } from '../disruption/safeguards.ts';
-import { setDeploymentCondition } from '../set/conditions.ts';
-import { isFailed, isTerminating, type Loss, lossOf } from '../set/machines.ts';
-import { newMachine } from '../set/new-machine.ts';
-import { roomBeside } from '../set/repair-group.ts';
-import { planReplicas } from '../set/replicas.ts';
-import { scalerRequest } from '../set/scaler.ts';
-import { nextMachineNames } from '../set/slots.ts';
+import { setDeploymentCondition } from '../objects/conditions.ts';
+import { limitsOf } from '../objects/limits.ts';
+import { isFailed, isTerminating, type Loss, lossOf } from '../objects/machines.ts';
+import { scalerRequest } from '../objects/scaler.ts';
+import { nextMachineNames } from '../objects/slots.ts';
+import { isComplete } from '../rollout/arrival.ts';
+import { newMachine } from '../set/replicas/new-machine.ts';
+import { roomBeside } from '../set/replicas/repair-group.ts';
+import { planReplicas } from '../set/replicas/replicas.ts';
 import { withOwnNodes } from './rivals.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
 

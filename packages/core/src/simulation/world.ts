@@ -12,7 +12,7 @@ import {
 } from '@mcm/api';
 import type { Draft, Node } from '@mcm/kube';
 import type { NodeChange } from '../node/patch.ts';
-import { formatTime } from '../set/text.ts';
+import { formatTime } from '../values/integers.ts';
 import { SimulatedFleet } from './fleet.ts';
 import { Timers } from './timers.ts';
 

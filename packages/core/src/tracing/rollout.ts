@@ -11,7 +11,7 @@ import {
   spanIdOf,
   traceIdOf,
 } from '@mcm/kube';
-import { hasArrived } from '../deployment/arrival.ts';
+import { hasArrived } from '../rollout/arrival.ts';
 import { failureIn, phaseOf } from './machine-change.ts';
 
 /** What rollouts are read off. */

@@ -15,7 +15,7 @@ import {
 import type { Node } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { deployment, machine, NOW, set } from '../../set/test-objects.ts';
-import { formatTime } from '../../set/text.ts';
+import { formatTime } from '../../values/integers.ts';
 
 /** How far the update in place of a machine is. */
 export type UpdateStage = 'none' | 'candidate' | 'selected' | 'updating' | 'successful' | 'moved' | 'failed' | 'ended';

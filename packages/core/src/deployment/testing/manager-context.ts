@@ -18,8 +18,6 @@ import {
   nodes,
   type Random,
 } from '@mcm/kube';
-import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
-import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 import {
   type ControllerContext,
   machineIndexes,
@@ -27,8 +25,10 @@ import {
   nodeIndexes,
   projectMachine,
   projectNode,
-} from '../../set/caches.ts';
-import { CreationsUnderWay } from '../../set/expectations.ts';
+} from '../../control/caches.ts';
+import { CreationsUnderWay } from '../../control/expectations.ts';
+import { SAFEGUARD_DEFAULTS, type SafeguardSettings, Safeguards } from '../../disruption/safeguards.ts';
+import { DisruptionsUnderWay } from '../../disruption/under-way.ts';
 
 /** Of what a manager is made. */
 interface Parts {

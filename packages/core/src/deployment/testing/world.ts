@@ -29,9 +29,9 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { watchBoundWrites } from '@mcm/kube/testing';
+import type { ControllerContext } from '../../control/caches.ts';
 import type { SafeguardSettings } from '../../disruption/safeguards.ts';
-import { createOvershootController } from '../../safety/overshoot.ts';
-import type { ControllerContext } from '../../set/caches.ts';
+import { createOvershootController } from '../../safety/overshoot/overshoot.ts';
 import { createSetController } from '../../set/reconciler.ts';
 import type { DeploymentOptions } from '../execution.ts';
 import { createDeploymentController } from '../reconciler.ts';

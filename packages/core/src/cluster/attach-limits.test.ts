@@ -1,0 +1,166 @@
+import { Labels } from '@mcm/api';
+import type { Change, CsiNode, KubeObject, Node, VolumeAttachment } from '@mcm/kube';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { playDrain } from '../drain/play.ts';
+import { withVolume } from '../drain/testing.ts';
+import { condition, node } from '../machine/testing.ts';
+import { AttachLimits } from './attach-limits.ts';
+
+const DRIVER = 'ebs.csi';
+
+/** Something that tells of changes as an informer does, with what it last told of each object. */
+function source<T extends KubeObject>() {
+  const handlers: ((change: Change<T>) => void)[] = [];
+  const known = new Map<string, T>();
+  return {
+    onChange: (handler: (change: Change<T>) => void) => {
+      handlers.push(handler);
+      return () => undefined;
+    },
+    put: (object: T) => {
+      const key = object.metadata.name;
+      const old = known.get(key);
+      known.set(key, object);
+      const change = old ? { type: 'updated', key, old, object } : { type: 'added', key, object };
+      for (const handler of handlers) handler(change as Change<T>);
+    },
+    remove: (key: string) => {
+      const object = known.get(key);
+      known.delete(key);
+      if (object) for (const handler of handlers) handler({ type: 'deleted', key, object } as Change<T>);
+    },
+  };
+}
+
+function cluster() {
+  const sources = { nodes: source<Node>(), csiNodes: source<CsiNode>(), attachments: source<VolumeAttachment>() };
+  const limits = new AttachLimits(sources);
+  const metadata = (name: string) => ({ name, uid: name, resourceVersion: '1', creationTimestamp: '' });
+  return {
+    ...sources,
+    limits,
+    add: (name: string, count: number | undefined, zone = 'a', change: Parameters<typeof node>[0] = {}): Node => {
+      const added = node({ ...change, name, metadata: { labels: { [Labels.Zone]: zone }, ...change.metadata } });
+      sources.nodes.put(added);
+      const drivers = [{ name: DRIVER, ...(count === undefined ? {} : { allocatable: { count } }) }];
+      sources.csiNodes.put({ apiVersion: '', kind: 'CSINode', metadata: metadata(name), spec: { drivers } });
+      return added;
+    },
+    attach: (name: string, nodeName: string) =>
+      sources.attachments.put({
+        apiVersion: '',
+        kind: 'VolumeAttachment',
+        metadata: metadata(name),
+        spec: { attacher: DRIVER, nodeName, source: { persistentVolumeName: name } },
+      }),
+  };
+}
+
+describe('room for volumes beside a node', () => {
+  test('is what the drivers may attach to the other nodes of its zone, less what is attached there', () => {
+    const c = cluster();
+    const leaving = c.add('n-0', 25);
+    c.add('n-1', 3);
+    c.add('n-2', 2);
+    c.add('far', 10, 'b');
+    for (const name of ['v-1', 'v-2']) c.attach(name, 'n-1');
+    c.attach('v-3', 'n-0');
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+    c.attach('v-2', 'n-0');
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(4);
+    c.attachments.remove('v-1');
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(5);
+    expect(c.limits.roomBeside(leaving, 'other.csi')).toBeUndefined();
+  });
+
+  test('is not that of nodes that no pod comes to', () => {
+    const c = cluster();
+    const leaving = c.add('n-0', 25);
+    c.add('n-1', 3, 'a', { spec: { unschedulable: true } });
+    c.add('n-2', 3, 'a', { conditions: [condition('Ready', 'Unknown')] });
+    c.add('n-3', 3, 'a', { metadata: { labels: { [Labels.Zone]: 'a' }, deletionTimestamp: 'now' } });
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(0);
+    c.add('n-1', 3);
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+    c.nodes.remove('n-1');
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(0);
+  });
+
+  test('has no bounds where one driver says nothing of a limit, or no CSINode can be read', () => {
+    const c = cluster();
+    const leaving = c.add('n-0', 25);
+    c.add('n-1', 3);
+    c.add('n-2', undefined);
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBeUndefined();
+    for (const name of ['n-0', 'n-1', 'n-2']) c.csiNodes.remove(name);
+    c.nodes.put(leaving);
+    c.csiNodes.remove('n-0');
+    expect(cluster().limits.roomBeside(leaving, DRIVER)).toBeUndefined();
+  });
+
+  test('one’s own limit never counts, whether there is one or not', () => {
+    const c = cluster();
+    const leaving = c.add('n-0', undefined);
+    c.add('n-1', 3);
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+    c.nodes.put({ ...leaving, spec: { unschedulable: true } });
+    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+  });
+});
+
+test('what a node of another zone counts is not taken off the room of this one', () => {
+  const c = cluster();
+  const leaving = c.add('n-0', 25);
+  c.add('n-1', 3);
+  // Its limit was noted in the zone that it was in before.
+  const moved = { ...leaving, metadata: { ...leaving.metadata, labels: { [Labels.Zone]: 'b' } } };
+  expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+  c.add('n-9', 7, 'b');
+  expect(c.limits.roomBeside(moved, DRIVER)).toBe(7);
+});
+
+const PODS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => withVolume(name));
+const FAST = { graceMs: 5_000, detachMs: 5_000, attachMs: 10_000 };
+
+describe('pods with volumes leave together as far as other nodes can attach their volumes', () => {
+  test('room for all: as fast as without limits', () => {
+    const all = PODS.length;
+    expect(playDrain(PODS, { ...FAST, slots: all }, 5)).toEqual(playDrain(PODS, FAST, 5));
+  });
+
+  test('room for three: never more under way than slots are left, though the window is wider, and then one by one', () => {
+    const free = playDrain(PODS, FAST, 5);
+    const tight = playDrain(PODS, { ...FAST, slots: 3 }, 5);
+    expect(free.mostUnderWay).toBeGreaterThan(2);
+    expect(tight.mostUnderWay).toBeLessThanOrEqual(2);
+    expect(tight.tookMs).toBeGreaterThan(free.tookMs);
+    expect(tight.tookMs).toBeLessThan(playDrain(PODS, { ...FAST, slots: 3 }, 1).tookMs);
+    expect(tight.order).toEqual(free.order);
+  });
+
+  test('no room at all: the pace of a serial drain, no slower', () => {
+    expect(playDrain(PODS, { ...FAST, slots: 0 }, 5)).toEqual(playDrain(PODS, { ...FAST, slots: 0 }, 1));
+  });
+
+  test('whatever the times and the room, it is never slower than serial', () => {
+    const seconds = (max: number) => fc.integer({ min: 0, max }).map((n) => n * 1_000);
+    fc.assert(
+      fc.property(
+        fc.record({
+          graceMs: seconds(25),
+          detachMs: seconds(150),
+          attachMs: seconds(100),
+          slots: fc.integer({ min: 0, max: 6 }),
+        }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 6 }),
+        (times, window, count) => {
+          const pods = PODS.slice(0, count);
+          expect(playDrain(pods, times, window).tookMs).toBeLessThanOrEqual(playDrain(pods, times, 1).tookMs);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});

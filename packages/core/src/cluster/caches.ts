@@ -1,0 +1,151 @@
+import { Labels, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import {
+  type CsiNode,
+  createInformer,
+  csiNodes,
+  type Informer,
+  type InformerRuntime,
+  type KubeClient,
+  type KubeObject,
+  type Node,
+  nodes,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodDisruptionBudget,
+  persistentVolumeClaims,
+  persistentVolumes,
+  podDisruptionBudgets,
+  pods,
+  type Secret,
+  secrets,
+  type VolumeAttachment,
+  volumeAttachments,
+} from '@mcm/kube';
+import { SilenceCensus } from '../disruption/census.ts';
+import { replacementGroup } from '../disruption/replacements.ts';
+import { secretKeysOf } from '../driver/schemas/credentials.ts';
+import { instanceKey } from '../node/instance.ts';
+import { AttachLimits } from './attach-limits.ts';
+import { budgetTerm } from './budget-index.ts';
+import { projectClaim, projectCsiNode, projectNode, projectPod, projectVolume } from './projections.ts';
+
+/** Live copies of what is in the target cluster. */
+export interface TargetCaches {
+  /** Indexes: `machine` (name in the node's label), `instance` (see {@link instanceKey}). */
+  readonly nodes: Informer<Node>;
+  /** Indexes: `node`. */
+  readonly pods: Informer<Pod>;
+  readonly claims: Informer<PersistentVolumeClaim>;
+  readonly volumes: Informer<PersistentVolume>;
+  /** Indexes: `node`, `volume`. */
+  readonly attachments: Informer<VolumeAttachment>;
+  /** Indexes: `term`, see {@link budgetTerm}. */
+  readonly budgets: Informer<PodDisruptionBudget>;
+  /** Nobody waits for it: where it may not be read, no attach limits are known. */
+  readonly csiNodes: Informer<CsiNode>;
+}
+
+/** The part of {@link TargetCaches} that a drain reads. */
+export type DrainCaches = Omit<TargetCaches, 'csiNodes'>;
+
+/** Live copies of everything that the machine controller reads. */
+export interface Caches {
+  /** Indexes: `node` (label), `class`, `group` (of replacements), `unhealthyGroup` (the same, unhealthy ones only), `instance` (see {@link instanceKey}). */
+  readonly machines: Informer<Machine>;
+  /** Indexes: `secret` (key of a Secret that it refers to). */
+  readonly classes: Informer<MachineClass>;
+  readonly secrets: Informer<Secret>;
+  /** Who fell silent where and when, kept from the others. */
+  readonly census: SilenceCensus;
+  /** Undefined with `--target-kubeconfig=none`. */
+  readonly target: TargetCaches | undefined;
+  /** How many more volumes the nodes of the target cluster take. */
+  readonly attachLimits: AttachLimits | undefined;
+}
+
+const isUnhealthy = ({ status }: Machine): boolean =>
+  status?.currentStatus?.phase === 'Unknown' || status?.currentStatus?.phase === 'InPlaceUpdateFailed';
+
+const present = (value: string | undefined): readonly string[] => (value ? [value] : []);
+
+export interface CacheOptions {
+  readonly control: KubeClient;
+  readonly target: KubeClient | undefined;
+  readonly namespace: string;
+  readonly runtime: InformerRuntime;
+}
+
+export function createCaches({ control, target: targetClient, namespace, runtime }: CacheOptions): Caches {
+  const target = targetClient && targetCaches(targetClient, runtime);
+  const classes = createInformer(control, machineClasses, { ...runtime, namespace, indexes: { secret: secretKeysOf } });
+  const cached = createInformer(control, machines, {
+    ...runtime,
+    namespace,
+    indexes: {
+      node: (machine) => present(machine.metadata.labels?.[Labels.Node]),
+      class: (machine) => present(machine.spec.class.name),
+      // Counted for each machine that comes or goes.
+      classUsers: ({ spec }) => (spec.class.kind === 'MachineClass' ? present(spec.class.name) : []),
+      group: (machine) => [replacementGroup(machine)],
+      unhealthyGroup: (machine) => (isUnhealthy(machine) ? [replacementGroup(machine)] : []),
+      instance: ({ spec }) => (spec.providerID ? [instanceKey(spec.providerID)] : []),
+    },
+  });
+  return {
+    machines: cached,
+    classes,
+    secrets: createInformer(control, secrets, { ...runtime, namespace }),
+    census: new SilenceCensus({ machines: cached, classes, nodes: target?.nodes }),
+    target,
+    attachLimits: target && new AttachLimits(target),
+  };
+}
+
+/** Live copies of the target cluster, or, with field selectors, of some of its nodes and pods. */
+export const targetCaches = (
+  client: KubeClient,
+  runtime: InformerRuntime,
+  only: { readonly nodes?: string; readonly pods?: string } = {},
+): TargetCaches => ({
+  nodes: createInformer(client, nodes, {
+    ...runtime,
+    ...(only.nodes ? { fieldSelector: only.nodes } : {}),
+    project: projectNode,
+    indexes: {
+      machine: (node) => present(node.metadata.labels?.[Labels.MachineName]),
+      instance: ({ spec }) => (spec.providerID ? [instanceKey(spec.providerID)] : []),
+    },
+  }),
+  pods: createInformer(client, pods, {
+    ...runtime,
+    ...(only.pods ? { fieldSelector: only.pods } : {}),
+    project: projectPod,
+    indexes: { node: (pod) => present(pod.spec.nodeName) },
+    // Whole pods are 7 kB and more: a page of them at a time is the peak of this process's memory.
+    pageSize: 50,
+  }),
+  claims: createInformer(client, persistentVolumeClaims, { ...runtime, project: projectClaim }),
+  volumes: createInformer(client, persistentVolumes, { ...runtime, project: projectVolume }),
+  attachments: createInformer(client, volumeAttachments, {
+    ...runtime,
+    indexes: {
+      node: (attachment) => [attachment.spec.nodeName],
+      volume: (attachment) => present(attachment.spec.source.persistentVolumeName),
+    },
+  }),
+  budgets: createInformer(client, podDisruptionBudgets, {
+    ...runtime,
+    indexes: { term: (budget) => [budgetTerm(budget)] },
+  }),
+  csiNodes: createInformer(client, csiNodes, { ...runtime, project: projectCsiNode }),
+});
+
+/** Every informer, to be run. */
+export const informersOf = ({
+  target,
+  census: _census,
+  attachLimits: _limits,
+  ...control
+}: Caches): readonly Informer<KubeObject>[] =>
+  [...Object.values(control), ...Object.values(target ?? {})] as unknown as Informer<KubeObject>[];

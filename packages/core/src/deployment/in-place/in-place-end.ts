@@ -1,0 +1,54 @@
+import { Annotations, InPlaceUpdateReasons, Labels, type Machine, UpdateResults } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { isBeingHandedOver, isTerminating, phaseOf, updateReasonOf } from '../../objects/machines.ts';
+import { type InPlaceWork, NO_WORK } from '../state/in-place-snapshot.ts';
+import type { NodeMark } from '../state/node-marks.ts';
+import type { View } from '../state/view.ts';
+import { cleaned } from './in-place.ts';
+import { DECIDED_BY_DRAIN, schedulable } from './in-place-template.ts';
+
+const Reasons = InPlaceUpdateReasons;
+
+/**
+ * What ends the updates in place of a deployment whose strategy has become another one. A machine that was moved is its
+ * set's like any other, or the set could never give it up. A node whose update has ended takes pods again, or its machine
+ * would never be available; one that has not begun is called off. An agent at work is waited for.
+ */
+export function endOfUpdates({ deployment, machines, nodeOf }: View): InPlaceWork {
+  if (deployment.spec.strategy?.type === 'InPlaceUpdate' || deployment.spec.paused) return NO_WORK;
+  const all = [...machines.values()].flat().filter((machine) => !isTerminating(machine));
+  return {
+    machines: all.filter(isBeingHandedOver).map((machine) => ({
+      machine,
+      body: { metadata: { uid: machine.metadata.uid, labels: { [Labels.UpdateResult]: null } } },
+    })),
+    nodes: all.flatMap((machine) => {
+      const node = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '');
+      const change = node && endOf(machine, node);
+      return change ? [{ node, change }] : [];
+    }),
+  };
+}
+
+function endOf(machine: Machine, node: Node): NodeMark['change'] | undefined {
+  const { labels = {}, annotations = {} } = node.metadata;
+  const { [Labels.CandidateForUpdate]: candidate, [Labels.SelectedForUpdate]: selected } = labels;
+  if (candidate === undefined && selected === undefined) return undefined;
+  const reason = updateReasonOf(machine);
+  const phase = phaseOf(machine);
+  const result = labels[Labels.UpdateResult];
+  if (result !== undefined) {
+    const isOver = result === UpdateResults.Successful && reason === Reasons.UpdateSuccessful;
+    return isOver && phase !== 'InPlaceUpdating' ? cleaned(node) : undefined;
+  }
+  const waits = reason === undefined || reason === Reasons.CandidateForUpdate || reason === Reasons.SelectedForUpdate;
+  if (!waits || phase !== 'Running') return undefined;
+  const emptied = selected !== undefined || annotations[Annotations.SelectedForTemplate] !== undefined;
+  return {
+    metadata: {
+      labels: { [Labels.CandidateForUpdate]: null, [Labels.SelectedForUpdate]: null },
+      annotations: { [Annotations.SelectedForTemplate]: null },
+    },
+    ...(emptied ? { spec: schedulable(node), decidedBy: DECIDED_BY_DRAIN } : {}),
+  };
+}

@@ -1,0 +1,220 @@
+import { Labels, type Machine } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { machine, machinesOf, set } from '../../set/test-objects.ts';
+import type { InPlaceSnapshot, StaffedSet } from '../state/in-place-snapshot.ts';
+import {
+  intoSurge,
+  keptAboveZero,
+  repairSizes,
+  resizeCurrent,
+  roomOf,
+  sizesOfMoved,
+  surplusGone,
+} from './in-place-sizes.ts';
+
+const NOT_REFILLED = { [Labels.ScaleUpDisabled]: 'true' };
+const MOVED = { [Labels.UpdateResult]: 'successful' };
+
+const staffed = (name: string, replicas: number, machines: readonly Machine[], labels = {}): StaffedSet => ({
+  set: set(name, replicas, { labels }),
+  machines,
+});
+/** So many machines of the set that run. */
+const full = (name: string, count: number, replicas = count, labels = {}): StaffedSet =>
+  staffed(name, replicas, machinesOf(count, 'Running', name), labels);
+/** So many machines that were moved in, and have not been counted yet. */
+const moved = (count: number, name = 'm'): Machine[] =>
+  Array.from({ length: count }, (_, i) => machine(`${name}${i}`, { phase: 'Running', labels: MOVED }));
+
+const snapshot = (
+  current: StaffedSet,
+  old: readonly StaffedSet[],
+  change: Partial<InPlaceSnapshot> = {},
+): InPlaceSnapshot => ({
+  ...{ current, old, replicas: 4, surge: 0, unavailable: 1, manual: false, nodeOf: () => undefined },
+  ...change,
+});
+const plain = (resize: ReadonlyMap<string, number>) => Object.fromEntries(resize);
+
+test('a machine that was moved leaves its place behind and takes one where it came to', () => {
+  const old = full('old', 3, 4, NOT_REFILLED);
+  expect(plain(sizesOfMoved(snapshot(staffed('new', 0, moved(1)), [old])))).toEqual({ old: 3, new: 1 });
+  // The set counts it by now, or it goes.
+  expect(plain(sizesOfMoved(snapshot(staffed('new', 1, moved(1)), [full('old', 3, 3, NOT_REFILLED)])))).toEqual({});
+  const going = [machine('m', { phase: 'Running', labels: MOVED, deleting: true })];
+  expect(plain(sizesOfMoved(snapshot(staffed('new', 0, going), [full('old', 3, 3, NOT_REFILLED)])))).toEqual({});
+});
+
+test('only machines above the size of their set that were moved are yet to be counted', () => {
+  const old = full('old', 2, 2, NOT_REFILLED);
+  const counted = (replicas: number, own: number, came: number) => {
+    const machines = [...machinesOf(own, 'Running', 'n'), ...moved(came)];
+    return plain(sizesOfMoved(snapshot(staffed('new', replicas, machines), [old], { replicas: 9 })));
+  };
+  expect([counted(2, 1, 2), counted(1, 2, 0), counted(1, 0, 3)]).toEqual([{ new: 3 }, {}, { new: 3 }]);
+});
+
+test('machines that were moved into several sets share the room', () => {
+  const old = staffed('old', 0, moved(1, 'o'), NOT_REFILLED);
+  const now = snapshot(staffed('new', 0, moved(2)), [old], { replicas: 2 });
+  expect(plain(sizesOfMoved(now))).toEqual({ old: 1, new: 1 });
+});
+
+test('a set that may refill keeps its size: its place is filled with another machine', () => {
+  const now = snapshot(staffed('new', 0, moved(1)), [full('old', 3, 4)]);
+  expect(plain(sizesOfMoved({ ...now, surge: 1 }))).toEqual({ new: 1 });
+  expect(plain(sizesOfMoved(now))).toEqual({});
+});
+
+test('machines that were moved back take their places from the current set', () => {
+  const old = staffed('old', 2, [...machinesOf(2, 'Running', 'o'), ...moved(1)], NOT_REFILLED);
+  expect(plain(sizesOfMoved(snapshot(full('new', 1, 2), [old])))).toEqual({ new: 1, old: 3 });
+  // No place is vacated beyond what was moved.
+  expect(plain(sizesOfMoved(snapshot(full('new', 0, 2), [old])))).toEqual({ new: 1, old: 3 });
+  // The current set misses fewer than were moved away.
+  const two = staffed('old', 1, [...machinesOf(1, 'Running', 'o'), ...moved(2)], NOT_REFILLED);
+  expect(plain(sizesOfMoved(snapshot(full('new', 2, 3), [two])))).toEqual({ new: 2, old: 2 });
+});
+
+test('only the places of machines that came are given up, set by set', () => {
+  const sets = [full('a', 1, 2, NOT_REFILLED), full('b', 0, 2, NOT_REFILLED)];
+  expect(plain(sizesOfMoved(snapshot(staffed('new', 0, moved(2)), sets)))).toEqual({ a: 1, b: 1, new: 2 });
+  expect(plain(sizesOfMoved(snapshot(staffed('new', 0, moved(1)), sets)))).toEqual({ a: 1, new: 1 });
+});
+
+test('sizes of moved machines stay within what the deployment may have', () => {
+  const old = full('old', 2, 2, NOT_REFILLED);
+  const now = (change: Partial<InPlaceSnapshot>) =>
+    plain(sizesOfMoved(snapshot(staffed('new', 1, moved(4)), [old], change)));
+  expect(now({})).toEqual({ new: 2 });
+  expect(now({ surge: 1 })).toEqual({ new: 3 });
+  expect(now({ replicas: 3 })).toEqual({});
+  expect(now({ replicas: 2 })).toEqual({});
+});
+
+test('the room of a deployment counts planned sizes', () => {
+  const bounds = snapshot(full('new', 1), [full('old', 2)], { surge: 2 });
+  expect([
+    roomOf(bounds),
+    roomOf(
+      bounds,
+      new Map([
+        ['old', 0],
+        ['new', 3],
+      ]),
+    ),
+  ]).toEqual([3, 3]);
+});
+
+test('a set that may not refill gets the size that it has, and no other one does', () => {
+  const sets = [full('a', 1, 3, NOT_REFILLED), full('b', 1, 3), full('c', 2, 2, NOT_REFILLED)];
+  expect(plain(repairSizes(snapshot(full('new', 0), sets)))).toEqual({ a: 1 });
+});
+
+test('sizes never ask for no machine at all: the current set gets the places', () => {
+  const kept = (change: Partial<InPlaceSnapshot>, resize: ReadonlyMap<string, number>) =>
+    plain(keptAboveZero(snapshot(full('new', 0), [full('old', 1)], change), resize));
+  expect(kept({}, new Map([['old', 0]]))).toEqual({ old: 0, new: 4 });
+  expect(kept({ ceiling: 2 }, new Map([['old', 0]]))).toEqual({ old: 0, new: 2 });
+  expect(kept({ ceiling: 0 }, new Map([['old', 0]]))).toEqual({ old: 0, new: 1 });
+  expect(kept({ ceiling: 9 }, new Map([['old', 0]]))).toEqual({ old: 0, new: 4 });
+  expect(kept({ replicas: 0 }, new Map([['old', 0]]))).toEqual({ old: 0 });
+  expect(kept({}, new Map())).toEqual({});
+  expect(
+    kept(
+      {},
+      new Map([
+        ['old', 0],
+        ['new', 1],
+      ]),
+    ),
+  ).toEqual({ old: 0, new: 1 });
+});
+
+test.each<
+  [
+    what: string,
+    current: number,
+    old: number,
+    change: Partial<InPlaceSnapshot>,
+    sizes: object | undefined,
+    because: string,
+  ]
+>([
+  ['a current set that is too large', 6, 0, {}, { new: 4 }, 'fewer replicas are asked for'],
+  [
+    'old machines beyond replicas and surge',
+    1,
+    5,
+    { surge: 1 },
+    { old: 4 },
+    'fewer replicas are asked for: old machines go',
+  ],
+  ['all places taken', 1, 3, {}, undefined, ''],
+  ['the surge taken', 1, 4, { surge: 1 }, undefined, ''],
+  ['a current set that has all', 4, 0, {}, undefined, ''],
+  ['missing machines', 1, 1, {}, { new: 3 }, 'machines are missing: the current set makes them'],
+  [
+    'missing machines and a ceiling',
+    1,
+    1,
+    { ceiling: 1, good: 'old' },
+    { old: 3 },
+    'machines are missing, and the newest template is not proven: the last good set makes them',
+  ],
+  ['missing machines, a ceiling and no good set', 1, 1, { ceiling: 1 }, undefined, ''],
+])('sizes that need no machine to move: %s', (_what, current, old, change, sizes, because) => {
+  const step = resizeCurrent(snapshot(full('new', current), [full('old', old)], change));
+  expect([step && plain(step.resize), step?.because ?? '']).toEqual([sizes, because]);
+});
+
+const surged = (change: Partial<InPlaceSnapshot>, current = full('new', 1), old = [full('old', 3)]) =>
+  plain(intoSurge(snapshot(current, old, { surge: 1, ...change })));
+
+test('the surge is made when all machines serve and none is being updated', () => {
+  expect(surged({})).toEqual({ new: 2 });
+  expect(surged({ surge: 3 })).toEqual({ new: 4 });
+  expect(surged({ surge: 0 })).toEqual({});
+  expect(surged({ manual: true })).toEqual({});
+  expect(surged({ repairsFirst: true })).toEqual({});
+  expect(surged({}, full('new', 2))).toEqual({});
+  expect(surged({}, full('new', 3), [full('old', 0)])).toEqual({});
+});
+
+test('the surge waits for machines that are missing, not available or selected', () => {
+  expect(surged({}, full('new', 0, 1))).toEqual({});
+  expect(surged({}, full('new', 2, 1))).toEqual({});
+  expect(
+    surged({}, full('new', 1), [
+      staffed('old', 3, [...machinesOf(2, 'Running', 'o'), ...machinesOf(1, 'Unknown', 'u')]),
+    ]),
+  ).toEqual({});
+  const old = staffed('old', 3, [
+    ...machinesOf(2, 'Running', 'o'),
+    machine('s', { phase: 'Running', labels: { [Labels.Node]: 's' } }),
+  ]);
+  const nodeOf = (labels: object) => (name: string) =>
+    name === 's' ? ({ metadata: { name, labels } } as unknown as Node) : undefined;
+  expect(surged({ nodeOf: nodeOf({ [Labels.SelectedForUpdate]: 'true' }) }, full('new', 1), [old])).toEqual({});
+  expect(surged({ nodeOf: nodeOf({}) }, full('new', 1), [old])).toEqual({ new: 2 });
+});
+
+const gone = (current: StaffedSet, left: readonly StaffedSet[], change: Partial<InPlaceSnapshot> = {}) =>
+  plain(surplusGone(snapshot(current, left, change), left));
+
+test('old machines without a place go as far as enough are available, those that serve nobody at once', () => {
+  expect(gone(full('new', 3), [full('old', 1)])).toEqual({ old: 0 });
+  expect(gone(full('new', 2), [full('old', 2)])).toEqual({ old: 1 });
+  expect(gone(full('new', 1), [full('old', 2)])).toEqual({});
+  // An idle one costs nothing.
+  const idle = staffed('old', 3, [...machinesOf(1, 'Running', 'o'), ...machinesOf(2, 'Unknown', 'u')]);
+  expect(gone(full('new', 2), [idle])).toEqual({ old: 1 });
+  const unwell = staffed('new', 3, [...machinesOf(2, 'Running', 'n'), ...machinesOf(1, 'Unknown', 'u')]);
+  expect(gone(unwell, [full('old', 2)])).toEqual({ old: 1 });
+  // Machines above the size of a set are on their way out and serve nobody for long.
+  expect(gone(full('new', 5, 2), [full('old', 2)])).toEqual({ old: 1 });
+  expect(gone(full('new', 3), [full('old', 2)], { repairsFirst: true })).toEqual({});
+  expect(gone(full('new', 3), [full('a', 1), full('b', 2)])).toEqual({ a: 0, b: 0 });
+  expect(gone(full('new', 2), [full('a', 1), full('b', 1)])).toEqual({ a: 0 });
+});

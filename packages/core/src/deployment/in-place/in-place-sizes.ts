@@ -1,0 +1,138 @@
+import { Labels } from '@mcm/api';
+import { rolloutRoom } from '../../disruption/ledger.ts';
+import { isAvailable, isBeingHandedOver, isTerminating } from '../../objects/machines.ts';
+import { grown } from '../state/growth.ts';
+import {
+  type InPlaceSnapshot,
+  isSelected,
+  replicasOf,
+  replicasOfAll,
+  type StaffedSet,
+} from '../state/in-place-snapshot.ts';
+import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
+
+/** Machines that were moved in and that the set does not count yet. */
+function movedIn({ set, machines }: StaffedSet): number {
+  const alive = machines.filter((machine) => !isTerminating(machine));
+  return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - (set.spec.replicas ?? 0)), 0);
+}
+
+/**
+ * A set that machines were moved to gets the size that it has, whatever its template has become since; the one they came
+ * from does not make others in their place. Sizes stay within what the deployment may have: a smaller deployment has no
+ * place for all machines that were moved, and the set gives the others up.
+ */
+export function sizesOfMoved(o: Bounds): Map<string, number> {
+  const { current, old } = o;
+  const away = old.reduce((total, one) => total + movedIn(one), 0);
+  const resize = shrunk([current], Math.min(away, vacated(current)));
+  let came = movedIn(current);
+  for (const one of old.filter(mayNotRefill)) {
+    const left = Math.min(came, vacated(one));
+    if (left > 0) resize.set(one.set.metadata.name, replicasOf(one) - left);
+    came -= Math.max(left, 0);
+  }
+  let room = roomOf(o, resize);
+  for (const one of [...old, current]) {
+    const counted = Math.min(movedIn(one), room);
+    if (counted <= 0) continue;
+    resize.set(one.set.metadata.name, replicasOf(one) + counted);
+    room -= counted;
+  }
+  return resize;
+}
+
+/** Sets, and how many machines they may have together. */
+type Bounds = Pick<InPlaceSnapshot, 'current' | 'old' | 'replicas' | 'surge'>;
+
+/** Places that no set has yet. */
+export const roomOf = ({ current, old, replicas, surge }: Bounds, resize: Resize = new Map()): number =>
+  [...old, current].reduce(
+    (room, one) => room - (resize.get(one.set.metadata.name) ?? replicasOf(one)),
+    replicas + surge,
+  );
+
+/** Replicas of a set that no machine stands for. */
+const vacated = (one: StaffedSet): number => replicasOf(one) - one.machines.length;
+
+/** Whether an update in place forbids the set to make machines. */
+export const mayNotRefill = ({ set }: StaffedSet): boolean =>
+  set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
+
+/** A set whose machines were moved away, or moved in, gets the size that it has (docs/compatibility/rules-deployments.md §5.3). */
+export function repairSizes(o: InPlaceSnapshot): Map<string, number> {
+  const resize = sizesOfMoved(o);
+  for (const one of o.old.filter(mayNotRefill)) {
+    if (vacated(one) > 0) resize.set(one.set.metadata.name, one.machines.length);
+  }
+  return resize;
+}
+
+/**
+ * The same sizes, but the current set takes the places of an old set that lost its last machines: sizes never ask for
+ * no machine at all, and an old set may not refill.
+ */
+export function keptAboveZero({ current, old, replicas, ceiling = replicas }: InPlaceSnapshot, resize: Resize): Resize {
+  const left = [...old, current].some((one) => (resize.get(one.set.metadata.name) ?? replicasOf(one)) > 0);
+  if (left || replicas === 0) return resize;
+  return new Map([...resize, [current.set.metadata.name, Math.max(Math.min(replicas, ceiling), 1)]]);
+}
+
+/** Sizes of the current set that need no machine to move, and what a smaller deployment has too many (docs/compatibility/rules-deployments.md §5.4). */
+export function resizeCurrent(o: InPlaceSnapshot): { resize: Resize; because: string } | undefined {
+  const n = replicasOf(o.current);
+  const left = replicasOfAll(o.old);
+  const { name } = o.current.set.metadata;
+  if (n > o.replicas) return { resize: new Map([[name, o.replicas]]), because: 'fewer replicas are asked for' };
+  const surplus = left + n - o.replicas - o.surge;
+  if (surplus > 0) return { resize: shrunk(o.old, surplus), because: 'fewer replicas are asked for: old machines go' };
+  if (n >= o.replicas || left + n >= o.replicas) return undefined;
+  const resize = grown({ current: asSize(o.current), old: o.old.map(asSize) }, o.replicas - left - n, o);
+  if (resize.size === 0) return undefined;
+  const because = resize.has(name)
+    ? 'machines are missing: the current set makes them'
+    : 'machines are missing, and the newest template is not proven: the last good set makes them';
+  return { resize, because };
+}
+
+/**
+ * Machines of the surge, for a current set that was not born with them: one that the user comes back to, or whose surge a
+ * greater number of replicas has taken. Without them a deployment that may miss no machine would never select one.
+ */
+export function intoSurge(o: InPlaceSnapshot): Resize {
+  const { current, old, replicas, surge } = o;
+  const all = [...old, current];
+  const room = replicas + surge - replicasOfAll(all);
+  const settled = all.every(
+    ({ set, machines }) =>
+      machines.length === (set.spec.replicas ?? 0) &&
+      machines.every((machine) => isAvailable(machine) && !isSelected(machine, o)),
+  );
+  if (o.manual || o.repairsFirst || room <= 0 || replicasOfAll(old) === 0 || !settled) return new Map();
+  return grown({ current: asSize(current), old: [] }, room, o);
+}
+
+const asSize = ({ set, machines }: StaffedSet): SetSize =>
+  sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
+
+/** Old machines that no place is left for go, as far as the current set's are available. */
+export function surplusGone(o: InPlaceSnapshot, left: readonly StaffedSet[]): Map<string, number> {
+  const steady = ({ set, machines }: StaffedSet) =>
+    Math.min(machines.filter(isAvailable).length, set.spec.replicas ?? 0);
+  const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
+  const idle = left.reduce((total, one) => total + replicasOf(one) - steady(one), 0);
+  const surplus = o.repairsFirst ? 0 : rolloutRoom(available, o.replicas, o.unavailable);
+  return shrunk(left, surplus + idle);
+}
+
+/** Takes so many replicas off the sets, the oldest set first. */
+function shrunk(sets: readonly StaffedSet[], surplus: number): Map<string, number> {
+  const resize = new Map<string, number>();
+  let rest = surplus;
+  for (const staffed of sets) {
+    const take = Math.min(replicasOf(staffed), rest);
+    if (take > 0) resize.set(staffed.set.metadata.name, replicasOf(staffed) - take);
+    rest -= take;
+  }
+  return resize;
+}

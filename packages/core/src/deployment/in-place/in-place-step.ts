@@ -1,0 +1,115 @@
+import { Annotations, Labels, type Machine, type MachineDeployment } from '@mcm/api';
+import { type ConditionChange, findCondition } from '../../objects/conditions.ts';
+import { phaseOf } from '../../objects/machines.ts';
+import { currentReplicas } from '../rollout/rolling-update.ts';
+import { completion, createStep, growthOf, shareOf } from '../rollout/strategy-steps.ts';
+import type { CountedSet } from '../state/status.ts';
+import { NO_MARKS, ROLLOUT_BLOCKED, type Step } from '../state/step.ts';
+import { hasMachines, type View } from '../state/view.ts';
+import { planInPlaceUpdate } from './in-place.ts';
+import { sizesOfMoved } from './in-place-sizes.ts';
+
+/** Said of a deployment whose machines cannot be updated in place, because nobody sees their nodes (P-25). */
+export const NO_NODES = {
+  type: ROLLOUT_BLOCKED,
+  status: 'True',
+  reason: 'NoTargetCluster',
+  message:
+    'Machines are updated in place on their nodes, and there is no target cluster: nothing is done. Start the manager with --target-kubeconfig, or set spec.strategy.type to RollingUpdate or Recreate.',
+} as const satisfies ConditionChange;
+
+/** A rollout that nothing comes of while nodes are not seen. */
+type Blocked = ConditionChange & { readonly reason: 'NoTargetCluster' | 'NodesNotReadable' };
+
+/** The same of one whose nodes may not be seen now. */
+const unseenNodes = (why: string): Blocked => ({
+  ...NO_NODES,
+  reason: 'NodesNotReadable',
+  message: `Machines are updated in place on their nodes, which cannot be seen (${why}): nothing is done until the roles of this version are applied.`,
+});
+
+function noNodesStep({ status }: MachineDeployment, condition: Blocked): Step {
+  const { message, reason } = condition;
+  const said = findCondition(status?.conditions ?? [], ROLLOUT_BLOCKED)?.reason === reason;
+  return { condition, events: said ? [] : [{ type: 'Warning', reason, message }], because: message };
+}
+
+const MOST_NAMES = 3;
+
+/** Says which updates in place have failed, as long as they have. Nothing else is selected while they use the budget up. */
+function failedUpdates(
+  machines: readonly Machine[],
+  nodeOf: View['nodeOf'],
+): Extract<ConditionChange, { reason: 'InPlaceUpdateFailed' }> | undefined {
+  const failed = machines.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed');
+  if (failed.length === 0) return undefined;
+  const told = failed
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .slice(0, MOST_NAMES)
+    .map(({ metadata: { name, labels } }) => {
+      const node = nodeOf?.(labels?.[Labels.Node] ?? '');
+      const why = node?.metadata.annotations?.[Annotations.UpdateFailedReason];
+      const silent = node?.metadata.labels?.[Labels.UpdateResult] === undefined;
+      return `${name} (${why ?? (silent ? 'no result within its timeout' : 'no reason given')})`;
+    });
+  const more = failed.length > MOST_NAMES ? ` and ${failed.length - MOST_NAMES} more` : '';
+  return {
+    type: ROLLOUT_BLOCKED,
+    status: 'True',
+    reason: 'InPlaceUpdateFailed',
+    message: `Updates in place failed: ${told.join(', ')}${more}. A late success is accepted; after the health timeout, unless it is disabled, the machine is replaced; a corrected template starts it anew.`,
+  };
+}
+
+const staffed = ({ machines }: View, { set }: CountedSet) => ({ set, machines: machines.get(set.metadata.uid) ?? [] });
+
+/** Sizes that follow machines which were moved before the rollout was paused or scaled: none is made or goes by it. */
+export function movedStep(view: View): Step | undefined {
+  const { deployment, counted, replicas, limits } = view;
+  const { current, old } = counted;
+  if (deployment.spec.strategy?.type !== 'InPlaceUpdate' || !current) return undefined;
+  const sets = { current: staffed(view, current), old: old.map((one) => staffed(view, one)) };
+  const resize = sizesOfMoved({ ...sets, replicas, surge: limits.surge });
+  return resize.size > 0 ? { resize, because: 'sizes follow the machines that were moved' } : undefined;
+}
+
+/** The next step of a deployment whose machines are updated where they are (docs/compatibility/rules-deployments.md §5). */
+export function inPlaceStep(view: View): Step {
+  const { deployment, sizes, counted, limits } = view;
+  const { current, old } = counted;
+  if (!current || !sizes.current) {
+    const manual = deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual';
+    if (!old.some(hasMachines)) return createStep(view);
+    return createStep(view, manual ? 0 : currentReplicas(sizes, { ...limits, ...growthOf(view) }));
+  }
+  const { nodeOf, nodesUnseen } = view;
+  if (!nodeOf && old.some(hasMachines)) {
+    return noNodesStep(deployment, nodesUnseen === undefined ? NO_NODES : unseenNodes(nodesUnseen));
+  }
+  const step = planInPlaceUpdate({
+    current: staffed(view, current),
+    old: old.map((one) => staffed(view, one)),
+    ...growthOf(view),
+    surge: limits.surge,
+    unavailable: limits.unavailable,
+    ...shareOf(view),
+    manual: deployment.spec.strategy?.inPlaceUpdate?.orchestrationType === 'Manual',
+    nodeOf: nodeOf ?? (() => undefined),
+  });
+  const candidates = old.filter(hasMachines).map(({ set }) => set);
+  const failed = failedUpdates(
+    [...old, current].flatMap(({ set }) => view.machines.get(set.metadata.uid) ?? []),
+    nodeOf,
+  );
+  const said = findCondition(deployment.status?.conditions ?? [], ROLLOUT_BLOCKED as never)?.message;
+  const news = failed && failed.message !== said;
+  return {
+    ...(failed ? { condition: failed } : {}),
+    events: news ? [{ type: 'Warning', reason: failed.reason, message: failed.message }] : [],
+    resize: step.resize,
+    inPlace: step.work,
+    nodes: { ...NO_MARKS, candidates },
+    because: step.because,
+    ...completion(view),
+  };
+}

@@ -1,0 +1,31 @@
+import { isActive, type SetSize, type Sizes } from '../state/size.ts';
+import type { RolloutStep } from './rolling-update.ts';
+
+/** What Recreate does next: shrink the old, wait, make the current set, or bring it to size. */
+export type RecreateStep =
+  | ({ readonly kind: 'resize' } & RolloutStep)
+  | { readonly kind: 'create'; readonly because: string }
+  | { readonly kind: 'wait'; readonly because: string };
+
+/** The next step of a deployment that never has machines of two templates at once (docs/compatibility/rules-deployments.md §4). */
+export function planRecreate({ current, old }: Sizes, replicas: number): RecreateStep {
+  const active = old.filter(isActive);
+  if (active.length > 0) {
+    return { kind: 'resize', resize: new Map(active.map((size) => [size.name, 0])), because: 'old machines go first' };
+  }
+  const left = old.reduce((total, size: SetSize) => total + size.actual, 0);
+  if (left > 0) return { kind: 'wait', because: `${left} old machines are not gone yet` };
+  if (current === undefined) return { kind: 'create', because: 'no old machine is left' };
+  if (current.replicas !== replicas) {
+    return {
+      kind: 'resize',
+      resize: new Map([[current.name, replicas]]),
+      because: 'the current set gets all replicas',
+    };
+  }
+  const because =
+    current.available < replicas
+      ? `${current.available} of ${replicas} machines are available`
+      : 'no old machine is left';
+  return { kind: 'wait', because };
+}

@@ -1,0 +1,199 @@
+import { Annotations } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { describe, expect, test } from 'vitest';
+import { World, type WorldOptions } from '../testing/world.ts';
+import { parseScaleIn, scaleInResults } from './scale-in.ts';
+
+const start = async (replicas: number, options: WorldOptions = {}): Promise<World> => {
+  const world = await World.start(startControlPlane, options);
+  await world.deploy(replicas);
+  await world.until(() => world.complete(), 120);
+  await world.pass(5);
+  return world;
+};
+const names = async (world: World) => (await world.machines()).map((machine) => machine.metadata.name).sort();
+const request = (requestID: string, machines: readonly string[], from: number, to = from - machines.length) => ({
+  metadata: { annotations: { [Annotations.ScaleIn]: JSON.stringify({ requestID, machines, from, to }) } },
+  spec: { replicas: to },
+});
+const priority = (value: string) => ({ metadata: { annotations: { [Annotations.Priority]: value } } });
+const settle = async (world: World) => {
+  await world.pass(30);
+  const stored = await world.deployment();
+  expect(stored.metadata.annotations?.[Annotations.ScaleIn]).toBeUndefined();
+  return { replicas: stored.spec.replicas, results: scaleInResults(stored), left: await names(world) };
+};
+
+describe('one write that names machines and the new count', () => {
+  test('incident 8: exactly those go, whatever the other machines’ priorities, and nothing replaces them', async () => {
+    await using world = await start(5);
+    const [a = '', b = '', c = '', d = '', e = ''] = await names(world);
+    await world.patchMachine(a, priority('0'));
+    await world.patchMachine(b, priority('1'));
+    await world.change(request('r1', [d, e], 5));
+    const { replicas, results, left } = await settle(world);
+    expect([replicas, left]).toEqual([3, [a, b, c]]);
+    expect(results.map((r) => [r.requestID, r.outcome])).toEqual([['r1', 'Accepted']]);
+    expect((await world.events()).filter((event) => event.reason === 'ScaleInAccepted')).toHaveLength(1);
+  });
+
+  test('the very same write once more changes nothing, also after somebody scaled up since', async () => {
+    await using world = await start(4);
+    const [, , , d = ''] = await names(world);
+    const write = request('r1', [d], 4);
+    await world.change(write);
+    await world.pass(30);
+    await world.change({ spec: { replicas: 6 } });
+    await world.until(() => world.complete(), 60);
+    const before = await names(world);
+    await world.change(write);
+    const { replicas, results, left } = await settle(world);
+    expect([replicas, left]).toEqual([6, before]);
+    expect(results).toHaveLength(1);
+  });
+
+  test.each<[title: string, body: (names: readonly string[]) => object, why: RegExp]>([
+    ['a count that was not the author’s', ([a = '']) => request('r', [a], 4), /expects 4 replicas, and there were 3/],
+    ['a machine of nobody', ([a = '']) => request('r', [a, 'other'], 3), /other is no machine of this deployment/],
+    ['counts that do not add up', ([a = '']) => request('r', [a], 3, 1), /to must be from less the machines/],
+    ['a name given twice', ([a = '']) => request('r', [a, a], 3), /none of them twice/],
+    [
+      'rubbish',
+      () => ({ metadata: { annotations: { [Annotations.ScaleIn]: '{' } }, spec: { replicas: 1 } }),
+      /requestID must be a text/,
+    ],
+  ])('%s: refused as a whole, the count goes back, no machine goes', async (_title, body, why) => {
+    await using world = await start(3);
+    const before = await names(world);
+    await world.change(body(before));
+    const { replicas, left } = await settle(world);
+    expect([replicas, left]).toEqual([3, before]);
+    const refusals = (await world.events()).filter((event) => event.reason === 'ScaleInRefused');
+    expect(refusals.map((event) => event.message)).toEqual([expect.stringMatching(why)]);
+  });
+
+  test('a count that somebody set after the request is left alone', async () => {
+    await using world = await start(3);
+    const before = await names(world);
+    await world.change({ ...request('r', before.slice(0, 1), 3), spec: { replicas: 4 } });
+    const { replicas, results } = await settle(world);
+    expect([replicas, results[0]?.outcome]).toEqual([4, 'Refused']);
+    expect(await names(world)).toEqual(expect.arrayContaining(before));
+  });
+
+  test('refused while a rollout runs', async () => {
+    await using world = await start(3, { birthMs: () => 20_000 });
+    const [a = ''] = await names(world);
+    await world.changeClass('large');
+    await world.pass(5);
+    await world.change(request('r', [a], 3));
+    await world.pass(5);
+    const stored = await world.deployment();
+    expect([stored.spec.replicas, scaleInResults(stored)[0]?.message]).toEqual([
+      3,
+      expect.stringContaining('a rollout is running'),
+    ]);
+  });
+
+  test('the manager dies at once after the write: the next one carries it out', async () => {
+    await using world = await start(5);
+    const [a = '', b = '', ...rest] = await names(world);
+    const write = world.change(request('r1', [a, b], 5));
+    await world.restart();
+    await write;
+    const { replicas, left } = await settle(world);
+    expect([replicas, left]).toEqual([3, rest]);
+  });
+});
+
+describe('the scaler’s annotations (docs/compatibility/rules-deployments.md §9)', () => {
+  const scaler = (time: Date, list: readonly string[], replicas: number) => {
+    const stamp = `${time.toISOString().slice(0, 19)}Z`;
+    return {
+      metadata: {
+        annotations: {
+          [Annotations.LastReplicaChangeByScaler]: stamp,
+          [Annotations.TriggerDeletion]: list.map((name) => `${name}~${stamp}`).join(','),
+        },
+      },
+      spec: { replicas },
+    };
+  };
+
+  test('9.1 a scale-down as the scaler writes it: the named one goes, the list is pruned', async () => {
+    await using world = await start(3);
+    const [a = '', b = '', c = ''] = await names(world);
+    await world.change(scaler(world.clock.now(), [b], 2));
+    await world.pass(30);
+    expect(await names(world)).toEqual([a, c]);
+    expect((await world.deployment()).metadata.annotations?.[Annotations.TriggerDeletion]).toBeUndefined();
+  });
+
+  test('9.3 a name alone deletes nothing: the machine goes when the count falls', async () => {
+    await using world = await start(3);
+    const [a = '', b = '', c = ''] = await names(world);
+    await world.change(scaler(world.clock.now(), [b], 3));
+    await world.pass(120);
+    expect(await names(world)).toEqual([a, b, c]);
+    const said = (await world.events()).filter((event) => event.reason === 'ScaleInPending');
+    expect(said.map((event) => event.message)).toEqual([expect.stringContaining('has not fallen since it was named')]);
+    await world.change({ spec: { replicas: 2 } });
+    await world.pass(30);
+    expect(await names(world)).toEqual([a, c]);
+  });
+
+  test.each(['', ' '])('an empty list %j does nothing, also to a machine that is marked', async (list) => {
+    await using world = await start(3);
+    const before = await names(world);
+    const marks = { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: '2026-01-01T12:00:00Z' };
+    await world.patchMachine(before[1] ?? '', { metadata: { annotations: marks } });
+    await world.pass(30);
+    const written = world.totalWrites();
+    await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: list } } });
+    await world.pass(120);
+    expect([await names(world), world.totalWrites()]).toEqual([before, written]);
+    const { annotations } = (await world.deployment()).metadata;
+    expect(annotations?.[Annotations.TriggerDeletion]).toBe(list);
+    expect(annotations).not.toHaveProperty([Annotations.LastReplicaChangeByScaler]);
+  });
+
+  test('incident 7: priority 1 at equal count: nothing is deleted, it is said once, and the next scale-down takes it', async () => {
+    await using world = await start(3);
+    const [a = '', b = '', c = ''] = await names(world);
+    await world.patchMachine(b, priority('1'));
+    await world.pass(120);
+    expect(await names(world)).toEqual([a, b, c]);
+    const said = (await world.events()).filter((event) => event.reason === 'ScaleInPending');
+    expect(said.map((event) => [event.message?.includes(b), event.count ?? 1])).toEqual([[true, 1]]);
+    await world.change({ spec: { replicas: 2 } });
+    await world.pass(30);
+    expect(await names(world)).toEqual([a, c]);
+  });
+
+  test('named and scaled down in one write: the named one goes, and nobody says that it stays', async () => {
+    await using world = await start(3);
+    const [, b = ''] = await names(world);
+    const { metadata, spec } = scaler(world.clock.now(), [b], 2);
+    const { [Annotations.TriggerDeletion]: list } = metadata.annotations;
+    await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: list } }, spec });
+    await world.pass(60);
+    expect(await names(world)).not.toContain(b);
+    expect((await world.events()).filter((event) => event.reason === 'ScaleInPending')).toEqual([]);
+  });
+
+  test('a list of rubbish is dropped with an event, and no machine goes', async () => {
+    await using world = await start(2);
+    const before = await names(world);
+    await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: `${before[0]}~soon,x~1~2` } } });
+    await world.pass(30);
+    expect(await names(world)).toEqual(before);
+    expect((await world.events()).find((event) => event.reason === 'ScaleInRefused')?.message).toContain('RFC 3339');
+  });
+});
+
+test.each(['', 'null', '7', '[]', '{"requestID":"a"}', '{"requestID":"a","machines":"m","from":1,"to":0}'])(
+  'the text %j is answered with a sentence',
+  (text) => {
+    expect(parseScaleIn(text)).toMatchObject({ problem: expect.stringContaining('scale-in]: ') });
+  },
+);

@@ -1,0 +1,120 @@
+import { Annotations, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { coveredUntil, fallOf } from '../../objects/scaler.ts';
+import { splitSets } from '../../rollout/revisions.ts';
+import { isUndone, scalerTimes } from '../state/scaler-time.ts';
+import type { DeploymentAccess } from '../writes/access.ts';
+import { planScaleIn, ScaleInReasons } from './scale-in.ts';
+import { planTriggers, type TriggerPlan, unmetTriggers } from './trigger-deletion.ts';
+
+/** Settles what an autoscaler or a user asks for by naming machines. */
+export class ScaleRequests {
+  readonly #access: DeploymentAccess;
+  /** Uids of machines by deployment that are named for deletion and stay; said again after a restart. */
+  readonly #unmet = new Map<string, ReadonlySet<string>>();
+
+  constructor(access: DeploymentAccess) {
+    this.#access = access;
+  }
+
+  /** Accepts or refuses a scale-in of named machines: one write. */
+  async settleScaleIn(
+    deployment: MachineDeployment,
+    sets: readonly MachineSet[],
+    signal: AbortSignal,
+  ): Promise<MachineDeployment> {
+    const now = this.#access.context.clock.now();
+    const plan = planScaleIn({ deployment, sets, machinesOf: (set) => this.#access.machinesOf(set), now });
+    if (plan === undefined) return deployment;
+    const { annotations, replicas, event } = plan;
+    const spec = replicas === undefined ? undefined : { replicas };
+    const written = await this.#access.patch(deployment, { annotations }, signal, spec);
+    if (event) this.#access.context.recorder.event(written, event.type, event.reason, event.message);
+    return written;
+  }
+
+  /** Says once of each machine that is named for deletion, and stays, why it does. */
+  reportUnmet(key: string, deployment: MachineDeployment, sets: readonly MachineSet[]): void {
+    const unmet = sets.flatMap((set) => unmetTriggers(set, this.#access.machinesOf(set)));
+    const before = this.#unmet.get(key);
+    if (unmet.length === 0) this.#unmet.delete(key);
+    else this.#unmet.set(key, new Set(unmet.map(({ machine }) => machine.metadata.uid)));
+    for (const { machine, why } of unmet) {
+      if (before?.has(machine.metadata.uid)) continue;
+      const message = `Machine ${machine.metadata.name} is named for deletion and stays: ${why}. The next scale-down takes it first.`;
+      this.#access.context.recorder.event(deployment, 'Normal', ScaleInReasons.Pending, message);
+    }
+  }
+
+  /**
+   * Marks the machines that the cluster autoscaler named and prunes its list (docs/compatibility/rules-deployments.md §9.2). The list is written
+   * first: a name has its time before its machine is marked with it.
+   *
+   * @returns The deployment as it is now; undefined: its current set was written, and all is to be read again.
+   */
+  async applyTriggers(
+    deployment: MachineDeployment,
+    sets: readonly MachineSet[],
+    signal: AbortSignal,
+  ): Promise<MachineDeployment | undefined> {
+    if (!deployment.metadata.annotations?.[Annotations.TriggerDeletion]?.trim()) return deployment;
+    const { machines: cache, clock } = this.#access.context;
+    const { current } = splitSets(deployment, sets);
+    const undone = current !== undefined && isUndone(deployment, this.#access.machinesOf(current));
+    const owned = sets.flatMap((set) => this.#access.machinesOf(set).map((machine) => ({ set, machine })));
+    const setOf = new Map(owned.map(({ set, machine }) => [machine.metadata.name, set]));
+    const plan = planTriggers(
+      deployment,
+      new Map(owned.map(({ machine }) => [machine.metadata.name, machine])),
+      clock.now(),
+      (name) => cache.store.get(`${deployment.metadata.namespace ?? ''}/${name}`) !== undefined,
+      ({ metadata }) => {
+        const set = setOf.get(metadata.name);
+        return set === undefined || undone || fallOf(set, deployment) > 0 ? undefined : coveredUntil(set);
+      },
+    );
+    const written = await this.#writeList(deployment, plan, signal);
+    if (current !== undefined && undone && (await this.#coverUndone(written, current, signal))) return undefined;
+    await this.#access.machines.patchAll(
+      plan.marks.map(({ machine, annotations }) => ({ machine, body: { metadata: { annotations } } })),
+      signal,
+    );
+    return written;
+  }
+
+  async #writeList(
+    deployment: MachineDeployment,
+    { annotations, refused }: TriggerPlan,
+    signal: AbortSignal,
+  ): Promise<MachineDeployment> {
+    if (Object.keys(annotations).length === 0) return deployment;
+    const written = await this.#access.patch(deployment, { annotations }, signal);
+    if (refused.length > 0) {
+      const message = `metadata.annotations[${Annotations.TriggerDeletion}]: dropped ${refused.join(', ')}`;
+      this.#access.context.recorder.event(written, 'Warning', ScaleInReasons.Refused, message);
+    }
+    return written;
+  }
+
+  /**
+   * The count fell for the named machines and rose again unseen, so no fall of the set shows it: the set learns of it by
+   * the time alone. Before the machines are marked, because an unmarked name is what tells of the fall.
+   *
+   * @returns Whether the set was written.
+   */
+  async #coverUndone(deployment: MachineDeployment, set: MachineSet, signal: AbortSignal): Promise<boolean> {
+    const now = this.#access.context.clock.now();
+    const input = { deployment, set, machines: this.#access.machinesOf(set), now };
+    const { withFall } = scalerTimes({ ...input, undone: true });
+    // A fall that is to come covers all names: they go with it.
+    if (withFall === undefined || withFall === scalerTimes({ ...input, undone: false }).withFall) return false;
+    const { uid, resourceVersion } = set.metadata;
+    const annotations = { [Annotations.LastReplicaChangeByScaler]: withFall };
+    await this.#access.sets.patch(set, { metadata: { uid, resourceVersion, annotations } }, signal);
+    return true;
+  }
+
+  /** The deployment has gone. */
+  forget(key: string): void {
+    this.#unmet.delete(key);
+  }
+}

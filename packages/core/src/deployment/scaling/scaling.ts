@@ -1,0 +1,181 @@
+import type { Limits } from '../../objects/limits.ts';
+import { added, type GrowthRule, grown } from '../state/growth.ts';
+import {
+  allOf,
+  footprint,
+  isActive,
+  oldestSizeFirst,
+  type Resize,
+  type SetSize,
+  type Sizes,
+  steadyAvailable,
+  sum,
+} from '../state/size.ts';
+
+/** What a scaling is measured against. */
+export interface ScaleTarget extends GrowthRule {
+  readonly limits: Limits;
+  readonly strategy: string | undefined;
+  /** `status.replicas` of the deployment: stands in for a missing max-replicas annotation. */
+  readonly statusReplicas: number;
+  /** Whether the rollout is paused: then sizes follow what the user asks for, and nothing else. */
+  readonly paused?: boolean;
+}
+
+/** New sizes, and the sets whose desired- and max-replicas annotations are to be written even if their size stays. */
+export interface Scaling {
+  readonly resize: Resize;
+  readonly annotate: readonly string[];
+  readonly because: string;
+}
+
+/**
+ * Whether the deployment's replicas were changed since its sets were last scaled (docs/compatibility/rules-deployments.md §1.11). A template change wins
+ * over a change of replicas made together with it: without a current set this is no scaling event.
+ */
+export function isScalingEvent(sizes: Sizes, replicas: number): boolean {
+  if (sizes.current === undefined) return false;
+  const active = allOf(sizes).filter(isActive);
+  if (active.length === 0) return replicas > 0;
+  return active.some((size) => size.desired !== undefined && size.desired !== replicas);
+}
+
+/** Whether the current set carries the whole deployment (docs/compatibility/rules-deployments.md §2.9). */
+export const isSaturated = (current: SetSize | undefined, replicas: number): boolean =>
+  current !== undefined &&
+  current.replicas === replicas &&
+  current.desired === replicas &&
+  current.available === replicas;
+
+const newestFirst = (a: SetSize, b: SetSize): number => oldestSizeFirst(b, a);
+
+/** Half away from zero, for what is never negative. */
+const round = (value: number): number => Math.floor(value + 0.5);
+
+/** The same during a pause, in which a template without a set gets none. */
+const isRescaled = (active: readonly SetSize[], replicas: number): boolean =>
+  active.some((size) => size.desired !== undefined && size.desired !== replicas);
+
+/**
+ * Sizes after a change of replicas, or while paused (docs/compatibility/rules-deployments.md §3.8): one active set takes it all; next to a saturated
+ * current set the others go to 0; in the middle of a rollout growth goes to the current set and shrinking is shared. What
+ * the current set may not take, because its template is not proven, goes to the last good set.
+ * During a pause none of it happens before the user changes the replicas or allows fewer: the original goes on as far as
+ * the surge reaches, and so makes machines of a template that was paused because its machines fail.
+ */
+export function planScaling(sizes: Sizes, target: ScaleTarget): Scaling {
+  const { replicas, limits } = target;
+  const active = allOf(sizes).filter(isActive);
+  if (active.length <= 1) return scaleOnly(sizes, active[0], target);
+  const annotate = active.map((size) => size.name);
+  const paused = target.paused === true;
+  const rolls = target.strategy === 'RollingUpdate';
+  const stands = paused && !isRescaled(active, replicas);
+  // A limit that was lowered is kept to by those who scale by it: the surge of updates in place is their own.
+  if (stands && (!rolls || sum(active, (size) => size.replicas) <= replicas + limits.annotatedSurge)) {
+    return { resize: new Map(), annotate, because: 'paused: every set stays as large as it is' };
+  }
+  if (isSaturated(sizes.current, replicas)) {
+    const resize = new Map(sizes.old.filter(isActive).map((size) => [size.name, 0]));
+    return { resize, annotate: [], because: 'the current set carries the deployment' };
+  }
+  // Without new annotations every later pass would see a scaling event again and the rollout stood still (BUG-5).
+  // During a pause the strategy moves nothing: what the user asks for is shared out here.
+  if (!rolls && !paused) {
+    return { resize: new Map(), annotate, because: 'the strategy moves the machines itself' };
+  }
+  const toAdd = allowedOf(target) - sum(active, (size) => size.replicas);
+  if (toAdd < 0) return { resize: shareOut(active, target, toAdd), annotate, because: 'in proportion' };
+  const inactive = sizes.current === undefined || !isActive(sizes.current);
+  if (inactive && !paused && target.ceiling === undefined)
+    return { resize: new Map(), annotate, because: 'in proportion' };
+  // A template without machines gets none during a pause.
+  const growing = inactive && target.ceiling === undefined ? { current: undefined, old: sizes.old } : sizes;
+  return { ...addTo(growing, toAdd, roomFor(sizes, target), target), ...(toAdd === 0 ? { annotate } : {}) };
+}
+
+/** One active set, or none: it takes all replicas, but for what its template must not get yet. */
+function scaleOnly(sizes: Sizes, active: SetSize | undefined, target: ScaleTarget): Scaling {
+  const { replicas, ceiling, good } = target;
+  const proven = sizes.old.find(({ name }) => name === good);
+  const only = active ?? sizes.current ?? proven ?? sizes.old.toSorted(newestFirst)[0];
+  if (!only) return { resize: new Map(), annotate: [], because: 'there is no set to scale' };
+  const room = roomFor(sizes, target);
+  if (only === sizes.current && ceiling !== undefined && replicas > only.replicas) {
+    return addTo(sizes, allowedOf(target) - only.replicas, room, target);
+  }
+  const size = Math.min(replicas, only.replicas + room);
+  return { resize: new Map([[only.name, size]]), annotate: [only.name], because: `${only.name} is the only one` };
+}
+
+/**
+ * Adds machines as far as there is room. What machines that are going hold back stays a scaling, by the annotations of the
+ * other sets, until it is through: during a pause, or at a ceiling, no rollout adds it.
+ */
+function addTo(sizes: Sizes, count: number, room: number, target: ScaleTarget): Scaling {
+  const resize = grown(sizes, Math.min(count, room), target);
+  const waits = added(sizes, resize) < added(sizes, grown(sizes, count, target));
+  const stays = waits && (target.paused === true || target.ceiling !== undefined);
+  const names = allOf(sizes).filter((size) => isActive(size) || resize.has(size.name));
+  const because =
+    target.good !== undefined && resize.has(target.good)
+      ? `the newest template is not proven: ${target.good} grows`
+      : 'in proportion';
+  return { resize, annotate: stays ? [] : names.map(({ name }) => name), because };
+}
+
+/** Machines that all sets together may have. */
+const allowedOf = ({ replicas, limits }: ScaleTarget): number => (replicas > 0 ? replicas + limits.annotatedSurge : 0);
+
+/**
+ * Machines that may be added now. Those that are going, or are to go and do not know it yet, still count; what is held
+ * back because of them is added by the rollout when they are gone.
+ */
+const roomFor = (sizes: Sizes, { replicas, limits }: ScaleTarget): number =>
+  Math.max(replicas + limits.surge - sum(allOf(sizes), footprint), 0);
+
+/** Takes machines off the sets, in proportion to their sizes. */
+function shareOut(active: readonly SetSize[], target: ScaleTarget, toAdd: number): Resize {
+  const { replicas, limits } = target;
+  const allowed = allowedOf(target);
+  const sorted = active.toSorted((a, b) => b.replicas - a.replicas || oldestSizeFirst(a, b));
+  const resize = new Map<string, number>();
+  let shared = 0;
+  for (const size of sorted) {
+    const fraction =
+      replicas === 0 ? -size.replicas : round((size.replicas * allowed) / basis(size, target)) - size.replicas;
+    const share = shared === toAdd ? 0 : Math.max(Math.min(fraction, 0), toAdd - shared);
+    resize.set(size.name, size.replicas + share);
+    shared += share;
+  }
+  const [largest] = sorted;
+  if (largest) resize.set(largest.name, Math.max((resize.get(largest.name) ?? 0) + toAdd - shared, 0));
+  return keepAvailable(active, resize, replicas - limits.unavailable);
+}
+
+const basis = (size: SetSize, { statusReplicas, replicas, limits }: ScaleTarget): number =>
+  size.max || statusReplicas || replicas + limits.annotatedSurge;
+
+/**
+ * Moves reductions from sets whose machines are available to sets whose machines are not, until as many stay available
+ * as must be. Plain proportion drains working machines while the new ones still boot (incident 9).
+ */
+function keepAvailable(active: readonly SetSize[], proportional: Resize, minAvailable: number): Resize {
+  const resize = new Map(proportional);
+  const now = (size: SetSize) => resize.get(size.name) ?? size.replicas;
+  const staying = (size: SetSize) => Math.min(size.available, now(size));
+  const goal = Math.min(minAvailable, sum(active, steadyAvailable));
+  let lacking = goal - sum(active, staying);
+  for (const taker of active) {
+    for (const giver of active) {
+      const wanted = Math.min(steadyAvailable(taker) - staying(taker), lacking);
+      const spare = now(giver) - staying(giver);
+      const moved = Math.min(wanted, spare);
+      if (giver === taker || moved <= 0) continue;
+      resize.set(taker.name, now(taker) + moved);
+      resize.set(giver.name, now(giver) - moved);
+      lacking -= moved;
+    }
+  }
+  return resize;
+}

@@ -1,0 +1,155 @@
+import { Annotations, type Machine } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import { deployment, machine, minutes, NOW, set } from '../../set/test-objects.ts';
+import { normaliseTriggers, planTriggers, unmetTriggers } from './trigger-deletion.ts';
+
+const LIST = Annotations.TriggerDeletion;
+const SCALER = Annotations.LastReplicaChangeByScaler;
+
+const byName = (...machines: Machine[]) => new Map(machines.map((m) => [m.metadata.name, m]));
+const running = (name: string, options: Parameters<typeof machine>[1] = {}) =>
+  machine(name, { phase: 'Running', ...options });
+const plan = (list: string | undefined, scaler: string | undefined, ...machines: Machine[]) => {
+  const annotations = {
+    ...(list === undefined ? {} : { [LIST]: list }),
+    ...(scaler === undefined ? {} : { [SCALER]: scaler }),
+  };
+  return planTriggers(deployment(2, { annotations }), byName(...machines), NOW, (name) => name === 'foreign');
+};
+const T0 = minutes(-10);
+const T1 = minutes(-5);
+
+describe('9.2 step A: the list in its present form', () => {
+  test('no annotation: nothing', () => {
+    expect(plan(undefined, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
+  });
+
+  test('an entry without a time gets the present one, one with a time keeps it, one with two is dropped', () => {
+    expect(normaliseTriggers(`a,b~${T0},c~${T0}~x, ,d`, T1)).toEqual([
+      { name: 'a', time: T1 },
+      { name: 'b', time: T0 },
+      { name: 'd', time: T1 },
+    ]);
+  });
+
+  test('the new form is written together with the scaler’s time that it lacked', () => {
+    expect(plan('a', undefined, running('a')).annotations).toEqual({ [LIST]: `a~${minutes(0)}`, [SCALER]: minutes(0) });
+  });
+
+  test.each([
+    ['and the time of the last change rises with it', T0, minutes(0)],
+    ['or the second after the last change, if that is not over', minutes(0), '2026-01-01T12:00:01Z'],
+    ['or the second after a last change in the future', minutes(5), '2026-01-01T12:05:01Z'],
+    ['also where the time of the last change is no time', 'yesterday', minutes(0)],
+  ])('an entry without a time gets the present one, %s', (_title, scaler, time) => {
+    const { annotations, marks } = plan(
+      `a,b~${T0}`,
+      scaler,
+      running('a'),
+      running('b', { priority: '1', marked: -10 }),
+    );
+    expect(annotations).toEqual({ [LIST]: `a~${time},b~${T0}`, [SCALER]: time });
+    expect(marks.map((mark) => mark.annotations[Annotations.MarkedForDeletionTime])).toEqual([time]);
+  });
+
+  test('a name that is dropped moves no time', () => {
+    expect(plan('gone', T0, running('a')).annotations).toEqual({ [LIST]: null });
+  });
+
+  test('a name that is given twice counts once', () => {
+    expect(plan(`a~${T0},a`, T0, running('a', { priority: '1', marked: -10 }))).toEqual({
+      ...{ annotations: { [LIST]: `a~${T0}` }, marks: [], refused: [] },
+    });
+  });
+
+  test.each(['', ' '])('an empty list %j: nothing', (list) => {
+    expect(plan(list, undefined, running('a'))).toEqual({ annotations: {}, marks: [], refused: [] });
+  });
+
+  test('(ODD-8 mended) the scaler’s time is written also where the list is in its present form', () => {
+    expect(plan(`a~${T0}`, undefined, running('a')).annotations).toEqual({ [SCALER]: minutes(0) });
+  });
+
+  test('a list in its present form with the scaler’s time is not written again', () => {
+    const marked = running('a', { priority: '1', marked: -10 });
+    expect(plan(`a~${T0}`, T0, marked)).toEqual({ annotations: {}, marks: [], refused: [] });
+  });
+});
+
+describe('9.2 step B: mark and prune', () => {
+  test.each<[title: string, list: string, left: string | null, machines: Machine[]]>([
+    ['a machine that is gone', `a~${T0},b~${T0}`, `b~${T0}`, [running('b')]],
+    ['a failed one', `a~${T0},b~${T0}`, `b~${T0}`, [machine('a', { phase: 'Failed' }), running('b')]],
+    ['one in phase Terminating', `a~${T0}`, null, [machine('a', { phase: 'Terminating' })]],
+    ['one that is being deleted', `a~${T0}`, null, [running('a', { deleting: true })]],
+    ['a time that is none', 'a~yesterday', null, [running('a')]],
+    ['an entry with two times', `a~${T0}~${T0}`, null, [running('a')]],
+    ['(ODD-14 mended) a machine of another deployment', `foreign~${T0}`, null, [running('a')]],
+    ['only commas', ',,', null, [running('a')]],
+  ])('drops %s', (_title, list, left, machines) => {
+    expect(plan(list, T0, ...machines).annotations).toEqual({ [LIST]: left });
+  });
+
+  test('the rest stays in order', () => {
+    const list = `c~${T1},x~${T0},a~${T0}`;
+    expect(plan(list, T1, running('a'), running('c')).annotations[LIST]).toBe(`c~${T1},a~${T0}`);
+  });
+
+  test('a kept machine gets priority 1 and the entry’s time, one that is marked is not written', () => {
+    const { marks } = plan(`a~${T0},b~${T0}`, T0, running('a'), running('b', { priority: '1', marked: -10 }));
+    expect(marks.map((mark) => [mark.machine.metadata.name, mark.annotations])).toEqual([
+      ['a', { [Annotations.Priority]: '1', [Annotations.MarkedForDeletionTime]: T0 }],
+    ]);
+  });
+
+  test('a mark time that is there stays', () => {
+    const { marks } = plan(`a~${T0}`, T0, running('a', { marked: -20 }));
+    expect(marks.map((mark) => mark.annotations)).toEqual([{ [Annotations.Priority]: '1' }]);
+  });
+
+  test.each<[title: string, options: Parameters<typeof machine>[1], mark: string | undefined]>([
+    ['a machine without a mark', {}, minutes(0)],
+    ['an old mark without its priority', { marked: -20 }, minutes(0)],
+    ['a mark that is later', { marked: -1 }, undefined],
+    ['a machine that is marked', { marked: -20, priority: '1' }, undefined],
+  ])('a time that an earlier fall of the count covers is not taken: %s', (_title, options, mark) => {
+    const given = deployment(2, { annotations: { [LIST]: `a~${T0}`, [SCALER]: T1 } });
+    const { marks } = planTriggers(given, byName(running('a', options)), NOW, undefined, () => Date.parse(T1));
+    expect(marks.map((one) => one.annotations[Annotations.MarkedForDeletionTime])[0]).toBe(mark);
+  });
+
+  test('what is rubbish or foreign is said, what is merely gone is not', () => {
+    expect(plan(`a~soon,b~${T0}~x,foreign,gone`, T0, running('a')).refused).toEqual([
+      `b~${T0}~x (must be name~time)`,
+      'a~soon (the time must be RFC 3339)',
+      'foreign (no machine of this deployment)',
+    ]);
+  });
+});
+
+describe('a mark that is not acted upon is said', () => {
+  const scaled = (replicas: number, scaler?: string) =>
+    set('ms', replicas, scaler === undefined ? {} : { annotations: { [SCALER]: scaler } });
+
+  test.each<[title: string, replicas: number, scaler: string | undefined, marked: number | undefined, why: RegExp]>([
+    ['priority 1 without a time, at equal count', 2, undefined, undefined, /has no .*marked-for-deletion-time/],
+    ['marked, and the count never fell', 2, undefined, -5, /has not fallen since it was named/],
+    ['marked after the last fall of the count', 2, T0, -5, /has not fallen since it was named/],
+    ['fewer than wanted', 3, undefined, undefined, /the set has the 3 machines that it wants/],
+  ])('%s', (_title, replicas, scaler, marked, why) => {
+    const named = running('a', { priority: '1', ...(marked === undefined ? {} : { marked }) });
+    const unmet = unmetTriggers(scaled(replicas, scaler), [named, running('b')]);
+    expect(unmet.map((entry) => entry.machine.metadata.name)).toEqual(['a']);
+    expect(unmet[0]?.why).toMatch(why);
+  });
+
+  test.each<[title: string, replicas: number, scaler: string | undefined, named: Machine]>([
+    ['one that the scaler’s change covers: it goes', 2, T1, running('a', { priority: '1', marked: -10 })],
+    ['one of a set that is to be smaller: it goes', 1, undefined, running('a', { priority: '1' })],
+    ['one that is going', 2, undefined, running('a', { priority: '1', deleting: true })],
+    ['priority 2', 2, undefined, running('a', { priority: '2' })],
+    ['a priority that is no number', 2, undefined, running('a', { priority: 'high' })],
+  ])('but not %s', (_title, replicas, scaler, named) => {
+    expect(unmetTriggers(scaled(replicas, scaler), [named, running('b')])).toEqual([]);
+  });
+});

@@ -1,0 +1,171 @@
+import {
+  Annotations,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  TRIGGERED_DELETION_PRIORITY,
+} from '@mcm/api';
+import { isBeingHandedOver, isFailed, isTerminating, markTimeOf, priorityOf } from '../../objects/machines.ts';
+import { coveredUntil, readTriggers, type Trigger } from '../../objects/scaler.ts';
+import { formatTime, parseTime } from '../../values/integers.ts';
+
+const SECOND_MS = 1_000;
+
+/** A machine that the cluster autoscaler named, and when it decided. */
+export interface TimedTrigger extends Trigger {
+  readonly time: string;
+}
+
+/** What the annotation trigger-deletion-by-mcm asks for. */
+export interface TriggerPlan {
+  /** Annotations of the deployment to write; null removes. Empty: nothing to write. */
+  readonly annotations: Readonly<Record<string, string | null>>;
+  /** Annotations of machines to write. */
+  readonly marks: readonly { readonly machine: Machine; readonly annotations: Readonly<Record<string, string>> }[];
+  /** Entries that can never be carried out and leave the list, each with its reason. */
+  readonly refused: readonly string[];
+}
+
+/** Brings the list to its present form (docs/compatibility/rules-deployments.md §9.2, step A): an entry without a time gets `present`. */
+export const normaliseTriggers = (text: string, present: string): TimedTrigger[] =>
+  readTriggers(text).map(({ name, time = present }) => ({ name, time }));
+
+const printTriggers = (triggers: readonly TimedTrigger[]): string =>
+  triggers.map(({ name, time }) => `${name}~${time}`).join(',');
+
+/** The later one of `now` and the first second after `time`. */
+const after = (time: number | undefined, now: Date): string =>
+  formatTime(time === undefined ? now : new Date(Math.max(now.getTime(), time + SECOND_MS)));
+
+/** What decides which time a machine is marked with. */
+interface MarkTimes {
+  /** Of its entry in the list. */
+  readonly entry: string;
+  /** A fall of the count that is over covers names up to this time; undefined: the name's own fall is here or coming. */
+  readonly covered: number | undefined;
+  readonly now: Date;
+}
+
+/**
+ * Priority 1, and the time of the decision unless the machine has one already. Empty: the machine is marked. A time that
+ * an earlier fall of the count covers is not taken: the set would delete the machine before the count has fallen for it.
+ */
+function marksOf(machine: Machine, { entry, covered, now }: MarkTimes): Readonly<Record<string, string>> {
+  const { [Annotations.Priority]: priority, [Annotations.MarkedForDeletionTime]: marked } =
+    machine.metadata.annotations ?? {};
+  const isPrioritised = priority === String(TRIGGERED_DELETION_PRIORITY);
+  if (isPrioritised && marked) return {};
+  const isOpen = (time: string): boolean => covered === undefined || (parseTime(time) ?? covered + 1) > covered;
+  const time = isOpen(entry) ? entry : after(covered, now);
+  return {
+    ...(isPrioritised ? {} : { [Annotations.Priority]: String(TRIGGERED_DELETION_PRIORITY) }),
+    ...(marked && isOpen(marked) ? {} : { [Annotations.MarkedForDeletionTime]: time }),
+  };
+}
+
+/**
+ * Decides what the autoscaler's list means now (docs/compatibility/rules-deployments.md §9.2): which entries stay, which machines are to be marked. An
+ * entry without a time gets the present one, and the time of the scaler's last change rises with it: the former time
+ * belongs to an earlier fall of the count. The original may keep that time in memory only and then writes the set anew
+ * every second (ODD-8).
+ *
+ * @param machines The deployment's own machines by name: names of any other machine are dropped (ODD-14).
+ * @param isElsewhere Whether a name is that of a machine that is not this deployment's.
+ * @param coveredFor Time up to which an earlier fall of the count covers names, for the machine's set, in milliseconds
+ *   since 1970; undefined: the count falls for this name.
+ */
+export function planTriggers(
+  deployment: MachineDeployment,
+  machines: ReadonlyMap<string, Machine>,
+  now: Date,
+  isElsewhere: (name: string) => boolean = () => false,
+  coveredFor: (machine: Machine) => number | undefined = () => undefined,
+): TriggerPlan {
+  const annotations = deployment.metadata.annotations ?? {};
+  const text = annotations[Annotations.TriggerDeletion] ?? '';
+  if (text.trim() === '') return { annotations: {}, marks: [], refused: [] };
+  const last = parseTime(annotations[Annotations.LastReplicaChangeByScaler]);
+  const present = after(last, now);
+  const triggers = normaliseTriggers(text, present);
+  const entries = readTriggers(text);
+  const seen = new Set<string>();
+  const kept = triggers.flatMap((trigger, index) => {
+    const machine = machines.get(trigger.name);
+    const isRepeated = seen.has(trigger.name);
+    seen.add(trigger.name);
+    const goes = machine !== undefined && !isRepeated && !isTerminating(machine) && !isFailed(machine);
+    return goes && parseTime(trigger.time) !== undefined
+      ? [{ ...trigger, machine, isTimed: entries[index]?.time !== undefined }]
+      : [];
+  });
+  const list = printTriggers(kept);
+  const rises =
+    annotations[Annotations.LastReplicaChangeByScaler] === undefined ||
+    kept.some(({ isTimed }) => last === undefined || !isTimed);
+  const marks = kept
+    .map(({ machine, time }) => ({
+      machine,
+      annotations: marksOf(machine, { entry: time, covered: coveredFor(machine), now }),
+    }))
+    .filter((mark) => Object.keys(mark.annotations).length > 0);
+  return {
+    annotations: {
+      ...(list === text ? {} : { [Annotations.TriggerDeletion]: list === '' ? null : list }),
+      ...(rises ? { [Annotations.LastReplicaChangeByScaler]: present } : {}),
+    },
+    marks,
+    refused: [
+      ...rubbish(text),
+      ...triggers
+        .filter(({ name, time }) => machines.has(name) && parseTime(time) === undefined)
+        .map(({ name, time }) => `${name}~${time} (the time must be RFC 3339)`),
+      ...triggers
+        .filter(({ name }) => !machines.has(name) && isElsewhere(name))
+        .map(({ name }) => `${name} (no machine of this deployment)`),
+    ],
+  };
+}
+
+/** What can be a machine's name; an empty entry is none. */
+const NAME = /^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
+
+const rubbish = (text: string): string[] =>
+  text
+    .split(',')
+    .filter((entry) => entry.split('~').length > 2 || !NAME.test(entry.split('~')[0]?.trim() ?? ''))
+    .map((entry) => `${entry.trim()} (must be name~time)`);
+
+/** A machine that somebody wants deleted and that stays for now. */
+export interface UnmetTrigger {
+  readonly machine: Machine;
+  /** Why, and what would delete it. */
+  readonly why: string;
+}
+
+/**
+ * Machines of a set with priority 1 that the set is not going to delete: it has as many as it wants, and the mark is
+ * not covered by a change of the scaler's. The original says nothing about them. Nothing is deleted for a mark alone:
+ * priority 1 is also how an operator names, ahead of time, what the next scale-down takes first.
+ */
+export function unmetTriggers(set: MachineSet, machines: readonly Machine[]): UnmetTrigger[] {
+  const named = machines.filter(
+    (machine) =>
+      priorityOf(machine) === TRIGGERED_DELETION_PRIORITY &&
+      !isTerminating(machine) &&
+      !isFailed(machine) &&
+      !isBeingHandedOver(machine),
+  );
+  if (named.length === 0) return [];
+  const wanted = set.spec.replicas ?? 0;
+  if (machines.filter((machine) => !isTerminating(machine)).length > wanted) return [];
+  const until = coveredUntil(set);
+  return named.flatMap((machine) => {
+    const mark = markTimeOf(machine);
+    if (mark !== undefined && until !== undefined && mark <= until) return [];
+    const lacking =
+      mark === undefined
+        ? `it has no ${Annotations.MarkedForDeletionTime}`
+        : 'spec.replicas of its MachineDeployment has not fallen since it was named';
+    return [{ machine, why: `${lacking}, and the set has the ${wanted} machines that it wants` }];
+  });
+}

@@ -1,0 +1,108 @@
+import { Annotations, Labels, type Machine, type MachineSet, Taints, TRUE_LOWER } from '@mcm/api';
+import type { Node, Taint } from '@mcm/kube';
+import type { NodeChange } from '../../node/patch.ts';
+import { isTerminating } from '../../objects/machines.ts';
+
+/** Sets whose nodes get or lose a rollout's marks. */
+export interface NodeMarks {
+  /** Prefer-no-schedule taint on. */
+  readonly taint: readonly MachineSet[];
+  /** Prefer-no-schedule taint off. */
+  readonly untaint: readonly MachineSet[];
+  /** Candidates for an in-place update: labelled as such. */
+  readonly candidates: readonly MachineSet[];
+  /** Scale-down-disabled annotations on. */
+  readonly protect: readonly MachineSet[];
+  /** Scale-down-disabled annotations off where they are ours. */
+  readonly unprotect: readonly MachineSet[];
+}
+
+/** What is to be on a node; absent: left as it is. */
+interface Wanted {
+  taint?: boolean;
+  protect?: boolean;
+  candidate?: boolean;
+}
+
+/** What is to become of one node. */
+export interface NodeMark {
+  readonly node: Node;
+  readonly change: NodeChange;
+}
+
+const OURS = Taints.PreferNoSchedule;
+const isOurs = (taint: Taint): boolean => taint.key === OURS.key && taint.effect === OURS.effect;
+
+/** The taints to write, or undefined when they are as wanted. One with another value is replaced. */
+function taintsFor(node: Node, wanted: boolean): Taint[] | null | undefined {
+  const taints = node.spec.taints ?? [];
+  const found = taints.find(isOurs);
+  if (wanted ? found?.value === OURS.value : found === undefined) return undefined;
+  const others = taints.filter((taint) => !isOurs(taint));
+  const next = wanted ? [...others, { ...OURS }] : others;
+  return next.length > 0 ? next : null;
+}
+
+/** The annotations to write, or undefined. A protection that somebody else put there is not taken off. */
+function annotationsFor(node: Node, wanted: boolean): Record<string, string | null> | undefined {
+  const { [Annotations.ScaleDownDisabled]: disabled, [Annotations.ScaleDownDisabledByMCM]: byUs } =
+    node.metadata.annotations ?? {};
+  if (wanted) {
+    if (disabled === TRUE_LOWER && byUs === TRUE_LOWER) return undefined;
+    return { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
+  }
+  if (byUs === undefined) return undefined;
+  return { [Annotations.ScaleDownDisabled]: null, [Annotations.ScaleDownDisabledByMCM]: null };
+}
+
+function markOf(node: Node, { taint, protect, candidate }: Wanted): NodeMark | undefined {
+  const taints = taint === undefined ? undefined : taintsFor(node, taint);
+  const annotations = protect === undefined ? undefined : annotationsFor(node, protect);
+  const labels =
+    candidate && node.metadata.labels?.[Labels.CandidateForUpdate] === undefined
+      ? { [Labels.CandidateForUpdate]: TRUE_LOWER }
+      : undefined;
+  if (taints === undefined && annotations === undefined && labels === undefined) return undefined;
+  const metadata = { ...(annotations ? { annotations } : {}), ...(labels ? { labels } : {}) };
+  return {
+    node,
+    change: {
+      ...(annotations === undefined && labels === undefined ? {} : { metadata }),
+      ...(taints === undefined ? {} : { spec: { taints } }),
+    },
+  };
+}
+
+/**
+ * Changes that bring the marks of a rollout onto the nodes and off again, one for each node that differs. Machines
+ * without a node, or whose node the cache does not have, are left for later; deleting ones for good. The protection of
+ * a preserved machine's node is the machine controller's and stays.
+ *
+ * @param protection Whether nodes are protected from the autoscaler (`--autoscaler-scaledown-annotation-during-rollout`).
+ */
+export function nodeMarks(
+  marks: NodeMarks,
+  machinesOf: (set: MachineSet) => readonly Machine[],
+  nodeOf: (name: string) => Node | undefined,
+  options: { readonly protection: boolean },
+): NodeMark[] {
+  const wanted = new Map<string, Wanted>();
+  const want = (sets: readonly MachineSet[], change: Wanted, applies: (machine: Machine) => boolean = () => true) => {
+    for (const machine of sets.flatMap(machinesOf)) {
+      const node = machine.metadata.labels?.[Labels.Node];
+      if (node && !isTerminating(machine) && applies(machine)) wanted.set(node, { ...wanted.get(node), ...change });
+    }
+  };
+  want(marks.untaint, { taint: false });
+  want(marks.taint, { taint: true });
+  want(marks.candidates, { candidate: true });
+  if (options.protection) {
+    want(marks.unprotect, { protect: false }, (machine) => !machine.status?.currentStatus?.preserveExpiryTime);
+    want(marks.protect, { protect: true });
+  }
+  return [...wanted].flatMap(([name, change]) => {
+    const node = nodeOf(name);
+    const mark = node && markOf(node, change);
+    return mark ? [mark] : [];
+  });
+}

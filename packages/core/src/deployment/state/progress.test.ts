@@ -1,0 +1,190 @@
+import type { MachineDeployment } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import { hasArrived, isComplete } from '../../rollout/arrival.ts';
+import { deployment, minutes, NOW, set } from '../../set/test-objects.ts';
+import { hasProgressed, pauseCondition, progressDeadline, withProgress } from './progress.ts';
+import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from './status.ts';
+
+const counts = (replicas: number, available = replicas) => ({
+  replicas,
+  available,
+  ready: available,
+  fullyLabeled: replicas,
+  preservedFailed: 0,
+  autoPreserved: 0,
+  failed: [],
+});
+const sets = (spec: number, replicas: number, available = replicas): CountedSets => ({
+  current: { set: set('ms', spec), counts: counts(replicas, available) },
+  old: [],
+});
+const progressing = (reason: string, status: 'True' | 'False' | 'Unknown', updatedAt: string) => ({
+  type: 'Progressing' as const,
+  status,
+  reason,
+  lastUpdateTime: updatedAt,
+  lastTransitionTime: updatedAt,
+});
+const stored = (replicas: number, status: NonNullable<MachineDeployment['status']>, spec = {}) =>
+  deployment(replicas, { status, ...spec });
+const progressOf = (d: MachineDeployment, s: CountedSets, unavailable = 0) =>
+  withProgress(d, s, deploymentStatus(d, s, unavailable, NOW), NOW).conditions.find(
+    ({ type }) => type === 'Progressing',
+  );
+
+describe('rollouts that pass between two looks', () => {
+  test('9.4 machines of another template that came while nobody looked are progress, not the end', () => {
+    const before = {
+      replicas: 3,
+      updatedReplicas: 0,
+      availableReplicas: 3,
+      conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-60))],
+    };
+    expect(progressOf(stored(3, before), sets(3, 3, 0))).toMatchObject({ status: 'True', reason: 'MachineSetUpdated' });
+    expect(progressOf(stored(3, before), sets(3, 3))).toMatchObject({
+      status: 'True',
+      reason: 'NewMachineSetAvailable',
+      lastUpdateTime: minutes(-60),
+    });
+  });
+});
+
+describe('status', () => {
+  test.each([
+    ['Q-01 enough', 2, 'True'],
+    ['Q-01 too few', 1, 'False'],
+  ])('%s are available', (_title, available, want) => {
+    const status = deploymentStatus(deployment(3), sets(3, 3, available), 1, NOW);
+    expect(status.conditions.find(({ type }) => type === 'Available')?.status).toBe(want);
+  });
+  test.each([
+    ['Q-03 more available than asked for', 4, 5, 0],
+    ['Q-03 fewer', 5, 3, 2],
+  ])('%s', (_title, spec, available, unavailable) => {
+    expect(deploymentStatus(deployment(5), sets(spec, 5, available), 0, NOW).unavailableReplicas).toBe(unavailable);
+  });
+  test('Q-10 (BUG-11 mended) preserved failed machines are worth a write', () => {
+    expect(deploymentStatusDiffers({ preservedFailedReplicas: 0 }, { preservedFailedReplicas: 1 })).toBe(true);
+  });
+  test('ODD-13 absent and empty are the same: no write', () => {
+    expect(deploymentStatusDiffers({ replicas: 1 }, { replicas: 1, failedMachines: [], unavailableReplicas: 0 })).toBe(
+      false,
+    );
+  });
+  test('Q-12 another description of a failure is worth a write', () => {
+    const failed = (description: string) => ({ failedMachines: [{ name: 'm', lastOperation: { description } }] });
+    expect(deploymentStatusDiffers(failed('a'), failed('b'))).toBe(true);
+  });
+});
+
+describe('progress', () => {
+  test('Q-04 progress moves the update time and keeps the transition', () => {
+    const d = stored(3, {
+      updatedReplicas: 1,
+      replicas: 1,
+      conditions: [progressing('MachineSetUpdated', 'True', minutes(-5))],
+    });
+    expect(progressOf(d, sets(3, 2, 0))).toMatchObject({
+      reason: 'MachineSetUpdated',
+      lastUpdateTime: minutes(0),
+      lastTransitionTime: minutes(-5),
+    });
+  });
+  test('Q-05 the deadline passes', () => {
+    const status = {
+      updatedReplicas: 1,
+      replicas: 1,
+      conditions: [progressing('MachineSetUpdated', 'True', minutes(-11))],
+    };
+    expect(progressOf(stored(3, status, { progressDeadlineSeconds: 600 }), sets(3, 1, 0))).toMatchObject({
+      status: 'False',
+      reason: 'ProgressDeadlineExceeded',
+    });
+    expect(progressOf(stored(3, status), sets(3, 1, 0))).toMatchObject({ status: 'True', reason: 'MachineSetUpdated' });
+  });
+  test('Q-06 when it will pass', () => {
+    const d = deployment(3, { progressDeadlineSeconds: 600 });
+    expect(progressDeadline(d, [progressing('MachineSetUpdated', 'True', minutes(-3))])).toBe(NOW.getTime() + 420_000);
+  });
+  test('Q-08 a rollout that arrived has no deadline and stays as it is', () => {
+    const done = [progressing('NewMachineSetAvailable', 'True', minutes(-1440))];
+    expect(progressDeadline(deployment(3, { progressDeadlineSeconds: 600 }), done)).toBeUndefined();
+    const d = stored(3, { updatedReplicas: 3, replicas: 3, conditions: done }, { progressDeadlineSeconds: 600 });
+    expect(progressOf(d, sets(3, 3, 1))).toEqual(done[0]);
+  });
+  test('Q-13 a deployment of 0 with everything gone is complete', () => {
+    expect(isComplete(deployment(0), { observedGeneration: 1 })).toBe(true);
+    expect(isComplete(deployment(0), { observedGeneration: 0 })).toBe(false);
+    expect(isComplete(deployment(0), { observedGeneration: 1, replicas: 1 })).toBe(false);
+  });
+  test('fewer outdated machines are progress', () => {
+    expect(hasProgressed({ replicas: 4, updatedReplicas: 1 }, { replicas: 3, updatedReplicas: 1 })).toBe(true);
+    expect(
+      hasProgressed(
+        { replicas: 3, updatedReplicas: 1, availableReplicas: 3 },
+        { replicas: 4, updatedReplicas: 1, availableReplicas: 2 },
+      ),
+    ).toBe(false);
+  });
+  test('a rollout has arrived when the condition says so, and else has not', () => {
+    expect(hasArrived(stored(1, { conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-1))] }))).toBe(
+      true,
+    );
+    expect(hasArrived(stored(1, { conditions: [progressing('MachineSetUpdated', 'True', minutes(-1))] }))).toBe(false);
+    expect(hasArrived(deployment(1))).toBe(false);
+  });
+  test('the first machine of a new set is progress, though the former set had more; the set alone is none', () => {
+    const made = (name: string) => ({
+      ...progressing('NewMachineSetCreated', 'True', minutes(-1)),
+      message: `Created new MachineSet ${name}`,
+    });
+    const before = { updatedReplicas: 3, replicas: 3, readyReplicas: 3, availableReplicas: 3 };
+    const reasonOf = (d: MachineDeployment, updated: number) => {
+      const now = { ...before, updatedReplicas: updated, replicas: 4, conditions: [made('b')] };
+      return withProgress(d, sets(3, updated), now, NOW).conditions.find(({ type }) => type === 'Progressing')?.reason;
+    };
+    const former = stored(3, { ...before, conditions: [progressing('NewMachineSetAvailable', 'True', minutes(-60))] });
+    expect(reasonOf(former, 1)).toBe('MachineSetUpdated');
+    const told = stored(3, { ...before, replicas: 4, updatedReplicas: 1, conditions: [made('b')] });
+    expect(reasonOf(told, 1)).toBe('NewMachineSetCreated');
+  });
+  test('a failure of the sets is told as it is now, and left alone while it is the same', () => {
+    const failure = (reason: string, message: string) => ({
+      type: 'ReplicaFailure' as const,
+      status: 'True' as const,
+      reason,
+      message,
+      lastTransitionTime: minutes(-2),
+    });
+    const failing = (reason: string, message: string): CountedSets => {
+      const { current } = sets(1, 1);
+      if (!current) throw new Error('no set');
+      const machineSetCondition = [failure(reason, message)];
+      return { current: { ...current, set: { ...current.set, status: { machineSetCondition } } }, old: [] };
+    };
+    const d = stored(1, { conditions: [failure('FailedCreate', 'the first') as never] });
+    const toldBy = (s: CountedSets) =>
+      withProgress(d, s, { conditions: [failure('FailedCreate', 'the first') as never] }, NOW).conditions.find(
+        ({ type }) => (type as string) === 'ReplicaFailure',
+      );
+    expect(toldBy(failing('FailedCreate', 'the second'))).toMatchObject({
+      reason: 'FailedCreate',
+      message: 'the first',
+    });
+    expect(toldBy(failing('FailedDelete', 'the second'))).toMatchObject({
+      reason: 'FailedDelete',
+      message: 'the second',
+    });
+    expect(toldBy(sets(1, 1))).toBeUndefined();
+  });
+  test('R-21 a pause does not cover up a missed deadline', () => {
+    const missed = { conditions: [progressing('ProgressDeadlineExceeded', 'False', minutes(-1))] };
+    expect(pauseCondition(stored(1, missed, { paused: true }), NOW)).toBeUndefined();
+    const going = { conditions: [progressing('MachineSetUpdated', 'True', minutes(-1))] };
+    expect(pauseCondition(stored(1, going, { paused: true }), NOW)?.at(-1)).toMatchObject({
+      status: 'Unknown',
+      reason: 'DeploymentPaused',
+    });
+    expect(pauseCondition(stored(1, going), NOW)).toBeUndefined();
+  });
+});

@@ -1,0 +1,149 @@
+import {
+  ConditionReasons,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineDeploymentStatus,
+  MachineSetConditions,
+} from '@mcm/api';
+import {
+  type AnyCondition,
+  findCondition,
+  setDeploymentCondition,
+  withoutCondition,
+} from '../../objects/conditions.ts';
+import { isComplete } from '../../rollout/arrival.ts';
+import { parseTime } from '../../values/integers.ts';
+import type { Conditions, CountedSets } from './status.ts';
+
+const PROGRESSING = MachineDeploymentConditions.Progressing;
+
+/** Whether anything got better since the stored status (docs/compatibility/rules-deployments.md §6.4). */
+export function hasProgressed(stored: MachineDeploymentStatus | undefined, now: MachineDeploymentStatus): boolean {
+  const before = stored ?? {};
+  const outdated = (status: MachineDeploymentStatus) => (status.replicas ?? 0) - (status.updatedReplicas ?? 0);
+  return (
+    (now.updatedReplicas ?? 0) > (before.updatedReplicas ?? 0) ||
+    outdated(now) < outdated(before) ||
+    (now.readyReplicas ?? 0) > (before.readyReplicas ?? 0) ||
+    (now.availableReplicas ?? 0) > (before.availableReplicas ?? 0)
+  );
+}
+
+/** When the progress deadline passes, in milliseconds since 1970; undefined when there is none to pass. */
+export function progressDeadline(
+  deployment: MachineDeployment,
+  conditions: readonly AnyCondition[],
+): number | undefined {
+  const seconds = deployment.spec.progressDeadlineSeconds;
+  const condition = findCondition(conditions, PROGRESSING);
+  if (seconds === undefined || condition === undefined) return undefined;
+  if (condition.reason === ConditionReasons.NewMachineSetAvailable) return undefined;
+  const since = parseTime(condition.lastUpdateTime);
+  return since === undefined ? undefined : since + seconds * 1000;
+}
+
+function isTimedOut(deployment: MachineDeployment, conditions: readonly AnyCondition[], now: Date): boolean {
+  if (deployment.spec.progressDeadlineSeconds === undefined) return false;
+  const reason = findCondition(conditions, PROGRESSING)?.reason;
+  if (reason === ConditionReasons.ProgressDeadlineExceeded) return true;
+  const deadline = progressDeadline(deployment, conditions);
+  return deadline !== undefined && deadline < now.getTime();
+}
+
+/** `ReplicaFailure` as the sets have it: the current one's first; taken off when no set has it. */
+function withReplicaFailure(conditions: readonly AnyCondition[], { current, old }: CountedSets): AnyCondition[] {
+  const type = MachineSetConditions.ReplicaFailure;
+  const all = current ? [current, ...old] : old;
+  const found = all
+    .map(({ set }) => findCondition(set.status?.machineSetCondition ?? [], type))
+    .find((condition) => condition !== undefined);
+  if (found === undefined) return withoutCondition(conditions, type);
+  const mine = findCondition(conditions, type);
+  if (mine?.status === found.status && mine.reason === found.reason) return [...conditions];
+  const time = found.lastTransitionTime === undefined ? {} : { lastUpdateTime: found.lastTransitionTime };
+  return [...withoutCondition(conditions, type), { ...found, ...time }];
+}
+
+/** Adds the progress of a rollout to a status (docs/compatibility/rules-deployments.md §6.2). */
+export function withProgress(
+  deployment: MachineDeployment,
+  sets: CountedSets,
+  status: MachineDeploymentStatus & { conditions: Conditions },
+  now: Date,
+): MachineDeploymentStatus & { conditions: Conditions } {
+  const conditions = progressConditions(deployment, sets, status, now);
+  return { ...status, conditions: withReplicaFailure(conditions, sets) };
+}
+
+/**
+ * The stored counts as they are with the current set: where a new one was made just now, the stored updated machines
+ * are another set's. The original writes the new set's 0 before its first machine is there; ours counts both in one write.
+ */
+function storedCounts(
+  stored: MachineDeploymentStatus | undefined,
+  conditions: readonly AnyCondition[],
+): MachineDeploymentStatus | undefined {
+  const now = findCondition(conditions, PROGRESSING);
+  const before = findCondition(stored?.conditions ?? [], PROGRESSING);
+  const isNewSet = now?.reason === ConditionReasons.NewMachineSetCreated && now.message !== before?.message;
+  return isNewSet && stored !== undefined ? { ...stored, updatedReplicas: 0 } : stored;
+}
+
+function progressConditions(
+  deployment: MachineDeployment,
+  { current }: CountedSets,
+  status: MachineDeploymentStatus & { conditions: Conditions },
+  now: Date,
+): readonly AnyCondition[] {
+  const { conditions } = status;
+  const stored = findCondition(deployment.status?.conditions ?? [], PROGRESSING);
+  const settled = ({ replicas = 0, updatedReplicas = 0 }: MachineDeploymentStatus) => replicas === updatedReplicas;
+  // Settled before, too: where old machines go and new ones come between two looks, a rollout would else pass unseen, and
+  // the cluster autoscaler takes this reason for the end of one (docs/compatibility/rules-deployments.md §9.4).
+  const done =
+    settled(status) && settled(deployment.status ?? {}) && stored?.reason === ConditionReasons.NewMachineSetAvailable;
+  if (done) return conditions;
+  const subject = current ? `MachineSet "${current.set.metadata.name}"` : `Deployment "${deployment.metadata.name}"`;
+  if (isComplete(deployment, status)) {
+    const message = `${subject} has successfully progressed.`;
+    return setDeploymentCondition(
+      conditions,
+      { type: PROGRESSING, status: 'True', reason: ConditionReasons.NewMachineSetAvailable, message },
+      now,
+    );
+  }
+  if (hasProgressed(storedCounts(deployment.status, conditions), status)) {
+    const change = {
+      type: PROGRESSING,
+      status: 'True',
+      reason: ConditionReasons.MachineSetUpdated,
+      message: `${subject} is progressing.`,
+    } as const;
+    return setDeploymentCondition(conditions, change, now, { refresh: true });
+  }
+  if (isTimedOut(deployment, conditions, now)) {
+    const message = `${subject} has timed out progressing.`;
+    return setDeploymentCondition(
+      conditions,
+      { type: PROGRESSING, status: 'False', reason: ConditionReasons.ProgressDeadlineExceeded, message },
+      now,
+    );
+  }
+  return conditions;
+}
+
+/**
+ * The pause's mark in `Progressing` (docs/compatibility/rules-deployments.md §1.8); undefined: nothing changes. A deployment that exceeded its deadline
+ * keeps saying so.
+ */
+export function pauseCondition(deployment: MachineDeployment, now: Date): AnyCondition[] | undefined {
+  const conditions = deployment.status?.conditions ?? [];
+  const reason = findCondition(conditions, PROGRESSING)?.reason;
+  if (reason === ConditionReasons.ProgressDeadlineExceeded) return undefined;
+  const paused = deployment.spec.paused === true;
+  if (paused === (reason === ConditionReasons.DeploymentPaused)) return undefined;
+  const change = paused
+    ? { reason: ConditionReasons.DeploymentPaused, message: 'Deployment is paused' }
+    : { reason: ConditionReasons.DeploymentResumed, message: 'Deployment is resumed' };
+  return setDeploymentCondition(conditions, { type: PROGRESSING, status: 'Unknown', ...change }, now);
+}

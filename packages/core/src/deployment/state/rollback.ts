@@ -1,0 +1,93 @@
+import {
+  ANNOTATIONS_NOT_COPIED,
+  Annotations,
+  type EventReason,
+  EventReasons,
+  type MachineDeployment,
+  type MachineSet,
+} from '@mcm/api';
+import type { Sets } from '../../rollout/revisions.ts';
+import { lastRevision, revisionOf } from '../../rollout/revisions.ts';
+import { sameTemplate, withoutHashLabel } from '../../rollout/template-hash.ts';
+
+/** An event to be recorded on an object. */
+export interface PlannedEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: EventReason;
+  readonly message: string;
+}
+
+/** What becomes of a request to roll back: the deployment to write, without the request, and what to say. */
+export interface Rollback {
+  readonly deployment: MachineDeployment;
+  /** The set that was found: its nodes lose the prefer-no-schedule taint. */
+  readonly target: MachineSet | undefined;
+  readonly event: PlannedEvent;
+}
+
+function withoutRequest(deployment: MachineDeployment): MachineDeployment {
+  const { rollbackTo: _request, ...spec } = deployment.spec;
+  return { ...deployment, spec };
+}
+
+/** The deployment's own bookkeeping stays; everything else is as the set carries it. */
+function restoredAnnotations(deployment: MachineDeployment, set: MachineSet): Record<string, string> {
+  const kept = Object.entries(deployment.metadata.annotations ?? {}).filter(([key]) => ANNOTATIONS_NOT_COPIED.has(key));
+  const restored = Object.entries(set.metadata.annotations ?? {}).filter(([key]) => !ANNOTATIONS_NOT_COPIED.has(key));
+  return Object.fromEntries([...kept, ...restored]);
+}
+
+/** That a revision is not there, and which ones are. */
+function noRevision(to: number, sets: readonly MachineSet[]): string {
+  const there = sets.map((set) => revisionOf(set) ?? 0).filter((revision) => revision > 0);
+  const choice = there.length > 0 ? `name one of ${there.sort((a, b) => a - b).join(', ')}` : 'there is none';
+  return to === 0
+    ? 'there is no revision before the current one'
+    : `there is no revision ${to} to go back to; ${choice}`;
+}
+
+/**
+ * Carries `spec.rollbackTo` out on paper (docs/compatibility/rules-deployments.md §1.9). The revision itself moves on afterwards: the chosen set becomes
+ * the current one and gets the next number.
+ *
+ * A rollback ends a pause's note: the machines that it names are of the template that is given up. Whoever goes back knows
+ * the template: with `vouches` it is noted as the last good one, so that no canary holds it back.
+ *
+ * @param to Revision to go to; 0: the one before the current.
+ */
+export function planRollback(
+  deployment: MachineDeployment,
+  { current, old }: Sets,
+  to: number,
+  { vouches = false }: { readonly vouches?: boolean } = {},
+): Rollback {
+  const all = current ? [...old, current] : [...old];
+  const revision = to === 0 ? lastRevision(all) : to;
+  const target = revision > 0 ? all.find((set) => revisionOf(set) === revision) : undefined;
+  const cleared = withoutRequest(deployment);
+  if (target === undefined) {
+    const message = `spec.rollbackTo.revision: ${noRevision(to, all)}; spec.rollbackTo was cleared.`;
+    return {
+      deployment: cleared,
+      target,
+      event: { type: 'Warning', reason: EventReasons.RollbackRevisionNotFound, message },
+    };
+  }
+  if (sameTemplate(target.spec.template, deployment.spec.template)) {
+    const message = `The template of revision ${revision} is the deployment's own already; spec.rollbackTo was cleared.`;
+    return {
+      deployment: cleared,
+      target,
+      event: { type: 'Warning', reason: EventReasons.RollbackTemplateUnchanged, message },
+    };
+  }
+  const { [Annotations.RolloutPausedBy]: _pausedBy, ...annotations } = restoredAnnotations(deployment, target);
+  const good = { [Annotations.RolloutLastGood]: target.metadata.name };
+  const restored: MachineDeployment = {
+    ...cleared,
+    metadata: { ...cleared.metadata, annotations: { ...annotations, ...(vouches ? good : {}) } },
+    spec: { ...cleared.spec, template: withoutHashLabel(target.spec.template) },
+  };
+  const message = `Rolled back deployment "${deployment.metadata.name}" to revision ${revision}`;
+  return { deployment: restored, target, event: { type: 'Normal', reason: EventReasons.Rollback, message } };
+}

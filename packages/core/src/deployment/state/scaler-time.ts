@@ -1,0 +1,91 @@
+import { Annotations, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { isFailed, isTerminating, markTimeOf } from '../../objects/machines.ts';
+import { coveredUntil, fallOf, readTriggers } from '../../objects/scaler.ts';
+import { formatTime, parseTime } from '../../values/integers.ts';
+
+/** What the time of the scaler's last change on a current set is decided by. */
+export interface ScalerTimeInput {
+  readonly deployment: MachineDeployment;
+  readonly set: MachineSet;
+  /** Machines of the set. */
+  readonly machines: readonly Machine[];
+  /** The count fell and rose again before anybody saw it: see {@link isUndone}. */
+  readonly undone: boolean;
+  readonly now: Date;
+}
+
+/** Values of the set's annotation, RFC 3339; undefined: the annotation stays as it is. */
+export interface ScalerTimes {
+  /** For any write of the set. */
+  readonly always: string | undefined;
+  /** For a write that makes the set smaller, or records that the deployment wants fewer machines. */
+  readonly withFall: string | undefined;
+}
+
+/**
+ * The time of the scaler's last change, as it may stand on the current set. A set deletes the machines that were named up
+ * to this time at any count, so the time may pass the name of a living machine only together with a fall of the count:
+ * earlier, the set would replace the machine, and then delete another one that nobody named.
+ */
+export function scalerTimes(input: ScalerTimeInput): ScalerTimes {
+  const { deployment, set, now } = input;
+  const text = deployment.metadata.annotations?.[Annotations.LastReplicaChangeByScaler];
+  const time = parseTime(text);
+  const before = coveredUntil(set);
+  const open = openNames(input);
+  // Never backwards: an earlier time would forget names that a fall has covered.
+  const newer = time === undefined || before === undefined || time > before ? text : undefined;
+  if (open.length === 0) return { always: newer, withFall: newer };
+  const all = Math.max(time ?? Number.NEGATIVE_INFINITY, ...open.filter((at) => at <= now.getTime()));
+  const covered = input.undone ? all : coverOf(open, fallOf(set, deployment), all);
+  const rises = covered !== undefined && Number.isFinite(covered) && (before === undefined || covered > before);
+  return { always: undefined, withFall: rises ? printed(covered, text) : undefined };
+}
+
+/** Keeps the autoscaler's own text where it says the same. */
+const printed = (time: number, text: string | undefined): string =>
+  text !== undefined && parseTime(text) === time ? text : formatTime(new Date(time));
+
+/** Times of the names whose machines live and which no fall has covered yet, in order. */
+function openNames({ deployment, set, machines }: Pick<ScalerTimeInput, 'deployment' | 'set' | 'machines'>): number[] {
+  const before = coveredUntil(set) ?? Number.NEGATIVE_INFINITY;
+  const list = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
+  const entries = new Map(list.map(({ name, time }) => [name, parseTime(time)]));
+  return machines
+    .filter((machine) => entries.has(machine.metadata.name) && !isTerminating(machine) && !isFailed(machine))
+    .map((machine) => Math.max(markTimeOf(machine) ?? 0, entries.get(machine.metadata.name) ?? 0))
+    .filter((at) => at > before)
+    .sort((a, b) => a - b);
+}
+
+/**
+ * The latest time that covers no more names than the count falls by: a name that is to pay for a later fall waits for it.
+ *
+ * @param open Times of the open names, in order.
+ * @param all The time that covers all of them.
+ */
+function coverOf(open: readonly number[], fall: number, all: number): number | undefined {
+  if (fall <= 0) return undefined;
+  if (open.length <= fall) return all;
+  const first = open[fall] ?? all;
+  return open.slice(0, fall).findLast((at) => at < first && at <= all);
+}
+
+/**
+ * Whether the count fell and rose again while nobody looked, as far as the deployment tells: its spec has changed at least
+ * twice since its last status, and it names machines that are not marked yet. The original sees the names alone and
+ * deletes the machines at any count.
+ *
+ * @param machines Machines of the current set.
+ */
+export function isUndone({ metadata, status }: MachineDeployment, machines: readonly Machine[]): boolean {
+  const { observedGeneration } = status ?? {};
+  if (observedGeneration === undefined || (metadata.generation ?? 0) - observedGeneration < 2) return false;
+  const names = new Set(readTriggers(metadata.annotations?.[Annotations.TriggerDeletion]).map(({ name }) => name));
+  return machines.some(
+    (machine) =>
+      names.has(machine.metadata.name) &&
+      !isTerminating(machine) &&
+      machine.metadata.annotations?.[Annotations.MarkedForDeletionTime] === undefined,
+  );
+}

@@ -1,0 +1,74 @@
+import { Annotations, type MachineSet } from '@mcm/api';
+import { createdAt } from '../../objects/machines.ts';
+import { compareText, parseInteger } from '../../values/integers.ts';
+
+/** A set as the arithmetic of rollouts sees it: numbers only. */
+export interface SetSize {
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** `spec.replicas`. */
+  readonly replicas: number;
+  /** Machines that exist, deleting ones included. */
+  readonly actual: number;
+  readonly available: number;
+  /** Machines that still terminate and count beside those that are to be; absent: they count only where they fill a place. */
+  readonly leaving?: number;
+  /** Of the replicas, how many no machine stands for that is there to stay or being made; absent: none. */
+  readonly open?: number;
+  /** Silent machines that a breaker keeps: a rollout does not give them up as if they were dead. */
+  readonly held?: number;
+  /** Annotation desired-replicas. */
+  readonly desired: number | undefined;
+  /** Annotation max-replicas. */
+  readonly max: number | undefined;
+}
+
+/** Numbers of a set whose machines were counted. */
+export const sizeOf = (
+  set: MachineSet,
+  counts: {
+    readonly replicas: number;
+    readonly available: number;
+    readonly leaving?: number;
+    readonly held?: number;
+    readonly open?: number;
+  },
+): SetSize => ({
+  name: set.metadata.name,
+  createdAt: createdAt(set),
+  replicas: set.spec.replicas ?? 0,
+  actual: counts.replicas,
+  available: counts.available,
+  ...(counts.leaving ? { leaving: counts.leaving } : {}),
+  ...(counts.held ? { held: counts.held } : {}),
+  ...(counts.open ? { open: counts.open } : {}),
+  desired: parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]),
+  max: parseInteger(set.metadata.annotations?.[Annotations.MaxReplicas]),
+});
+
+/** The current set, if there is one, and all others. */
+export interface Sizes {
+  readonly current: SetSize | undefined;
+  readonly old: readonly SetSize[];
+}
+
+export const allOf = ({ current, old }: Sizes): readonly SetSize[] => (current ? [...old, current] : old);
+
+export const isActive = (size: SetSize): boolean => size.replicas > 0;
+
+/** Machines that a set has or may yet make. */
+export const footprint = ({ replicas, actual, leaving = 0 }: SetSize): number =>
+  Math.max(replicas, actual - leaving) + leaving;
+
+/** Available machines that stay: those above the replicas are about to go. */
+export const steadyAvailable = (size: SetSize): number => Math.min(size.available, size.replicas);
+
+export const sum = <T>(items: readonly T[], value: (item: T) => number): number =>
+  items.reduce((total, item) => total + value(item), 0);
+
+export const oldestSizeFirst = (a: SetSize, b: SetSize): number =>
+  a.createdAt - b.createdAt || compareText(a.name, b.name);
+
+/** New sizes by set name; sets that are not named stay as they are. */
+export type Resize = ReadonlyMap<string, number>;

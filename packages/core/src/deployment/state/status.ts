@@ -1,0 +1,89 @@
+import {
+  ConditionReasons,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineDeploymentStatus,
+  type MachineSet,
+} from '@mcm/api';
+import { setDeploymentCondition } from '../../objects/conditions.ts';
+import type { MachineCounts } from '../../set/status.ts';
+import { semanticEqual } from '../../values/semantic-equal.ts';
+import { sum } from './size.ts';
+
+/** A set and what its machines add up to. */
+export interface CountedSet {
+  readonly set: MachineSet;
+  readonly counts: MachineCounts;
+}
+
+/** A deployment's sets, counted. */
+export interface CountedSets {
+  readonly current: CountedSet | undefined;
+  readonly old: readonly CountedSet[];
+}
+
+export type Conditions = NonNullable<MachineDeploymentStatus['conditions']>;
+
+/** The condition `Available`: as many machines as must be, preserved failed ones not counted against it. */
+function availability(
+  deployment: MachineDeployment,
+  available: number,
+  preservedFailed: number,
+  maxUnavailable: number,
+) {
+  const required = Math.max((deployment.spec.replicas ?? 0) - maxUnavailable - preservedFailed, 0);
+  const type = MachineDeploymentConditions.Available;
+  return available >= required
+    ? ({
+        type,
+        status: 'True',
+        reason: ConditionReasons.MinimumReplicasAvailable,
+        message: 'Deployment has minimum availability.',
+      } as const)
+    : ({
+        type,
+        status: 'False',
+        reason: ConditionReasons.MinimumReplicasUnavailable,
+        message: 'Deployment does not have minimum availability.',
+      } as const);
+}
+
+/**
+ * The status of a deployment but for its progress (docs/compatibility/rules-deployments.md §6.1), from the machines themselves rather than from the sets'
+ * statuses, which may lag behind.
+ */
+export function deploymentStatus(
+  deployment: MachineDeployment,
+  { current, old }: CountedSets,
+  maxUnavailable: number,
+  now: Date,
+): MachineDeploymentStatus & { conditions: Conditions } {
+  const all = current ? [...old, current] : old;
+  const available = sum(all, ({ counts }) => counts.available);
+  const preservedFailed = sum(all, ({ counts }) => counts.preservedFailed);
+  const asked = sum(all, ({ set }) => set.spec.replicas ?? 0);
+  const failed = all.flatMap(({ counts }) => counts.failed);
+  const { collisionCount, conditions = [] } = deployment.status ?? {};
+  return {
+    observedGeneration: deployment.metadata.generation ?? 0,
+    replicas: sum(all, ({ counts }) => counts.replicas),
+    updatedReplicas: current?.counts.replicas ?? 0,
+    readyReplicas: sum(all, ({ counts }) => counts.ready),
+    availableReplicas: available,
+    preservedFailedReplicas: preservedFailed,
+    unavailableReplicas: Math.max(asked - available, 0),
+    ...(collisionCount === undefined ? {} : { collisionCount }),
+    ...(failed.length > 0 ? { failedMachines: failed } : {}),
+    conditions: setDeploymentCondition(
+      conditions,
+      availability(deployment, available, preservedFailed, maxUnavailable),
+      now,
+    ),
+  };
+}
+
+/** Whether the status says something that the stored one does not. Absent and empty are the same. */
+export const deploymentStatusDiffers = (
+  stored: MachineDeploymentStatus | undefined,
+  wanted: MachineDeploymentStatus,
+): boolean => !semanticEqual(stored, wanted);

@@ -1,0 +1,515 @@
+import { Annotations, type MachineDeployment, machineClasses, machineDeployments, machineSets } from '@mcm/api';
+import { crdsWithoutRules } from '@mcm/api/testing';
+import { startControlPlane } from '@mcm/control-plane';
+import { namespaces } from '@mcm/kube';
+import { describe, expect, test } from 'vitest';
+import { planRollout } from '../plan.ts';
+import { NAMESPACE, World, type WorldOptions } from '../testing/world.ts';
+import { checkPlan } from './guard.ts';
+import { overlappedBy } from './troubles.ts';
+
+const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
+
+/** A server that stores what its schema would refuse: the controllers check for themselves. */
+const startBare = () =>
+  World.start(({ crds: _strict, ...options }) => startControlPlane({ ...options, crds: crdsWithoutRules() }));
+
+const get = (world: World, name = 'pool'): Promise<MachineDeployment> =>
+  world.keeper.resource(machineDeployments, NAMESPACE).get(name);
+
+const conditionOf = async (world: World, type: string, name = 'pool') =>
+  (await get(world, name)).status?.conditions?.find((condition) => condition.type === type);
+
+const told = async (world: World, reason: string) => (await world.events()).filter((event) => event.reason === reason);
+
+const WELL = ['Available', 'Progressing'];
+const types = async (world: World, name = 'pool') =>
+  ((await get(world, name)).status?.conditions ?? []).map(({ type }) => type).sort();
+
+/** Another deployment, a minute younger, that takes `labels` of its template and selects by them. */
+async function another(world: World, labels: Record<string, string>, replicas = 2): Promise<void> {
+  await world.pass(60);
+  await world.keeper.resource(machineDeployments, NAMESPACE).create({
+    metadata: { name: 'other' },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+    },
+  });
+  await world.pass(10);
+}
+
+describe('overlapping selectors', () => {
+  test('both deployments name the other, the older goes on, the newer makes nothing, and it ends with the overlap', async () => {
+    await using world = await start();
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    const before = await world.machines();
+    await another(world, { app: 'pool', tier: 'x' });
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
+      reason: 'SelectorOverlaps',
+      message: expect.stringMatching(/^spec\.selector: .*MachineDeployment other\. This one, the oldest, goes on/),
+    });
+    expect(await conditionOf(world, 'InvalidSpec', 'other')).toMatchObject({
+      reason: 'SelectorOverlaps',
+      message: expect.stringMatching(/^spec\.selector: .*MachineDeployment pool\. This one, the newer, makes/),
+    });
+    expect((await told(world, 'InvalidSpec')).map(({ involvedObject }) => involvedObject.name).sort()).toEqual([
+      'other',
+      'pool',
+    ]);
+    await world.pass(600);
+    expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(
+      before.map(({ metadata }) => metadata.uid),
+    );
+    expect(await world.sets()).toHaveLength(1);
+    // The older one is still its user's to change.
+    await world.change({ spec: { replicas: 4 } });
+    await world.until(() => world.truth.store.size === 4, 60);
+    await world.keeper.resource(machineDeployments, NAMESPACE).patch('other', {
+      type: 'merge',
+      body: {
+        spec: { selector: { matchLabels: { app: null } }, template: { metadata: { labels: { app: 'other' } } } },
+      },
+    });
+    await world.until(() => world.truth.store.size === 6, 60);
+    await world.pass(10);
+    expect([await types(world), await types(world, 'other')]).toEqual([WELL, WELL]);
+  });
+
+  test('of two of the same second the one that runs goes on, whatever their UIDs; if both do or neither, exactly one by its UID', async () => {
+    await using world = await start();
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    await another(world, { app: 'pool', tier: 'x' });
+    const [pool, other] = [await get(world), await get(world, 'other')];
+    const twins = (first: string, second: string, { creationTimestamp } = pool.metadata) => ({
+      running: { ...pool, metadata: { ...pool.metadata, uid: first, creationTimestamp } },
+      waiting: { ...other, metadata: { ...other.metadata, uid: second, creationTimestamp } },
+    });
+    for (const { running, waiting } of [twins('a', 'b'), twins('b', 'a')]) {
+      expect(overlappedBy({ deployment: waiting, overlaps: [running] })).toEqual([running]);
+      expect(overlappedBy({ deployment: running, overlaps: [waiting] })).toEqual([]);
+      const goesOn = (...both: readonly (typeof running)[]) =>
+        both
+          .filter(
+            (deployment) =>
+              overlappedBy({ deployment, overlaps: both.filter((one) => one !== deployment) }).length === 0,
+          )
+          .map(({ metadata }) => metadata.uid);
+      expect(goesOn({ ...running, metadata: { ...running.metadata, annotations: {} } }, waiting)).toEqual(['a']);
+      const { annotations = {} } = running.metadata;
+      expect(goesOn(running, { ...waiting, metadata: { ...waiting.metadata, annotations } })).toEqual(['a']);
+    }
+  });
+
+  test('neither adopts a set that both select', async () => {
+    await using world = await start();
+    await world.deploy(0);
+    await another(world, { app: 'pool', tier: 'x' }, 0);
+    const labels = { app: 'pool', tier: 'x' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'orphan', labels },
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    await world.pass(60);
+    const orphan = (await world.sets()).find(({ metadata }) => metadata.name === 'orphan');
+    expect(orphan?.metadata.ownerReferences ?? []).toEqual([]);
+    expect(orphan?.spec.replicas).toBe(1);
+  });
+
+  test('deployments that share a label and differ in another are left alone', async () => {
+    await using world = await start();
+    await world.deploy(1);
+    await another(world, { app: 'else' }, 1);
+    await world.until(() => world.truth.store.size === 2, 60);
+    await world.pass(5);
+    expect([await types(world), await types(world, 'other')]).toEqual([WELL, WELL]);
+  });
+});
+
+describe('a class that does not exist', () => {
+  test('nothing is made until it does; then it goes on by itself', async () => {
+    await using world = await start({ classes: [] });
+    await world.deploy(2);
+    await world.pass(120);
+    expect([await world.sets(), await world.machines()]).toEqual([[], []]);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
+      status: 'True',
+      reason: 'ClassNotFound',
+      message: expect.stringMatching(/^spec\.template\.spec\.class\.name: there is no MachineClass "small"/),
+    });
+    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    const written = world.totalWrites();
+    await world.pass(3_600);
+    expect(world.totalWrites()).toBe(written);
+    await world.createClass('small');
+    await world.until(() => world.complete(), 60);
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('a rollout to it does not begin: the fleet stays as it is, and may be made smaller', async () => {
+    await using world = await start({ classes: ['small'] });
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    await world.changeClass('nowhere');
+    await world.pass(120);
+    expect(await world.sizes()).toBe('small:3');
+    expect(world.available()).toBe(3);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({ reason: 'ClassNotFound' });
+    await world.changeClass('small');
+    await world.until(() => world.complete(), 60);
+    await world.keeper.resource(machineDeployments, NAMESPACE).patch('pool', {
+      type: 'merge',
+      body: { spec: { replicas: 1 } },
+    });
+    await world.until(() => world.complete(), 60);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('a deployment and a set whose class has gone can still be made smaller', async () => {
+    await using world = await start({ classes: ['small'] });
+    await world.deploy(3);
+    await world.until(() => world.complete(), 60);
+    await world.keeper.resource(machineClasses, NAMESPACE).delete('small');
+    await world.pass(5);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({ reason: 'ClassNotFound' });
+    await world.change({ spec: { replicas: 1 } });
+    await world.until(() => world.truth.store.size === 1, 60);
+    await world.pass(60);
+    expect(await world.sizes()).toBe('small:1');
+  });
+
+  test('a set of its own waits too', async () => {
+    await using world = await start({ classes: [] });
+    const labels = { app: 'alone' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'alone', labels },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    await world.pass(60);
+    expect(await world.machines()).toEqual([]);
+    const said = async () =>
+      (await world.sets())[0]?.status?.machineSetCondition?.map(({ type, reason }) => `${type}/${reason}`);
+    expect(await said()).toEqual(['InvalidSpec/ClassNotFound']);
+    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    const written = world.totalWrites();
+    await world.pass(600);
+    expect(world.totalWrites()).toBe(written);
+    await world.createClass('small');
+    await world.until(() => world.truth.store.size === 2, 30);
+    await world.pass(5);
+    expect(await said()).toEqual([]);
+  });
+});
+
+describe('a class that comes together with what names it', () => {
+  /** The news of classes comes late, as a watch may; everything else at once. */
+  const lateClasses = (): WorldOptions => ({
+    classes: [],
+    fault: async (request, answer, clock) => {
+      const { pathname, searchParams } = new URL(request.url);
+      const response = await answer();
+      if (!pathname.endsWith('/machineclasses') || !searchParams.has('watch') || !response.body) return response;
+      const late = new TransformStream<Uint8Array, Uint8Array>({
+        transform: async (chunk, controller) => {
+          await new Promise<void>((resolve) => clock.setTimeout(resolve, 3_000));
+          controller.enqueue(chunk);
+        },
+      });
+      return new Response(response.body.pipeThrough(late), response);
+    },
+  });
+
+  test('nobody is warned of a class that the cache has yet to hear of', async () => {
+    await using world = await start(lateClasses());
+    await world.pass(5);
+    await world.createClass('small');
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    expect(await told(world, 'InvalidSpec')).toEqual([]);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('nor with a set of its own', async () => {
+    await using world = await start(lateClasses());
+    await world.pass(5);
+    await world.createClass('small');
+    const labels = { app: 'alone' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name: 'alone', labels },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    await world.until(() => world.truth.store.size === 2, 60);
+    expect(await told(world, 'InvalidSpec')).toEqual([]);
+  });
+});
+
+test('PlanRefused: a plan that breaks a bound is not carried out, is told, and is forgotten once plans are sound again', async () => {
+  let errs = true;
+  await using world = await start({
+    decide: (snapshot) => {
+      if (errs)
+        checkPlan({ current: undefined, old: [] }, new Map([['pool-x', -1]]), {
+          replicas: 2,
+          surge: 1,
+          unavailable: 0,
+          strategy: undefined,
+        });
+      return planRollout(snapshot);
+    },
+  });
+  await world.deploy(2);
+  await world.pass(30);
+  expect([await world.sets(), await world.machines()]).toEqual([[], []]);
+  const blocked = { reason: 'PlanRefused', message: 'refused to scale pool-x to -1' };
+  expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject(blocked);
+  expect(await told(world, 'RolloutBlocked')).toHaveLength(1);
+  errs = false;
+  await world.until(() => world.complete(), 900);
+  expect(await types(world)).toEqual(WELL);
+});
+
+describe('requests that cannot be met', () => {
+  test('a rollback to a revision that is gone: told, cleared, and remembered until the spec changes', async () => {
+    await using world = await start();
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    const before = (await world.machines()).map(({ metadata }) => metadata.uid);
+    await world.change({ spec: { rollbackTo: { revision: 7 } } });
+    await world.pass(10);
+    expect((await get(world)).spec.rollbackTo).toBeUndefined();
+    expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject({
+      reason: 'RollbackRevisionNotFound',
+      message: expect.stringContaining('revision 7'),
+    });
+    expect(await told(world, 'DeploymentRollbackRevisionNotFound')).toHaveLength(1);
+    await world.restart();
+    await world.pass(60);
+    expect(await conditionOf(world, 'RolloutBlocked')).toMatchObject({ reason: 'RollbackRevisionNotFound' });
+    expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(before);
+    await world.change({ spec: { replicas: 3 } });
+    await world.until(() => world.complete(), 60);
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('a selector that selects everything', async () => {
+    await using world = await startBare();
+    await world.deploy(2, { selector: {} });
+    await world.pass(60);
+    expect(await conditionOf(world, 'InvalidSpec')).toMatchObject({
+      reason: 'SelectingAll',
+      message: expect.stringMatching(/^spec\.selector: /),
+    });
+    expect(await told(world, 'SelectingAll')).toHaveLength(1);
+    expect((await get(world)).status?.observedGeneration).toBe((await get(world)).metadata.generation);
+    expect([await world.sets(), await world.machines()]).toEqual([[], []]);
+    await world.change({ spec: { selector: { matchLabels: { app: 'pool' } } } });
+    await world.until(() => world.complete(), 60);
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test('rubbish in the annotations of a careful rollout: named, and nothing is made', async () => {
+    await using world = await start();
+    await world.deploy(2, {}, { annotations: { 'rollout.machine.sapcloud.io/canary-soak': 'a while' } });
+    await world.pass(30);
+    const condition = await conditionOf(world, 'InvalidSpec');
+    expect(condition).toMatchObject({ reason: 'ValidationFailed' });
+    expect(condition?.message).toContain('metadata.annotations[rollout.machine.sapcloud.io/canary-soak]');
+    expect(await told(world, 'InvalidSpec')).toHaveLength(1);
+    expect(await world.sets()).toEqual([]);
+  });
+});
+
+describe('the new set cannot be made', () => {
+  const isCreation = (request: Request) => request.method === 'POST' && request.url.endsWith('/machinesets');
+  const refusal = () =>
+    Response.json(
+      { kind: 'Status', status: 'Failure', reason: 'Forbidden', message: 'quota of sets', code: 403 },
+      { status: 403 },
+    );
+
+  test('MachineSetCreateError says why; it is tried again, and the condition goes', async () => {
+    let refuses = true;
+    await using world = await start({
+      fault: async (request, answer) => (refuses && isCreation(request) ? refusal() : answer()),
+    });
+    await world.deploy(2);
+    await world.pass(5);
+    expect(await conditionOf(world, 'Progressing')).toMatchObject({
+      status: 'False',
+      reason: 'MachineSetCreateError',
+      message: expect.stringContaining('quota of sets'),
+    });
+    expect((await told(world, 'MachineSetCreateError')).length).toBeGreaterThan(0);
+    refuses = false;
+    await world.until(() => world.complete(), 600);
+    await world.pass(5);
+    expect(await conditionOf(world, 'Progressing')).toMatchObject({ reason: 'NewMachineSetAvailable' });
+  });
+
+  test('2.7 in a namespace that is going no condition is set', async () => {
+    const going = () =>
+      new Response(
+        JSON.stringify({
+          kind: 'Status',
+          apiVersion: 'v1',
+          status: 'Failure',
+          reason: 'Forbidden',
+          message: 'the namespace is being terminated',
+          details: { causes: [{ reason: 'NamespaceTerminating', message: 'it is being terminated' }] },
+          code: 403,
+        }),
+        { status: 403, headers: { 'content-type': 'application/json' } },
+      );
+    await using world = await start({ fault: async (request, answer) => (isCreation(request) ? going() : answer()) });
+    await world.deploy(2);
+    await world.pass(30);
+    expect(await conditionOf(world, 'Progressing')).toBeUndefined();
+  });
+
+  test('1.3 objects of another namespace are left alone', async () => {
+    await using world = await start();
+    await world.keeper.resource(namespaces).create({ metadata: { name: 'elsewhere' } });
+    await world.deploy(1);
+    const { spec } = await get(world);
+    await world.keeper
+      .resource(machineDeployments, 'elsewhere')
+      .create({ metadata: { name: 'pool', namespace: 'elsewhere' }, spec });
+    await world.until(() => world.complete(), 60);
+    await world.pass(60);
+    const theirs = await world.keeper.resource(machineDeployments, 'elsewhere').get('pool');
+    expect([theirs.metadata.finalizers, theirs.status]).toEqual([undefined, undefined]);
+    expect((await world.keeper.resource(machineSets, 'elsewhere').list()).items).toEqual([]);
+  });
+
+  test('the name belongs to a set of somebody else: another one is taken, and the collision counted', async () => {
+    await using world = await start();
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    const [first] = await world.sets();
+    const name = first?.metadata.name ?? '';
+    await world.remove();
+    await world.until(async () => (await world.sets()).length === 0, 60);
+    const labels = { app: 'foreign' };
+    await world.keeper.resource(machineSets, NAMESPACE).create({
+      metadata: { name, labels },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: labels },
+        template: { metadata: { labels }, spec: { class: { kind: 'MachineClass', name: 'small' } } },
+      },
+    });
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    expect((await get(world)).status?.collisionCount).toBe(1);
+    const foreign = (await world.sets()).find(({ metadata }) => metadata.name === name);
+    expect(foreign?.metadata.labels).toEqual(labels);
+    expect(foreign?.metadata.ownerReferences ?? []).toEqual([]);
+    expect(await world.sets()).toHaveLength(2);
+  });
+});
+
+describe('what is not done as it is written', () => {
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: '10%' } } as const;
+
+  test('limits that both come to 0 are said, for as long as they do, and one machine is rolled at a time', async () => {
+    await using world = await start();
+    await world.deploy(3, { strategy });
+    await world.until(() => world.complete(), 60);
+    expect(await types(world)).toEqual(['Available', 'InputIgnored', 'Progressing']);
+    const said = await conditionOf(world, 'InputIgnored');
+    expect(said).toMatchObject({ status: 'True', reason: 'LimitsComeToZero' });
+    expect(said?.message).toContain('spec.strategy.rollingUpdate: maxSurge 0 and maxUnavailable 10% come to 0 of 3');
+    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+    await world.changeClass('large');
+    await world.until(() => world.complete(), 120);
+    await world.change({ spec: { replicas: 10 } });
+    await world.until(() => world.complete(), 120);
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+  });
+
+  test.each([
+    ['all', 4, { maxSurge: 0, maxUnavailable: 1 }],
+    ['a surge', 4, { maxSurge: '1%', maxUnavailable: 0 }],
+    ['a percentage that comes to one', 10, { maxSurge: 0, maxUnavailable: '10%' }],
+  ])('%s is as it should be', async (_title, replicas, rollingUpdate) => {
+    await using world = await start();
+    await world.deploy(replicas, { strategy: { type: 'RollingUpdate', rollingUpdate } });
+    await world.until(() => world.complete(), 60);
+    expect(await types(world)).toEqual(WELL);
+  });
+
+  test.each([
+    [Annotations.EffectiveCreationTimeout, 'soon', '20m'],
+    [Annotations.LastReplicaChangeByScaler, 'yesterday', '2026-01-01T12:00:00Z'],
+  ])('rubbish in %s is named; nothing is made or deleted for it', async (key, rubbish, sense) => {
+    await using world = await start();
+    await world.deploy(2);
+    await world.until(() => world.complete(), 60);
+    const before = (await world.machines()).map(({ metadata }) => metadata.uid);
+    await world.change({ metadata: { annotations: { [key]: rubbish } } });
+    await world.pass(5);
+    expect(await conditionOf(world, 'InputIgnored')).toMatchObject({ reason: 'AnnotationNotUnderstood' });
+    const [event, ...more] = await told(world, 'InputIgnored');
+    expect([event?.type, more.length]).toEqual(['Warning', 0]);
+    expect(event?.message).toContain(`metadata.annotations[${key}]: "${rubbish}" is not heeded`);
+    await world.change({ metadata: { annotations: { [key]: sense } } });
+    await world.pass(5);
+    expect(await types(world)).toEqual(WELL);
+    expect((await world.machines()).map(({ metadata }) => metadata.uid)).toEqual(before);
+  });
+
+  test.each(['true', 'yes', ''])('freeze=%j on a deployment freezes nothing, and a condition says so', async (text) => {
+    await using world = await start();
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    await world.change({ metadata: { labels: { freeze: text } } });
+    await world.pass(5);
+    expect(await conditionOf(world, 'InputIgnored')).toMatchObject({
+      reason: 'LabelNotUnderstood',
+      message: `metadata.labels[freeze]: "${text}" freezes nothing; write "True", or remove the label.`,
+    });
+    expect(await told(world, 'InputIgnored')).toHaveLength(1);
+    await world.change({ metadata: { labels: { freeze: 'True' } } });
+    await world.pass(5);
+    expect(await conditionOf(world, 'InputIgnored')).toBeUndefined();
+  });
+
+  test('freeze=true on a set freezes nothing, and one event says so', async () => {
+    await using world = await start();
+    await world.deploy(1);
+    await world.until(() => world.complete(), 60);
+    const sets = world.keeper.resource(machineSets, NAMESPACE);
+    const [set] = (await sets.list()).items;
+    await sets.patch(set?.metadata.name ?? '', { type: 'merge', body: { metadata: { labels: { freeze: 'true' } } } });
+    await world.pass(5);
+    await sets.patch(set?.metadata.name ?? '', { type: 'merge', body: { metadata: { labels: { other: 'x' } } } });
+    await world.pass(5);
+    await world.restart();
+    await world.pass(5);
+    const events = await told(world, 'InputIgnored');
+    expect(events.map(({ involvedObject, message, count }) => [involvedObject.kind, message, count ?? 1])).toEqual([
+      ['MachineSet', 'metadata.labels[freeze]: "true" freezes nothing; write "True", or remove the label', 1],
+    ]);
+  });
+});

@@ -1,0 +1,115 @@
+import {
+  Annotations,
+  type EventReason,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineDeploymentConditionType,
+} from '@mcm/api';
+import { breakerMessage } from '../../disruption/override.ts';
+import { listed } from '../../disruption/repairs.ts';
+import { type ConditionChange, findCondition } from '../../objects/conditions.ts';
+import { ignoredInput } from './ignored-input.ts';
+import type { PlannedEvent } from './rollback.ts';
+import type { View } from './view.ts';
+
+const { InvalidSpec, ReplacementHeld, RolloutBlocked } = MachineDeploymentConditions;
+
+/** A condition that is told by an event of its name. */
+type Told = Extract<ConditionChange, { type: EventReason }>;
+
+/** What is wrong with a deployment beside its rollout, and what is to be said of it. */
+export interface Troubles {
+  readonly conditions: readonly ConditionChange[];
+  /** Of those that have begun or ended. To be told together with the status that says so. */
+  readonly events: readonly PlannedEvent[];
+}
+
+const said = ({ status }: MachineDeployment, type: MachineDeploymentConditionType) =>
+  findCondition(status?.conditions ?? [], type);
+
+/** Machines that a breaker keeps from being replaced. */
+function replacementHeld({ repairs }: View): Told | undefined {
+  const [first] = repairs.held;
+  if (first === undefined) return undefined;
+  const names = listed(repairs.held.map(({ machine }) => machine));
+  const message = `Not replaced: ${names}. ${breakerMessage(first.breaker)}`;
+  return { type: ReplacementHeld, status: 'True', reason: 'MachinesFellSilentTogether', message };
+}
+
+/** The class that the template names, where there is none. Another kind than ours is somebody else's to know. */
+export function missingClass({ deployment, hasClass }: Pick<View, 'deployment' | 'hasClass'>): string | undefined {
+  const { kind, name = '' } = deployment.spec.template.spec.class;
+  return kind === 'MachineClass' && !hasClass(name) ? name : undefined;
+}
+
+function classNotFound(view: View): Told | undefined {
+  const name = missingClass(view);
+  if (name === undefined) return undefined;
+  const message = `spec.template.spec.class.name: there is no MachineClass "${name}" in namespace "${view.deployment.metadata.namespace ?? ''}". No machine is made or rolled until there is, or the field names another.`;
+  return { type: InvalidSpec, status: 'True', reason: 'ClassNotFound', message };
+}
+
+const hasRolledOut = ({ metadata }: MachineDeployment): boolean =>
+  metadata.annotations?.[Annotations.Revision] !== undefined;
+
+/**
+ * Whether the deployment is older than the other one. Times of creation have no fractions of a second: of two of the same
+ * one, the one that has made a set is, so that whoever came later never stops what runs already; else
+ * the one of the lesser UID, which both find alike. Both have sets where selectors were changed later.
+ */
+function isOlder(a: MachineDeployment, b: MachineDeployment): boolean {
+  const [first, second] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
+  if (first !== second) return first < second;
+  if (hasRolledOut(a) !== hasRolledOut(b)) return hasRolledOut(a);
+  return a.metadata.uid < b.metadata.uid;
+}
+
+/** Older deployments that select the same machines: these go on, this one waits. */
+export const overlappedBy = ({
+  deployment,
+  overlaps = [],
+}: Pick<View, 'deployment' | 'overlaps'>): readonly MachineDeployment[] =>
+  overlaps.filter((other) => isOlder(other, deployment));
+
+function selectorsOverlap(view: View): Told | undefined {
+  const { overlaps = [] } = view;
+  if (overlaps.length === 0) return undefined;
+  const names = overlaps.map(({ metadata }) => metadata.name).sort();
+  const stands =
+    overlappedBy(view).length > 0 ? 'This one, the newer, makes and rolls no machine' : 'This one, the oldest, goes on';
+  const message = `spec.selector: selects the same machines as MachineDeployment ${names.join(', ')}. ${stands}, and neither adopts sets, until the selectors differ.`;
+  return { type: InvalidSpec, status: 'True', reason: 'SelectorOverlaps', message };
+}
+
+const NO_REVISION = 'RollbackRevisionNotFound';
+
+/** A rollback to a revision that is gone is told until the spec changes again: the request itself is cleared at once. */
+function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange | undefined {
+  const { generation = 0 } = deployment.metadata;
+  const stored = said(deployment, RolloutBlocked);
+  const stands = stored?.reason === NO_REVISION && (deployment.status?.observedGeneration ?? 0) >= generation;
+  const message = refusedRollback ?? (stands ? stored.message : undefined);
+  return message === undefined ? undefined : { type: RolloutBlocked, status: 'True', reason: NO_REVISION, message };
+}
+
+/**
+ * What is wrong now, and which of it is news.
+ * @param blocked The step itself says what blocks the rollout.
+ */
+export function troublesOf(view: View, blocked: boolean): Troubles {
+  const { deployment } = view;
+  const refused = blocked ? undefined : rollbackRefused(view);
+  const invalid = selectorsOverlap(view) ?? classNotFound(view);
+  const held = replacementHeld(view);
+  const ignored = ignoredInput(deployment);
+  const conditions = [invalid, held, ignored].filter((one) => one !== undefined);
+  const begun = conditions.filter(({ type, reason }) => said(deployment, type)?.reason !== reason);
+  const events = begun.map(({ type, message }): PlannedEvent => ({ type: 'Warning', reason: type, message }));
+  if (!held && said(deployment, ReplacementHeld)) {
+    const message =
+      'Failed machines are replaced again: not so many are silent any more, or an annotation asks for it.';
+    events.push({ type: 'Normal', reason: 'ReplacementResumed', message });
+  }
+  // Its event has been told when it was cleared.
+  return { conditions: [...conditions, ...(refused ? [refused] : [])], events };
+}

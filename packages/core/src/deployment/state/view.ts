@@ -1,0 +1,201 @@
+import { Annotations, Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { controllerOf, type Node } from '@mcm/kube';
+import type { Guards } from '../../disruption/guards.ts';
+import { planRepairs, type RepairPlan } from '../../disruption/repairs.ts';
+import { countsTerminating, isReplicaOf, SAFEGUARD_DEFAULTS } from '../../disruption/safeguards.ts';
+import type { DisruptionsUnderWay } from '../../disruption/under-way.ts';
+import { type Limits, limitsOf } from '../../objects/limits.ts';
+import { isAvailable, isTerminating } from '../../objects/machines.ts';
+import { isSlotName } from '../../objects/slots.ts';
+import { hasArrived, isComplete } from '../../rollout/arrival.ts';
+import { highestRevision, type Sets, splitSets } from '../../rollout/revisions.ts';
+import {
+  careOf,
+  closedGate,
+  type Gate,
+  isNoted,
+  keptFailures,
+  NO_CARE,
+  type RolloutCare,
+} from '../../rollout/rollout-gate.ts';
+import { countMachines } from '../../set/status.ts';
+import { awaitsConfig } from '../awaited-config.ts';
+import { lastGood } from './growth.ts';
+import { syncedSet } from './new-set.ts';
+import { type ScalerTimes, scalerTimes } from './scaler-time.ts';
+import { type SetSize, sizeOf } from './size.ts';
+import { type CountedSet, type CountedSets, deploymentStatus } from './status.ts';
+
+/** Everything that the decision about a deployment looks at: one reading of the caches. */
+export interface DeploymentSnapshot {
+  /** Valid, with a selector that selects something, and not being deleted. */
+  readonly deployment: MachineDeployment;
+  /** The sets that it controls. */
+  readonly sets: readonly MachineSet[];
+  /** Machines by the uid of the set that controls them. */
+  readonly machines: ReadonlyMap<string, readonly Machine[]>;
+  /** Machines of a set, by its uid, that are being made and are not among the machines yet. */
+  readonly creating: (setUid: string) => number;
+  /** A node of the target cluster, if the cache has it. */
+  readonly nodeOf?: (name: string) => Node | undefined;
+  /** Why the nodes of the target cluster cannot be seen, as a clause; absent: they can, or there are none. */
+  readonly nodesUnseen?: string;
+  /** What stands between a failed machine and its replacement; absent: the defaults, and no breaker. */
+  readonly guards?: Guards;
+  /** Other deployments that select the same machines; absent: none. */
+  readonly overlaps?: readonly MachineDeployment[];
+  /** What other controllers of this process have begun and the caches do not show; absent: nothing. */
+  readonly disruptions?: DisruptionsUnderWay;
+  /** What is to be said of a rollback that was refused and cleared. */
+  readonly refusedRollback?: string | undefined;
+  readonly now: Date;
+}
+
+const DEFAULT_GUARDS: Guards = {
+  ...SAFEGUARD_DEFAULTS,
+  breakerOf: () => undefined,
+  hasClass: () => true,
+};
+
+/** The snapshot, counted and with the current set synced: what the steps decide on. */
+export interface View extends DeploymentSnapshot {
+  /** Replicas by the uid of their set: without machines whose drain cannot end, see `isReplicaOf`. */
+  readonly machines: DeploymentSnapshot['machines'];
+  /** How many machines the set controls, replicas or not. */
+  readonly controlled: (set: MachineSet) => number;
+  readonly split: Sets;
+  /** Time of the scaler's last change, for a write that makes the current set smaller; undefined: the set's own stays. */
+  readonly scalerTime: string | undefined;
+  readonly counted: CountedSets;
+  readonly sizes: { readonly current: SetSize | undefined; readonly old: readonly SetSize[] };
+  readonly limits: Limits;
+  readonly replicas: number;
+  readonly nextRevision: number;
+  readonly complete: boolean;
+  /** Which failed machines are replaced now, and what of the deployment's budget is used up. */
+  readonly repairs: RepairPlan;
+  readonly hasClass: Guards['hasClass'];
+  /** How carefully it is to be rolled out. */
+  readonly care: RolloutCare;
+  /** Holds the rollout back; undefined: nothing does. */
+  readonly gate: Gate | undefined;
+  /** Running machines whose node has yet to apply its machine configuration: they do not count as available. */
+  readonly awaited: readonly Machine[];
+  /** The old set that takes what the current one may not; undefined: there is no old set. */
+  readonly good: string | undefined;
+}
+
+/** Counts a snapshot and syncs its current set. */
+export function viewOf(seen: DeploymentSnapshot): View {
+  const { deployment, sets, now, guards = DEFAULT_GUARDS } = seen;
+  const isReplica = isReplicaOf(deployment, guards);
+  const machines = new Map([...seen.machines].map(([uid, mine]) => [uid, mine.filter(isReplica)]));
+  const snapshot = { ...seen, machines };
+  const care = guards.rolloutAnnotations ? careOf(deployment) : NO_CARE;
+  const split = splitSets(deployment, sets);
+  const nextRevision = highestRevision(split.old) + 1;
+  const scaler = split.current && timesOf(snapshot, split.current);
+  const current = split.current && syncedSet(deployment, split.current, nextRevision, scaler?.always);
+  const count = (set: MachineSet): CountedSet => ({
+    set,
+    counts: countMachines(set, seen.machines.get(set.metadata.uid) ?? [], isReplica),
+  });
+  const counted = { current: current && count(current), old: split.old.map(count) };
+  const limits = limitsOf(deployment);
+  const staff = current ? (machines.get(current.metadata.uid) ?? []) : [];
+  const gate = closedGate({
+    ...{ deployment, care, current, machines: staff, now },
+    old: split.old,
+    rolling: rolling(counted.old),
+  });
+  const repairs = repairsOf(snapshot, split, limits, guards, gate);
+  const keeps = new Set(repairs.held.map(({ machine }) => controllerOf(machine)?.uid));
+  const counting = countsTerminating(deployment, guards);
+  const isGoing = (machine: Machine) => isTerminating(machine) || snapshot.disruptions?.isLeaving(machine) === true;
+  const isStaying = (machine: Machine) => !isGoing(machine);
+  const unproven = ({ metadata: { uid } }: MachineSet) =>
+    (machines.get(uid) ?? []).filter((machine) => awaitsConfig(deployment, machine));
+  const size = ({ set, counts }: CountedSet) => {
+    const { uid } = set.metadata;
+    const mine = machines.get(uid) ?? [];
+    const going = mine.filter(isGoing);
+    return sizeOf(set, {
+      available: counts.available - going.filter(isAvailable).length - unproven(set).filter(isStaying).length,
+      replicas: counts.replicas + snapshot.creating(uid),
+      leaving: counting ? going.filter(isTerminating).length : 0,
+      open: Math.max((set.spec.replicas ?? 0) - (mine.length - going.length) - snapshot.creating(uid), 0),
+      held: keeps.has(uid) ? repairs.held.filter(({ machine }) => controllerOf(machine)?.uid === uid).length : 0,
+    });
+  };
+  const sizes = { current: counted.current && size(counted.current), old: counted.old.map(size) };
+  const status = deploymentStatus(deployment, counted, limits.unavailable, now);
+  return {
+    ...snapshot,
+    split: { current, old: split.old },
+    scalerTime: scaler?.withFall,
+    counted,
+    sizes,
+    limits,
+    replicas: deployment.spec.replicas ?? 0,
+    nextRevision,
+    complete: isComplete(deployment, status),
+    repairs,
+    hasClass: guards.hasClass,
+    controlled: ({ metadata }) => seen.machines.get(metadata.uid)?.length ?? 0,
+    care,
+    gate,
+    awaited: [...(current ? [current] : []), ...split.old].flatMap(unproven),
+    good: lastGood(sizes.old, {
+      named: deployment.metadata.annotations?.[Annotations.RolloutLastGood],
+      hasFailed: (set) => isNoted(deployment, set),
+    }),
+  };
+}
+
+function timesOf({ deployment, machines, now }: DeploymentSnapshot, set: MachineSet): ScalerTimes {
+  return scalerTimes({ deployment, set, machines: machines.get(set.metadata.uid) ?? [], undone: false, now });
+}
+
+function repairsOf(
+  { deployment, machines, nodeOf, nodesUnseen, disruptions, now }: DeploymentSnapshot,
+  { current, old }: Sets,
+  { unavailable }: Limits,
+  { maxUnhealthyReplacements: limit, breakerOf }: Guards,
+  gate: Gate | undefined,
+): RepairPlan {
+  const account = (set: MachineSet) => ({
+    replicas: set.spec.replicas ?? 0,
+    machines: machines.get(set.metadata.uid) ?? [],
+    isOurs: ({ metadata }: Machine) => isSlotName(set.metadata, metadata.name),
+  });
+  return planRepairs({
+    replicas: deployment.spec.replicas ?? 0,
+    unavailable,
+    current: current && account(current),
+    old: old.map(account),
+    finished: hasArrived(deployment),
+    ...keptFailures(deployment, gate),
+    ...(disruptions ? { leaving: disruptions.isLeaving } : {}),
+    ...(deployment.spec.strategy?.type === 'InPlaceUpdate' && nodeOf ? { selected: selectedBy(nodeOf) } : {}),
+    limit,
+    breakerOf,
+    nodeAnnotations: (name) => {
+      if (nodesUnseen !== undefined) return 'unseen';
+      const node = nodeOf?.(name);
+      return node && (node.metadata.annotations ?? {});
+    },
+    now,
+  });
+}
+
+const selectedBy =
+  (nodeOf: (name: string) => Node | undefined) =>
+  ({ metadata }: Machine): boolean =>
+    nodeOf(metadata.labels?.[Labels.Node] ?? '')?.metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
+
+/** Whether the set has machines, or is to have some. */
+export const hasMachines = ({ set, counts }: CountedSet): boolean =>
+  counts.replicas > 0 || (set.spec.replicas ?? 0) > 0;
+
+/** Whether machines of an older template stand: the birth of a deployment is no rollout. */
+export const rolling = (old: readonly CountedSet[]): boolean => old.some(hasMachines);

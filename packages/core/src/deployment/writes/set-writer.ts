@@ -1,0 +1,126 @@
+import { EventReasons, type MachineDeployment, type MachineSet, machineSets } from '@mcm/api';
+import {
+  controllerOf,
+  type Draft,
+  ignoreNotFound,
+  isAlreadyExists,
+  isForbidden,
+  isNotFound,
+  type ResourceClient,
+} from '@mcm/kube';
+import type { ControllerContext } from '../../control/caches.ts';
+import { inParallel } from '../../flow/slow-start.ts';
+import { sameTemplate } from '../../rollout/template-hash.ts';
+import { mayHaveHappened, settled } from '../../set/replicas/machine-writer.ts';
+
+/** What came of making a set. */
+export type SetCreation =
+  | { readonly kind: 'created'; readonly set: MachineSet }
+  /** The name belongs to a set of another template or owner: another hash is needed. */
+  | { readonly kind: 'collision' }
+  | { readonly kind: 'failed'; readonly error: unknown; readonly namespaceTerminating: boolean };
+
+const PARALLEL = 16;
+
+const isNamespaceTerminating = (error: unknown): boolean =>
+  isForbidden(error) && (error.status.details?.causes ?? []).some(({ reason }) => reason === 'NamespaceTerminating');
+
+/** Writes the sets of deployments and tells the cache. */
+export class SetWriter {
+  readonly #context: ControllerContext;
+  readonly #client: ResourceClient<MachineSet>;
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
+    this.#client = context.client.resource(machineSets, context.namespace);
+  }
+
+  /**
+   * Makes a set, or finds the one that an earlier try made.
+   * @throws KubeError when there was no answer and the set is not there: the next pass tries again.
+   */
+  async create(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
+    try {
+      return this.#made(await this.#client.create(draft, { signal }));
+    } catch (error) {
+      if (isAlreadyExists(error)) return this.#existing(deployment, draft, signal);
+      if (mayHaveHappened(error)) {
+        // It is repeated if it was not done; nobody is told of a failure that may be none.
+        const found = await this.#lookAfter(draft.metadata.name ?? '', error, signal);
+        if (found !== undefined && this.#isUsable(deployment, found)) return { kind: 'created', set: found };
+        throw error;
+      }
+      this.#context.recorder.event(deployment, 'Warning', EventReasons.MachineSetCreateError, messageOf(error));
+      return { kind: 'failed', error, namespaceTerminating: isNamespaceTerminating(error) };
+    }
+  }
+
+  async #existing(deployment: MachineDeployment, draft: Draft<MachineSet>, signal: AbortSignal): Promise<SetCreation> {
+    // A live read: taking a set for ours, or not, decides whether another one with machines is made.
+    const existing = await this.#client.get(draft.metadata.name ?? '', { signal });
+    return this.#isUsable(deployment, existing) ? this.#made(existing) : { kind: 'collision' };
+  }
+
+  #isUsable(deployment: MachineDeployment, set: MachineSet): boolean {
+    const ours = controllerOf(set)?.uid === deployment.metadata.uid;
+    return ours && sameTemplate(set.spec.template, deployment.spec.template);
+  }
+
+  #made(set: MachineSet): SetCreation {
+    this.#context.sets.recordWrite(set);
+    return { kind: 'created', set };
+  }
+
+  /** Writes a set whole; a conflict means that somebody else wrote it meanwhile, and is thrown. */
+  async update(set: MachineSet, signal: AbortSignal): Promise<MachineSet> {
+    try {
+      const written = await this.#client.update(set, { signal });
+      this.#context.sets.recordWrite(written);
+      this.#context.disruptions.settled(set.metadata.uid);
+      return written;
+    } catch (error) {
+      const found = await this.#lookAfter(set.metadata.name, error, signal);
+      if (found || !mayHaveHappened(error)) this.#context.disruptions.settled(set.metadata.uid);
+      throw error;
+    }
+  }
+
+  /**
+   * After a write without an answer: a live read, so that the next decision knows of what may have been done. Sizes of
+   * sets are shared out against each other; one that is believed smaller than it is makes the sum too large.
+   */
+  async #lookAfter(name: string, error: unknown, signal: AbortSignal): Promise<MachineSet | undefined> {
+    if (!mayHaveHappened(error)) return undefined;
+    const found = await settled(this.#client.get(name, { signal }));
+    if (found !== undefined) this.#context.sets.recordWrite(found);
+    return found;
+  }
+
+  /** Finds out what came of a write that was decided on and of which nothing is known; a live read. */
+  async settle(set: MachineSet, signal: AbortSignal): Promise<void> {
+    const found = await ignoreNotFound(this.#client.get(set.metadata.name, { signal }));
+    if (found) this.#context.sets.recordWrite(found);
+    this.#context.disruptions.settled(set.metadata.uid);
+  }
+
+  async patch(set: MachineSet, body: object, signal: AbortSignal): Promise<void> {
+    const written = await this.#client.patch(set.metadata.name, { type: 'merge', body }, { signal });
+    this.#context.sets.recordWrite(written);
+  }
+
+  /**
+   * Deletes the sets that are not being deleted yet, each as it was when that was decided; throws the first failure, be it
+   * that a set has changed, after all were tried.
+   */
+  async delete(sets: readonly MachineSet[], signal: AbortSignal): Promise<void> {
+    const alive = sets.filter((set) => set.metadata.deletionTimestamp === undefined);
+    const errors = await inParallel(alive, PARALLEL, async ({ metadata: { name, uid, resourceVersion = '' } }) => {
+      const lingering = await this.#client.delete(name, { preconditions: { uid, resourceVersion }, signal });
+      if (lingering !== undefined) this.#context.sets.recordWrite(lingering);
+    });
+    const failure = errors.find((error) => !isNotFound(error));
+    if (failure !== undefined) throw failure;
+  }
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,94 @@
+import { Annotations, Labels, type MachineSet, TRUE_LOWER } from '@mcm/api';
+import { isBeingHandedOver, isTerminating } from '../../objects/machines.ts';
+import { fallOf } from '../../objects/scaler.ts';
+import { semanticEqual } from '../../values/semantic-equal.ts';
+import { scaleAnnotations } from '../state/new-set.ts';
+import type { Step } from '../state/step.ts';
+import type { View } from '../state/view.ts';
+
+/**
+ * Folds all that a step does to a set into one write; sets that end up as they are stored are left out. Those that become
+ * smaller come first: a death in between leaves a machine too few, which the next look makes, and never one too many.
+ */
+export function setWrites(view: View, step: Step, stored: readonly MachineSet[]): MachineSet[] {
+  const byName = new Map(stored.map((set) => [set.metadata.name, set]));
+  const all = view.split.current ? [...view.split.old, view.split.current] : view.split.old;
+  const grows = (set: MachineSet) => {
+    const size = set.spec.replicas ?? 0;
+    return Math.sign((step.resize?.get(set.metadata.name) ?? size) - size);
+  };
+  return all
+    .toSorted((a, b) => grows(a) - grows(b))
+    .flatMap((set) => {
+      const { name } = set.metadata;
+      const wanted = folded(view, step, set);
+      const before = byName.get(name);
+      const same =
+        semanticEqual(wanted.metadata.annotations, before?.metadata.annotations) &&
+        semanticEqual(wanted.metadata.labels, before?.metadata.labels) &&
+        semanticEqual(wanted.spec, before?.spec);
+      return same ? [] : [wanted];
+    });
+}
+
+/**
+ * An old set of an in-place update must not refill what was moved away. The original never takes the label off again, so
+ * a set that one comes back to could not grow (BUG-7 of docs/compatibility/rules-deployments.md).
+ */
+function refillLabels(view: View, set: MachineSet, size: number): Record<string, string> | undefined {
+  const { deployment, split } = view;
+  const { [Labels.ScaleUpDisabled]: label, ...labels } = set.metadata.labels ?? {};
+  const inPlace = deployment.spec.strategy?.type === 'InPlaceUpdate';
+  if (inPlace && (fills(view, set, size) || rests(view))) return labels;
+  const off = inPlace && !deployment.spec.paused && set !== split.current && (set.spec.replicas ?? 0) > 0;
+  if (off) return { ...labels, [Labels.ScaleUpDisabled]: label ?? TRUE_LOWER };
+  const stays = label !== undefined && inPlace && set !== split.current;
+  return label === undefined || stays ? set.metadata.labels : labels;
+}
+
+/**
+ * Whether a pause holds and no machine is on its way between sets. Then an old set replaces a failed machine, where the
+ * original leaves its place empty until the pause ends. A later move waits for the label again.
+ */
+const rests = ({ deployment, machines }: View): boolean =>
+  deployment.spec.paused === true && ![...machines.values()].some((own) => own.some(isBeingHandedOver));
+
+/**
+ * Whether an old set takes machines that the current one must not get yet: from the write that makes it larger until its
+ * machines are there. No machine leaves the set meanwhile, so what it lacks are machines to make.
+ */
+function fills({ gate, split, machines, creating }: View, set: MachineSet, size: number): boolean {
+  if (gate === undefined || set === split.current) return false;
+  const alive = (machines.get(set.metadata.uid) ?? []).filter((machine) => !isTerminating(machine)).length;
+  const begins = size > (set.spec.replicas ?? 0) || set.metadata.labels?.[Labels.ScaleUpDisabled] === undefined;
+  return begins && alive + creating(set.metadata.uid) < size;
+}
+
+function folded(view: View, step: Step, set: MachineSet): MachineSet {
+  const { deployment, limits } = view;
+  const { name } = set.metadata;
+  const size = step.resize?.get(name);
+  const labels = refillLabels(view, set, size ?? set.spec.replicas ?? 0);
+  const scaled = (size !== undefined && size !== (set.spec.replicas ?? 0)) || step.annotate?.includes(name) === true;
+  // The time goes up with the fall of the count, in one write: the set deletes what is named for this fall, and no more.
+  const falls = scaled && set === view.split.current && fallOf(set, deployment) > 0;
+  const time =
+    falls && view.scalerTime !== undefined ? { [Annotations.LastReplicaChangeByScaler]: view.scalerTime } : {};
+  const mark = step.mark?.get(name);
+  const { [Annotations.PreferNoSchedule]: taint, ...annotations } = set.metadata.annotations ?? {};
+  const marked = mark === undefined ? taint : (mark ?? undefined);
+  return {
+    ...set,
+    metadata: {
+      ...set.metadata,
+      ...(labels ? { labels } : {}),
+      annotations: {
+        ...annotations,
+        ...(marked === undefined ? {} : { [Annotations.PreferNoSchedule]: marked }),
+        ...time,
+        ...(scaled ? scaleAnnotations(deployment.spec.replicas ?? 0, limits) : {}),
+      },
+    },
+    spec: size === undefined ? set.spec : { ...set.spec, replicas: size },
+  };
+}

@@ -1,0 +1,145 @@
+import {
+  ConditionReasons,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineDeploymentConditionType,
+  type MachineSet,
+} from '@mcm/api';
+import { again, done, type Outcome, soonest } from '@mcm/kube';
+import { isReplicaOf } from '../../disruption/safeguards.ts';
+import { Pace } from '../../flow/pace.ts';
+import {
+  type AnyCondition,
+  type ConditionChange,
+  findCondition,
+  setDeploymentCondition,
+} from '../../objects/conditions.ts';
+import { limitsOf } from '../../objects/limits.ts';
+import { isComplete } from '../../rollout/arrival.ts';
+import { countMachines } from '../../set/status.ts';
+import { semanticEqual } from '../../values/semantic-equal.ts';
+import { pauseCondition, progressDeadline, withProgress } from '../state/progress.ts';
+import { type CountedSets, deploymentStatus, deploymentStatusDiffers } from '../state/status.ts';
+import type { RolloutPlan } from '../state/step.ts';
+import type { DeploymentAccess } from './access.ts';
+import { messageOf, type SetCreation } from './set-writer.ts';
+
+/** A status that only counts on towards its goal is written at most so often. */
+const STATUS_INTERVAL_MS = 1_000;
+
+/** Condition types of ours that stand only while something is wrong. */
+const OURS: readonly MachineDeploymentConditionType[] = [
+  MachineDeploymentConditions.InvalidSpec,
+  MachineDeploymentConditions.RolloutBlocked,
+  MachineDeploymentConditions.ReplacementHeld,
+  MachineDeploymentConditions.InputIgnored,
+];
+
+/** Writes what a deployment says of itself, when it says something new. */
+export class StatusWriter {
+  readonly #access: DeploymentAccess;
+  readonly #pace = new Pace(STATUS_INTERVAL_MS);
+
+  constructor(access: DeploymentAccess) {
+    this.#access = access;
+  }
+
+  async write(
+    key: string,
+    deployment: MachineDeployment,
+    plan: RolloutPlan,
+    did: { written: ReadonlyMap<string, MachineSet>; creation: SetCreation | undefined },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { clock } = this.#access.context;
+    const now = clock.now();
+    const newest = (set: MachineSet) => did.written.get(set.metadata.uid) ?? set;
+    const made = did.creation?.kind === 'created' ? did.creation.set : undefined;
+    const current = made ?? (plan.sets.current && newest(plan.sets.current.set));
+    const sets = this.count(deployment, { current, old: plan.sets.old.map(({ set }) => newest(set)) });
+    const base = {
+      ...deployment,
+      status: { ...deployment.status, conditions: [...ownConditions(deployment, plan, did.creation, now)] },
+    };
+    const counted = deploymentStatus(base, sets, limitsOf(deployment).unavailable, now);
+    const status = plan.measureProgress ? withProgress(deployment, sets, counted, now) : counted;
+    const urgent =
+      isComplete(deployment, status) ||
+      (!semanticEqual(status.conditions, deployment.status?.conditions) &&
+        !onlyRefreshed(status.conditions, deployment.status?.conditions ?? []));
+    const outcome = await this.writeIfNew(key, deployment, status, { urgent }, signal);
+    const deadline = isComplete(deployment, status) ? undefined : progressDeadline(deployment, status.conditions);
+    if (deadline === undefined || deadline < now.getTime()) return outcome;
+    return soonest(outcome, again(deadline - now.getTime() + 1000));
+  }
+
+  async writeIfNew(
+    key: string,
+    deployment: MachineDeployment,
+    status: NonNullable<MachineDeployment['status']>,
+    { urgent }: { urgent: boolean },
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const now = this.#access.context.clock.now();
+    if (!deploymentStatusDiffers(deployment.status, status)) return done;
+    const isNews = (deployment.status?.observedGeneration ?? 0) < (status.observedGeneration ?? 0);
+    const waitMs = urgent || isNews ? 0 : this.#pace.waitMs(key, now);
+    if (waitMs > 0) return again(waitMs);
+    await this.#access.putStatus(deployment, status, signal);
+    this.#pace.wrote(key, now);
+    return done;
+  }
+
+  count(
+    deployment: MachineDeployment,
+    { current, old }: { current: MachineSet | undefined; old: readonly MachineSet[] },
+  ): CountedSets {
+    const isReplica = isReplicaOf(deployment, this.#access.context.safeguards.settings);
+    const count = (set: MachineSet) => ({ set, counts: countMachines(set, this.#access.machinesOf(set), isReplica) });
+    return { current: current && count(current), old: old.map(count) };
+  }
+
+  /** The deployment has gone. */
+  forget(key: string): void {
+    this.#pace.forget(key);
+  }
+}
+
+/** Whether conditions differ in nothing but the time of their last update. */
+function onlyRefreshed(now: readonly AnyCondition[], before: readonly AnyCondition[]): boolean {
+  const essence = (conditions: readonly AnyCondition[]) =>
+    conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).sort();
+  return semanticEqual(essence(now), essence(before));
+}
+
+/** The stored conditions with what this step itself says: pause, a new set, a failure, an obstacle. */
+function ownConditions(
+  deployment: MachineDeployment,
+  plan: RolloutPlan,
+  creation: SetCreation | undefined,
+  now: Date,
+): readonly AnyCondition[] {
+  const stored: readonly AnyCondition[] = pauseCondition(deployment, now) ?? deployment.status?.conditions ?? [];
+  const change = creation?.kind === 'failed' ? creationFailure(creation) : plan.condition;
+  const changes = [...(change ? [change] : []), ...plan.troubles.conditions];
+  const stands = (type: MachineDeploymentConditionType) => changes.some((one) => one.type === type);
+  const cleared = stored.filter(({ type }) => !OURS.includes(type) || stands(type));
+  return changes.reduce((conditions, one) => {
+    // Ours say who and how many: they follow what they tell of.
+    const refresh = OURS.includes(one.type) && findCondition(conditions, one.type)?.message !== one.message;
+    return setDeploymentCondition(conditions, one, now, { refresh });
+  }, cleared);
+}
+
+function creationFailure({
+  error,
+  namespaceTerminating,
+}: Extract<SetCreation, { kind: 'failed' }>): ConditionChange | undefined {
+  if (namespaceTerminating) return undefined;
+  return {
+    type: MachineDeploymentConditions.Progressing,
+    status: 'False',
+    reason: ConditionReasons.MachineSetCreateError,
+    message: `Failed to create new machine set: ${messageOf(error)}`,
+  };
+}

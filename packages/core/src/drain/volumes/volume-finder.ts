@@ -1,0 +1,101 @@
+import type { Node, Pod } from '@mcm/kube';
+import type { DrainCaches } from '../../cluster/caches.ts';
+import type { VolumeSource } from '../../driver/contract/driver.ts';
+import type { Attachment } from '../model/observation.ts';
+
+/**
+ * Whether a name of `status.volumesAttached` is that of the volume with this id: the id stands in it whole, as in
+ * `kubernetes.io/csi/driver^vol-1` or `kubernetes.io/aws-ebs/aws://zone/vol-1`. The original searches for the id as a
+ * regular expression, which takes vol-12 for vol-1.
+ */
+export function namesVolume(attachedName: string, id: string): boolean {
+  if (id === '') return false;
+  for (let at = attachedName.indexOf(id); at >= 0; at = attachedName.indexOf(id, at + 1)) {
+    const [before = '', after = ''] = [attachedName[at - 1], attachedName[at + id.length]];
+    if (!isPartOfName(before) && !isPartOfName(after)) return true;
+  }
+  return false;
+}
+
+const isPartOfName = (character: string): boolean => /[A-Za-z0-9_-]/.test(character);
+
+/**
+ * Where volumes are attached. VolumeAttachments tell it of CSI volumes; of others only the node's status does, under
+ * the cloud's id, which the driver finds in the PersistentVolume.
+ */
+export class VolumeFinder {
+  readonly #caches: DrainCaches;
+  readonly #idOf: (source: VolumeSource) => string | undefined;
+
+  constructor(caches: DrainCaches, idOf: (source: VolumeSource) => string | undefined) {
+    this.#caches = caches;
+    this.#idOf = idOf;
+  }
+
+  #id(volume: string): string | undefined {
+    const found = this.#caches.volumes.store.get(volume);
+    return found && this.#idOf(found.spec);
+  }
+
+  #attachmentsOf(volume: string) {
+    return this.#caches.attachments.store.byIndex('volume', volume);
+  }
+
+  /** PersistentVolumes of a pod, each once; those of claims that are not bound, or not known, are none. */
+  of(pod: Pod): readonly string[] {
+    const names = (pod.spec.volumes ?? []).flatMap((volume) => {
+      const claim = volume.ephemeral ? `${pod.metadata.name}-${volume.name}` : volume.persistentVolumeClaim?.claimName;
+      if (!claim) return [];
+      const bound = this.#caches.claims.store.get(`${pod.metadata.namespace}/${claim}`)?.spec.volumeName;
+      // What is never attached (NFS and the like) need not be detached either.
+      return bound && (this.#attachmentsOf(bound).length > 0 || this.#id(bound) !== undefined) ? [bound] : [];
+    });
+    return [...new Set(names)];
+  }
+
+  /**
+   * What is attached to the node: all that attachments tell, and those of `used` that only the node's status names, as
+   * attached or as in use. A list of attachments may be incomplete (incident 21): all three must say that a volume is off.
+   */
+  attachedTo(node: Node, used: readonly string[]): Attachment[] {
+    const told = this.#caches.attachments.store.byIndex('node', node.metadata.name).flatMap(({ metadata, spec }) => {
+      const volume = spec.source.persistentVolumeName;
+      return volume
+        ? [{ name: metadata.name, uid: metadata.uid, volume, deleting: metadata.deletionTimestamp !== undefined }]
+        : [];
+    });
+    const known = new Set(told.map(({ volume }) => volume));
+    const names = (node.status?.volumesAttached ?? []).map(({ name }) => name);
+    const inUse = node.status?.volumesInUse ?? [];
+    const others = names.length + inUse.length === 0 ? [] : [...new Set(used)].filter((volume) => !known.has(volume));
+    const named = others.flatMap((volume): Attachment[] => {
+      if (names.some((name) => this.#isNamed(volume, name))) return [{ volume, deleting: false }];
+      return inUse.some((name) => this.#isNamed(volume, name)) ? [{ volume, deleting: false, inUse: true }] : [];
+    });
+    return [...told, ...named];
+  }
+
+  /** Whether a name of the node's status is the volume's: by the cloud's id, or as kubelets name a CSI volume. */
+  #isNamed(volume: string, name: string): boolean {
+    const id = this.#id(volume);
+    if (id !== undefined && namesVolume(name, id)) return true;
+    const csi = this.#caches.volumes.store.get(volume)?.spec.csi;
+    return csi !== undefined && name === `kubernetes.io/csi/${csi.driver}^${csi.volumeHandle}`;
+  }
+
+  /** Whether a volume has arrived at another node. Of one without attachments nothing would tell: it counts as arrived. */
+  isAttachedElsewhere(volume: string, nodeName: string): boolean {
+    const found = this.#caches.volumes.store.get(volume);
+    if (found && found.spec.csi === undefined && this.#attachmentsOf(volume).length === 0) return true;
+    return this.#attachmentsOf(volume).some(
+      ({ spec, status }) => status?.attached === true && spec.nodeName !== nodeName,
+    );
+  }
+
+  /** The CSI driver of a volume that no node but this one has, or is to get. */
+  driverToMove(volume: string, nodeName: string): string | undefined {
+    if (this.#attachmentsOf(volume).some(({ spec }) => spec.nodeName !== nodeName)) return undefined;
+    const csi = this.#caches.volumes.store.get(volume)?.spec.csi;
+    return typeof csi === 'object' && csi !== null && 'driver' in csi ? String(csi.driver) : undefined;
+  }
+}

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { planDrain } from '../drain.ts';
+import { type DrainMemory, NO_DRAIN_MEMORY, type VolumeMove } from '../model/observation.ts';
+import { later, look, MINUTE, pod, withVolume } from '../testing.ts';
+import { trackVolumes } from './volumes.ts';
+
+const SECOND = 1_000;
+
+const moving = (name: string, change: Partial<VolumeMove> = {}): DrainMemory => ({
+  ...NO_DRAIN_MEMORY,
+  moves: new Map([[`uid-${name}`, { pod: pod(name), volumes: [`pv-${name}`], returns: true, ...change }]]),
+});
+
+const attached = (name: string) => ({ name: `va-${name}`, volume: `pv-${name}`, deleting: true });
+
+test('a volume that does not come off is named to those who wait for their turn, with its pod and until when', () => {
+  const o = look([withVolume('b')], {
+    memory: moving('a', { goneAt: later(0) }),
+    attachments: [attached('a'), attached('b')],
+  });
+  expect(planDrain(o, later(9 * SECOND))).toMatchObject({ evict: [], blockers: [], lookAgainAt: later(10 * SECOND) });
+  const plan = planDrain(o, later(10 * SECOND));
+  expect(plan.blockers).toMatchObject([
+    {
+      text: 'volume pv-a of pod default/a is still attached, waited for until 2026-01-01T12:02:00Z',
+      failed: false,
+      cure: expect.stringContaining('VolumeAttachment'),
+    },
+  ]);
+  expect(plan.lookAgainAt).toEqual(later(2 * MINUTE));
+  expect(planDrain(o, later(2 * MINUTE))).toMatchObject({ evict: [{ name: 'b' }], blockers: [] });
+});
+
+test('one that its kubelet still has mounted says so', () => {
+  const o = look([withVolume('b')], {
+    memory: moving('a', { goneAt: later(0) }),
+    attachments: [{ volume: 'pv-a', deleting: false, inUse: true }],
+  });
+  expect(planDrain(o, later(MINUTE)).blockers[0]?.text).toMatch(/^volume pv-a of pod default\/a is still in use, /);
+});
+
+test('a volume that is attached nowhere again is named, until the re-attach timeout', () => {
+  const o = look([withVolume('b')], { memory: moving('a', { goneAt: later(0), detachedAt: later(SECOND) }) });
+  expect(planDrain(o, later(10 * SECOND)).blockers).toEqual([]);
+  expect(planDrain(o, later(11 * SECOND)).blockers).toMatchObject([
+    { text: 'volume pv-a of pod default/a is not attached to another node yet, waited for until 2026-01-01T12:01:31Z' },
+  ]);
+  const arrived = { ...o, attachedElsewhere: new Set(['pv-a']) };
+  expect(planDrain(arrived, later(11 * SECOND))).toMatchObject({ evict: [{ name: 'b' }], blockers: [] });
+});
+
+test("nobody waits for a turn: what travels is nobody's concern", () => {
+  const o = look([pod('old', { dueAt: later(30 * SECOND) })], {
+    memory: moving('a', { goneAt: later(0) }),
+    attachments: [attached('a')],
+  });
+  expect(planDrain(o, later(20 * SECOND)).blockers).toEqual([]);
+});
+
+test('at the end each volume has its own time: one that had it already is not waited for anew', () => {
+  const memory = {
+    ...NO_DRAIN_MEMORY,
+    emptySince: later(2 * MINUTE),
+    moves: new Map([...moving('a', { goneAt: later(0) }).moves, ...moving('b', { goneAt: later(2 * MINUTE) }).moves]),
+  };
+  const o = look([], { memory, attachments: [attached('a'), attached('b')] });
+  const plan = planDrain(o, later(3 * MINUTE));
+  expect(plan.blockers).toMatchObject([
+    { text: expect.stringMatching(/^volume pv-b of pod default\/b is still attached/) },
+  ]);
+  expect(plan.leftAttached).toMatchObject([{ text: 'volume pv-a of pod default/a is still attached after 2m0s' }]);
+  expect(planDrain(o, later(4 * MINUTE)).drained).toBe(true);
+});
+
+test('a pod with a volume that somebody else ends, or a former process of ours, is waited for as one of ours', () => {
+  const o = look([withVolume('a', { dueAt: later(30 * SECOND) }), withVolume('b')]);
+  const seen = { ...o, memory: trackVolumes(o, later(0)) };
+  expect([...seen.memory.moves.keys()]).toEqual(['uid-a']);
+  expect(trackVolumes(seen, later(SECOND))).toBe(seen.memory);
+  expect(planDrain(seen, later(SECOND)).evict).toEqual([]);
+});
+
+test('a pod with a volume that does not end keeps the others waiting no longer than its volume would', () => {
+  const o = look([withVolume('a', { dueAt: later(30 * SECOND) }), withVolume('b')], { memory: moving('a') });
+  const limit = later(30 * SECOND + 2 * MINUTE);
+  const waiting = planDrain(o, later(2 * MINUTE));
+  expect(waiting).toMatchObject({ evict: [], blockers: [{ text: 'pod default/a does not end' }], lookAgainAt: limit });
+  expect(planDrain(o, limit).evict).toMatchObject([{ name: 'b' }]);
+});

@@ -1,0 +1,121 @@
+import { formatDurationMs, formatTime } from '@mcm/api';
+import { type Blocker, nameOf } from '../model/blockers.ts';
+import type { Attachment, DrainObservation, VolumeMove } from '../model/observation.ts';
+import { movesUnderWay } from './volumes.ts';
+
+/** What a drain waits for at volumes. */
+export interface VolumeWaits {
+  readonly blockers: readonly Blocker[];
+  /** The drain is not over while it does. */
+  readonly waits: boolean;
+  /** Look again then. */
+  readonly until?: Date;
+}
+
+export const NO_VOLUMES: VolumeWaits = { blockers: [], waits: false };
+
+const DETACH_CURE = 'its VolumeAttachment has to go: see the CSI driver; the detach timeout ends the wait';
+
+const IN_USE_CURE = 'its kubelet has to unmount it: see the log of the kubelet; the detach timeout ends the wait';
+
+const REATTACH_CURE =
+  'its pod has to start elsewhere: see the events of the new one; the re-attach timeout ends the wait';
+
+/** A volume that moves on sooner is not worth a status write. */
+const NAMED_AFTER_MS = 10_000;
+
+const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
+
+/** A volume that is waited for: since when, until when at most, and in which words. */
+interface Wait {
+  readonly since: Date;
+  readonly by: Date;
+  readonly blocker: Blocker;
+}
+
+/** Those that last are named, the others are looked at again when they would be. */
+function told(waits: readonly Wait[], now: Date): VolumeWaits {
+  const named = waits.filter(({ since }) => now >= later(since, NAMED_AFTER_MS));
+  const instants = waits.flatMap(({ since, by }) => [later(since, NAMED_AFTER_MS), by].filter((at) => now < at));
+  const times = instants.map((instant) => instant.getTime());
+  return {
+    blockers: named.map(({ blocker }) => blocker),
+    waits: waits.length > 0,
+    ...(times.length > 0 ? { until: new Date(Math.min(...times)) } : {}),
+  };
+}
+
+const ofPod = (move: VolumeMove | undefined): string => (move ? ` of pod ${nameOf(move.pod)}` : '');
+
+const attachedBlocker = ({ volume, inUse }: Attachment, move: VolumeMove | undefined, by: Date): Blocker => ({
+  text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'}, waited for until ${formatTime(by)}`,
+  failed: false,
+  cure: inUse ? IN_USE_CURE : DETACH_CURE,
+});
+
+const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker => ({
+  text: `volume ${volume}${ofPod(move)} is not attached to another node yet, waited for until ${formatTime(by)}`,
+  failed: false,
+  cure: REATTACH_CURE,
+});
+
+/** While pods wait for their turn: the volumes of those before them, that do not come off or are attached nowhere again. */
+export function waitForMoves(o: DrainObservation, now: Date): VolumeWaits {
+  const waits = movesUnderWay(o, now).flatMap(({ move, stage: { at, since, by } }): Wait[] => {
+    if (at === 'pod' || !since || !by) return [];
+    const blockers =
+      at === 'detach'
+        ? o.attachments
+            .filter(({ volume }) => move.volumes.includes(volume))
+            .map((one) => attachedBlocker(one, move, by))
+        : move.volumes
+            .filter((volume) => !o.attachedElsewhere.has(volume))
+            .map((volume) => reattachBlocker(volume, move, by));
+    return blockers.map((blocker) => ({ since, by, blocker }));
+  });
+  return told(waits, now);
+}
+
+/** A volume that is attached here with nobody left to use it. */
+interface LeftBehind {
+  readonly attachment: Attachment;
+  readonly move: VolumeMove | undefined;
+  readonly since: Date;
+  readonly by: Date;
+}
+
+/** Volumes of pods that stay (DaemonSets) are not waited for. */
+function leftBehind(o: DrainObservation, now: Date): readonly LeftBehind[] {
+  const used = new Set(o.pods.flatMap((pod) => pod.volumes));
+  const moves = [...o.memory.moves.values()];
+  return o.attachments
+    .filter(({ volume }) => !used.has(volume))
+    .map((attachment) => {
+      const move = moves.find(({ volumes }) => volumes.includes(attachment.volume));
+      const since = move?.goneAt ?? o.memory.emptySince ?? now;
+      return { attachment, move, since, by: later(since, o.detachTimeoutMs) };
+    });
+}
+
+/**
+ * With all pods gone: the volumes they used must be off the node before its VM goes, or the cloud tears them away.
+ * None is waited for beyond the detach timeout.
+ */
+export function waitForVolumes(o: DrainObservation, now: Date): VolumeWaits {
+  const waits = leftBehind(o, now)
+    .filter(({ by }) => now < by)
+    .map(({ attachment, move, since, by }) => ({ since, by, blocker: attachedBlocker(attachment, move, by) }));
+  return told(waits, now);
+}
+
+/** Volumes that did not come off in time: the drain goes on without them, and people are told once of each. */
+export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] {
+  return leftBehind(o, now)
+    .filter(({ move, by }) => (move?.goneAt || o.memory.emptySince) && now >= by)
+    .map(({ attachment: { volume, inUse }, move }) => ({
+      text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'} after ${formatDurationMs(o.detachTimeoutMs)}`,
+      failed: false,
+      cure: inUse ? 'see the log of its kubelet' : 'see its VolumeAttachment and the CSI driver',
+      tell: { reason: 'VolumeStaysAttached', cause: `volume ${volume}` },
+    }));
+}

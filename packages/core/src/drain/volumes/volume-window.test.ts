@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { NO_DRAIN_MEMORY, type VolumeMove } from '../model/observation.ts';
+import { later, look, MINUTE, pod } from '../testing.ts';
+import { windowSize } from './volume-window.ts';
+
+/** Moves whose volumes took so long to come off, in ms; undefined: not off yet. One begins each second. */
+const after = (...took: (number | undefined)[]) => {
+  const moves = took.map((ms, i): [string, VolumeMove] => {
+    const goneAt = later(i * 1_000);
+    const move = { pod: pod(`p${i}`), volumes: [`pv-${i}`], returns: true, goneAt };
+    return [`p${i}`, ms === undefined ? move : { ...move, detachedAt: later(ms, goneAt) }];
+  });
+  return look([], { volumeWindow: 4, memory: { ...NO_DRAIN_MEMORY, moves: new Map(moves) } });
+};
+
+test.each<[title: string, took: (number | undefined)[], size: number]>([
+  ['begins with one', [], 1],
+  ['grows while volumes come off fast', [2_000, 2_000], 3],
+  ['never beyond the flag', [1, 1, 1, 1, 1, 1, 1], 4],
+  ['stays at a middling pace', [2_000, 45_000], 2],
+  ['halves when one is slow', [1, 1, 1, 70_000], 2],
+  ['halves for one that is not off yet', [1, 1, 1, undefined], 2],
+  ['never below one: no slower than serial', [70_000, 70_000, undefined], 1],
+])('the window %s', (_title, took, size) => {
+  expect(windowSize(after(...took), later(5 * MINUTE))).toBe(size);
+});

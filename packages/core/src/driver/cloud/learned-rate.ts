@@ -1,0 +1,112 @@
+import type { Clock } from '@mcm/kube';
+import { boundedWait } from '../contract/retry-after.ts';
+
+/** What is left of the rate that worked when a cloud throttles. */
+const CUT = 0.8;
+/** Growth a second while the cloud does not throttle: a share of the rate, and never less than this many calls. */
+const GROWTH = 0.05;
+const GROWTH_AT_LEAST = 0.1;
+/** Calls a second that are tried however often the cloud throttles. */
+const SLOWEST = 0.5;
+/** Refusals within this time of a cut are of calls that were on their way: they say nothing new. */
+const CUT_REST_MS = 1_000;
+/** So long without a throttle, and the limit is forgotten. */
+const FORGET_AFTER_MS = 600_000;
+/** Time over which it is counted what worked. */
+const WINDOW_MS = 1_000;
+
+interface Waiter {
+  readonly go: () => void;
+}
+
+/**
+ * The rate at which a cloud takes calls, learned from its refusals: no limit until it throttles, then a little less than
+ * what had just worked, growing again second by second. Shared by everybody who calls with the same account: each call
+ * waits for its place, first come, first served, one timer for all.
+ */
+export class LearnedRate {
+  readonly #clock: Clock;
+  readonly #waiting: Waiter[] = [];
+  readonly #worked: number[] = [];
+  #limit: number | undefined;
+  #limitSince = 0;
+  #lastCut = Number.NEGATIVE_INFINITY;
+  #nextFree = 0;
+  #timer: { cancel(): void } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls a second that are let through now; undefined: as many as come. */
+  get limit(): number | undefined {
+    if (this.#limit === undefined) return undefined;
+    const now = this.#now();
+    if (now - this.#lastCut > FORGET_AFTER_MS) {
+      this.#limit = undefined;
+      return undefined;
+    }
+    const seconds = (now - this.#limitSince) / 1_000;
+    return Math.max(this.#limit * (1 + GROWTH) ** seconds, this.#limit + GROWTH_AT_LEAST * seconds);
+  }
+
+  /** Resolves when the call may be sent; rejects with the signal's reason. */
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#waiting.length === 0 && this.#now() >= this.#nextFree) return this.#leave();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Waiter = { go: resolve };
+    const giveUp = (): void => {
+      this.#waiting.splice(this.#waiting.indexOf(waiter), 1);
+      reject(signal.reason);
+    };
+    this.#waiting.push(waiter);
+    signal.addEventListener('abort', giveUp, { once: true });
+    this.#arm();
+    await promise.finally(() => signal.removeEventListener('abort', giveUp));
+  }
+
+  /** A call was answered, whatever the answer but a throttle. */
+  succeeded(): void {
+    const now = this.#now();
+    this.#worked.push(now);
+    while ((this.#worked[0] ?? now) < now - WINDOW_MS) this.#worked.shift();
+  }
+
+  /** A call was throttled. @param retryAfterMs What the cloud asked for, if it did. */
+  throttled(retryAfterMs = 0): void {
+    const now = this.#now();
+    this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));
+    if (now - this.#lastCut < CUT_REST_MS) return;
+    const worked = this.#worked.filter((at) => at >= now - WINDOW_MS).length * (1_000 / WINDOW_MS);
+    const before = this.limit ?? Number.POSITIVE_INFINITY;
+    this.#limit = Math.max(SLOWEST, CUT * Math.min(before, Math.max(worked, 1)));
+    this.#limitSince = now;
+    this.#lastCut = now;
+    this.#nextFree = Math.max(this.#nextFree, now + 1_000 / this.#limit);
+  }
+
+  #now(): number {
+    return this.#clock.monotonic();
+  }
+
+  #leave(): void {
+    const { limit } = this;
+    if (limit !== undefined) this.#nextFree = this.#now() + 1_000 / limit;
+  }
+
+  #arm(): void {
+    this.#timer ??= this.#clock.setTimeout(
+      () => {
+        this.#timer = undefined;
+        if (this.#now() >= this.#nextFree) {
+          const first = this.#waiting.shift();
+          if (first) this.#leave();
+          first?.go();
+        }
+        if (this.#waiting.length > 0) this.#arm();
+      },
+      Math.max(Math.ceil(this.#nextFree - this.#now()), 0),
+    );
+  }
+}

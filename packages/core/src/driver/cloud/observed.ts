@@ -1,0 +1,21 @@
+import type { Clock } from '@mcm/kube';
+import type { ObserveApi } from '../contract/driver.ts';
+
+/** Runs a request to the cloud and tells of it, under the name that the driver's metrics give to what is asked for. */
+export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promise<T>;
+
+/** @param observe Who counts; undefined: nobody does. */
+export const observedCalls =
+  (clock: Clock, observe: ObserveApi | undefined): ObservedCall =>
+  async (service, work) => {
+    const since = clock.now().getTime();
+    const tell = (error: unknown): void => observe?.(service, clock.now().getTime() - since, error);
+    try {
+      const result = await work();
+      tell(undefined);
+      return result;
+    } catch (error) {
+      tell(error);
+      throw error;
+    }
+  };

@@ -1,0 +1,52 @@
+import { DELETION_STEPS, Labels, type Machine, machines, parseStep } from '@mcm/api';
+import type { KubeObject, ObserveLedger } from '@mcm/kube';
+import type { Instance } from '../contract/driver.ts';
+import type { DriverDefinition } from '../schemas/define-driver.ts';
+
+type Change = 'create' | 'initialize' | 'delete';
+
+const stored = (
+  object: KubeObject,
+): Pick<Machine, 'metadata' | 'status'> & { readonly spec?: Partial<Machine['spec']> } => object;
+
+/** A deletion that is past its VM has deleted it. */
+const isPastVm = (description: string | undefined): boolean => {
+  const step = parseStep(description);
+  return step !== undefined && DELETION_STEPS.indexOf(step) > DELETION_STEPS.indexOf('deleteVm');
+};
+
+/**
+ * A driver that looks at the cloud as the one it is given and changes nothing there: each change is noted, and is under
+ * way until the controller that runs has made it.
+ */
+export function observingDriver<Spec, Credentials>(
+  driver: DriverDefinition<Spec, Credentials>,
+  ledger: ObserveLedger,
+): DriverDefinition<Spec, Credentials> {
+  const follow = async (verb: Change, { metadata: { namespace, name, uid } }: Machine, signal: AbortSignal) => {
+    const shows = (object: KubeObject, deleted: boolean): boolean => {
+      const { spec, status } = stored(object);
+      return verb === 'delete'
+        ? deleted || isPastVm(status?.lastOperation?.description)
+        : !deleted && Boolean(spec?.providerID);
+    };
+    const decision = {
+      ...{ what: `${verb} vm`, resource: machines.plural, object: `${namespace}/${name}`, content: uid },
+      done: (object: KubeObject, deleted: boolean) => object.metadata.uid === uid && shows(object, deleted),
+    };
+    return stored(await ledger.follow(decision, signal));
+  };
+  const made = async (verb: Change, machine: Machine, signal: AbortSignal): Promise<Instance> => {
+    const { metadata, spec } = await follow(verb, machine, signal);
+    return { providerId: spec?.providerID ?? '', nodeName: metadata.labels?.[Labels.Node] ?? metadata.name };
+  };
+  return {
+    ...driver,
+    create: ({ machine, signal }) => made('create', machine, signal),
+    delete: async ({ machine, signal }) => {
+      await follow('delete', machine, signal);
+      return undefined;
+    },
+    ...(driver.initialize ? { initialize: ({ machine, signal }) => made('initialize', machine, signal) } : {}),
+  };
+}

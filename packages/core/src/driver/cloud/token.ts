@@ -1,0 +1,125 @@
+import type { Transport } from '@mcm/kube';
+import type { z } from 'zod';
+import { retryAfterOf } from '../contract/retry-after.ts';
+import { withoutSent } from '../secrets/redact.ts';
+
+/** No token is given for these credentials. */
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused';
+}
+
+/** Whoever gives tokens cannot be asked now: nothing is said of the credentials, and nothing has been done. */
+export class TokenUnavailable extends Error {
+  override readonly name = 'TokenUnavailable';
+  readonly retryAfterMs: number | undefined;
+
+  constructor(why: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number } = {}) {
+    super(why, options.cause === undefined ? undefined : { cause: options.cause });
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** A question for a token. */
+export interface TokenQuestion<T> {
+  readonly connect: (origin: string) => Transport;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** A form or JSON, which is posted; absent: the question is a GET. */
+  readonly body?: string;
+  /** What an answer with a token is like. */
+  readonly schema: z.ZodType<T>;
+  /** How a failure is told; given what went wrong, without anything that was sent or answered but the code of a refusal. */
+  readonly say: (what: string) => string;
+  readonly signal: AbortSignal;
+  /** Whether an answer without a token is a refusal: a metadata server sends no half answers, so something else answers. */
+  readonly strict?: boolean;
+  /** What a date is counted from at which whoever gives tokens may be asked again. */
+  readonly now: Date;
+}
+
+/** A difference of the clocks that token services tolerate. */
+const TOLERATED_SKEW_MS = 240_000;
+
+/** A question for a text, such as a role's name, to a server that gives identities. */
+export type TextQuestion = Omit<TokenQuestion<unknown>, 'schema' | 'strict'> & {
+  /** Default GET, or POST with a body. */
+  readonly method?: string;
+};
+
+/** What was answered with a status below 300. */
+interface Answered {
+  readonly status: number;
+  readonly text: string;
+}
+
+/**
+ * Sends it, and judges the answer. Errors tell only the code of a refusal: the answer may hold a token, or what was sent.
+ * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ */
+export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {
+  const { schema, say, strict = false } = question;
+  const { status, text } = await ask(question);
+  const told = schema.safeParse(json(text));
+  if (told.success) return told.data;
+  const why = say(`${status}, and an answer that holds none`);
+  throw strict ? new TokenRefused(why) : new TokenUnavailable(why);
+}
+
+/**
+ * The same for a text. An empty one, or a page, comes from another server.
+ * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ */
+export async function askForText(question: TextQuestion): Promise<string> {
+  const { status, text } = await ask(question);
+  const trimmed = text.trim();
+  if (trimmed === '' || trimmed.startsWith('<')) throw new TokenRefused(question.say(`${status}, and another answer`));
+  return trimmed;
+}
+
+async function ask(question: TextQuestion): Promise<Answered> {
+  const { connect, url, headers, body, say, signal, now } = question;
+  const { method = body === undefined ? 'GET' : 'POST' } = question;
+  const { origin, pathname, search } = new URL(url);
+  const exchange = async () => {
+    const request = { method, path: pathname + search, headers, signal, ...(body === undefined ? {} : { body }) };
+    const response = await connect(origin)(request);
+    return { response, text: await response.text() };
+  };
+  const { response, text } = await exchange().catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new TokenUnavailable(say(`no answer: ${why}`), { cause: thrown });
+  });
+  const { status } = response;
+  if (status < 300) return { status, text };
+  const form = Object.fromEntries(new URLSearchParams(body ?? ''));
+  const why = say(`${status} ${codeOf(withoutSent(text, { headers, form }))}`.trimEnd());
+  if (status < 500 && status !== 410 && status !== 429)
+    throw new TokenRefused(why + skewText(response.headers.get('date'), now));
+  const retryAfterMs = retryAfterOf(response.headers, now);
+  throw new TokenUnavailable(why, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+/** The code of a refusal, with the number that Microsoft's documentation lists it by. */
+function codeOf(text: string): string {
+  const code = /"(?:error|status)"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
+  const number = /\bAADSTS\d+\b/.exec(text)?.[0];
+  return number === undefined ? code : `${code} (${number})`;
+}
+
+/** A refusal's likely cause, where the clock of this process differs from that of the service. */
+function skewText(date: string | null, now: Date): string {
+  const skewMs = now.getTime() - Date.parse(date ?? '');
+  if (Number.isNaN(skewMs) || Math.abs(skewMs) <= TOLERATED_SKEW_MS) return '';
+  const minutes = Math.round(Math.abs(skewMs) / 60_000);
+  const how = skewMs > 0 ? 'ahead of' : 'behind';
+  return `; the clock of this controller is ${minutes} min ${how} the token service: correct the clock`;
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // no schema takes it
+  }
+}

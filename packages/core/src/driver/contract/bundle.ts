@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { type Machine, type MachineClass, machineClasses, type NodeCondition } from '@mcm/api';
+import type { ConfigMap, Draft } from '@mcm/kube';
+import { type Known, scrub } from '../secrets/evidence-text.ts';
+
+/** What the driver told of a failed machine's VM. */
+export interface InstanceEvidence {
+  /** State of the VM in the cloud's words, and why it is in it. */
+  readonly state?: string;
+  /** The newest part of what the VM wrote to its console; begins at the beginning of a line. */
+  readonly console?: string;
+}
+
+/** One failure of one machine. */
+export interface Failure {
+  /** The same for as long as the machine goes on failing like this, so that it is kept once. */
+  readonly id: string;
+  /** Why the machine becomes Failed. */
+  readonly reason: string;
+  readonly at: Date;
+}
+
+export interface EvidenceParts {
+  readonly machine: Machine;
+  readonly machineClass: MachineClass | undefined;
+  readonly failure: Failure;
+  readonly instance: InstanceEvidence | undefined;
+  /** What could not be told, one sentence each. */
+  readonly gaps: readonly string[];
+  readonly known: Known;
+}
+
+/** Label of every evidence: the class, by a hash that any name fits into. */
+export const CLASS_LABEL = 'evidence.machine.sapcloud.io/class';
+/** And the machine. */
+export const MACHINE_LABEL = 'evidence.machine.sapcloud.io/machine';
+
+/** In characters; what is longer loses its beginning. Together far below a ConfigMap's 1 MiB. */
+const LIMITS = { failure: 8_192, conditions: 16_384, cloud: 8_192, console: 65_536 } as const;
+
+/** Label values are short; names are not. */
+export const labelOf = (name: string): string => hash(name).slice(0, 16);
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** The name is that of the failure: whoever keeps it again finds it kept. */
+export function evidenceName(machine: Machine, failure: Failure): string {
+  const { name, uid } = machine.metadata;
+  return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;
+}
+
+/** The ConfigMap to be made for a failure: scrubbed first, then cut, so that no half of a secret remains. */
+export function draftEvidence(parts: EvidenceParts): Draft<ConfigMap> {
+  const { machine, machineClass, failure, instance, gaps, known } = parts;
+  const clean = (text: string, limit: number): string => newest(scrub(text, known), limit);
+  const className = machine.spec.class.name ?? '';
+  const data: Record<string, string> = {
+    machine: machine.metadata.name,
+    class: className,
+    providerID: machine.spec.providerID ?? '',
+    node: machine.metadata.labels?.node ?? '',
+    failedAt: failure.at.toISOString(),
+    failure: clean(failure.reason, LIMITS.failure),
+    conditions: clean(conditionLines(machine.status?.conditions ?? []), LIMITS.conditions),
+    ...(instance?.state ? { cloud: clean(instance.state, LIMITS.cloud) } : {}),
+    ...(instance?.console ? { console: clean(instance.console, LIMITS.console) } : {}),
+    ...(gaps.length > 0 ? { missing: clean(gaps.join('\n'), LIMITS.failure) } : {}),
+  };
+  return {
+    metadata: {
+      name: evidenceName(machine, failure),
+      ...(machine.metadata.namespace === undefined ? {} : { namespace: machine.metadata.namespace }),
+      labels: { [CLASS_LABEL]: labelOf(className), [MACHINE_LABEL]: labelOf(machine.metadata.name) },
+      ...(machineClass ? { ownerReferences: [ownerOf(machineClass)] } : {}),
+    },
+    data,
+  };
+}
+
+/** The class owns it, not the machine: it is of use when the machine is gone. */
+export const ownerOf = ({ metadata: { name, uid } }: MachineClass) => ({
+  apiVersion: `${machineClasses.group}/${machineClasses.version}`,
+  kind: machineClasses.kind,
+  name,
+  uid,
+});
+
+const conditionLines = (conditions: readonly NodeCondition[]): string =>
+  conditions
+    .map(({ type, status, reason, message, lastTransitionTime }) =>
+      `${type}=${status} since ${lastTransitionTime ?? '?'} ${reason ?? ''}: ${message ?? ''}`.trim(),
+    )
+    .join('\n') || 'none: no node has joined';
+
+/** The newest part, from the beginning of a line on. */
+function newest(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const cut = text.slice(-limit);
+  const line = cut.indexOf('\n');
+  return `…\n${line >= 0 && line < cut.length - 1 ? cut.slice(line + 1) : cut}`;
+}

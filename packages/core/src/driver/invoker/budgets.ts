@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { USER_DATA_KEY } from '@mcm/api';
+import type { Clock } from '@mcm/kube';
+import { LearnedRate } from '../cloud/learned-rate.ts';
+import type { MachineError } from '../contract/errors.ts';
+
+/** Accounts whose rates are kept; more are those of credentials that were exchanged. */
+const MOST = 200;
+
+/**
+ * What clouds have been found to allow, one budget for each set of credentials: whoever is throttled slows down
+ * everybody who calls with the same ones, and nobody else. A call whose turn has not come waits within its deadline.
+ */
+export class CallBudgets {
+  readonly #clock: Clock;
+  readonly #rates = new Map<string, LearnedRate>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Makes the call in its turn, and learns from how it ends. @throws what the call throws, or the signal's reason */
+  async spend<T>(
+    secrets: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    call: () => Promise<T>,
+    errorOf: (thrown: unknown) => MachineError,
+  ): Promise<T> {
+    const rate = this.#rateOf(accountOf(secrets));
+    await rate.take(signal);
+    try {
+      const result = await call();
+      rate.succeeded();
+      return result;
+    } catch (thrown) {
+      const error = errorOf(thrown);
+      if (error.throttled) rate.throttled(error.retryAfterMs);
+      else rate.succeeded();
+      throw error;
+    }
+  }
+
+  #rateOf(account: string): LearnedRate {
+    const known = this.#rates.get(account);
+    if (known) return known;
+    const [oldest] = this.#rates.keys();
+    if (this.#rates.size >= MOST && oldest !== undefined) this.#rates.delete(oldest);
+    const made = new LearnedRate(this.#clock);
+    this.#rates.set(account, made);
+    return made;
+  }
+}
+
+/** Names a set of credentials without telling them. User data differs from pool to pool and opens nothing. */
+function accountOf(secrets: Readonly<Record<string, string>>): string {
+  const entries = Object.entries(secrets).filter(([key]) => key !== USER_DATA_KEY);
+  return createHash('sha256')
+    .update(JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1))))
+    .digest('base64url');
+}

@@ -1,0 +1,67 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import { makeKey, refusalOf } from '@mcm/kube';
+import type { z } from 'zod';
+import { MachineError } from '../contract/errors.ts';
+import { type ClassSecrets, readSecrets, secretKeysOf } from '../schemas/credentials.ts';
+import { declaredKeys } from '../schemas/unknown-fields.ts';
+import type { InvokerCaches } from './invoker-api.ts';
+
+/** The class of a machine and the Secrets of a class, as the caches have them. */
+export interface ClassLookup {
+  readonly classOf: (machine: Machine) => MachineClass | undefined;
+  /** @throws MachineError that says why there is none */
+  readonly classOrThrow: (machine: Machine) => MachineClass;
+  readonly secretsOf: (machineClass: MachineClass) => ClassSecrets;
+  readonly secretsOfMachine: (machine: Machine) => ClassSecrets;
+  /** @throws MachineError that tells what is wrong with the Secrets, before the schema's problems, which follow from it */
+  readonly usable: (found: ClassSecrets) => ClassSecrets;
+}
+
+/**
+ * Looks classes and Secrets up. What may not be read is not said to be missing.
+ * @param credentialsSchema what the driver reads of a Secret
+ */
+export function lookupOf(caches: InvokerCaches, credentialsSchema: z.ZodType): ClassLookup {
+  const declared = declaredKeys(credentialsSchema);
+  const classOf = (machine: Machine): MachineClass | undefined =>
+    caches.classes.store.get(makeKey(machine.metadata.namespace, machine.spec.class.name ?? ''));
+  const secretsOf = (machineClass: MachineClass): ClassSecrets =>
+    readSecrets(
+      machineClass,
+      secretKeysOf(machineClass),
+      (key) => caches.secrets.store.get(key),
+      (key) => declared?.has(key) ?? true,
+    );
+
+  const secretsOfMachine = (machine: Machine): ClassSecrets => {
+    const machineClass = classOf(machine);
+    if (machineClass) return secretsOf(machineClass);
+    return { data: {}, hidden: {}, problems: [`MachineClass ${machine.spec.class.name ?? ''} does not exist`] };
+  };
+
+  const usable = (found: ClassSecrets): ClassSecrets => {
+    if (found.problems.length === 0) return found;
+    const unseen = refusalOf(caches.secrets);
+    if (unseen !== undefined)
+      throw new MachineError('Unavailable', `the Secrets of the class are not known: ${unseen}`);
+    throw new MachineError('InvalidArgument', found.problems.join('; '));
+  };
+
+  const classOrThrow = (machine: Machine): MachineClass => {
+    if (!machine.spec.class.name)
+      throw new MachineError('InvalidArgument', 'spec.class.name: is empty; name a MachineClass of the same namespace');
+    const found = classOf(machine);
+    if (found) return found;
+    const unseen = refusalOf(caches.classes);
+    if (unseen !== undefined) {
+      const message = `MachineClass "${machine.spec.class.name}" is not known: ${unseen}`;
+      throw new MachineError('Unavailable', message);
+    }
+    throw new MachineError(
+      'InvalidArgument',
+      `spec.class.name: MachineClass "${machine.spec.class.name ?? ''}" does not exist in namespace ${machine.metadata.namespace}; create it or name another`,
+    );
+  };
+
+  return { classOf, classOrThrow, secretsOf, secretsOfMachine, usable };
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '@mcm/kube';
+import { MachineError } from '../contract/errors.ts';
+
+/** Grace for a driver to end its call after its signal aborted. */
+const ABORT_GRACE_MS = 30_000;
+
+export interface DeadlineOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Ends the call early: the process stops. */
+  readonly stop: AbortSignal;
+  /** For messages: `create of machine m-1`. */
+  readonly what: string;
+  /**
+   * Told when the call outlives its deadline and the grace after it: the driver ignores its signal. Such a call is waited
+   * for until it really ends, for what it does to the VM it still does. Absent: nobody waits for it any longer.
+   */
+  readonly onOverdue?: ((error: MachineError) => void) | undefined;
+}
+
+/**
+ * Runs a driver call with a signal that aborts at its deadline or when the process stops. Throws `MachineError` only:
+ * `DeadlineExceeded` after the deadline, `Canceled` after a stop, else what the driver threw.
+ */
+export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { clock, timeoutMs, stop, what, onOverdue } = options;
+  if (stop.aborted) throw new MachineError('Canceled', `${what} was not begun: the process stops`);
+  const controller = new AbortController();
+  const ended = Promise.withResolvers<never>();
+  let because: MachineError | undefined;
+  const end = (error: MachineError): void => {
+    because ??= error;
+    controller.abort(because);
+    grace ??= clock.setTimeout(overstay, ABORT_GRACE_MS);
+  };
+  const overstay = (): void => {
+    if (!onOverdue || stop.aborted) {
+      ended.reject(because);
+      return;
+    }
+    onOverdue(
+      new MachineError('DeadlineExceeded', `${because?.message ?? what} and has not ended since it was told to`),
+    );
+    grace = undefined; // a stop of the process ends even this wait
+  };
+  let grace: ReturnType<Clock['setTimeout']> | undefined;
+  const onStop = (): void => end(new MachineError('Canceled', `${what} was broken off: the process stops`));
+  const timer = clock.setTimeout(
+    () => end(new MachineError('DeadlineExceeded', `${what} took longer than ${timeoutMs / 1000} s`)),
+    timeoutMs,
+  );
+  stop.addEventListener('abort', onStop, { once: true });
+  try {
+    return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
+  } catch (thrown) {
+    // An abort surfaces as whatever the driver's HTTP library makes of it; the reason is known here.
+    throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
+  } finally {
+    timer.cancel();
+    grace?.cancel();
+    stop.removeEventListener('abort', onStop);
+  }
+}

@@ -1,0 +1,34 @@
+import { Labels, type Machine, type MachineClass } from '@mcm/api';
+import { type Informer, keyOf } from '@mcm/kube';
+import type { MachineError } from '../contract/errors.ts';
+
+/** Classes whose credentials are tried at most. */
+const MOST = 5;
+
+export const isRefusal = ({ credentialsRefused }: MachineError): boolean => credentialsRefused;
+
+/**
+ * Classes whose credentials may reach the machine's VM when its own class's are refused: those of the other machines of
+ * its deployment, to which a user who exchanged the credentials gave a new class, then any of the namespace; newest
+ * first.
+ */
+export function fallbackClasses(machine: Machine, own: MachineClass, caches: FallbackCaches): readonly MachineClass[] {
+  const deployment = machine.metadata.labels?.[Labels.DeploymentName];
+  const others = caches.classes.store
+    .list()
+    .filter((other) => keyOf(other) !== keyOf(own) && other.provider === own.provider)
+    .sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? 1 : -1));
+  const isOfPool = (machineClass: MachineClass): boolean =>
+    deployment !== undefined &&
+    caches.machines.store
+      .byIndex('class', machineClass.metadata.name)
+      .some(({ metadata }) => metadata.labels?.[Labels.DeploymentName] === deployment);
+  const pool = others.filter(isOfPool);
+  return [...pool, ...others.filter((other) => !pool.includes(other))].slice(0, MOST);
+}
+
+/** Machines are indexed by the name of their class, as `class`. */
+export interface FallbackCaches {
+  readonly classes: Pick<Informer<MachineClass>, 'store'>;
+  readonly machines: Pick<Informer<Machine>, 'store'>;
+}

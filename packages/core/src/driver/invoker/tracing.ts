@@ -1,0 +1,74 @@
+import type { MachineError } from '../contract/errors.ts';
+
+/** The part of OpenTelemetry's `Span` that is used. */
+export interface DriverSpan {
+  setAttributes(attributes: Record<string, string | number | boolean>): unknown;
+  addEvent(name: string, attributes?: Record<string, string | number | boolean>): unknown;
+  setStatus(status: { readonly code: number; readonly message?: string }): unknown;
+  end(): void;
+}
+
+/** The part of OpenTelemetry's `Tracer` that is used: one of its tracers can be passed as it is. */
+export interface DriverTracer {
+  startSpan(
+    name: string,
+    options?: { kind?: number; attributes?: Record<string, string | number | boolean> },
+  ): DriverSpan;
+}
+
+/** OpenTelemetry's `SpanKind.CLIENT` and `SpanStatusCode.ERROR`. */
+const CLIENT = 2;
+const ERROR = 2;
+
+/** OpenTelemetry's API keeps what was registered in the process under this name; its major version is part of it. */
+const REGISTERED = Symbol.for('opentelemetry.js.api.1');
+
+interface TracerProvider {
+  getTracer(name: string): DriverTracer;
+}
+
+const isProvider = (value: unknown): value is TracerProvider =>
+  typeof value === 'object' && value !== null && 'getTracer' in value && typeof value.getTracer === 'function';
+
+/**
+ * The tracer of whatever OpenTelemetry SDK was loaded into the process (`node --import ./telemetry.mjs`), found without
+ * depending on its packages; undefined when there is none, and then spans cost nothing.
+ */
+export function registeredTracer(registry: object = globalThis): DriverTracer | undefined {
+  const registered: unknown = Reflect.get(registry, REGISTERED);
+  const provider: unknown =
+    typeof registered === 'object' && registered !== null && 'trace' in registered ? registered.trace : undefined;
+  return isProvider(provider) ? provider.getTracer('machine-controller') : undefined;
+}
+
+/** A call of a driver while it is under way. */
+export interface CallSpan {
+  /** A request to the cloud has ended. */
+  request(service: string, ms: number, failed: boolean): void;
+  /** @param error What the call failed with, secrets taken out. */
+  end(error: MachineError | undefined): void;
+}
+
+const NONE: CallSpan = { request: () => undefined, end: () => undefined };
+
+/** Begins the span of a driver's call; `operation` is what metrics call it. */
+export function startCall(
+  tracer: DriverTracer | undefined,
+  operation: string,
+  attributes: Record<string, string | number | boolean>,
+): CallSpan {
+  if (!tracer) return NONE;
+  const span = tracer.startSpan(`driver ${operation}`, { kind: CLIENT, attributes });
+  return {
+    request: (service, ms, failed) => {
+      span.addEvent(service, { 'duration.ms': ms, failed });
+    },
+    end: (error) => {
+      if (error) {
+        span.setAttributes({ 'machine.error_code': error.code });
+        span.setStatus({ code: ERROR, message: error.message });
+      }
+      span.end();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import { isMachineCode, type MachineClass, USER_DATA_KEY } from '@mcm/api';
+import type { MachineError } from '../contract/errors.ts';
+import { secretKeysOf, secretsTold } from './credentials.ts';
+import { noSecret, pathText } from './decode.ts';
+
+/** What a cloud's refusal says about its class, and not about one machine. */
+export interface Trouble {
+  /** Reason of the event on the class. */
+  readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
+  /** Names the field, and what to do about it. */
+  readonly cure: string;
+}
+
+/** Codes by which Node tells that nobody could be talked to. */
+const UNREACHABLE = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SSL|TLS/;
+/** Fields that say where a cloud is. */
+const PLACES = new Set(['endpoint', 'location', 'region', 'zone']);
+/** Codes of what will not change by itself. */
+const LASTING = new Set(['InvalidArgument', 'Internal', 'FailedPrecondition', 'PermissionDenied']);
+/** Shorter values occur in sentences by chance. */
+const SHORTEST_VALUE = 4;
+const MOST_FIELDS = 3;
+const DEEPEST_CAUSE = 8;
+
+/**
+ * What a user can do about a call that failed at the cloud, when class or Secret are the cause; undefined when they are
+ * not. @param error As the driver threw it, with its causes @param call The driver's method
+ */
+export function troubleOf(
+  error: MachineError,
+  machineClass: MachineClass,
+  secrets: Readonly<Record<string, string>>,
+  call: string,
+): Trouble | undefined {
+  // No cloud was asked: `check` tells it on the class.
+  if (error.place !== undefined) return undefined;
+  if (error.credentialsRefused) return { reason: 'CredentialsRefused', cure: credentialsCure(machineClass, secrets) };
+  const network = networkCode(error);
+  if (network !== undefined) return { reason: 'CloudUnreachable', cure: networkCure(network, machineClass) };
+  // What a creation does not find is no VM but what the class names: an image, a network.
+  if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
+  const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
+  if (fields.length === 0) return undefined;
+  return { reason: 'CloudRefuses', cure: `look at ${told(fields)} of MachineClass ${machineClass.metadata.name}` };
+}
+
+/** What is added to a problem whose place its message does not name; undefined: nothing. */
+export function placeOf({ place }: MachineError, machineClass: MachineClass): string | undefined {
+  if (place === undefined) return undefined;
+  if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
+  return secretKeysOf(machineClass).length === 0
+    ? noSecret(machineClass)
+    : `correct it in ${secretsTold(machineClass)}`;
+}
+
+function credentialsCure(machineClass: MachineClass, secrets: Readonly<Record<string, string>>): string {
+  const keys = Object.keys(secrets).filter((key) => key !== USER_DATA_KEY);
+  const holder = secretKeysOf(machineClass).at(-1) ?? '';
+  const which = keys.length > 0 ? ` (data.${keys.join(', data.')})` : '';
+  return `correct the credentials in Secret ${holder}${which}, or what the account allows them`;
+}
+
+function networkCure(code: string, machineClass: MachineClass): string {
+  if (UNTRUSTED.test(code))
+    return `the certificate of the cloud's endpoint is not trusted (${code}); name a file with its CA in NODE_EXTRA_CA_CERTS`;
+  const places = leaves(machineClass.providerSpec).filter(({ path }) => PLACES.has(String(path[0]).toLowerCase()));
+  const where = places.length > 0 ? `${told(places)}, ` : '';
+  return `the cloud cannot be reached (${code}); look at ${where}the endpoint in Secret or environment, and the controller's network`;
+}
+
+/** Node's code of a connection that failed, from anywhere among the causes. */
+function networkCode(error: unknown): string | undefined {
+  let at: unknown = error;
+  for (let depth = 0; depth < DEEPEST_CAUSE && at instanceof Error; depth++) {
+    const code: unknown = 'code' in at ? at.code : undefined;
+    if (typeof code === 'string' && (UNREACHABLE.has(code) || UNTRUSTED.test(code))) return code;
+    at = at instanceof AggregateError ? at.errors[0] : at.cause;
+  }
+  return undefined;
+}
+
+interface Leaf {
+  readonly path: readonly (string | number)[];
+  readonly value: string;
+}
+
+/** All texts of a provider spec with where they stand. */
+function leaves(value: unknown, path: readonly (string | number)[] = []): Leaf[] {
+  if (typeof value === 'string') return [{ path, value }];
+  if (Array.isArray(value)) return value.flatMap((each, at) => leaves(each, [...path, at]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) => leaves(each, [...path, key]));
+}
+
+/** Whether the sentence holds the value as a word of its own, not as a part of another, nor as the name of a code. */
+function names(message: string, value: string): boolean {
+  if (value.length < SHORTEST_VALUE || isMachineCode(value)) return false;
+  const at = message.indexOf(value);
+  const isWord = (character: string | undefined): boolean => character !== undefined && /\w/.test(character);
+  return at >= 0 && !isWord(message[at - 1]) && !isWord(message[at + value.length]);
+}
+
+const told = (fields: readonly Leaf[]): string =>
+  fields
+    .slice(0, MOST_FIELDS)
+    .map(({ path, value }) => `providerSpec${pathText(path)} (${JSON.stringify(value)})`)
+    .join(', ');

@@ -1,0 +1,63 @@
+import type { MachineClass } from '@mcm/api';
+import type { z } from 'zod';
+import { MachineError } from '../contract/errors.ts';
+import { secretKeysOf } from './credentials.ts';
+import type { DecodedInput, DriverDefinition, DriverInput } from './define-driver.ts';
+
+const segment = (part: PropertyKey): string => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`);
+
+/** `blockDevices`, 0, `ebs` → `.blockDevices[0].ebs` */
+export const pathText = (path: readonly PropertyKey[]): string => path.map(segment).join('');
+
+function parse<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  say: (path: readonly PropertyKey[], message: string) => string,
+): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => say(path, message));
+  throw new MachineError('InvalidArgument', [...new Set(problems)].join('; '));
+}
+
+const specProblem =
+  ({ metadata }: MachineClass) =>
+  (path: readonly PropertyKey[], message: string): string =>
+    `providerSpec${pathText(path)}: ${message}; correct it in MachineClass ${metadata.name}`;
+
+const secretProblem =
+  ({ machineClass, data }: DriverInput) =>
+  (path: readonly PropertyKey[], message: string): string => {
+    const secrets = secretKeysOf(machineClass).join(' or ');
+    if (secrets === '') return noSecret(machineClass);
+    const [key] = path;
+    if (key !== undefined && data[String(key)] === undefined)
+      return `data${pathText(path)} of Secret ${secrets} is missing; add it`;
+    return `data${pathText(path)} of Secret ${secrets}: ${message}; correct it there`;
+  };
+
+/** A class without a Secret where one is needed. */
+export const noSecret = ({ metadata }: MachineClass): string =>
+  `secretRef: MachineClass ${metadata.name} names no Secret; name one with userData and credentials`;
+
+/**
+ * The provider spec of a class by a driver's schema.
+ * @throws MachineError that names each field and what it must be
+ */
+export const decodeSpec = <Spec>(schema: z.ZodType<Spec>, machineClass: MachineClass): Spec =>
+  parse(schema, machineClass.providerSpec, specProblem(machineClass));
+
+/**
+ * What a call is made with: by the driver's own `decode`, else by its schemas.
+ * @throws MachineError that names each field and what it must be
+ */
+export function decodeInput<Spec, Credentials>(
+  driver: Pick<DriverDefinition<Spec, Credentials>, 'providerSpec' | 'credentialsSchema' | 'decode'>,
+  input: DriverInput,
+): DecodedInput<Spec, Credentials> {
+  if (driver.decode) return driver.decode(input);
+  return {
+    spec: decodeSpec(driver.providerSpec, input.machineClass),
+    credentials: parse(driver.credentialsSchema, input.data, secretProblem(input)),
+  };
+}

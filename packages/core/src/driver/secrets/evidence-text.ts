@@ -1,0 +1,154 @@
+import { USER_DATA_KEY, UserDataPlaceholders } from '@mcm/api';
+import { hideNeedles, needlesOf } from './normal-form.ts';
+import { allNeedlesOf } from './redact.ts';
+import { bytesOf, isText, type SecretValue, type SecretValues, textsOf } from './secret-value.ts';
+
+/** What must not be in a text that is kept. */
+export interface Known {
+  /** Decoded data of Secrets, user data included: of one class, or of each of several. */
+  readonly secrets: SecretValues | readonly SecretValues[];
+  /** Bootstrap tokens that were handed out. */
+  readonly tokens: readonly string[];
+}
+
+const HIDDEN = '***';
+/** Shorter values are words, not secrets. */
+const SHORTEST_SECRET = 6;
+/** Shorter pieces of user data are harmless words; any longer one is taken out, harmless or not. */
+const SHORTEST_LINE = 12;
+/** Shorter pieces would be found by chance in a base64 text. */
+const SHORTEST_ENCODED = 9;
+
+/** Kinds of secrets that are known by their looks, whosever they are. */
+const LOOKS: readonly RegExp[] = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, // bootstrap token
+  /\beyJ[\w-]{8,}\.[\w-]{8,}(\.[\w-]*)?/g, // JSON web token
+  /\b(AKIA|ASIA)[A-Z0-9]{16}\b/g,
+  /(?<=\bauthorization["']?\s*[:=]\s*["']?(bearer|basic)\s+)[^\s"']+/gi,
+  /(?<=\b(bearer)\s+)[\w.~+/-]{12,}=*/gi,
+  /(?<=(password|passwd|secret|token|api_?key|access_?key)["']?\s*[:=]\s*["']?)[^\s"',;]{6,}/gi,
+  /(?<=:\/\/[^\s/:@]*:)[^\s/@]+(?=@)/g, // password of a URL
+];
+
+/**
+ * The text without what is secret in it: known values as they are, by line, encoded (base64, URL, JSON), wrapped by a
+ * console or coloured by it, and whatever looks like a key, token or password.
+ */
+export function scrub(text: string, known: Known): string {
+  const plainly = hide(text, piecesOf(known));
+  const needles = [
+    ...[known.secrets].flat().flatMap((each: SecretValues) => allNeedlesOf(each)),
+    ...known.tokens.flatMap((token) => needlesOf(token, SHORTEST_SECRET)),
+  ];
+  return LOOKS.reduce((result, look) => result.replace(look, HIDDEN), hideNeedles(plainly, needles));
+}
+
+/** Texts to be taken out, without blanks. */
+function piecesOf({ secrets, tokens }: Known): ReadonlySet<string> {
+  const pieces = new Set<string>();
+  const add = (piece: string, shortest: number): void => {
+    for (const form of formsOf(piece)) {
+      const bare = form.replace(/\s/g, '');
+      if (bare.length >= shortest) pieces.add(bare);
+    }
+  };
+  for (const token of tokens) for (const part of [token, ...token.split('.')]) add(part, SHORTEST_SECRET);
+  for (const [key, value] of [secrets].flat().flatMap((each: SecretValues) => Object.entries(each))) {
+    if (key === USER_DATA_KEY) {
+      for (const piece of textsOf(value).flatMap(userDataPieces)) add(piece, SHORTEST_LINE);
+      for (const piece of binaryPieces(value)) pieces.add(piece);
+      continue;
+    }
+    for (const text of textsOf(value))
+      for (const piece of [text.trim(), ...text.split('\n').map((line) => line.trim())]) add(piece, SHORTEST_SECRET);
+  }
+  return pieces;
+}
+
+const PLACEHOLDERS = new RegExp(Object.values(UserDataPlaceholders).join('|'), 'g');
+
+/** Its lines, each as it stands on both sides of a placeholder: the rendered text is another for every machine. */
+const userDataPieces = (userData: string): readonly string[] =>
+  userData.split('\n').flatMap((line) => line.split(PLACEHOLDERS).map((part) => part.trim()));
+
+function formsOf(piece: string): readonly string[] {
+  const forms = [piece, encodeURIComponent(piece), JSON.stringify(piece).slice(1, -1)];
+  return piece.length < SHORTEST_ENCODED ? forms : [...forms, ...inBase64(piece)];
+}
+
+/** Bytes that are not text have no lines; their base64 is hidden in stretches of this many bytes. */
+const STRETCH = 48;
+
+function binaryPieces(value: SecretValue): readonly string[] {
+  const bytes = bytesOf(value);
+  if (isText(bytes)) return [];
+  const starts = Array.from({ length: Math.ceil(bytes.length / STRETCH) }, (_, i) => i * STRETCH);
+  const found = starts.flatMap((from) => inBase64(bytes.subarray(from, from + STRETCH)));
+  return found.filter(({ length }) => length >= SHORTEST_LINE);
+}
+
+/** What of a text's base64 is the same wherever the text stands in a longer one: three alignments, without the edges. */
+function inBase64(piece: SecretValue): readonly string[] {
+  const bytes = bytesOf(piece);
+  return [0, 1, 2].flatMap((offset) => {
+    const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+    const from = Math.ceil((offset * 8) / 6);
+    const inner = encoded.slice(from, Math.floor(((offset + bytes.length) * 8) / 6));
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+}
+
+/** Escape sequences of terminals, and blanks: a console wraps lines and colors words. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what terminals send
+const BETWEEN = /\u001b\[[0-9;?]*[A-Za-z]|\s+/g;
+
+/** Replaces each occurrence, whatever blanks and escapes stand within it. */
+function hide(text: string, pieces: ReadonlySet<string>): string {
+  const { bare, at } = withoutBlanks(text);
+  const ranges: [number, number][] = [];
+  for (const piece of pieces) {
+    for (let i = bare.indexOf(piece); i >= 0; i = bare.indexOf(piece, i + 1)) {
+      ranges.push([at(i), at(i + piece.length - 1) + 1]);
+    }
+  }
+  ranges.sort(([a], [b]) => a - b);
+  let result = '';
+  let done = 0;
+  for (const [from, to] of ranges) {
+    if (from >= done) result += text.slice(done, from) + HIDDEN;
+    done = Math.max(done, to);
+  }
+  return result + text.slice(done);
+}
+
+/** The text without blanks and escapes, and where each of its characters stands in the text. */
+function withoutBlanks(text: string): { readonly bare: string; readonly at: (index: number) => number } {
+  const starts: { readonly bare: number; readonly text: number }[] = [];
+  let bare = '';
+  let done = 0;
+  const keep = (until: number): void => {
+    if (until <= done) return;
+    starts.push({ bare: bare.length, text: done });
+    bare += text.slice(done, until);
+  };
+  for (const match of text.matchAll(BETWEEN)) {
+    keep(match.index);
+    done = match.index + match[0].length;
+  }
+  keep(text.length);
+  return {
+    bare,
+    at: (index) => {
+      let low = 0;
+      let high = starts.length - 1;
+      while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        if ((starts[middle]?.bare ?? 0) <= index) low = middle;
+        else high = middle - 1;
+      }
+      const start = starts[low];
+      return start ? start.text + index - start.bare : index;
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import { MachineError } from '../contract/errors.ts';
+import { redact } from './redact.ts';
+import type { SecretValues } from './secret-value.ts';
+
+/** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
+export function scrub(error: MachineError, secrets: SecretValues, cure?: string, cause?: unknown): MachineError {
+  const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;
+  const message = redact(
+    cure === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${cure}`,
+    secrets,
+  );
+  return new MachineError(code, message, {
+    credentialsRefused,
+    throttled,
+    unexpected,
+    found,
+    unsent,
+    ...(cure === undefined && place !== undefined ? { place } : {}),
+    ...(cause === undefined ? {} : { cause }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  });
+}

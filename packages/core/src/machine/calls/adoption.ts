@@ -1,0 +1,79 @@
+import type { Machine } from '@mcm/api';
+import { isReady } from '@mcm/kube';
+import type { Caches } from '../../cluster/caches.ts';
+import type { FoundInstance } from '../../driver/contract/driver.ts';
+import { MachineError } from '../../driver/contract/errors.ts';
+import type { KeptVms } from '../../evidence/kept-vms.ts';
+import { InstanceSet, instanceKey, isInstance } from '../../node/instance.ts';
+import type { CallResult } from './calls.ts';
+
+/** What the choice of a VM to adopt needs. */
+export interface AdoptionOptions {
+  readonly caches: Caches;
+  readonly keptVms: Pick<KeptVms, 'list'>;
+}
+
+/**
+ * Looks for the VM of a machine that has none on record. Another controller may have made one and ended before it could
+ * record it, or the machine's object was made again under its name. A VM that another machine has on record, or that is
+ * kept for study, is not adopted.
+ * @throws MachineError `NotFound` there is none; `Aborted` there is one, which is about to end; else what the driver threw
+ */
+export async function findUnrecorded(
+  machine: Machine,
+  look: () => Promise<FoundInstance>,
+  options: AdoptionOptions,
+): Promise<CallResult> {
+  const { found, complete } = await look().then(
+    (one) => ({ found: [one], complete: true }),
+    (thrown: unknown) => {
+      const error = MachineError.from(thrown);
+      const several = error.code === 'OutOfRange' || error.code === 'Uninitialized';
+      if (!several || error.found.length === 0) throw error;
+      return { found: error.found, complete: false };
+    },
+  );
+  const free = machine.metadata.deletionTimestamp ? found : await adoptable(machine, found, options);
+  const lives = free.filter(({ ending }) => ending === undefined || machine.metadata.deletionTimestamp);
+  const best = preferred(lives, options.caches);
+  if (best) {
+    const { ending: _, createdAt: __, ...instance } = best;
+    return { ok: true, instance, ...(complete ? {} : { incomplete: true }) };
+  }
+  const [other] = free.length > 0 ? free : found;
+  const id = other?.providerId ?? '';
+  if (free.length > 0)
+    throw new MachineError('Aborted', `VM ${id} has the name of the machine and is ${other?.ending}`);
+  throw new MachineError(
+    'NotFound',
+    `VM ${id} has the name of the machine, but is another machine's, or is kept for study`,
+  );
+}
+
+async function adoptable(
+  { metadata: { uid }, spec }: Machine,
+  found: readonly FoundInstance[],
+  { caches, keptVms }: AdoptionOptions,
+): Promise<readonly FoundInstance[]> {
+  const kept = new InstanceSet((await keptVms.list(spec.class.name ?? '')).map(({ providerID }) => providerID));
+  return found.filter(
+    ({ providerId }) =>
+      !kept.has(providerId) &&
+      !caches.machines.store
+        .byIndex('instance', instanceKey(providerId))
+        .some((other) => other.metadata.uid !== uid && isInstance(other.spec.providerID, providerId)),
+  );
+}
+
+/** The VM whose Node has joined, else the oldest: the others are orphans once it is on record. */
+function preferred(found: readonly FoundInstance[], { target }: Caches): FoundInstance | undefined {
+  const joined = ({ providerId }: FoundInstance): boolean =>
+    target?.nodes.store
+      .byIndex('instance', instanceKey(providerId))
+      .some((node) => isReady(node) && isInstance(node.spec.providerID, providerId)) ?? false;
+  const ranked = found.toSorted((a, b) => {
+    const [left, right] = [a, b].map(({ createdAt = '', providerId }) => `${createdAt} ${providerId}`);
+    return (left ?? '') < (right ?? '') ? -1 : 1;
+  });
+  return ranked.find(joined) ?? ranked[0];
+}

@@ -1,0 +1,180 @@
+import type { Machine } from '@mcm/api';
+import type { Clock, Logger } from '@mcm/kube';
+import { MachineError } from '../../driver/contract/errors.ts';
+import type { OnOverdue, OnWaiting } from '../../driver/invoker/invoker-api.ts';
+import { Lane } from '../../flow/lane.ts';
+import type { CallKind, CallMemory, CallOutcome } from '../model/observation.ts';
+
+/** What a call yields when it succeeds. */
+export type CallResult = Extract<CallOutcome, { ok: true }>;
+
+export interface CallObserver {
+  began(machine: Machine, kind: CallKind, inputs: string): void;
+  ended(machine: Machine, kind: CallKind, inputs: string, outcome: CallOutcome): void;
+}
+
+export interface CallsOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Wakes the machine: its call has ended. */
+  readonly wake: (machine: Machine) => void;
+  /** Calls under way at once, of those that make VMs and of those that delete them apart: neither holds up the other. */
+  readonly limit?: number;
+  /** Told when a call begins and when it ends, or is found to ignore its signal. */
+  readonly observer?: CallObserver;
+  /** Told once when a call has failed {@link FAULT_AFTER_FAILURES} times in a row with what is no error of a driver. */
+  readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
+}
+
+const DEFAULT_LIMIT = 500;
+
+/** Once is a stumble; a driver that fails like this again and again is broken, and no waiting mends it. */
+export const FAULT_AFTER_FAILURES = 5;
+
+/** The time of day was set when it is off by more; less is drift. */
+const JUMP_MS = 2_000;
+
+const NOTHING: CallMemory = {};
+
+/**
+ * The driver calls of all machines. A call goes on while no reconcile waits for it, and wakes its machine when it
+ * settles; so a slow cloud holds up nobody else. One call at a time for each machine's UID: a `create` and a `delete`
+ * of one machine never overlap, not even when the first ignores its signal: it then gives up its place among the calls
+ * of all machines, so that it holds up only its own.
+ */
+export class DriverCalls {
+  readonly #options: CallsOptions;
+  readonly #memory = new Map<string, CallMemory>();
+  readonly #making: Lane;
+  readonly #deleting: Lane;
+  readonly #forgotten = new Set<string>();
+  /** By the monotonic clock, when the last call of a machine ended. */
+  readonly #settledAt = new Map<string, number>();
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    this.#making = new Lane(options.limit ?? DEFAULT_LIMIT);
+    this.#deleting = new Lane(options.limit ?? DEFAULT_LIMIT);
+  }
+
+  /** What is known of the machine's calls. */
+  of(uid: string): CallMemory {
+    const memory = this.#memory.get(uid) ?? NOTHING;
+    const settledAt = this.#settledAt.get(uid);
+    if (!memory.last || settledAt === undefined) return memory;
+    const { clock } = this.#options;
+    const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
+    if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
+    // The time of day was set: who waits does so as long as before.
+    const rebased = { ...memory, last: { ...memory.last, at } };
+    this.#memory.set(uid, rebased);
+    return rebased;
+  }
+
+  /** Number of calls under way or waiting for a place. */
+  get running(): number {
+    let count = 0;
+    for (const { running } of this.#memory.values()) if (running) count++;
+    return count;
+  }
+
+  /** Begins a call. @throws when one of the machine is under way */
+  start(
+    machine: Machine,
+    kind: CallKind,
+    inputs: string,
+    work: (onOverdue: OnOverdue, onWaiting: OnWaiting) => Promise<CallResult>,
+  ): void {
+    const { uid, name } = machine.metadata;
+    const memory = this.of(uid);
+    if (memory.running) throw new Error(`machine ${name}: ${kind} asked for while ${memory.running.kind} is under way`);
+    this.#forgotten.delete(uid);
+    this.#memory.set(uid, { ...memory, running: { kind, since: this.#options.clock.now() } });
+    this.#options.observer?.began(machine, kind, inputs);
+    const lane = kind === 'delete' ? this.#deleting : this.#making;
+    void lane
+      .run((leave) =>
+        work(
+          (error) => {
+            leave();
+            this.#overstay(machine, kind, inputs, error);
+          },
+          (what) => this.#wait(machine, what),
+        ),
+      )
+      .catch((thrown: unknown): CallOutcome => ({ ok: false, error: MachineError.from(thrown) }))
+      .then((outcome) => this.#settle(machine, kind, inputs, outcome));
+  }
+
+  #wait(machine: Machine, waitsFor: string): void {
+    const { uid } = machine.metadata;
+    const memory = this.of(uid);
+    if (!memory.running || memory.running.waitsFor === waitsFor || this.#forgotten.has(uid)) return;
+    this.#memory.set(uid, { ...memory, running: { ...memory.running, waitsFor } });
+    this.#options.wake(machine);
+  }
+
+  #overstay(machine: Machine, kind: CallKind, inputs: string, error: MachineError): void {
+    const { uid, name, namespace = '' } = machine.metadata;
+    const memory = this.of(uid);
+    if (!memory.running) return;
+    const overdue = {
+      kind,
+      at: this.#options.clock.now(),
+      outcome: { ok: false, error },
+      failures: 1,
+      inputs,
+    } as const;
+    this.#memory.set(uid, { ...memory, running: { ...memory.running, overdue } });
+    this.#options.observer?.ended(machine, kind, inputs, overdue.outcome);
+    const fields = { machine: `${namespace}/${name}`, call: kind, error: error.message };
+    this.#options.log.warn('Driver call ignores its signal; the machine waits for it', fields);
+    this.#options.wake(machine);
+  }
+
+  /** The machine is gone. What a call of it under way brings is dropped. */
+  forget(uid: string): void {
+    this.#settledAt.delete(uid);
+    if (this.of(uid).running) this.#forgotten.add(uid);
+    else this.#memory.delete(uid);
+  }
+
+  /** The machines may not be what they were: what is known of all calls is forgotten. */
+  startOver(): void {
+    for (const uid of [...this.#memory.keys()]) this.forget(uid);
+  }
+
+  #settle(machine: Machine, kind: CallKind, inputs: string, outcome: CallOutcome): void {
+    const { uid, name, namespace = '' } = machine.metadata;
+    this.#options.observer?.ended(machine, kind, inputs, outcome);
+    if (this.#forgotten.delete(uid)) {
+      this.#memory.delete(uid);
+      return;
+    }
+    const { last, created, createSent } = this.of(uid);
+    const sent = createSent || (kind === 'create' && (outcome.ok || !outcome.error.unsent));
+    const before = last?.kind === kind && !last.outcome.ok ? last.failures : 0;
+    const failures = outcome.ok ? 0 : before + 1;
+    const made = kind === 'create' && outcome.ok ? outcome.instance : created;
+    const settled = { kind, at: this.#options.clock.now(), outcome, failures, inputs };
+    this.#settledAt.set(uid, this.#options.clock.monotonic());
+    this.#memory.set(uid, { last: settled, ...(made ? { created: made } : {}), ...(sent ? { createSent: true } : {}) });
+    this.#log(`${namespace}/${name}`, kind, outcome, failures);
+    if (!outcome.ok && outcome.error.unexpected && failures === FAULT_AFTER_FAILURES)
+      this.#options.onFault?.(machine, kind, outcome.error);
+    this.#options.wake(machine);
+  }
+
+  #log(machine: string, call: CallKind, outcome: CallOutcome, failures: number): void {
+    const { log } = this.#options;
+    if (outcome.ok) {
+      log.debug('Driver call ended', { machine, call });
+      return;
+    }
+    const fields = { machine, call, code: outcome.error.code, error: outcome.error.message, failures };
+    // That there is no VM is what was asked.
+    const answers = call === 'status' && outcome.error.code === 'NotFound';
+    if (failures === 1 && !answers) log.warn('Driver call failed', fields);
+    else log.debug('Driver call still fails', fields);
+  }
+}

@@ -1,0 +1,114 @@
+import { seededRandom, VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { MachineError } from '../../driver/contract/errors.ts';
+import type { CallOutcome } from '../model/observation.ts';
+import { machine } from '../testing.ts';
+import { CapacityGate } from './capacity.ts';
+
+const MINUTE = 60_000;
+const refused: CallOutcome = { ok: false, error: new MachineError('ResourceExhausted', 'no more cores') };
+const made: CallOutcome = { ok: true };
+
+function gate(firstMs = 10 * MINUTE) {
+  const clock = new VirtualClock();
+  const woken: string[] = [];
+  const made = new CapacityGate({ clock, random: seededRandom(7), firstMs, wake: (key) => woken.push(key) });
+  const minutes = (at: Date | undefined): number => ((at?.getTime() ?? 0) - clock.now().getTime()) / MINUTE;
+  const probe = (m: ReturnType<typeof machine>, outcome: CallOutcome): void => {
+    made.began(m, 'i');
+    made.ended(m, 'i', outcome);
+  };
+  return { clock, woken, capacity: made, minutes, probe };
+}
+
+const inZone = (name: string, zone: string) =>
+  machine({ name, spec: { nodeTemplate: { metadata: { labels: { 'topology.kubernetes.io/zone': zone } } } } });
+const [a, b] = [inZone('a', 'z1'), inZone('b', 'z1')];
+
+test('incident 23: waits double from the flag up to three times it, with jitter after the first', async () => {
+  const { clock, capacity, minutes, probe } = gate();
+  const waits: number[] = [];
+  for (let i = 0; i < 5; i++) {
+    probe(a, refused);
+    const wait = minutes(capacity.of(b, 'i')?.retryAt);
+    waits.push(wait);
+    await clock.advance(Math.ceil(wait * MINUTE));
+  }
+  expect(waits[0]).toBe(10);
+  for (const [i, base] of [20, 30, 30, 30].entries()) {
+    expect(waits[i + 1]).toBeGreaterThan(base);
+    expect(waits[i + 1]).toBeLessThanOrEqual(base * 1.2);
+  }
+  expect(new Set(waits).size).toBe(5);
+});
+
+test('incident 23: refusals of calls that had begun before the first one do not lengthen the wait', () => {
+  const { capacity, minutes } = gate();
+  for (const m of [a, b]) capacity.began(m, 'i');
+  for (const m of [a, b]) capacity.ended(m, 'i', refused);
+  expect(minutes(capacity.of(a, 'i')?.retryAt)).toBe(10);
+});
+
+test('incident 23: a shortage is one of a class, a zone and what the class says', () => {
+  const { capacity, probe } = gate();
+  probe(a, refused);
+  expect(capacity.of(b, 'i')?.error.message).toBe('no more cores');
+  expect(capacity.of(inZone('c', 'z2'), 'i')).toBeUndefined();
+  expect(capacity.of(b, 'mended')).toBeUndefined();
+  const other = { ...b, spec: { ...b.spec, class: { kind: 'MachineClass', name: 'large' } } };
+  expect(capacity.of(other, 'i')).toBeUndefined();
+  probe(a, { ok: false, error: new MachineError('Internal', 'boom') });
+  expect(capacity.of(b, 'i')?.error.message).toBe('no more cores');
+});
+
+test('incident 23: one probe at a time; its success lets twice as many follow, its refusal wakes the others to wait', async () => {
+  const { capacity, woken, clock } = gate();
+  capacity.began(a, 'i');
+  capacity.ended(a, 'i', refused);
+  await clock.advance(10 * MINUTE);
+  expect(capacity.of(a, 'i')?.free).toBe(true);
+  capacity.began(a, 'i');
+  expect(capacity.of(b, 'i')?.free).toBe(false);
+  for (const m of [b, inZone('c', 'z1'), inZone('d', 'z1')]) capacity.waits(m, 'i');
+  capacity.ended(a, 'i', made);
+  expect(woken.sort()).toEqual(['test/b', 'test/c', 'test/d']);
+  capacity.began(b, 'i');
+  expect(capacity.of(a, 'i')?.free).toBe(true);
+  capacity.began(inZone('c', 'z1'), 'i');
+  expect(capacity.of(a, 'i')?.free).toBe(false);
+  capacity.ended(b, 'i', made);
+  expect(capacity.of(a, 'i')).toBeUndefined();
+});
+
+test('incident 23: in a new process the first machine whose status tells of a refusal is the probe', () => {
+  const { capacity } = gate();
+  const refusedBefore = { ...a, status: { lastOperation: { errorCode: 'ResourceExhausted', description: 'no' } } };
+  capacity.began(refusedBefore, 'i');
+  expect(capacity.of(b, 'i')?.free).toBe(false);
+});
+
+test('0 means ten minutes; the wait that the cloud asks for counts when it is longer', () => {
+  const { capacity, minutes, probe } = gate(0);
+  probe(a, refused);
+  expect(minutes(capacity.of(a, 'i')?.retryAt)).toBe(10);
+  const late = gate();
+  late.probe(a, { ok: false, error: new MachineError('ResourceExhausted', 'no', { retryAfterMs: 15 * MINUTE }) });
+  expect(late.minutes(late.capacity.of(a, 'i')?.retryAt)).toBe(15);
+});
+
+test('after a success a refusal leaves one probe at a time again, and waits begin anew', async () => {
+  const { capacity, minutes, clock, probe } = gate();
+  const [c, d] = [inZone('c', 'z1'), inZone('d', 'z1')];
+  probe(a, refused);
+  await clock.advance(10 * MINUTE);
+  probe(a, refused);
+  await clock.advance(25 * MINUTE);
+  for (const m of [b, c, d]) capacity.waits(m, 'i');
+  probe(a, made);
+  for (const m of [c, d]) capacity.waits(m, 'i');
+  probe(b, refused);
+  expect(minutes(capacity.of(c, 'i')?.retryAt)).toBe(10);
+  await clock.advance(10 * MINUTE);
+  capacity.began(c, 'i');
+  expect(capacity.of(d, 'i')?.free).toBe(false);
+});

@@ -1,0 +1,145 @@
+import { Labels, type Machine } from '@mcm/api';
+import { type Clock, type Key, keyOf, type Random } from '@mcm/kube';
+import { MachineError } from '../../driver/contract/errors.ts';
+import type { CallOutcome, Shortage } from '../model/observation.ts';
+import { type Backoff, LONG_RETRY_MS, retryAfter } from '../model/retry.ts';
+
+export interface CapacityOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** `--resource-exhausted-retry`: the first wait, in milliseconds; 0 means 10 minutes. */
+  readonly firstMs: number;
+  /** Wakes machines that waited for a place. */
+  readonly wake: (key: Key) => void;
+}
+
+/** The waits double up to this many times the first. */
+const LONGEST_IN_FIRSTS = 3;
+/** Up to this share is added to every wait but the first, so that classes that ran short together do not ask together. */
+const JITTER = 0.2;
+/** When so many may ask at once, or nobody waits, there is no shortage any more. */
+const OPEN_FROM = 64;
+/** A shortage that nobody has asked about for so long is forgotten. */
+const FORGET_AFTER_MS = 86_400_000;
+
+interface Entry {
+  readonly inputs: string;
+  error: MachineError;
+  failures: number;
+  /** By the monotonic clock. */
+  retryAt: number;
+  /** Creations that may be under way at once: one probe, then twice as many after each success. */
+  allowed: number;
+  readonly probing: Set<string>;
+  readonly waiting: Set<Key>;
+}
+
+const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
+
+/** What is short is short for a class in a zone. The code is part of the key by being the only one that comes here. */
+const keyFor = (machine: Machine): string =>
+  JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
+
+/**
+ * What all machines of a class and zone know together about `ResourceExhausted`: one refusal speaks for all, one
+ * machine at a time asks again, more and more rarely, and a success lets the others follow twice as many at a time.
+ * A changed class or Secret is another question. Lost with the process: machines whose status tells of a refusal
+ * begin anew with one probe.
+ */
+export class CapacityGate {
+  readonly #options: CapacityOptions;
+  readonly #backoff: Backoff;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: CapacityOptions) {
+    this.#options = options;
+    const firstMs = options.firstMs > 0 ? options.firstMs : LONG_RETRY_MS;
+    this.#backoff = { firstMs, maxMs: firstMs * LONGEST_IN_FIRSTS };
+  }
+
+  /** The shortage that concerns a machine, if any. */
+  of(machine: Machine, inputs: string): Shortage | undefined {
+    const entry = this.#find(machine, inputs);
+    if (!entry) return undefined;
+    const { error, retryAt, probing, allowed } = entry;
+    const { clock } = this.#options;
+    // What is decided with it compares it with the time of day.
+    const leftMs = retryAt - clock.monotonic();
+    return { error, retryAt: new Date(clock.now().getTime() + leftMs), free: probing.size < allowed };
+  }
+
+  /** The machine is to be woken when a place becomes free. */
+  waits(machine: Machine, inputs: string): void {
+    this.#find(machine, inputs)?.waiting.add(keyOf(machine));
+  }
+
+  /** A creation begins. */
+  began(machine: Machine, inputs: string): void {
+    const told = machine.status?.lastOperation;
+    const entry =
+      this.#find(machine, inputs) ??
+      (told?.errorCode === 'ResourceExhausted'
+        ? this.#open(machine, inputs, new MachineError('ResourceExhausted', told.description ?? ''))
+        : undefined);
+    entry?.probing.add(machine.metadata.uid);
+    entry?.waiting.delete(keyOf(machine));
+  }
+
+  /** A creation ended, or is taken for lost. */
+  ended(machine: Machine, inputs: string, outcome: CallOutcome): void {
+    const entry = this.#find(machine, inputs);
+    const probed = entry?.probing.delete(machine.metadata.uid) ?? false;
+    if (!outcome.ok && outcome.error.code === 'ResourceExhausted') {
+      this.#refused(machine, inputs, outcome.error, entry, probed);
+    } else if (entry && outcome.ok && probed) {
+      entry.failures = 0;
+      entry.allowed *= 2;
+      if (entry.waiting.size === 0 || entry.allowed >= OPEN_FROM) this.#entries.delete(keyFor(machine));
+    }
+    if (entry && probed) this.#wakeAll(entry);
+  }
+
+  #find(machine: Machine, inputs: string): Entry | undefined {
+    const entry = this.#entries.get(keyFor(machine));
+    return entry?.inputs === inputs ? entry : undefined;
+  }
+
+  /** Calls that had begun before the first refusal say nothing new; a probe does. */
+  #refused(machine: Machine, inputs: string, error: MachineError, known: Entry | undefined, probed: boolean): void {
+    if (known && !probed) return;
+    const entry = known ?? this.#open(machine, inputs, error);
+    entry.error = error;
+    entry.failures++;
+    entry.allowed = 1;
+    const ms = retryAfter(this.#backoff, error, entry.failures);
+    const jitter = entry.failures === 1 ? 0 : Math.floor(ms * JITTER * this.#options.random.next());
+    entry.retryAt = this.#options.clock.monotonic() + ms + jitter;
+  }
+
+  #open(machine: Machine, inputs: string, error: MachineError): Entry {
+    const now = this.#options.clock.monotonic();
+    for (const [key, { retryAt, probing }] of this.#entries) {
+      if (probing.size === 0 && retryAt + FORGET_AFTER_MS < now) this.#entries.delete(key);
+    }
+    const entry: Entry = {
+      inputs,
+      error,
+      failures: 0,
+      retryAt: now,
+      allowed: 1,
+      probing: new Set(),
+      waiting: new Set(),
+    };
+    const before = this.#entries.get(keyFor(machine));
+    this.#entries.set(keyFor(machine), entry);
+    if (before) this.#wakeAll(before);
+    return entry;
+  }
+
+  /** They look again, and wait for the new instant or go ahead, as many as may. */
+  #wakeAll({ waiting }: Entry): void {
+    const keys = [...waiting];
+    waiting.clear();
+    for (const key of keys) this.#options.wake(key);
+  }
+}

@@ -1,0 +1,96 @@
+import type { Machine } from '@mcm/api';
+import type { BootstrapTokenIssuer } from '../../bootstrap/tokens.ts';
+import { asksForToken, renderUserData } from '../../bootstrap/user-data.ts';
+import type { Instance } from '../../driver/contract/driver.ts';
+import { MachineError } from '../../driver/contract/errors.ts';
+import type { DriverInvoker, OnOverdue, OnWaiting } from '../../driver/invoker/invoker-api.ts';
+import type { CallKind, MachineObservation } from '../model/observation.ts';
+import { type AdoptionOptions, findUnrecorded } from './adoption.ts';
+import type { CallResult, DriverCalls } from './calls.ts';
+
+export interface MachineCallsOptions extends AdoptionOptions {
+  readonly invoker: DriverInvoker;
+  readonly calls: DriverCalls;
+  readonly tokens: BootstrapTokenIssuer | undefined;
+}
+
+/** The calls of the driver, with what a machine gives them and expects of them. */
+export class MachineCalls {
+  readonly #options: MachineCallsOptions;
+
+  constructor(options: MachineCallsOptions) {
+    this.#options = options;
+  }
+
+  /** Starts a call, which goes on when the reconcile has ended. */
+  start(o: MachineObservation, call: CallKind): void {
+    this.#options.calls.start(o.machine, call, o.inputs, (...told) => this.#invoke(o, call, ...told));
+  }
+
+  async #invoke(
+    o: MachineObservation,
+    call: CallKind,
+    onOverdue: OnOverdue,
+    onWaiting: OnWaiting,
+  ): Promise<CallResult> {
+    const { invoker } = this.#options;
+    const { machine } = o;
+    switch (call) {
+      case 'create': {
+        const created = await invoker.create(machine, (userData) => this.#render(o, userData), onOverdue, onWaiting);
+        requireNames(o, created);
+        const { lastKnownState, ...instance } = created;
+        return { ok: true, instance, ...(lastKnownState === undefined ? {} : { lastKnownState }) };
+      }
+      case 'initialize':
+        return { ok: true, instance: await invoker.initialize(machine, onOverdue) };
+      case 'status':
+        return this.#look(o, onOverdue);
+      case 'delete': {
+        const gone = await invoker.delete(withProviderId(machine, o.calls.created), onOverdue);
+        return { ok: true, ...(gone?.lastKnownState === undefined ? {} : { lastKnownState: gone.lastKnownState }) };
+      }
+      default:
+        return assertNever(call);
+    }
+  }
+
+  async #look(o: MachineObservation, onOverdue: OnOverdue): Promise<CallResult> {
+    const { machine } = o;
+    const look = () => this.#options.invoker.status(machine, onOverdue);
+    if (machine.spec.providerID) {
+      const { ending, ...instance } = await look();
+      return { ok: true, instance, ...(ending === undefined ? {} : { ending }) };
+    }
+    const result = await findUnrecorded(machine, look, this.#options);
+    if (result.instance && !machine.metadata.deletionTimestamp) requireNames(o, result.instance);
+    return result;
+  }
+
+  async #render(o: MachineObservation, userData: Uint8Array): Promise<Uint8Array> {
+    const { tokens } = this.#options;
+    const machineName = o.machine.metadata.name;
+    if (!tokens || !asksForToken(userData)) return renderUserData(userData, { machineName });
+    const bootstrapToken = await tokens.ensure(o.machine, o.settings.creationTimeoutMs);
+    return renderUserData(userData, { machineName, bootstrapToken });
+  }
+}
+
+/** A VM without an id could never be found again, nor one without a name its Node: the driver is at fault, and says so. */
+function requireNames({ machine, hasTarget }: MachineObservation, { nodeName, providerId }: Instance): void {
+  if (providerId && (nodeName || !hasTarget)) return;
+  throw new MachineError(
+    'Internal',
+    `machine "${machine.metadata.name}": nodeName ("${nodeName}") or providerID ("${providerId}") is empty after creation flow`,
+  );
+}
+
+/** A VM that was made but never recorded is deleted by the id it has. */
+const withProviderId = (machine: Machine, created: Instance | undefined): Machine =>
+  machine.spec.providerID || !created
+    ? machine
+    : { ...machine, spec: { ...machine.spec, providerID: created.providerId } };
+
+function assertNever(value: never): never {
+  throw new Error(`not handled: ${JSON.stringify(value)}`);
+}

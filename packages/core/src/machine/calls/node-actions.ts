@@ -1,0 +1,250 @@
+import { Finalizers, formatTime, isForceDeletion, Labels } from '@mcm/api';
+import {
+  type Condition,
+  errorText,
+  ignoreNotFound,
+  isConflict,
+  type KubeClient,
+  KubeError,
+  type Logger,
+  type Node,
+  nodes,
+  type ResourceClient,
+  volumeAttachments,
+} from '@mcm/kube';
+import type { Caches } from '../../cluster/caches.ts';
+import { type NodeChange, patchNode, patchNodeStatus } from '../../node/patch.ts';
+import type { NodePatch } from '../../node/sync.ts';
+import { outOfService } from '../../node/taints.ts';
+import { settled } from '../../set/replicas/machine-writer.ts';
+import type { Action } from '../model/plan.ts';
+import type { Scope } from './perform.ts';
+
+export interface NodeActionsOptions {
+  readonly target: KubeClient | undefined;
+  readonly caches: Caches;
+  readonly log: Logger;
+}
+
+/** What a cordon reads of a {@link Scope}. */
+export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
+  readonly o: Pick<Scope['o'], 'node'>;
+  readonly memory: Pick<Scope['memory'], 'drain'>;
+}
+
+/** Reads of Nodes whose machines' health changes often. */
+export interface Rechecks {
+  readonly all: number;
+  /** Of those, how many found another Node than the cache had. */
+  readonly stale: number;
+}
+
+/** What is done to the Nodes of machines, and to the volumes attached to them. */
+export class NodeActions {
+  readonly #options: NodeActionsOptions;
+  #rechecks: Rechecks = { all: 0, stale: 0 };
+
+  constructor(options: NodeActionsOptions) {
+    this.#options = options;
+  }
+
+  /** The target cluster's client. */
+  get client(): KubeClient {
+    const { target } = this.#options;
+    if (!target) throw new Error('an action on nodes was planned without a target cluster');
+    return target;
+  }
+
+  #nodes(): ResourceClient<Node> {
+    return this.client.resource(nodes);
+  }
+
+  /** Writes the main part and the status of a Node, each where it is to change. */
+  async sync(scope: Scope, patch: NodePatch): Promise<void> {
+    const { node } = scope.o;
+    if (!node) return;
+    const { signal } = scope;
+    if (patch.main) this.#record(await patchNode(this.#nodes(), node, patch.main, { signal }));
+    if (patch.status) this.#record(await patchNodeStatus(this.#nodes(), node, 'merge', patch.status, { signal }));
+  }
+
+  get rechecks(): Rechecks {
+    return this.#rechecks;
+  }
+
+  /** Reads the machine's Node from its server into the cache. */
+  async read({ o, memory, signal, now }: Scope): Promise<void> {
+    const name = o.node?.metadata.name ?? o.machine.metadata.labels?.[Labels.Node];
+    if (!name) return;
+    const found = await ignoreNotFound(this.#nodes().get(name, { signal }));
+    if (found) this.#record(found);
+    const isStale = found?.metadata.resourceVersion !== o.node?.metadata.resourceVersion;
+    this.#rechecks = { all: this.#rechecks.all + 1, stale: this.#rechecks.stale + (isStale ? 1 : 0) };
+    if (memory.healthWrites) memory.healthWrites = { ...memory.healthWrites, readAt: now };
+  }
+
+  async setCondition({ o: { node }, signal }: Scope, condition: Condition): Promise<void> {
+    if (!node) return;
+    this.#record(await patchNodeStatus(this.#nodes(), node, 'strategic', { conditions: [condition] }, { signal }));
+  }
+
+  #record(node: Node): void {
+    this.#options.caches.target?.nodes.recordWrite(node);
+  }
+
+  /** No new pods, and everybody can see why. Two writes: spec and status are apart. */
+  async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
+    const { node } = scope.o;
+    if (!node) return;
+    const { name } = node.metadata;
+    const { signal } = scope;
+    const time = formatTime(scope.now);
+    const message =
+      reason === 'Unhealthy'
+        ? 'Machine Controller is terminating failed machine'
+        : 'Machine Controller is scaling down machine';
+    const times = { lastHeartbeatTime: time, lastTransitionTime: time };
+    const conditions = [{ type: 'Terminating', status: 'True', reason, message, ...times }];
+    const writes: Promise<Node | undefined>[] = [];
+    if (!node.status?.conditions?.some(({ type }) => type === 'Terminating')) {
+      writes.push(ignoreNotFound(patchNodeStatus(this.#nodes(), node, 'strategic', { conditions }, { signal })));
+    }
+    if (!node.spec.unschedulable) {
+      const change = { spec: { unschedulable: true }, ...(release ? withoutOurFinalizer(node) : {}) } as const;
+      writes.push(ignoreNotFound(patchNode(this.#nodes(), node, change, { signal })));
+    }
+    const results = await Promise.allSettled(writes);
+    for (const result of results) {
+      if (result.status === 'fulfilled' && result.value) this.#record(result.value);
+    }
+    const refused = results.find((result) => result.status === 'rejected');
+    if (!refused) return;
+    if (!tolerant) throw refused.reason;
+    scope.memory.drain = { ...scope.memory.drain, cordonFailed: true };
+    this.#options.log.warn('Cordon failed; the forced drain continues', {
+      node: name,
+      error: errorText(refused.reason),
+    });
+  }
+
+  async markOutOfService({ o: { node }, signal }: Scope): Promise<void> {
+    if (!node) return;
+    const change = { spec: { taints: outOfService(node) } };
+    const answer = await ignoreNotFound(patchNode(this.#nodes(), node, change, { signal }));
+    if (answer) this.#record(answer);
+  }
+
+  /**
+   * Each is asked for once, also where that is refused for good. What may not have been done is asked for again, with the
+   * queue's back-off: a volume that stays attached keeps its pod from starting elsewhere.
+   */
+  async deleteAttachments(
+    scope: Scope,
+    attachments: readonly { readonly name: string; readonly uid: string }[],
+  ): Promise<void> {
+    const client = this.client.resource(volumeAttachments);
+    const { signal } = scope;
+    // A later attachment of the volume to a Node of this name has the same name, and is in use.
+    const results = await Promise.allSettled(
+      attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
+    );
+    const failed = results.map((result) => (result.status === 'rejected' ? { error: result.reason } : undefined));
+    const open = failed.find((failure) => failure && isTransient(failure.error));
+    const settled = attachments.filter((_, index) => !(failed[index] && isTransient(failed[index].error)));
+    const asked = new Set([...(scope.memory.drain.detachAsked ?? []), ...settled.map(({ uid }) => uid)]);
+    scope.memory.drain = { ...scope.memory.drain, detachAsked: asked };
+    for (const failure of failed) {
+      if (failure && !isTransient(failure.error)) {
+        this.#options.log.warn('VolumeAttachment not deleted', { error: errorText(failure.error) });
+      }
+    }
+    if (open) throw open.error;
+  }
+
+  /** The cache may show the Node for long after it is gone: it is not deleted again and again meanwhile. */
+  async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
+    if (!node) return;
+    await this.#delete(node, signal);
+    memory.releasedNode = node.metadata.uid;
+  }
+
+  /**
+   * The Node of another VM under the machine's name goes in the state in which nobody reported on it: a kubelet that came
+   * back makes it a conflict, and what is to be done is decided again on the Node as it is.
+   */
+  async releaseStale({ o: { squatter }, memory, signal }: Scope): Promise<void> {
+    if (!squatter) return;
+    const { name, uid, resourceVersion = '', finalizers } = squatter.metadata;
+    // The answer is the Node as it is: the next look decides on it.
+    if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(squatter, signal);
+    try {
+      await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid, resourceVersion }, signal }));
+      memory.releasedNode = uid;
+    } catch (error) {
+      const found = isConflict(error) && (await ignoreNotFound(this.#nodes().get(name, { signal })));
+      if (found) this.#record(found);
+      throw error;
+    }
+  }
+
+  /** A Node whose VM is gone goes too, if it is still the same Node. */
+  async #delete(node: Node, signal: AbortSignal): Promise<void> {
+    const { name, uid, finalizers, deletionTimestamp } = node.metadata;
+    if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
+    if (!deletionTimestamp) await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid }, signal }));
+  }
+
+  async #withoutFinalizer(node: Node, signal: AbortSignal): Promise<void> {
+    const answer = await ignoreNotFound(patchNode(this.#nodes(), node, withoutOurFinalizer(node), { signal }));
+    if (answer) this.#record(answer);
+  }
+
+  /**
+   * Asks the server for a Node that registered while its VM was being deleted, faster than the watch tells: with its machine
+   * nobody would know any more whose it was. Once a machine, and only where no Node of it was released.
+   */
+  async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
+    const name = o.machine.metadata.labels?.[Labels.Node];
+    const { target } = this.#options.caches;
+    if (!target || !name || o.node || memory.releasedNode || target.nodes.store.get(name)) return false;
+    const found = await settled(this.#nodes().get(name, { signal }));
+    if (found) this.#record(found);
+    return found !== undefined;
+  }
+
+  /**
+   * Asks the server for a Node that the cache does not have, before the VM goes. After an outage the watch of Nodes may
+   * come back later than that of Machines, and the VM of a Node that is not known would go undrained. A live read, as
+   * a stale answer would destroy work; once a deletion, and only without a Node.
+   */
+  async findsMissed({ o, now, signal }: Scope): Promise<boolean> {
+    const { machine, settings } = o;
+    const name = machine.metadata.labels?.[Labels.Node];
+    const { target } = this.#options.caches;
+    if (!target || !name || o.node || target.nodes.store.get(name)) return false;
+    try {
+      const found = await ignoreNotFound(this.#nodes().get(name, { signal }));
+      if (found) this.#record(found);
+      return found !== undefined;
+    } catch (error) {
+      const since = Date.parse(machine.metadata.deletionTimestamp ?? machine.metadata.creationTimestamp);
+      if (now.getTime() < since + settings.drainTimeoutMs && !isForceDeletion(machine)) throw error;
+      this.#options.log.warn(
+        'Cannot determine whether the machine has a Node; drain timeout expired, deleting the VM',
+        {
+          machine: machine.metadata.name,
+          error: errorText(error),
+        },
+      );
+      return false;
+    }
+  }
+}
+
+/** No answer, or one that another try may better: everything but a refusal of what was asked. */
+const isTransient = (error: unknown): boolean =>
+  !(error instanceof KubeError) || error.code === 0 || error.code === 429 || error.code >= 500;
+
+const withoutOurFinalizer = ({ metadata: { finalizers = [] } }: Node): NodeChange => ({
+  metadata: { finalizers: finalizers.filter((finalizer) => finalizer !== Finalizers.Node) },
+});

@@ -1,0 +1,244 @@
+import {
+  Annotations,
+  DEFAULT_MACHINE_PRIORITY,
+  type EventReason,
+  Finalizers,
+  Labels,
+  type Machine,
+  machines,
+} from '@mcm/api';
+import { type EventRecorder, ignoreNotFound, type KubeClient, type ResourceClient } from '@mcm/kube';
+import { forcedKey } from '../../drain/drain.ts';
+import type { PodRef } from '../../drain/model/observation.ts';
+import { deletePods, evictPods } from '../../drain/perform.ts';
+import type { Failure } from '../../driver/contract/bundle.ts';
+import type { Instance } from '../../driver/contract/driver.ts';
+import type { EvidenceKeeper } from '../../evidence/keeper.ts';
+import type { KeptVms } from '../../evidence/kept-vms.ts';
+import { mergeDiff } from '../../values/merge-diff.ts';
+import { listed } from '../../values/texts.ts';
+import { counted } from '../model/damping.ts';
+import type { MachineMemory } from '../model/memory.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import type { Action } from '../model/plan.ts';
+import { MachineCalls, type MachineCallsOptions } from './machine-calls.ts';
+import { NodeActions, type NodeActionsOptions, type Rechecks } from './node-actions.ts';
+
+export interface PerformerOptions extends NodeActionsOptions, MachineCallsOptions {
+  readonly control: KubeClient;
+  readonly evidence: EvidenceKeeper;
+  readonly keptVms: KeptVms;
+  readonly recorder: EventRecorder<EventReason>;
+}
+
+/** What an action is carried out on. */
+export interface Scope {
+  readonly o: MachineObservation;
+  readonly memory: MachineMemory;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+}
+
+/** Carries planned actions out. Answers go into the caches at once, so the next look sees its own writes. */
+export class Performer {
+  readonly #options: PerformerOptions;
+  readonly #nodes: NodeActions;
+  readonly #calls: MachineCalls;
+
+  /** How often a Node was read because the health of its machine changed often, and how often the cache was found stale. */
+  get rechecks(): Rechecks {
+    return this.#nodes.rechecks;
+  }
+
+  constructor(options: PerformerOptions) {
+    this.#options = options;
+    this.#nodes = new NodeActions(options);
+    this.#calls = new MachineCalls(options);
+  }
+
+  async perform(action: Action, scope: Scope): Promise<void> {
+    const { machine } = scope.o;
+    switch (action.do) {
+      case 'addFinalizer':
+        return this.#setFinalizers(
+          scope,
+          [...(machine.metadata.finalizers ?? []), Finalizers.MachineControllerManager].sort(),
+        );
+      case 'removeFinalizer':
+        if (await this.#nodes.findsLate(scope)) return;
+        return this.#finish(scope);
+      case 'call':
+        if (action.call === 'delete' && (await this.#nodes.findsMissed(scope))) return;
+        return this.#calls.start(scope.o, action.call);
+      case 'record':
+        return this.#record(scope, action.instance);
+      case 'labelNode':
+        return this.#patchMachine(scope, { metadata: { labels: { [Labels.Node]: action.nodeName } } });
+      case 'writeStatus':
+        return this.#writeStatus(scope, action);
+      case 'tellHeld':
+        scope.memory.held = action.held;
+        return this.#options.recorder.event(machine, action.event.type, action.event.reason, action.event.message);
+      case 'tellDrain':
+        return this.#tellDrain(scope, action);
+      case 'complain':
+        return this.#complain(scope, action.complaints);
+      case 'readNode':
+        return this.#nodes.read(scope);
+      case 'syncNode':
+        return this.#nodes.sync(scope, action.patch);
+      case 'setNodeCondition':
+        return this.#nodes.setCondition(scope, action.condition);
+      case 'annotate':
+        return this.#patchMachine(scope, { metadata: { annotations: action.annotations } });
+      case 'keepEvidence':
+        return this.#keepEvidence(scope, action.failure);
+      case 'keepVm':
+        if (await this.#nodes.findsMissed(scope)) return;
+        return this.#keepVm(scope);
+      case 'extendToken':
+        return this.#options.tokens?.extend(machine, action.until);
+      case 'deleteToken':
+        return this.#options.tokens?.remove(machine);
+      case 'deleteMachine':
+        return this.#deleteMachine(scope);
+      case 'cordon':
+        return this.#nodes.cordon(scope, action);
+      case 'evict':
+        return this.#evictPods(scope, action.pods);
+      case 'deletePods':
+        return this.#deletePods(scope, action);
+      case 'markOutOfService':
+        return this.#nodes.markOutOfService(scope);
+      case 'deleteAttachments':
+        return this.#nodes.deleteAttachments(scope, action.attachments);
+      case 'releaseNode':
+        return this.#nodes.release(scope.o.node, scope);
+      case 'deleteStaleNode':
+        return this.#nodes.releaseStale(scope);
+      default:
+        return assertNever(action);
+    }
+  }
+
+  #machines({ o }: Scope): ResourceClient<Machine> {
+    return this.#options.control.resource(machines, o.machine.metadata.namespace);
+  }
+
+  /** A merge patch of the machine with this UID; a new machine of the same name is refused by the server. */
+  async #patchMachine(scope: Scope, body: { readonly metadata?: object; readonly spec?: object }): Promise<void> {
+    const { name, uid } = scope.o.machine.metadata;
+    const patch = { ...body, metadata: { ...body.metadata, uid } };
+    const answer = await this.#machines(scope).patch(name, { type: 'merge', body: patch }, { signal: scope.signal });
+    this.#options.caches.machines.recordWrite(answer);
+  }
+
+  /** Lists are written whole, so the version they were computed from goes with them. */
+  #setFinalizers(scope: Scope, finalizers: readonly string[]): Promise<void> {
+    const { resourceVersion } = scope.o.machine.metadata;
+    return this.#patchMachine(scope, { metadata: { finalizers, resourceVersion } });
+  }
+
+  async #finish(scope: Scope): Promise<void> {
+    const { machine, asksForToken } = scope.o;
+    // A machine that joined lost its token then. An earlier process may have issued that of one that never did.
+    const neverJoined = asksForToken && !machine.status?.conditions?.length;
+    if (neverJoined || this.#options.tokens?.issued(machine)) await this.#options.tokens?.remove(machine);
+    const others = (machine.metadata.finalizers ?? []).filter((name) => name !== Finalizers.MachineControllerManager);
+    await ignoreNotFound(this.#setFinalizers(scope, others));
+    scope.memory.finishedVersion = machine.metadata.resourceVersion;
+  }
+
+  async #record(scope: Scope, { providerId, nodeName }: Instance): Promise<void> {
+    const { machine, hasTarget } = scope.o;
+    const labels = hasTarget && nodeName ? { labels: { [Labels.Node]: nodeName } } : {};
+    const annotations = machine.metadata.annotations?.[Annotations.Priority]
+      ? {}
+      : { annotations: { [Annotations.Priority]: String(DEFAULT_MACHINE_PRIORITY) } };
+    await this.#patchMachine(scope, { metadata: { ...labels, ...annotations }, spec: { providerID: providerId } });
+  }
+
+  async #writeStatus(scope: Scope, action: Extract<Action, { do: 'writeStatus' }>): Promise<void> {
+    const { machine } = scope.o;
+    const status = mergeDiff(machine.status, action.status);
+    if (!status) return;
+    const { name, uid, resourceVersion } = machine.metadata;
+    const body = { metadata: { uid, resourceVersion }, status };
+    const options = { subresource: 'status', signal: scope.signal };
+    const answer = await this.#machines(scope).patch(name, { type: 'merge', body }, options);
+    this.#options.caches.machines.recordWrite(answer);
+    if (action.writes) scope.memory.healthWrites = counted(scope.memory.healthWrites, action.writes, scope.now);
+    if (action.tellsDrain) scope.memory.drain = { ...scope.memory.drain, toldAt: scope.now };
+    if (action.event) {
+      const { type, reason, message } = action.event;
+      this.#options.recorder.event(machine, type, reason, message);
+    }
+  }
+
+  /** A new process finds what a former one may have told already. */
+  #tellDrain({ o: { machine }, memory }: Scope, { causes, event }: Extract<Action, { do: 'tellDrain' }>): void {
+    this.#options.recorder.event(machine, event.type, event.reason, event.message, { once: true });
+    memory.drain = { ...memory.drain, told: new Set([...(memory.drain.told ?? []), ...causes]) };
+  }
+
+  #complain({ o: { machine }, memory }: Scope, complaints: readonly string[]): void {
+    // A new process finds what a former one may have told already.
+    const once = memory.complained === undefined;
+    memory.complained = complaints.join('; ');
+    for (const complaint of complaints)
+      this.#options.recorder.event(machine, 'Warning', 'InvalidInput', complaint, { once });
+  }
+
+  #keepEvidence({ o: { machine }, memory, now }: Scope, failure: Failure): void {
+    const state = { failure: failure.id, since: now, settled: false };
+    memory.evidence = state;
+    this.#options.evidence.keep(machine, failure, () => {
+      if (memory.evidence === state) memory.evidence = { ...state, settled: true };
+    });
+  }
+
+  #keepVm({ o: { machine, machineClass }, memory, now }: Scope): void {
+    if (!machineClass) return;
+    memory.keeping = { since: now, settled: false };
+    this.#options.keptVms.keep(machine, machineClass, now, (kept) => {
+      memory.keeping = { since: now, settled: true, ...(kept ? { kept } : {}) };
+    });
+  }
+
+  async #deleteMachine(scope: Scope): Promise<void> {
+    const { name, uid, resourceVersion = '', labels } = scope.o.machine.metadata;
+    // Its label says which Node it has: another one since then is no reason to delete it.
+    const options = { preconditions: { uid, resourceVersion }, signal: scope.signal };
+    const answer = await ignoreNotFound(this.#machines(scope).delete(name, options));
+    // Else the next look, which may come before the watch tells of it, would delete it again.
+    if (answer?.metadata.deletionTimestamp !== undefined) this.#options.caches.machines.recordWrite(answer);
+    this.#options.log.info('Node is being deleted, deleting its machine', { machine: name });
+    const message = `Its Node ${labels?.[Labels.Node] ?? ''} was deleted: the machine goes with it`;
+    this.#options.recorder.event(scope.o.machine, 'Warning', 'NodeDeleted', message);
+  }
+
+  /** Without an eviction API the budgets are not kept. An event says so, with the pods. */
+  async #evictPods(scope: Scope, pods: readonly PodRef[]): Promise<void> {
+    const deleted = await evictPods(this.#nodes.client, pods, scope);
+    if (deleted.length === 0) return;
+    const names = listed(deleted.map(({ namespace, name }) => `${namespace}/${name}`));
+    const message = `Deleted without their budgets, because the API server has no eviction API: ${names}`;
+    this.#options.recorder.event(scope.o.machine, 'Warning', 'EvictionUnavailable', message);
+  }
+
+  /** Whoever misses a pod, or finds a budget broken, is to find out why: told once a pod. */
+  #deletePods(scope: Scope, { pods, because }: Extract<Action, { do: 'deletePods' }>): Promise<void> {
+    const { attempts } = scope.memory.drain;
+    const fresh = pods.filter((pod) => !attempts.has(forcedKey(pod)));
+    if (fresh.length > 0) {
+      const names = listed(fresh.map(({ namespace, name }) => `${namespace}/${name}`));
+      const message = `Deleted without grace, whatever their budgets say, ${because}: ${names}`;
+      this.#options.recorder.event(scope.o.machine, 'Warning', 'PodsForcedOff', message);
+    }
+    return deletePods(this.#nodes.client, pods, scope);
+  }
+}
+
+function assertNever(value: never): never {
+  throw new Error(`not handled: ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,82 @@
+import { type Machine, NodeConditions } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { isNodeOf } from '../../node/instance.ts';
+import { waitsForCriticalComponents } from '../../settings/conditions.ts';
+
+/** The stages of a machine's birth, in order. */
+export const BIRTH_STAGES = [
+  'InstanceCreated',
+  'InstanceInitialized',
+  'NodeRegistered',
+  'NodeReady',
+  'CriticalComponentsReady',
+] as const;
+
+/** How far a birth has come: `Unknown` while an earlier stage is open. */
+export interface BirthStage {
+  readonly type: (typeof BIRTH_STAGES)[number];
+  readonly status: 'True' | 'False' | 'Unknown';
+  /** One word: an error's code, or what is missing. */
+  readonly reason: string;
+  /** A stored time; absent when it is not known. */
+  readonly since?: string;
+}
+
+type Finding = Omit<BirthStage, 'type'>;
+
+const since = (time: string | null | undefined): Pick<BirthStage, 'since'> => (time ? { since: time } : {});
+
+/**
+ * The stages as they can be observed now, so that a VM that cannot be made, one that cannot be initialized, and a node
+ * that does not join are told apart (incident 26). Nothing of it is stored: who observes cannot be out of date.
+ */
+export function birthStages(machine: Machine, node: Node | undefined): readonly BirthStage[] {
+  const found = [created, initialized, registered, ready, components].map((look) => look(machine, node));
+  const open = found.findIndex(({ status }) => status !== 'True');
+  return BIRTH_STAGES.map((type, index) => {
+    const stage = found[index];
+    const begun = stage && (open === -1 || index <= open);
+    return begun ? { type, ...stage } : { type, status: 'Unknown', reason: 'NotBegun' };
+  });
+}
+
+/** The last failure of the cloud, if the creation has one. */
+const failure = ({ status }: Machine): Finding | undefined => {
+  const { state, type, errorCode, lastUpdateTime } = status?.lastOperation ?? {};
+  if (state !== 'Failed' || type !== 'Create' || !errorCode) return undefined;
+  return { status: 'False', reason: errorCode, ...since(lastUpdateTime) };
+};
+
+function created(machine: Machine): Finding {
+  if (machine.spec.providerID) return { status: 'True', reason: 'Recorded' };
+  return failure(machine) ?? { status: 'False', reason: 'Creating', ...since(machine.metadata.creationTimestamp) };
+}
+
+function initialized(machine: Machine): Finding {
+  const phase = machine.status?.currentStatus?.phase;
+  if (phase && phase !== 'CrashLoopBackOff') return { status: 'True', reason: 'Initialized' };
+  return failure(machine) ?? { status: 'False', reason: 'Initializing', ...since(machine.metadata.creationTimestamp) };
+}
+
+function registered(machine: Machine, node: Node | undefined): Finding {
+  if (!node) return { status: 'False', reason: 'NoNode', ...since(machine.status?.currentStatus?.lastUpdateTime) };
+  const at = since(node.metadata.creationTimestamp);
+  if (!isNodeOf(machine, node)) return { status: 'False', reason: 'NodeOfAnotherVM', ...at };
+  return { status: 'True', reason: 'Registered', ...at };
+}
+
+function ready(_machine: Machine, node: Node | undefined): Finding {
+  const condition = node?.status?.conditions?.find(({ type }) => type === NodeConditions.Ready);
+  if (!condition) return { status: 'False', reason: 'NotReported', ...since(node?.metadata.creationTimestamp) };
+  const { status, reason, lastTransitionTime } = condition;
+  return {
+    status: status === 'True' ? 'True' : 'False',
+    reason: reason || `ReadyIs${status}`,
+    ...since(lastTransitionTime),
+  };
+}
+
+const components = (_machine: Machine, node: Node | undefined): Finding =>
+  node && waitsForCriticalComponents(node)
+    ? { status: 'False', reason: 'TaintOnNode' }
+    : { status: 'True', reason: 'NoTaint' };

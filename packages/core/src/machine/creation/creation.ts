@@ -1,0 +1,285 @@
+import { Annotations, DescriptionTexts, type MachineStatus, type NodeAddress, printMachineError } from '@mcm/api';
+import { controllerOf, type Node } from '@mcm/kube';
+import type { Address, Instance } from '../../driver/contract/driver.ts';
+import type { MachineError } from '../../driver/contract/errors.ts';
+import { pointsTo, sameInstance } from '../../node/instance.ts';
+import { after, millis } from '../../values/timestamps.ts';
+import type { CallOutcome, MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
+import { type Action, act, type Plan, wait } from '../model/plan.ts';
+import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from '../model/retry.ts';
+import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
+import { isCreation, planNote, withoutNote } from './never-made.ts';
+
+/** Whether the machine is still to be created: it has no VM on record, or its creation has not ended. */
+export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>): boolean {
+  const phase = machine.status?.currentStatus?.phase;
+  return !machine.spec.providerID || phase === undefined || phase === 'CrashLoopBackOff';
+}
+
+/**
+ * The next step of a creation. Before the first `create` of this process the cloud is asked for a VM of the machine's
+ * name, which another controller may have made. `create` finds the VM that an earlier call made, although the look-up may
+ * not show it yet. So nothing has to be noted before it, and a crash anywhere leads back here.
+ * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
+ */
+export function planCreation(o: MachineObservation, now: Date): Plan {
+  const { running } = o.calls;
+  if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
+  if (o.machine.spec.providerID) return planCompletion(o, now);
+  const plan = planVm(o, now);
+  // A plan that creates takes the note off: writing the note again here would put the call off without end.
+  return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
+}
+
+/**
+ * What a first creation that takes long waits for is said in the last operation. The phase stays empty, as with the
+ * original: for its orphan collection that is what tells a VM that is being made from one that nobody wants.
+ */
+function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
+  const because = `the driver's ${kind} is under way`;
+  const { currentStatus, lastOperation } = machine.status ?? {};
+  if (kind !== 'create' || waitsFor === undefined || currentStatus?.phase) return wait(because);
+  const description = `${CREATING.description}: ${waitsFor}`;
+  if (lastOperation?.description === description) return wait(because);
+  const status = withOperation(machine.status, { ...CREATING, description }, now);
+  return act(because, { do: 'writeStatus', status });
+}
+
+/** The driver ignores its signal. The status says so; the call's end, whenever it comes, leads on. */
+function planOverdue(o: MachineObservation, call: SettledCall): Plan {
+  const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
+  const said = call.outcome.ok ? [] : sayFailed(o, call, describe(call.outcome.error));
+  const because = `the driver's ${call.kind} does not end`;
+  return said.length > 0 ? act(because, ...said) : wait(because);
+}
+
+/** No VM on record. */
+function planVm(o: MachineObservation, now: Date): Plan {
+  const failed = o.machine.status?.currentStatus?.phase === 'Failed';
+  // Its owner is about to replace it: another VM for it would only have to be deleted (the original makes one).
+  if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
+  const { last, created } = o.calls;
+  if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
+  if (last?.kind !== 'create') {
+    const none = act('there is no VM on record', { do: 'call', call: 'create' });
+    return planAdoption(o, failed, now) ?? planShortage(o, now) ?? none;
+  }
+  if (!last.outcome.ok)
+    return planShortage(o, now) ?? planRetry(o, last, createBackoff(o, last.outcome.error), creationFailed, now);
+  if (!created) return act('the VM is to be found again', { do: 'call', call: 'create' });
+  if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
+    return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
+  }
+  if (failed) return act('the VM exists, late', begunAnew(o, now));
+  return act('the VM exists', { do: 'record', instance: created });
+}
+
+/** Absent: the driver has no look-up, or it found no VM of the machine's name. */
+function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
+  const { last } = o.calls;
+  if (!o.driver.status) return undefined;
+  if (last?.kind !== 'status') return act('is there a VM already?', { do: 'call', call: 'status' });
+  const { outcome } = last;
+  if (outcome.ok) {
+    if (!outcome.instance) return undefined;
+    if (failed) return act('the VM exists, late', begunAnew(o, now));
+    return act('there is a VM already', { do: 'record', instance: outcome.instance });
+  }
+  const { error } = outcome;
+  // A driver that does not tell the VM finds it by `create`.
+  if (['NotFound', 'Unimplemented', 'Uninitialized'].includes(error.code)) return undefined;
+  return planRetry(o, last, createBackoff(o, error), creationFailed, now);
+}
+
+/** A machine that had Failed, and that nobody replaces, has a VM after all: it is completed, and has its time to join. */
+function begunAnew({ machine }: MachineObservation, now: Date): Action {
+  const status = withPhase(machine.status, { phase: 'CrashLoopBackOff' }, CREATING, now);
+  return { do: 'writeStatus', status };
+}
+
+/**
+ * Whether the Node that bears the new VM's name is a leftover of another VM. A node named after the machine, or one
+ * that came after the machine, may have joined before the driver's answer arrived.
+ */
+function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
+  if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
+  if (node.spec.providerID) return !sameInstance(node.spec.providerID, created.providerId);
+  return millis(node.metadata.creationTimestamp) < millis(machine.metadata.creationTimestamp);
+}
+
+const STALE_NODE = 'VM using old node obj';
+
+/** The VM with a stale node's name was told to go. */
+function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan {
+  const { outcome } = last;
+  if (!outcome.ok && outcome.error.code !== 'NotFound') {
+    const retryAt = after(
+      last.at.toISOString(),
+      retryAfter(INITIALIZE_RETRY[outcome.error.code], outcome.error, last.failures),
+    );
+    return now < retryAt ? wait('deleting the VM failed', retryAt) : act('try again', { do: 'call', call: 'delete' });
+  }
+  const operation: Operation = { description: STALE_NODE, state: 'Failed', type: 'Create' };
+  const { currentStatus, lastOperation } = o.machine.status ?? {};
+  if (currentStatus?.phase === 'Failed' && lastOperation?.description === STALE_NODE) return wait(STALE_NODE);
+  const event = {
+    type: 'Warning' as const,
+    reason: 'StaleNode' as const,
+    message: `The new VM was deleted: Node ${o.nodeOfCreated?.metadata.name ?? ''} of that name belongs to an earlier VM`,
+  };
+  const status = withPhase(o.machine.status, { phase: 'Failed' }, operation, now);
+  return act('the name of the VM is taken', { do: 'writeStatus', status, event });
+}
+
+/** The VM is on record: initialize it if the driver does, then wait for the node. */
+function planCompletion(o: MachineObservation, now: Date): Plan {
+  const { last } = o.calls;
+  const recorded = missingMetadata(o);
+  if (recorded) return act('label or priority is missing', recorded);
+  if (!o.driver.initialize) return act('the VM is complete', pending(o, now));
+  const initialize = act('the VM is to be initialised', { do: 'call', call: 'initialize' });
+  switch (last?.kind) {
+    case 'create':
+      return initialize;
+    case 'initialize':
+      if (last.outcome.ok || last.outcome.error.code === 'Unimplemented') return act('initialised', pending(o, now));
+      return planRetry(o, last, INITIALIZE_RETRY[last.outcome.error.code], initializationFailed, now);
+    case 'status':
+      return planLookup(o, last, initialize, now);
+    default:
+      return o.driver.status ? act('is the VM initialised?', { do: 'call', call: 'status' }) : initialize;
+  }
+}
+
+/**
+ * A node may join and make its machine Running although initializing the VM fails, as with the original. The driver is
+ * asked again all the same, until it succeeds.
+ */
+export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
+  const { last, running } = o.calls;
+  if (running || last?.kind !== 'initialize' || last.outcome.ok) return undefined;
+  const { error } = last.outcome;
+  if (error.code === 'Unimplemented' || o.machine.status?.currentStatus?.phase !== 'Running') return undefined;
+  const retryAt = new Date(last.at.getTime() + retryAfter(INITIALIZE_RETRY[error.code], error, last.failures));
+  if (now < retryAt) return wait('initialising the VM failed', retryAt);
+  return act('initialising is tried again', { do: 'call', call: 'initialize' });
+}
+
+/** A new process cannot know whether the VM was initialized: the cloud can. */
+function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
+  if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
+  const { error } = last.outcome;
+  if (error.code === 'Uninitialized') return initialize;
+  // The VM on record is gone or the driver cannot tell: it joins, or the creation timeout ends it. Never a second VM.
+  if (error.code === 'NotFound' || error.code === 'Unimplemented') return act('taken as it is', pending(o, now));
+  return planRetry(o, last, createBackoff(o, error), creationFailed, now);
+}
+
+function createBackoff(o: MachineObservation, error: MachineError): Backoff {
+  if (error.code !== 'ResourceExhausted') return CREATE_RETRY[error.code];
+  const ms = o.settings.resourceExhaustedRetryMs;
+  return ms > 0 ? { firstMs: ms, maxMs: ms } : CREATE_RETRY.ResourceExhausted;
+}
+
+/**
+ * Waits with the others of its class and zone. The machine says what the cloud said, to itself or to another, so that
+ * whoever reads its error code need not know which of them asked; and its creation timeout counts as ever.
+ */
+function planShortage(o: MachineObservation, now: Date): Plan | undefined {
+  const { shortage, calls, machine, settings } = o;
+  if (!shortage || (shortage.free && now >= shortage.retryAt)) return undefined;
+  const own = calls.last?.kind === 'create' && !calls.last.outcome.ok ? calls.last.outcome : undefined;
+  const outcome = own ?? ({ ok: false, error: shortage.error } as const);
+  const because = creationFailed(outcome.error);
+  const said = sayFailed(o, { kind: 'create', at: now, outcome, failures: 1, inputs: o.inputs }, because);
+  if (said.length > 0) return act(because, ...said);
+  const timeout = after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
+  const instants = [shortage.retryAt, timeout].filter((instant) => now <= instant);
+  return { ...wait(because, ...instants), awaitsCapacity: true };
+}
+
+/** Writes what failed, waits, tries again; at once when class or Secret have changed since. */
+function planRetry(
+  o: MachineObservation,
+  last: SettledCall,
+  backoff: Backoff,
+  describe: (error: MachineError) => string,
+  now: Date,
+): Plan {
+  if (last.outcome.ok) return wait('nothing failed');
+  const { error } = last.outcome;
+  const retryAt = new Date(last.at.getTime() + retryAfter(backoff, error, last.failures));
+  const said = sayFailed(o, last, describe(error));
+  if (said.length > 0) return act(describe(error), ...said);
+  if (last.inputs !== o.inputs) return act('class or Secret have changed', { do: 'call', call: last.kind });
+  return now < retryAt ? wait(describe(error), retryAt) : act('try again', { do: 'call', call: last.kind });
+}
+
+/** What failed, unless the status tells it already. */
+function sayFailed(o: MachineObservation, call: SettledCall, description: string): Action[] {
+  const status = failed(o, call, description);
+  if (o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status)) return [];
+  const event = { type: 'Warning' as const, reason: 'CreationFailed' as const, message: description };
+  return [{ do: 'writeStatus', status, event }];
+}
+
+export const creationFailed = (error: MachineError): string =>
+  `${DescriptionTexts.CloudProviderMessage}${printMachineError(error)}`;
+
+export const initializationFailed = (error: MachineError): string =>
+  `Provider error: ${printMachineError(error)}. ${DescriptionTexts.InstanceInitialization}`;
+
+/** CrashLoopBackOff until the creation timeout, Failed after it. */
+function failed(o: MachineObservation, last: SettledCall, description: string): MachineStatus {
+  const { machine, settings } = o;
+  const code = errorCode(last.outcome);
+  const overdue = last.at > after(machine.metadata.creationTimestamp, settings.creationTimeoutMs);
+  const operation: Operation = { description, errorCode: code, state: 'Failed', type: 'Create' };
+  return withPhase(machine.status, { phase: overdue ? 'Failed' : 'CrashLoopBackOff' }, operation, last.at);
+}
+
+const errorCode = (outcome: CallOutcome): string => (outcome.ok ? 'OK' : outcome.error.code);
+
+/** Label and priority of a machine that has a provider id already, such as one half recorded by another controller. */
+function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
+  const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
+  const nodeName = instanceOf(calls.last?.outcome)?.nodeName;
+  const missesLabel = hasTarget && machine.metadata.labels?.node === undefined && nodeName;
+  if (!missesPriority && !missesLabel) return undefined;
+  return { do: 'record', instance: { providerId: machine.spec.providerID ?? '', nodeName: nodeName ?? '' } };
+}
+
+const instanceOf = (outcome: CallOutcome | undefined): Instance | undefined =>
+  outcome?.ok ? outcome.instance : undefined;
+
+const CREATING: Operation = { description: 'Creating machine on cloud provider', state: 'Processing', type: 'Create' };
+
+function pending(o: MachineObservation, now: Date): Action {
+  if (!o.hasTarget) return { do: 'writeStatus', status: available(o, now) };
+  return {
+    do: 'writeStatus',
+    status: withPhase(o.machine.status, { phase: 'Pending', timeoutActive: true }, CREATING, now),
+  };
+}
+
+/** Without a target cluster this is the good end. */
+function available(o: MachineObservation, now: Date): MachineStatus {
+  const operation: Operation = {
+    description: 'Created machine on cloud provider',
+    state: 'Successful',
+    type: 'Create',
+  };
+  const status = withPhase(o.machine.status, { phase: 'Available' }, operation, now);
+  const instance = instanceOf(o.calls.last?.outcome) ?? o.calls.created;
+  return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
+}
+
+/** Old addresses are never dropped; the node's name is one of them. Sorted by type, then address. */
+export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
+  const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
+  const all = new Map<string, NodeAddress>();
+  for (const { type, address } of [...known, ...(instance?.addresses ?? []), ...hostname]) {
+    all.set(`${type}${address}`, { type: type as NodeAddress['type'], address });
+  }
+  return [...all.entries()].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, address]) => address);
+}

@@ -1,0 +1,80 @@
+import { Annotations } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { MachineError } from '../../driver/contract/errors.ts';
+import type { CallMemory, MachineObservation } from '../model/observation.ts';
+import { act } from '../model/plan.ts';
+import { see } from '../test-dying.ts';
+import { machine, NOON } from '../testing.ts';
+import { isCreation, planNote, refusedUnsent, wasNeverMade, withoutNote } from './never-made.ts';
+
+const NOTE = { annotations: { [Annotations.NoCreateCall]: 'true' } };
+const failed = (unsent: boolean): CallMemory => ({
+  last: {
+    kind: 'create',
+    at: NOON,
+    outcome: { ok: false, error: new MachineError('InvalidArgument', 'spec.region is missing', { unsent }) },
+    failures: 1,
+    inputs: 'i',
+  },
+});
+const succeeded: CallMemory = {
+  last: { kind: 'create', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' },
+};
+const born = (parts: Parameters<typeof machine>[0] = {}, change: Partial<MachineObservation> = {}) =>
+  see(machine(parts), change);
+
+test.each<[what: string, observation: MachineObservation, neverMade: boolean]>([
+  ['came while this process leads', born({}, { inherited: false }), true],
+  ['came before', born({}, { inherited: true }), false],
+  ['came at a time that nobody knows', born(), false],
+  ['bears the note', born({ metadata: NOTE }, { inherited: true }), true],
+  ['bears the note, and has a VM on record', born({ metadata: NOTE, spec: { providerID: 'fakeID-0' } }), false],
+  ['bears the note, and a call was sent', born({ metadata: NOTE }, { calls: { createSent: true } }), false],
+  [
+    'bears the note, and a call is under way',
+    born({ metadata: NOTE }, { calls: { running: { kind: 'create', since: NOON } } }),
+    false,
+  ],
+  [
+    'bears the note, and another call is under way',
+    born({ metadata: NOTE }, { calls: { running: { kind: 'delete', since: NOON } } }),
+    true,
+  ],
+])('a machine that %s: no call to make its VM was ever sent?', (_what, observation, neverMade) => {
+  expect(wasNeverMade(observation)).toBe(neverMade);
+});
+
+test.each<[what: string, calls: CallMemory, unsent: boolean]>([
+  ['no call', {}, false],
+  ['a call that succeeded', succeeded, false],
+  ['a call that the cloud refused', failed(false), false],
+  ['a call that never left', failed(true), true],
+])('%s: were class or Secrets refused before the cloud was asked?', (_what, calls, unsent) => {
+  expect(refusedUnsent(born({}, { calls }))).toBe(unsent);
+});
+
+test('the note is written once, of a refusal, and of a machine that has no VM', () => {
+  const note = act('no call to make its VM was sent', {
+    do: 'annotate',
+    annotations: { [Annotations.NoCreateCall]: 'true' },
+  });
+  expect(planNote(born({}, { calls: failed(true), inherited: false }))).toEqual(note);
+  expect(planNote(born({}, { calls: failed(false), inherited: false }))).toBeUndefined();
+  expect(planNote(born({}, { calls: failed(true), inherited: true }))).toBeUndefined();
+  expect(planNote(born({ metadata: NOTE }, { calls: failed(true), inherited: false }))).toBeUndefined();
+});
+
+test('the note goes before the first call that may make a VM, and before no other', () => {
+  const create = act('it has no VM yet', { do: 'call', call: 'create' });
+  const remove = act('it goes', { do: 'call', call: 'delete' });
+  const label = act('the Node points back', { do: 'labelNode', nodeName: 'fakeNode-0' });
+  expect([create, remove, label].map(isCreation)).toEqual([true, false, false]);
+  const both = act('the Node points back', ...label.actions, ...create.actions);
+  expect(isCreation(both)).toBe(true);
+  const noted = born({ metadata: NOTE });
+  expect(withoutNote(noted, create).actions).toEqual([
+    { do: 'annotate', annotations: { [Annotations.NoCreateCall]: null } },
+  ]);
+  expect(withoutNote(noted, remove)).toBe(remove);
+  expect(withoutNote(born(), create)).toBe(create);
+});

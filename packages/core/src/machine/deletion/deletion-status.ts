@@ -1,0 +1,30 @@
+import { type DeletionStep, type MachineState, STEP_TEXTS } from '@mcm/api';
+import type { MachineObservation } from '../model/observation.ts';
+import type { Action } from '../model/plan.ts';
+import { isSimilarStatus, type Operation, withOperation } from '../model/status.ts';
+
+/** What a deletion says of itself. */
+export const operation = (description: string, state: MachineState = 'Processing'): Operation => ({
+  description,
+  state,
+  type: 'Delete',
+});
+
+/** A description: what is to be said, then the text of the step. */
+export const at = (step: DeletionStep, note = ''): string => (note ? `${note} ${STEP_TEXTS[step]}` : STEP_TEXTS[step]);
+
+/** A status write, or nothing when the status says so already. */
+export function say(
+  o: MachineObservation,
+  wanted: Operation,
+  now: Date,
+  alike: (a: string, b: string) => boolean = () => true,
+): Action[] {
+  const status = withOperation(o.machine.status, wanted, now);
+  const old = o.machine.status?.lastOperation;
+  const same = old?.description === wanted.description && old.state === wanted.state && old.type === wanted.type;
+  const told = wanted.state === 'Failed' && alike(old?.description ?? '', wanted.description);
+  if (same || (told && isSimilarStatus(o.machine.status, status))) return [];
+  const event = { type: 'Warning', reason: 'DeletionBlocked', message: wanted.description } as const;
+  return [{ do: 'writeStatus', status, ...(wanted.state === 'Failed' ? { event } : {}) }];
+}

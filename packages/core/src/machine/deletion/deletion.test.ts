@@ -1,0 +1,302 @@
+import type { Machine, MachineStatus } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import { type DrainObservation, NO_DRAIN_MEMORY } from '../../drain/model/observation.ts';
+import { budget } from '../../drain/testing.ts';
+import type { MachineCode } from '../../driver/contract/errors.ts';
+import { MachineError } from '../../driver/contract/errors.ts';
+import { mirrored } from '../../settings/conditions.ts';
+import type { CallMemory, MachineObservation } from '../model/observation.ts';
+import {
+  attachedBy,
+  cordoned,
+  described,
+  dying,
+  emptyDrain,
+  failedCall,
+  nodeless,
+  OUT_OF_SERVICE,
+  pod,
+  see,
+  T1,
+  T2,
+  T3,
+  T4,
+  T5,
+  T6,
+  terminating,
+  verbs,
+  vmGone,
+  vmGoneAt,
+} from '../test-dying.ts';
+import { at, hc, NOON, node } from '../testing.ts';
+import { planDeletion } from './deletion.ts';
+
+test('S-D1 without our finalizer nothing is ours to do', () => {
+  expect(planDeletion(see(dying({}, { finalizers: [] })), NOON).actions).toEqual([]);
+});
+
+test('S-D2 first the phase; a preservation ends with it', () => {
+  const m = dying({ currentStatus: { phase: 'Running', preserveExpiryTime: at(60) } });
+  const [action] = planDeletion(see(m), NOON).actions;
+  expect(action).toMatchObject({ do: 'writeStatus', status: terminating(T1) });
+  expect(action?.do === 'writeStatus' && action.status.currentStatus).not.toHaveProperty('preserveExpiryTime');
+});
+
+test('S-D4 the node is cordoned and says why, before anything leaves it', () => {
+  expect(planDeletion(see(dying(terminating(T1)), { node: node() }), NOON).actions).toEqual([
+    { do: 'cordon', reason: 'Unhealthy', tolerant: false, release: true },
+  ]);
+  const healthy = dying({ ...terminating(T1), conditions: mirrored(hc('True')) });
+  expect(planDeletion(see(healthy, { node: node() }), NOON).actions).toMatchObject([{ reason: 'ScaleDown' }]);
+});
+
+test.each<[what: string, observation: Partial<MachineObservation>, release: boolean]>([
+  ['an empty node', {}, true],
+  ['a DaemonSet pod, which stays anyway', { drain: { ...emptyDrain, pods: [pod({ ownerKind: 'DaemonSet' })] } }, true],
+  ['a pod to evict', { drain: { ...emptyDrain, pods: [pod({})] } }, false],
+  ['a pod on its way out', { drain: { ...emptyDrain, pods: [pod({ dueAt: new Date(at(1)) })] } }, false],
+  ['an attached volume', { drain: { ...emptyDrain, attachments: [{ volume: 'pv-1', deleting: false }] } }, false],
+  [
+    'a volume that only the node tells of',
+    { node: node({ status: { volumesAttached: [{ name: 'csi^1', devicePath: '' }] } }) },
+    false,
+  ],
+  ['a Node that is being deleted', { node: node({ metadata: { deletionTimestamp: at(0) } }) }, false],
+])('the finalizer goes with the cordon or stays: %s', (_what, change, release) => {
+  const o = see(dying(terminating(T1)), { node: node(), ...change });
+  expect(planDeletion(o, NOON).actions).toMatchObject([{ do: 'cordon', release }]);
+});
+
+test('a pod that was bound before the cordon took effect is drained, finalizer or not', () => {
+  const late = see(dying(terminating(T1)), {
+    node: cordoned({ finalizers: [] }),
+    drain: { ...emptyDrain, pods: [pod({})] },
+  });
+  expect(verbs(planDeletion(late, NOON).actions)).toEqual(['evict']);
+});
+
+test.each<[row: string, observation: MachineObservation, actions: string[]]>([
+  ['S-D3 an empty node: its VM goes', see(dying(terminating(T1))), ['call delete']],
+  [
+    'S-D15 the VM is gone: its Node goes',
+    see(dying(terminating(T4)), {
+      calls: { last: { kind: 'delete', at: NOON, outcome: { ok: true }, failures: 0, inputs: 'i' } },
+    }),
+    ['releaseNode'],
+  ],
+  [
+    'S-D16 NotFound is gone, too',
+    see(dying(terminating(T4)), { calls: failedCall('delete', 'NotFound') }),
+    ['releaseNode'],
+  ],
+  ['take-over at T4: nothing is drained again', see(dying(terminating(T4)), { node: node() }), ['call delete']],
+  ['take-over at T5: the VM is not asked for again', see(dying(terminating(T5))), ['releaseNode']],
+  [
+    'take-over at T5, Node being deleted with a finalizer of others',
+    see(dying(terminating(T5)), { node: cordoned({ finalizers: ['other'], deletionTimestamp: at(0) }) }),
+    ['removeFinalizer'],
+  ],
+  ['S-D20 T5 without a node', { ...nodeless, machine: dying(terminating(T5), { labels: {} }) }, ['removeFinalizer']],
+  ['T6', { ...nodeless, machine: dying(terminating(T6)) }, ['removeFinalizer']],
+  ['S-D19 without a target cluster straight to the VM', { ...nodeless, hasTarget: false }, ['call delete']],
+  [
+    'S-D5 no node name and a driver that cannot tell: to the VM',
+    { ...nodeless, driver: { initialize: false, status: false } },
+    ['call delete'],
+  ],
+  ['no node name: the cloud is asked', nodeless, ['call status']],
+  [
+    'S-D23 the cloud knows no VM: its leftovers are deleted all the same',
+    { ...nodeless, calls: failedCall('status', 'NotFound') },
+    ['call delete'],
+  ],
+  ['S-D28 T3, nothing attached', see(dying(terminating(T3))), ['call delete']],
+  [
+    'S-D29 T3, a live attachment: the VM goes first (incident 20)',
+    see(dying(terminating(T3)), { drain: attachedBy('live') }),
+    ['call delete'],
+  ],
+  [
+    'incident 20: the VM is gone, a volume is attached: the Node is out of service',
+    see(dying(terminating(T3)), { drain: attachedBy('live'), calls: vmGone }),
+    ['markOutOfService'],
+  ],
+  [
+    'incident 20: and then its attachment goes',
+    see(dying(terminating(T3)), { drain: attachedBy('live'), calls: vmGone, node: cordoned({}, OUT_OF_SERVICE) }),
+    ['deleteAttachments'],
+  ],
+  [
+    'incident 20: an attachment that is going is waited for, by name',
+    see(dying(terminating(T3)), { drain: attachedBy('going'), calls: vmGone, node: cordoned({}, OUT_OF_SERVICE) }),
+    ['writeStatus'],
+  ],
+  [
+    'incident 20: but not for ever',
+    see(dying(terminating(T3)), { drain: attachedBy('live'), calls: vmGoneAt(-2), node: cordoned() }),
+    ['releaseNode'],
+  ],
+  [
+    'a creation under way is waited for',
+    see(dying(terminating(T1)), { calls: { running: { kind: 'create', since: NOON } } }),
+    [],
+  ],
+  [
+    'and told when it takes long',
+    see(dying(terminating(T1)), { calls: { running: { kind: 'create', since: new Date(NOON.getTime() - 4_000) } } }),
+    ['writeStatus'],
+  ],
+])('%s', (_row, observation, actions) => {
+  expect(verbs(planDeletion(observation, NOON).actions)).toEqual(actions);
+});
+
+test('what a drain waits for is told at once, and anew after a little while, whatever another process has written', () => {
+  const blocked = (toldAt?: Date): DrainObservation => ({
+    ...emptyDrain,
+    pods: [pod({ budgets: [budget({ misconfigured: true })] })],
+    memory: { ...NO_DRAIN_MEMORY, ...(toldAt ? { toldAt, told: new Set(['budget default/web']) } : {}) },
+  });
+  const overwritten = terminating(`Waiting: something else. ${T2}`);
+  const told = planDeletion(see(dying(overwritten), { drain: blocked(), node: cordoned() }), NOON);
+  expect(told.actions).toMatchObject([
+    { do: 'writeStatus', tellsDrain: true },
+    { do: 'tellDrain', causes: ['budget default/web'] },
+  ]);
+  const soon = planDeletion(
+    see(dying(overwritten), { drain: blocked(NOON), node: cordoned() }),
+    new Date(NOON.getTime() + 1_000),
+  );
+  expect(soon).toMatchObject({ actions: [], next: { kind: 'waitUntil', instant: new Date(NOON.getTime() + 5_000) } });
+  const due = planDeletion(
+    see(dying(overwritten), { drain: blocked(NOON), node: cordoned() }),
+    new Date(NOON.getTime() + 5_000),
+  );
+  expect(verbs(due.actions)).toEqual(['writeStatus']);
+  const setBack = planDeletion(
+    see(dying(overwritten), { drain: blocked(NOON), node: cordoned() }),
+    new Date(NOON.getTime() + -1_000),
+  );
+  expect(verbs(setBack.actions)).toEqual(['writeStatus']);
+});
+
+test('what held a drain up does so no more: told when the pods that go now take their time, not before', () => {
+  const waited = terminating(`Waiting: pod default/a waits for pod disruption budget default/web. ${T2}`);
+  const asked = { at: NOON, result: 'asked', message: '', count: 1, budgets: '' } as const;
+  const memory = { ...NO_DRAIN_MEMORY, attempts: new Map([['uid-a', asked]]) };
+  const drain = { ...emptyDrain, memory, pods: [pod({ dueAt: new Date(NOON.getTime() + 30_000) })] };
+  const o = see(dying(waited), { drain, node: cordoned() });
+  const due = new Date(NOON.getTime() + 10_000);
+  expect(planDeletion(o, NOON)).toMatchObject({ actions: [], next: { kind: 'waitUntil', instant: due } });
+  expect(described(planDeletion(o, due).actions)).toBe(`Evicting default/a. ${T2}`);
+  const said = see(dying(terminating(`Evicting default/a. ${T2}`)), { drain, node: cordoned() });
+  expect(planDeletion(said, due).actions).toEqual([]);
+});
+
+describe('a cloud that fails', () => {
+  test.each<[row: string, code: MachineCode, retryMs: number, text: string]>([
+    [
+      'S-D27',
+      'Unavailable',
+      5_000,
+      'VM deletion failed due to - machine codes error: code = [Unavailable] message = [boom]. However, will re-try in the next resync. Initiate VM deletion',
+    ],
+    [
+      'S-D27',
+      'PermissionDenied',
+      600_000,
+      'VM deletion failed due to - machine codes error: code = [PermissionDenied] message = [boom]. Aborting operation. Initiate VM deletion',
+    ],
+  ])('%s delete answers %s: tried again after %d ms', (_row, code, retryMs, text) => {
+    const o = see(dying(terminating(T4)), { calls: failedCall('delete', code) });
+    expect(described(planDeletion(o, NOON).actions)).toBe(text);
+    const said = see(
+      dying({
+        ...terminating(text),
+        lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
+      }),
+      { calls: failedCall('delete', code) },
+    );
+    expect(planDeletion(said, NOON)).toMatchObject({
+      actions: [],
+      next: { kind: 'waitUntil', instant: new Date(NOON.getTime() + retryMs) },
+    });
+    expect(verbs(planDeletion(said, new Date(NOON.getTime() + retryMs)).actions)).toEqual(['call delete']);
+    expect(verbs(planDeletion({ ...said, inputs: 'mended' }, NOON).actions)).toEqual(['call delete']);
+  });
+
+  test.each<[row: string, code: MachineCode, retryMs: number]>([
+    ['S-D25', 'Unavailable', 5_000],
+    ['S-D25', 'Internal', 180_000],
+  ])('%s the lookup answers %s: still at the lookup', (_row, code, retryMs) => {
+    const o = { ...nodeless, calls: failedCall('status', code) };
+    const text = described(planDeletion(o, NOON).actions) ?? '';
+    expect(text.endsWith(T1)).toBe(true);
+    const status: MachineStatus = {
+      ...terminating(text),
+      lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
+    };
+    const said = { ...o, machine: dying(status, { labels: {} }) };
+    expect(planDeletion(said, NOON).next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() + retryMs) });
+  });
+});
+
+test('S-D24 the lookup fails with what is no machine code: it counts as Unknown, and is tried again soon (O-2 mended)', () => {
+  const error = MachineError.from(new Error('boom'));
+  const calls: CallMemory = {
+    last: { kind: 'status', at: NOON, outcome: { ok: false, error }, failures: 1, inputs: 'i' },
+  };
+  const [said] = planDeletion({ ...nodeless, calls }, NOON).actions;
+  const text = `Error occurred with decoding machine error status while getting VM status, aborting with retry. ${T1}`;
+  expect(said).toMatchObject({
+    do: 'writeStatus',
+    status: { lastOperation: { description: text, state: 'Failed', type: 'Delete' } },
+  });
+  const told = dying(
+    {
+      ...terminating(text),
+      lastOperation: { description: text, state: 'Failed', type: 'Delete', lastUpdateTime: at(0) },
+    },
+    { labels: {} },
+  );
+  const waiting = { ...nodeless, machine: told, calls };
+  expect(planDeletion(waiting, NOON).next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() + 5_000) });
+  expect(verbs(planDeletion(waiting, new Date(NOON.getTime() + 5_000)).actions)).toEqual(['call status']);
+});
+
+test('a deletion that the cloud takes its time for is announced once, after 3 s', () => {
+  const o = see(dying(terminating(T1)), { calls: { running: { kind: 'delete', since: NOON } } });
+  expect(planDeletion(o, NOON)).toMatchObject({ actions: [], next: { instant: new Date(NOON.getTime() + 3_000) } });
+  const later = new Date(NOON.getTime() + 3_000);
+  expect(described(planDeletion(o, later).actions)).toBe(T4);
+  expect(planDeletion(see(dying(terminating(T4)), { calls: o.calls }), later)).toMatchObject({
+    actions: [],
+    next: { kind: 'wait' },
+  });
+});
+
+test('S-D6 a drain that is forced goes on without the cordon that fails', () => {
+  const drain = { ...emptyDrain, forced: true, memory: { ...NO_DRAIN_MEMORY, cordonFailed: true } };
+  expect(verbs(planDeletion(see(dying(terminating(T2)), { node: node(), drain }), NOON).actions)).toEqual([
+    'call delete',
+  ]);
+});
+
+test.each([
+  ['create', T1, "Waiting: the driver's create is under way; a deletion beside it could miss the VM."],
+  ['status', T1, "Waiting: the driver's status is under way, which tells the node of the VM."],
+] as const)('a %s that takes long is told by name, once', (kind, said, told) => {
+  const since = new Date(NOON.getTime() - 4_000);
+  const { node: _none, ...rest } = see(dying(terminating(said)), { calls: { running: { kind, since } } });
+  const machineOf = (text: string): Machine => {
+    const machine = dying(terminating(text));
+    return { ...machine, metadata: { ...machine.metadata, labels: {} } };
+  };
+  const look = (text: string, at = NOON) => planDeletion({ ...rest, machine: machineOf(text) }, at);
+  const [write] = look(said).actions;
+  const description = write?.do === 'writeStatus' ? write.status.lastOperation?.description : undefined;
+  expect(description).toBe(`${told} ${T1}`);
+  expect(look(description ?? '').actions).toEqual([]);
+  const soon = look(said, new Date(NOON.getTime() - 2_000));
+  expect(soon.actions).toEqual([]);
+  expect(soon.next).toEqual({ kind: 'waitUntil', instant: new Date(NOON.getTime() - 1_000) });
+});

@@ -1,0 +1,328 @@
+import { Annotations, Finalizers, isForceDeletion, printMachineError, TRUE } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { type DrainPlan, planDrain } from '../../drain/drain.ts';
+import type { DrainObservation } from '../../drain/model/observation.ts';
+import { verdictOf } from '../../drain/model/pod-filters.ts';
+import type { MachineError } from '../../driver/contract/errors.ts';
+import { isOutOfService } from '../../node/taints.ts';
+import { isHealthy } from '../../settings/conditions.ts';
+import { listed } from '../../values/texts.ts';
+import { millis } from '../../values/timestamps.ts';
+import { refusedUnsent, wasNeverMade } from '../creation/never-made.ts';
+import { heldBecause, isHeld } from '../model/breaker.ts';
+import type { MachineObservation, RunningCall, SettledCall } from '../model/observation.ts';
+import { type Action, act, nextAt, type Plan, wait } from '../model/plan.ts';
+import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
+import { hasReached, withOperation, withPhase } from '../model/status.ts';
+import { at, operation, say } from './deletion-status.ts';
+import { describeDrain, evicting } from './describe-drain.ts';
+import { isVmKept, planKeeping } from './keep-vm.ts';
+import { tellings } from './tell-drain.ts';
+
+/** A step that ends sooner than this is not announced in the status. */
+const ANNOUNCED_AFTER_MS = 3_000;
+
+/** What `initialize` and `status` answer says: there is nothing to learn, go on. */
+const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
+
+/**
+ * The next step of a deletion, from what is observed: node, pods, VM. The texts of the original stand in the status
+ * where a machine stops and waits, and a text found there says which steps lie behind, so either controller carries
+ * on from the other. Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
+ */
+export function planDeletion(o: MachineObservation, now: Date): Plan {
+  const { machine, calls } = o;
+  if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return wait('not ours to finish');
+  if (calls.running?.overdue) return planOverdue(o, calls.running.overdue);
+  if (calls.running && calls.running.kind !== 'delete' && calls.running.kind !== 'status') {
+    return planBeside(o, calls.running, now);
+  }
+  const held = planHeld(o, now);
+  if (held) return held;
+  if (machine.status?.currentStatus?.phase !== 'Terminating') return begin(o, now);
+  return (
+    planUnseen(o, now) ??
+    planLookup(o, now) ??
+    planNodeDrain(o, now) ??
+    planVm(o, now) ??
+    planVolumes(o, now) ??
+    planEnd(o)
+  );
+}
+
+/**
+ * Draining and deleting what is only out of reach harms more than it helps (incident 13): a deletion that was begun
+ * because the machine had Failed stops before its VM goes. `force-deletion` goes on.
+ */
+function planHeld(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine, breaker, deletedForHealth } = o;
+  if (!breaker || !deletedForHealth || !isHeld(o, now) || isForceDeletion(machine)) return undefined;
+  if (hasReached(machine.status, 'deleteVm') || o.calls.last?.kind === 'delete') return undefined;
+  const begun = machine.status?.currentStatus?.phase === 'Terminating';
+  const step = hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
+  const note = `Waiting: too many machines of the ${breaker.scope} are silent.`;
+  return {
+    actions: begun ? say(o, operation(at(step, note)), now) : [],
+    next: nextAt(breaker.lookAgainAt),
+    because: heldBecause(breaker),
+  };
+}
+
+/** A call of before the deletion goes on. One that does not end soon is told, as whoever deleted the machine waits for it. */
+function planBeside(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
+  const because = `the driver's ${kind} is under way; a deletion beside it could miss the VM`;
+  const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
+  if (now < announceAt) return wait(because, announceAt);
+  return {
+    actions: say(o, operation(at('getVmStatus', `Waiting: ${because}.`)), now),
+    next: { kind: 'wait' },
+    because,
+  };
+}
+
+/**
+ * The driver ignores its signal. A second call beside the first could miss what that still does to the VM, so the
+ * machine waits for its end, however late, and says so.
+ */
+function planOverdue(o: MachineObservation, { kind, at: since, outcome }: SettledCall): Plan {
+  const because = `the driver's ${kind} does not end`;
+  const reason = outcome.ok ? '' : printMachineError(outcome.error);
+  const step = kind === 'delete' ? 'deleteVm' : 'getVmStatus';
+  const text = `The deletion waits for the driver to end its ${kind} call - ${reason}.`;
+  const said = say(o, operation(at(step, text), 'Failed'), since);
+  return said.length > 0 ? act(because, ...said) : wait(because);
+}
+
+/** The phase, with what the drain will have to wait for. That it was Failed is noted before the phase forgets it. */
+function begin(o: MachineObservation, now: Date): Plan {
+  if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
+    const annotations = { [Annotations.DeletedForHealth]: TRUE };
+    return act('it is deleted because it has Failed', { do: 'annotate', annotations });
+  }
+  const going = o.drain ? planDrain(o.drain, now) : undefined;
+  const pods = going ? [...going.evict, ...going.remove, ...going.leaving] : [];
+  const description = pods.length > 0 ? evicting(pods) : at('getVmStatus');
+  const status = withPhase(o.machine.status, { phase: 'Terminating' }, operation(description), now);
+  return act('a deletion was asked for', { do: 'writeStatus', status });
+}
+
+/** Nobody can tell what runs on its VM without its Node. A machine that is not known to have either goes on. */
+function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine, calls, nodesUnseen } = o;
+  if (nodesUnseen === undefined || isForceDeletion(machine)) return undefined;
+  if (hasReached(machine.status, 'deleteVolumeAttachments')) return undefined;
+  if (calls.running?.kind === 'delete' || calls.last?.kind === 'delete') return undefined;
+  if (!machine.spec.providerID && machine.metadata.labels?.node === undefined) return undefined;
+  const because = `what is on the node cannot be seen: ${nodesUnseen}`;
+  const step = hasReached(machine.status, 'drain') ? 'drain' : 'getVmStatus';
+  const text = `Drain failed due to - ${because}. Will retry in next sync.`;
+  return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
+}
+
+/** Without a node label the cloud is asked for the VM's node name, so that its pods are not forgotten. */
+function planLookup(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine, calls } = o;
+  if (
+    !o.hasTarget ||
+    machine.metadata.labels?.node !== undefined ||
+    hasReached(machine.status, 'deleteVolumeAttachments')
+  ) {
+    return undefined;
+  }
+  if (o.node) return act('the Node points back to the machine', { do: 'labelNode', nodeName: o.node.metadata.name });
+  if (!o.driver.status || hasReached(machine.status, 'drain')) return undefined;
+  if (calls.running?.kind === 'status') return planLookupBeside(o, calls.running, now);
+  if (calls.running) return undefined;
+  if (calls.last?.kind === 'delete') return undefined;
+  if (calls.last?.kind !== 'status') return act('which node is it?', { do: 'call', call: 'status' });
+  const { outcome } = calls.last;
+  if (outcome.ok) {
+    const nodeName = outcome.instance?.nodeName;
+    return nodeName ? act('the cloud knows the node', { do: 'labelNode', nodeName }) : undefined;
+  }
+  if (GO_ON.has(outcome.error.code) || endsWithoutClass(o)) return undefined;
+  return planRetry(o, calls.last, outcome.error, LOOKUP_RETRY[outcome.error.code], lookupFailed(outcome.error), now);
+}
+
+/** The cloud is asked for the node name, and takes its time. */
+function planLookupBeside(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
+  const because = "the driver's status is under way, which tells the node of the VM";
+  const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
+  if (now < announceAt) return wait(because, announceAt);
+  return {
+    actions: say(o, operation(at('getVmStatus', `Waiting: ${because}.`)), now),
+    next: { kind: 'wait' },
+    because,
+  };
+}
+
+/** The class is of no use, and the machine has no VM, or `force-deletion` does without knowing it. */
+const endsWithoutClass = (o: MachineObservation): boolean =>
+  refusedUnsent(o) && (wasNeverMade(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
+
+/** What to do about a machine of which nobody can tell whether it has a VM. */
+const UNKNOWN_VM = 'Whether it has a VM is unknown: correct class or Secret, or set the label force-deletion=true.';
+
+function lookupFailed(error: MachineError): string {
+  if (error.unsent) return at('getVmStatus', `${UNKNOWN_VM} machine code: ${printMachineError(error)}`);
+  const text = 'Error occurred with decoding machine error status while getting VM status, aborting';
+  return isTransient(error.code)
+    ? at('getVmStatus', `${text} with retry.`)
+    : at('getVmStatus', `${text} without retry. machine code: ${printMachineError(error)}`);
+}
+
+/** Says what failed, waits, tries again; at once when class or Secret have changed since. */
+function planRetry(
+  o: MachineObservation,
+  last: SettledCall,
+  error: MachineError,
+  backoff: Backoff,
+  description: string,
+  now: Date,
+): Plan {
+  const said = say(o, operation(description, 'Failed'), last.at);
+  if (said.length > 0) return act(description, ...said);
+  const retryAt = new Date(last.at.getTime() + retryAfter(backoff, error, last.failures));
+  if (last.inputs === o.inputs && now < retryAt) return wait(description, retryAt);
+  return act('try again', { do: 'call', call: last.kind });
+}
+
+/** Cordons the node and empties it. */
+function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
+  if (!o.hasTarget || !o.node || !o.drain || hasReached(o.machine.status, 'deleteVolumeAttachments')) return undefined;
+  const drain = planDrain(o.drain, now);
+  const terminating = o.node.status?.conditions?.some(({ type }) => type === 'Terminating');
+  const skip = drain.forced && o.drain.memory.cordonFailed;
+  if (!skip && (!o.node.spec.unschedulable || !terminating)) {
+    const { forced: tolerant } = drain;
+    return act('no new pods may come', {
+      do: 'cordon',
+      reason: terminationReason(o),
+      tolerant,
+      release: isEmpty(o.node, o.drain),
+    });
+  }
+  if (drain.undrained && o.machine.metadata.annotations?.[Annotations.Undrained] !== drain.undrained) {
+    const annotations = { [Annotations.Undrained]: drain.undrained };
+    return act('the time to drain is over, and the policy keeps the VM', { do: 'annotate', annotations });
+  }
+  if (drain.evict.length > 0 || drain.remove.length > 0) {
+    const evict: Action[] = drain.evict.length > 0 ? [{ do: 'evict', pods: drain.evict }] : [];
+    const remove: Action[] =
+      drain.remove.length > 0 ? [{ do: 'deletePods', pods: drain.remove, because: drain.removeBecause }] : [];
+    return act('pods may go now', ...evict, ...remove);
+  }
+  const news = tellings(o.drain, drain);
+  if (drain.drained) return news.length > 0 ? act('volumes are left behind', ...news) : undefined;
+  const told = describeDrain(o, o.drain, drain, now);
+  return {
+    actions: [...told.actions, ...news],
+    next: nextAt(drain.lookAgainAt, told.at),
+    because: becauseOf(drain),
+    budgets: drain.blockers.flatMap(({ budgets = [] }) => budgets),
+  };
+}
+
+/**
+ * Whether nothing on the node needs its Node any more. Our finalizer keeps the Node for the pods that are still to be
+ * evicted (without it they would be deleted behind their budgets) and for volumes that are still to come off, so from
+ * an empty node it may go at once. A pod that was bound before the cordon took effect is still drained: pods decide
+ * that, not the finalizer, which nobody puts back on a machine that is being deleted. A Node that is being deleted keeps
+ * it until the VM is gone, or it would vanish and a living kubelet register it again.
+ */
+const isEmpty = (node: Node, drain: DrainObservation): boolean =>
+  drain.unseen === undefined &&
+  !node.metadata.deletionTimestamp &&
+  !node.status?.volumesAttached?.length &&
+  drain.attachments.length === 0 &&
+  drain.pods.every((pod) => verdictOf(pod).pod === 'stay');
+
+const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
+  blockers[0]?.text ?? `${leaving.length} pods are on their way out`;
+
+/** Why the machine goes, from how its node was when it was asked to: a scale-down takes healthy ones. (O-5) */
+function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
+  return isHealthy(o.machine.status?.conditions ?? [], o.settings.unhealthyConditionTypes) ? 'ScaleDown' : 'Unhealthy';
+}
+
+/** Deletes the VM, and waits until the cloud says that it is gone. */
+function planVm(o: MachineObservation, now: Date): Plan | undefined {
+  const { calls, machine } = o;
+  if (hasReached(machine.status, 'deleteNode')) return undefined;
+  if (calls.running) {
+    if (calls.running.kind !== 'delete') return wait(`the driver's ${calls.running.kind} is under way`);
+    const announceAt = new Date(calls.running.since.getTime() + ANNOUNCED_AFTER_MS);
+    if (now < announceAt || hasReached(machine.status, 'deleteVm'))
+      return wait('the VM is being deleted', now < announceAt ? announceAt : undefined);
+    return {
+      actions: say(o, operation(at('deleteVm', vmNote(o))), now),
+      next: { kind: 'wait' },
+      because: 'the VM is being deleted',
+    };
+  }
+  const { last } = calls;
+  if (last?.kind !== 'delete') return planKeeping(o, now) ?? act('the node is empty', { do: 'call', call: 'delete' });
+  if (last.outcome.ok || last.outcome.error.code === 'NotFound') return undefined;
+  const { error } = last.outcome;
+  if (endsWithoutClass(o)) return wasNeverMade(o) ? undefined : planForced(o, error, now);
+  const description = isTransient(error.code)
+    ? `VM deletion failed due to - ${printMachineError(error)}. However, will re-try in the next resync.`
+    : `VM deletion failed due to - ${printMachineError(error)}. Aborting operation.`;
+  return planRetry(o, last, error, DELETE_RETRY[error.code], at('deleteVm', description), now);
+}
+
+/** `force-deletion` ends a machine whose class is of no use, and of which nobody knows whether it has a VM. */
+function planForced(o: MachineObservation, error: MachineError, now: Date): Plan {
+  const { name } = o.machine.metadata;
+  const message = `Machine ${name} ends by force-deletion, and may leave a VM of that name behind. Its class could not be used: ${error.message}`;
+  const status = withOperation(o.machine.status, operation(at('deleteNode', message)), now);
+  const event = { type: 'Warning', reason: 'VMUnknown', message } as const;
+  return act('force-deletion ends it without its class', { do: 'writeStatus', status, event });
+}
+
+const vmNote = (o: MachineObservation): string =>
+  !o.hasTarget
+    ? 'Running without target cluster, skipping node drain and volume attachment deletion.'
+    : o.machine.metadata.labels?.node
+      ? 'Drain successful.'
+      : 'Skipping drain as nodeName is not a valid one for machine.';
+
+/**
+ * Volumes that are still attached when the VM is gone, after a forced drain or of pods that stay. Nothing can write to
+ * them any more: the Node is out of service, on which word Kubernetes takes volumes off at once and not after six minutes,
+ * and their attachments go. The Node stays for as long, or the word would go with it. (The original takes them off
+ * while the VM still runs.)
+ */
+function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
+  const { node, drain, calls, machine, settings } = o;
+  // What a kubelet said to be in use is not: it went with the VM.
+  const attachments = drain?.attachments.filter(({ inUse }) => !inUse) ?? [];
+  if (!o.hasTarget || !node || !drain || attachments.length === 0) return undefined;
+  const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
+  const until = new Date(goneAt.valueOf() + settings.volumeDetachTimeoutMs);
+  if (now >= until) return undefined;
+  if (!isOutOfService(node)) return act('volumes are attached to a VM that is gone', { do: 'markOutOfService' });
+  const { detachAsked } = drain.memory;
+  const asked = attachments.flatMap(({ name, uid, deleting }) =>
+    name && uid && !deleting && !detachAsked?.has(uid) ? [{ name, uid }] : [],
+  );
+  if (asked.length > 0) return act('their attachments go', { do: 'deleteAttachments', attachments: asked });
+  const volumes = listed([...new Set(attachments.map(({ volume }) => volume))].sort());
+  const note = `VM deletion was successful. Waiting: volumes are still attached: ${volumes}.`;
+  return {
+    actions: say(o, operation(at('deleteNode', note)), now),
+    next: nextAt(until),
+    because: note,
+  };
+}
+
+/**
+ * The VM is gone: its Node goes, then the machine. The Node goes after the VM, or a living kubelet registers it again.
+ * So the Node of a VM that is kept stays, cordoned, and is collected as a Node without a machine when the VM has gone.
+ */
+function planEnd(o: MachineObservation): Plan {
+  if (isVmKept(o.machine)) return act('its VM is kept for study', { do: 'removeFinalizer' });
+  const held = o.node?.metadata.finalizers?.includes(Finalizers.Node);
+  if (o.node && (held || !o.node.metadata.deletionTimestamp)) return act('the VM is gone', { do: 'releaseNode' });
+  return act('nothing is left behind', { do: 'removeFinalizer' });
+}

@@ -1,0 +1,56 @@
+import { isForceDeletion, type Machine, STEP_TEXTS } from '@mcm/api';
+import { isReady } from '@mcm/kube';
+import { planDrain } from '../../drain/drain.ts';
+import { verdictOf } from '../../drain/model/pod-filters.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import { type Action, act, type Plan, wait } from '../model/plan.ts';
+import { withOperation } from '../model/status.ts';
+
+/** How long a deletion waits for the record of a VM that is to be kept. Then the VM goes as any other. */
+export const RECORD_BOUND_MS = 30_000;
+
+const KEPT = 'is kept for study until';
+
+/** Whether the machine's VM outlives it, by what the status says: its Node then stays too, cordoned. */
+export const isVmKept = ({ status }: Machine): boolean => status?.lastOperation?.description?.includes(KEPT) ?? false;
+
+/**
+ * Instead of its deletion: the VM of a machine that has Failed is recorded as kept, and the deletion goes on without
+ * it (incident 30). The record comes first, or a crash in between would leave an orphan that nobody asked to keep.
+ */
+export function planKeeping(o: MachineObservation, now: Date): Plan | undefined {
+  if (!o.keepsVms || !mayBeKept(o, now)) return undefined;
+  const { keeping, machine } = o;
+  if (!keeping) return act('the VM of a failed machine is kept for study', { do: 'keepVm' });
+  const until = new Date(keeping.since.getTime() + RECORD_BOUND_MS);
+  if (!keeping.settled) return now < until ? wait('the VM is being recorded as kept', until) : undefined;
+  if (!keeping.kept) return undefined;
+  const { providerID, until: ends, configMap } = keeping.kept;
+  const description = `VM ${providerID} ${KEPT} ${ends.toISOString()} (ConfigMap ${configMap}). ${STEP_TEXTS.deleteNode}`;
+  const status = withOperation(machine.status, { description, state: 'Processing', type: 'Delete' }, now);
+  const event = { type: 'Normal', reason: 'VMKept', message: description } as const;
+  return act('the VM is kept', { do: 'writeStatus', status, event } satisfies Action);
+}
+
+/**
+ * Only a VM on which nothing runs that could run elsewhere by now. Pods that were deleted without grace, behind the back
+ * of a kubelet that is silent or hangs, may run on it still, and so may those of a Node that is gone: such a VM has to go.
+ */
+function mayBeKept(o: MachineObservation, now: Date): boolean {
+  const { machine, machineClass, node, drain } = o;
+  if (!o.deletedForHealth || !o.hasTarget || isForceDeletion(machine) || !machine.spec.providerID) return false;
+  if (!machineClass || machineClass.metadata.deletionTimestamp) return false;
+  if (o.nodesUnseen !== undefined) return false;
+  if (!node) return (machine.status?.conditions ?? []).length === 0;
+  return (
+    drain !== undefined &&
+    drain.unseen === undefined &&
+    isReady(node) &&
+    !planDrain(drain, now).forced &&
+    !node.metadata.deletionTimestamp &&
+    !node.status?.volumesAttached?.length &&
+    !node.status?.volumesInUse?.length &&
+    drain.attachments.length === 0 &&
+    drain.pods.every((pod) => verdictOf(pod).pod === 'stay')
+  );
+}

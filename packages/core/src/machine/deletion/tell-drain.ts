@@ -1,0 +1,67 @@
+import type { DrainPlan } from '../../drain/drain.ts';
+import type { Blocker, TellReason } from '../../drain/model/blockers.ts';
+import type { DrainMemory, DrainObservation } from '../../drain/model/observation.ts';
+import { listed } from '../../values/texts.ts';
+import type { Action } from '../model/plan.ts';
+
+type Telling = Extract<Action, { do: 'tellDrain' }>;
+
+interface News {
+  readonly reason: TellReason;
+  readonly cause: string;
+  readonly blocker: Blocker;
+}
+
+/**
+ * The events of a drain: one for each new cause, and one for all of a kind that are found at one look. Whatever holds up
+ * a drain for long is in its status; an event is for whoever has to do something about it, and comes once: not again when the
+ * list of what blocks has changed, nor for each further pod that one budget blocks.
+ */
+export function tellings({ memory, forcedBy }: DrainObservation, { blockers, leftAttached }: DrainPlan): Telling[] {
+  const news = newsOf([...leftAttached, ...blockers], memory);
+  return [...Map.groupBy(news, ({ reason }) => reason)].map(([reason, found]) => ({
+    do: 'tellDrain',
+    causes: found.map(({ cause }) => cause),
+    event: {
+      type: 'Warning',
+      reason,
+      message: MESSAGES[reason](
+        found.map(({ blocker }) => blocker),
+        forcedBy,
+      ),
+    },
+  }));
+}
+
+/** The first blocker of each cause that nobody was told of. */
+function newsOf(blockers: readonly Blocker[], { told }: DrainMemory): readonly News[] {
+  const news = new Map<string, News>();
+  for (const blocker of blockers) {
+    const { tell } = blocker;
+    if (tell && !told?.has(tell.cause) && !news.has(tell.cause)) news.set(tell.cause, { ...tell, blocker });
+  }
+  return [...news.values()];
+}
+
+type Message = (blockers: readonly Blocker[], forcedBy: string | undefined) => string;
+
+const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
+
+const textsOf = (blockers: readonly Blocker[]): string => listed(blockers.map(({ text }) => text).sort(), 3);
+
+/** With what helps where that is one thing. */
+const withCure = (text: string, blockers: readonly Blocker[]): string => {
+  const [cure, ...others] = new Set(blockers.map((blocker) => blocker.cure));
+  return others.length === 0 ? `${text}; ${cure}` : text;
+};
+
+const MESSAGES: Readonly<Record<TellReason, Message>> = {
+  DeletionBlocked: (blockers) => withCure(`Drain failed due to - ${textsOf(blockers)}`, blockers),
+  PodDoesNotEnd: (blockers, forcedBy = 'force-deletion=true') => {
+    const [first, ...others] = blockers;
+    if (first && others.length === 0) return `${capital(first.text)}: ${first.cure}`;
+    const pods = listed(blockers.flatMap(({ pods: names = [] }) => names).sort());
+    return `Pods ${pods} do not end; see their finalizers and their kubelet; ${forcedBy} on the machine ends the wait`;
+  },
+  VolumeStaysAttached: (blockers) => withCure(`The drain goes on: ${textsOf(blockers)}`, blockers),
+};

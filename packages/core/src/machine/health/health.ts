@@ -1,0 +1,361 @@
+import {
+  Annotations,
+  formatDurationMs,
+  Labels,
+  type Machine,
+  type MachineStatus,
+  Taints,
+  UpdateResults,
+} from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { overridesBreaker } from '../../disruption/override.ts';
+import { waitsForMaking } from '../../disruption/replacements.ts';
+import { isNodeOf } from '../../node/instance.ts';
+import {
+  ailmentsOf,
+  conditionsDiffer,
+  isHealthy,
+  mirrored,
+  printConditions,
+  waitsForCriticalComponents,
+} from '../../settings/conditions.ts';
+import { after, healthDeadline, joinDeadline, millis } from '../../values/timestamps.ts';
+import { heldBecause, isHeld } from '../model/breaker.ts';
+import { dampingOf, type HealthWrite } from '../model/damping.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import type { PlannedEvent } from '../model/plan.ts';
+import { type Operation, type PhaseChange, withOperation, withPhase } from '../model/status.ts';
+
+/** What health asks for: a status to write, whether the machine joined with it, else when to look again. */
+export interface HealthPlan {
+  readonly status?: MachineStatus;
+  readonly event?: PlannedEvent;
+  readonly joined?: boolean;
+  readonly deadline?: Date;
+  /** The cloud is asked for the VM before anything is decided. */
+  readonly ask?: true;
+  /** What the status says of health, for the account of those who flap; absent: nothing that is held back. */
+  readonly writes?: HealthWrite;
+  /** The Node is read from its server before anything is decided. */
+  readonly read?: true;
+  readonly because: string;
+}
+
+/** A Pending machine's conditions are mirrored with its next phase, or after this long, so that a birth costs few writes. */
+const MIRROR_PENDING_AFTER_MS = 30_000;
+
+/**
+ * Judges a machine that has a node label and a phase, and is not being deleted. One status write at most.
+ * Source: machine_util.go, reconcileMachineHealth.
+ */
+export function planHealth(o: MachineObservation, now: Date): HealthPlan {
+  const plan = undamped(o, now);
+  const damping = plan.writes && dampingOf(o.healthWrites, plan.writes, now);
+  if (damping === undefined) return plan;
+  if (damping === 'read')
+    return { read: true, because: 'its health changes often: its Node is read before it is judged' };
+  return { deadline: damping.until, because: 'its health changes often: it is judged after a pause' };
+}
+
+function undamped(o: MachineObservation, now: Date): HealthPlan {
+  const mirrorChange = o.node && conditionsDiffer(o.machine.status?.conditions ?? [], o.node.status?.conditions ?? []);
+  const base = mirrorChange && o.node ? withMirror(o.machine, o.node) : o.machine.status;
+  // What an outage hides can only look worse than it is: a Ready Node of a doubtful time is a Ready Node.
+  if (o.doubt) {
+    const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not judged` };
+    return judgeHealthy(o, base, now) ?? doubted;
+  }
+  const judged = judge(o, base, now);
+  if (judged) return judged;
+  if (mirrorChange && base) {
+    const due = o.machine.status?.currentStatus?.phase === 'Pending' ? mirrorDue(o) : now;
+    if (due <= now) return { status: base, writes: 'mirrored', because: 'node conditions changed' };
+    return { ...planTimeouts(o, now, due), because: 'the node has registered and is not ready yet' };
+  }
+  return planInPlaceResult(o, now) ?? planTimeouts(o, now);
+}
+
+const mirrorDue = (o: MachineObservation): Date => after(o.node?.metadata.creationTimestamp, MIRROR_PENDING_AFTER_MS);
+
+const withMirror = (machine: Machine, node: Node): MachineStatus => ({
+  ...machine.status,
+  conditions: mirrored(node.status?.conditions ?? []),
+});
+
+const nameOf = (o: MachineObservation): string => o.machine.metadata.name;
+
+/** The phase with its preservation, which a change of health does not end. */
+const to = (o: MachineObservation, phase: PhaseChange['phase']): PhaseChange => ({
+  phase,
+  preserveExpiryTime: o.machine.status?.currentStatus?.preserveExpiryTime,
+});
+
+const isWell = ({ node, settings }: MachineObservation): boolean =>
+  node !== undefined && isHealthy(node.status?.conditions ?? [], settings.unhealthyConditionTypes);
+
+const isUpdating = (phase: string | undefined): boolean =>
+  phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
+
+/** The transition to Running, of a machine whose Node has joined or is well again. */
+function judgeHealthy(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
+  const phase = o.machine.status?.currentStatus?.phase;
+  if (!o.node || isUpdating(phase) || phase === 'Running' || !isWell(o)) return undefined;
+  if (phase === 'Failed' && failedInPlace(o)) return undefined;
+  if (phase === 'Pending' && (waitsForCriticalComponents(o.node) || !isNodeOf(o.machine, o.node))) return undefined;
+  return recovered(o, base, now);
+}
+
+/** Transitions between healthy and unhealthy. */
+function judge(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
+  const phase = o.machine.status?.currentStatus?.phase;
+  if (isUpdating(phase)) return undefined;
+  if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
+  if (isWell(o)) return judgeHealthy(o, base, now);
+  // An update that succeeded says nothing about the node afterwards (the original would stay in that phase for ever).
+  if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
+  return undefined;
+}
+
+/**
+ * Failed because its update in place did not end. Its node is as healthy as ever and no sign of recovery: in the
+ * original the next health check makes the machine Running again, selected and cordoned, if its set is not faster.
+ */
+function failedInPlace({ machine, node }: MachineObservation): boolean {
+  const labels = node?.metadata.labels;
+  return (
+    machine.status?.lastOperation?.type === 'InPlaceUpdate' &&
+    labels?.[Labels.SelectedForUpdate] !== undefined &&
+    labels[Labels.UpdateResult] !== UpdateResults.Successful
+  );
+}
+
+function recovered(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan {
+  const last = o.machine.status?.lastOperation;
+  const joined = last?.type === 'Create' && last.state !== 'Successful';
+  const took = formatDurationMs(Math.max(now.getTime() - millis(o.machine.metadata.creationTimestamp), 0));
+  const operation: Operation = joined
+    ? {
+        description: `Machine ${nameOf(o)} successfully joined the cluster in ${took}`,
+        state: 'Successful',
+        type: 'Create',
+      }
+    : {
+        description: `Machine ${nameOf(o)} successfully re-joined the cluster`,
+        state: 'Successful',
+        type: 'HealthCheck',
+      };
+  const { description: message } = operation;
+  const event = joined ? {} : { event: { type: 'Normal', reason: 'NodeHealthy', message } as const };
+  // Without the time that it took: tried again, the decision is the same.
+  const because = joined ? `Machine ${nameOf(o)} successfully joined the cluster` : message;
+  return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because, ...event };
+}
+
+const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>
+  toUnknown(
+    o,
+    base,
+    now,
+    `Node object went missing. Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown${contradiction(o)}`,
+    {
+      reason: 'NodeMissing',
+      message: `${missing(o)}. ${prospect(o)}`,
+    },
+  );
+
+/** The Node that the machine names is there but not its own: somebody edited an id or the label. */
+function contradiction({ machine, squatter, namedInVain }: MachineObservation): string {
+  if (namedInVain) {
+    const { node, ownedBy, own } = namedInVain;
+    const cure = own
+      ? `Node ${own} names this machine: put its label node=${own} back`
+      : 'delete one of the two, and see that the cloud gives each VM a name of its own';
+    return `. Node ${node} is that of machine ${ownedBy}; ${cure}`;
+  }
+  return squatter
+    ? `. Node ${squatter.metadata.name} has spec.providerID "${squatter.spec.providerID ?? ''}", the machine "${machine.spec.providerID ?? ''}": put the machine's spec.providerID back if it was edited, or delete the machine`
+    : '';
+}
+
+/** The same as a sentence of its own; without a contradiction, that the Node is not there. */
+const missing = (o: MachineObservation): string =>
+  contradiction(o).replace(/^\. /, 'It has no Node. ') ||
+  `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing`;
+
+const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan =>
+  toUnknown(
+    o,
+    base,
+    now,
+    `Machine ${nameOf(o)} is unhealthy - changing MachinePhase to Unknown. Node conditions: ${printConditions(base?.conditions ?? [])}`,
+    { reason: 'NodeUnhealthy', message: `It is unhealthy: ${ailments(o, base?.conditions)}. ${prospect(o)}` },
+  );
+
+/** What is wrong with its node. An event is read by people: not all conditions, as in the description, but those that count. */
+const ailments = ({ settings }: MachineObservation, conditions: Parameters<typeof ailmentsOf>[0] = []): string =>
+  ailmentsOf(conditions, settings.unhealthyConditionTypes);
+
+/** What becomes of a machine that stays unhealthy. */
+const prospect = ({ settings }: MachineObservation): string =>
+  settings.healthTimeoutDisabled
+    ? 'It is not marked Failed, as spec.disableHealthTimeout says'
+    : `It is marked Failed if that lasts ${formatDurationMs(settings.healthTimeoutMs)}`;
+
+function toUnknown(
+  o: MachineObservation,
+  base: MachineStatus | undefined,
+  now: Date,
+  description: string,
+  event: Pick<PlannedEvent, 'reason' | 'message'>,
+): HealthPlan {
+  const operation: Operation = { description, state: 'Processing', type: 'HealthCheck' };
+  return {
+    status: withPhase(base, to(o, 'Unknown'), operation, now),
+    writes: 'unknown',
+    event: { type: 'Warning', ...event },
+    because: description,
+  };
+}
+
+/** The result of an in-place update as the node's agent reports it. */
+function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undefined {
+  const phase = o.machine.status?.currentStatus?.phase;
+  if (phase !== 'InPlaceUpdating' && phase !== 'InPlaceUpdateFailed') return undefined;
+  const result = o.node?.metadata.labels?.[Labels.UpdateResult];
+  if (result === UpdateResults.Successful) {
+    const description = `Machine ${nameOf(o)} successfully updated dependencies`;
+    const operation: Operation = { description, state: 'Successful', type: 'InPlaceUpdate' };
+    return {
+      status: withPhase(o.machine.status, { phase: 'InPlaceUpdateSuccessful' }, operation, now),
+      because: description,
+    };
+  }
+  if (result === UpdateResults.Failed && phase !== 'InPlaceUpdateFailed') {
+    const reason = o.node?.metadata.annotations?.[Annotations.UpdateFailedReason] ?? '';
+    const description = `Machine ${nameOf(o)} failed to update dependencies: ${reason}`;
+    const operation: Operation = { description, state: 'Failed', type: 'InPlaceUpdate' };
+    return {
+      status: withPhase(o.machine.status, { phase: 'InPlaceUpdateFailed' }, operation, now),
+      event: { type: 'Warning', reason: 'InPlaceUpdateFailed', message: description },
+      because: description,
+    };
+  }
+  return undefined;
+}
+
+/** Deadlines of the phases that have one; `also` is another instant to look again at. */
+function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan {
+  const current = o.machine.status?.currentStatus;
+  switch (current?.phase) {
+    case 'Pending': {
+      const deadline = joinDeadline(o.machine, o.settings);
+      return now <= deadline
+        ? { deadline: earliest(deadline, also), because: 'waits for the node to join' }
+        : neverJoined(o, now);
+    }
+    case 'InPlaceUpdating': {
+      const deadline = after(current.lastUpdateTime, o.settings.inPlaceUpdateTimeoutMs);
+      return now <= deadline ? { deadline, because: 'waits for the in-place update' } : updateTimedOut(o, now);
+    }
+    case 'Unknown':
+    case 'InPlaceUpdateFailed': {
+      if (o.settings.healthTimeoutDisabled) return { because: 'unhealthy; its health timeout is disabled' };
+      const deadline = healthDeadline(o.machine, o.settings);
+      return now <= deadline ? { deadline, because: 'unhealthy; waits for it to recover' } : markFailed(o, now);
+    }
+    default:
+      return { because: 'nothing to judge', ...(also ? { deadline: also } : {}) };
+  }
+}
+
+const earliest = (a: Date, b: Date | undefined): Date => (b && b < a ? b : a);
+
+function neverJoined(o: MachineObservation, now: Date): HealthPlan {
+  const description = `Machine ${nameOf(o)} failed to join the cluster in ${formatDurationMs(o.settings.creationTimeoutMs)} minutes.`;
+  const message = `It did not join within ${formatDurationMs(o.settings.creationTimeoutMs)} of its creation and is Failed: ${missingForJoin(o)}`;
+  return toFailed(o, now, description, { reason: 'FailedToJoin', message });
+}
+
+function missingForJoin(o: MachineObservation): string {
+  if (!o.node) return `no Node has registered as it${contradiction(o)}`;
+  const wrong = ailments(o, o.node.status?.conditions);
+  return wrong || `its Node still has the taint ${Taints.CriticalComponentsNotReady.key}`;
+}
+
+function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
+  const description = `Machine ${nameOf(o)} failed to in-place update in ${formatDurationMs(o.settings.inPlaceUpdateTimeoutMs)} minutes.`;
+  const operation: Operation = { description, state: 'Failed', type: 'InPlaceUpdate' };
+  return {
+    status: withPhase(o.machine.status, { phase: 'InPlaceUpdateFailed' }, operation, now),
+    event: { type: 'Warning', reason: 'InPlaceUpdateFailed', message: description },
+    because: description,
+  };
+}
+
+/** At most so many at a time per deployment: with others being replaced the machine keeps waiting; their changes wake it. */
+function markFailed(o: MachineObservation, now: Date): HealthPlan {
+  if (o.breaker && isHeld(o, now)) {
+    const { lookAgainAt } = o.breaker;
+    return { ...(lookAgainAt ? { deadline: lookAgainAt } : {}), because: heldBecause(o.breaker) };
+  }
+  if (o.unconfirmed && !overridesBreaker(o.machine, o.machineClass, now)) {
+    const because = 'it is silent in a small cluster: the cloud is asked whether its VM is there';
+    if ('ask' in o.unconfirmed) return { ask: true, because };
+    return { ...(o.unconfirmed.waitUntil ? { deadline: o.unconfirmed.waitUntil } : {}), because };
+  }
+  if (o.replacementsInProgress >= (o.replacementsAllowed ?? 1)) {
+    const until = waitsForMaking(o.machine.status?.currentStatus?.lastUpdateTime, o.settings.healthTimeoutMs);
+    return {
+      ...sayWaits(o, now),
+      ...(now <= until ? { deadline: until } : {}),
+      because: `machine "${nameOf(o)}" couldn't be marked FAILED, other machines are getting replaced`,
+    };
+  }
+  const conditions = printConditions(o.machine.status?.conditions ?? []);
+  const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
+  const said = o.cloudSays === undefined ? '' : `. ${o.cloudSays}`;
+  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${whatLasted(o)}${said}`;
+  return toFailed(o, now, description, { reason: 'HealthTimeout', message });
+}
+
+/** A node whose update in place failed may be well otherwise. */
+function whatLasted(o: MachineObservation): string {
+  if (!o.node) return missing(o);
+  const { currentStatus, conditions, lastOperation } = o.machine.status ?? {};
+  const failed = currentStatus?.phase === 'InPlaceUpdateFailed' ? lastOperation?.description?.replace(WAITS, '') : '';
+  return [failed, ailments(o, conditions)].filter(Boolean).join('; ');
+}
+
+const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
+
+/**
+ * What it waits for, once, before what was said last (the original only logs it). Neither names nor numbers of the
+ * others: each change of those would be a write for each machine that waits.
+ */
+function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
+  const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
+  if (description.startsWith(WAITS)) return {};
+  return { status: withOperation(status, { description: `${WAITS}${description}`, state, type }, now) };
+}
+
+function toFailed(
+  o: MachineObservation,
+  now: Date,
+  description: string,
+  event: Pick<PlannedEvent, 'reason' | 'message'>,
+): HealthPlan {
+  const type = o.machine.status?.lastOperation?.type ?? 'HealthCheck';
+  return {
+    status: withPhase(o.machine.status, to(o, 'Failed'), { description, state: 'Failed', type }, now),
+    event: { type: 'Warning', ...event },
+    because: description,
+  };
+}
+
+/** The status after the API servers came back: the time of the outage is not held against the machine. */
+export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
+  const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
+  const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };
+  const preserveExpiryTime = machine.status?.currentStatus?.preserveExpiryTime;
+  return withPhase(machine.status, { phase: 'Running', preserveExpiryTime }, operation, now);
+};

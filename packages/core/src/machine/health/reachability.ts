@@ -1,0 +1,264 @@
+import { type Machine, machines } from '@mcm/api';
+import {
+  again,
+  type Clock,
+  errorText,
+  type Informer,
+  isForbidden,
+  isNotFound,
+  type Key,
+  type KubeClient,
+  KubeError,
+  type KubeObject,
+  keyOf,
+  type Logger,
+  nodes,
+  type Outcome,
+  type ResourceReader,
+} from '@mcm/kube';
+import type { Caches } from '../../cluster/caches.ts';
+import { mergeDiff } from '../../values/merge-diff.ts';
+import type { Doubt } from '../model/observation.ts';
+import { afterOutage } from './health.ts';
+
+/** Times of the check, in milliseconds. */
+export interface ReachabilityTimings {
+  /** Between two checks while frozen: `--machine-safety-apiserver-statuscheck-period`. */
+  readonly periodMs: number;
+  /** Out of reach for longer than this: frozen. `--machine-safety-apiserver-statuscheck-timeout`. */
+  readonly timeoutMs: number;
+}
+
+/** How often, and with how much patience, an API server is asked whether it is there. */
+export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
+
+/** A very short timeout does not make the probes a load. */
+const MIN_PROBE_INTERVAL_MS = 1_000;
+const PROBE_TIMEOUT_MS = 10_000;
+/** The last probe before the freeze gets this long at least. */
+const LAST_PROBE_MS = 1_000;
+/** After an outage nothing is judged for this long, so that the caches catch up. Source: machine_safety.go. */
+const SETTLE_MS = 30_000;
+const PROBE_NAME = 'dummy-name';
+
+/** Milliseconds from one probe of an API server to the next, while machines are judged. */
+export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
+  Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
+
+/** Data older than this is not judged. With a very short timeout there must still be time for a probe. */
+const staleAfterMs = (timings: ReachabilityTimings): number =>
+  Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
+
+/** What is remembered between checks. Instants are milliseconds of the monotonic clock. */
+export interface Reachability {
+  /** Since when a server is out of reach: the start of the first failed probe. */
+  readonly downSince?: number;
+  /** The log says that machines are not judged. */
+  readonly frozen: boolean;
+}
+
+/** A verdict after a check. `thaw`: both servers are back after a freeze. */
+export interface ReachabilityStep {
+  readonly state: Reachability;
+  readonly thaw: boolean;
+  readonly nextCheckMs: number;
+}
+
+/** Whether machines are not judged. The freeze begins on time although a probe is still under way. */
+export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
+  frozen || (downSince !== undefined && now - downSince > timeoutMs);
+
+/**
+ * Frozen when an API server was out of reach for longer than the timeout: nodes then look dead that are not, and
+ * judging them would replace a healthy fleet. Every successful check resets the time (in the original one failed check
+ * long after the last froze at once). Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
+ * @param failingSince When a server went out of reach, as this check found it; undefined: both are in reach.
+ */
+export function stepReachability(
+  state: Reachability,
+  failingSince: number | undefined,
+  now: number,
+  timings: ReachabilityTimings,
+): ReachabilityStep {
+  const { periodMs, timeoutMs } = timings;
+  const intervalMs = probeIntervalMs(timings);
+  if (failingSince === undefined)
+    return { state: { frozen: false }, thaw: isFrozen(state, now, timeoutMs), nextCheckMs: intervalMs };
+  const downSince = Math.min(state.downSince ?? failingSince, failingSince);
+  const leftMs = downSince + timeoutMs - now;
+  if (state.frozen || leftMs <= 0) return { state: { frozen: true, downSince }, thaw: false, nextCheckMs: periodMs };
+  return { state: { frozen: false, downSince }, thaw: false, nextCheckMs: Math.min(intervalMs, leftMs) };
+}
+
+export interface ReachabilityOptions {
+  readonly caches: Caches;
+  readonly control: KubeClient;
+  readonly target: KubeClient | undefined;
+  /** Clients for the probes, which must not wait behind other requests. */
+  readonly probes: { readonly control: KubeClient; readonly target: KubeClient | undefined };
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly timings: ReachabilityTimings;
+  /** Wakes a machine. */
+  readonly wake: (key: Key) => void;
+  /** Has the check done at once. */
+  readonly check: () => void;
+}
+
+/** The periodic check as a reconcile of one key. */
+export class ReachabilityCheck {
+  readonly key: Key = 'api-servers';
+  readonly #options: ReachabilityOptions;
+  #state: Reachability = { frozen: false };
+  /** When both servers were last proven to be there: the start of the last successful check. */
+  #provenAt: number;
+  #settlesAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ReachabilityOptions) {
+    this.#options = options;
+    this.#provenAt = options.clock.monotonic();
+    for (const cache of this.#judged()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
+  }
+
+  /** A server that went back is one that comes back: frozen until its copy is proven, then judged after a while. */
+  #onDoubt(doubted: boolean): void {
+    if (doubted) this.#state = { frozen: true, downSince: this.#options.clock.monotonic() };
+    else this.#options.check();
+  }
+
+  /** The caches that machines are judged by. */
+  #judged(): readonly Pick<Informer<KubeObject>, 'doubted' | 'onDoubt'>[] {
+    const { machines: own, target } = this.#options.caches;
+    return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
+  }
+
+  /** Called when the controllers start. @returns milliseconds to the first check */
+  begin(): number {
+    this.#provenAt = this.#options.clock.monotonic();
+    return probeIntervalMs(this.#options.timings);
+  }
+
+  readonly frozen = (): boolean => {
+    const { clock, timings } = this.#options;
+    return isFrozen(this.#state, clock.monotonic(), timings.timeoutMs);
+  };
+
+  /** Health is not judged on data older than the timeout, nor right after a freeze. */
+  readonly doubt = (): Doubt | undefined => {
+    const { clock, target, timings } = this.#options;
+    if (target === undefined) return undefined;
+    const now = clock.monotonic();
+    const inMs = (ms: number): Date => new Date(clock.now().getTime() + ms);
+    if (now < this.#settlesAt)
+      return { because: 'an API server has just come back', until: inMs(this.#settlesAt - now) };
+    const ageMs = Math.max(now - this.#provenAt, this.#behindForMs());
+    if (ageMs <= staleAfterMs(timings)) return undefined;
+    return { because: 'an API server is out of reach', until: inMs(probeIntervalMs(timings)) };
+  };
+
+  readonly reconcile = async (): Promise<Outcome> => {
+    const { caches, clock, log, timings, wake } = this.#options;
+    const startedAt = clock.monotonic();
+    const rewound = this.#judged().some(({ doubted }) => doubted) ? ['an API server went back to an older state'] : [];
+    const failures = [...rewound, ...(await this.#failures(startedAt))];
+    const now = clock.monotonic();
+    const failed = failures.length > 0;
+    const step = stepReachability(this.#state, failed ? startedAt : undefined, now, timings);
+    if (step.thaw) {
+      // Still frozen while it is put right: whatever fails is done again, and nothing is judged in between.
+      this.#state = { ...this.#state, frozen: true };
+      await thaw(this.#options);
+      this.#settle();
+      log.info('API servers reachable again: checking machines', { afterMs: SETTLE_MS });
+    } else if (step.state.frozen && !this.#state.frozen) {
+      log.error('API servers unreachable: machines are not checked until they answer', {
+        outOfReach: failures,
+        sinceMs: now - (step.state.downSince ?? now),
+      });
+    }
+    this.#state = step.state;
+    if (!failed) this.#provenAt = startedAt;
+    if (this.#behindForMs() > staleAfterMs(timings)) this.#settle();
+    if (step.thaw) for (const key of caches.machines.store.list().map(keyOf)) wake(key);
+    return again(step.nextCheckMs);
+  };
+
+  #settle(): void {
+    this.#settlesAt = this.#options.clock.monotonic() + SETTLE_MS;
+  }
+
+  /** Which cluster does not answer. An open watch is no proof: requests and watches may fail apart. */
+  async #failures(startedAt: number): Promise<readonly string[]> {
+    const { probes, namespace } = this.#options;
+    const limitMs = this.#limitMs(startedAt);
+    const asked = await Promise.all([
+      probe('control', this.#options, limitMs, probes.control.resource(machines, namespace)),
+      probes.target && probe('target', this.#options, limitMs, probes.target.resource(nodes)),
+    ]);
+    return asked.filter((each) => each !== undefined);
+  }
+
+  /** A probe that fails ends before the freeze is due. */
+  #limitMs(now: number): number {
+    const { timeoutMs } = this.#options.timings;
+    const { downSince } = this.#state;
+    const leftMs = downSince === undefined || this.#state.frozen ? timeoutMs : downSince + timeoutMs - now;
+    return Math.min(PROBE_TIMEOUT_MS, Math.max(leftMs, LAST_PROBE_MS));
+  }
+
+  /**
+   * Milliseconds for which a cache has had no watch: it grows old although the server answers. Nodes that may not be
+   * read are another matter: nothing is judged without them.
+   */
+  #behindForMs(): number {
+    const { machines: own, target } = this.#options.caches;
+    const ofNodes = target && !target.nodes.refused ? target.nodes.behindForMs() : 0;
+    return Math.max(own.behindForMs(), ofNodes);
+  }
+}
+
+/** Undefined for a server that is there: it answers that it has no object of that name, or that nobody may ask for it. */
+async function probe(
+  cluster: 'control' | 'target',
+  { clock, log }: ReachabilityOptions,
+  limitMs: number,
+  reader: Pick<ResourceReader<KubeObject>, 'get'>,
+): Promise<string | undefined> {
+  const limit = new AbortController();
+  const timer = clock.setTimeout(() => limit.abort(new Error('no answer')), limitMs);
+  try {
+    await reader.get(PROBE_NAME, { signal: limit.signal, onRetryAfter: 'throw' });
+    return undefined;
+  } catch (error) {
+    if (isNotFound(error) || isForbidden(error)) return undefined;
+    const text = errorText(error);
+    log.debug('API server does not answer', {
+      cluster,
+      error: text,
+      code: error instanceof KubeError ? error.code : 0,
+    });
+    return `${cluster}: ${text}`;
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** The time of the outage is not held against machines that went Unknown in it. */
+async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
+  const unknown = caches.machines.store
+    .list()
+    .filter(({ metadata, status }) => status?.currentStatus?.phase === 'Unknown' && !metadata.deletionTimestamp);
+  for (const machine of unknown) {
+    const answer = await resetHealth(control, machine, clock.now());
+    if (answer) caches.machines.recordWrite(answer);
+  }
+}
+
+async function resetHealth(control: KubeClient, machine: Machine, now: Date): Promise<Machine | undefined> {
+  const status = mergeDiff(machine.status, afterOutage(machine, now));
+  if (!status) return undefined;
+  const { name, namespace, uid, resourceVersion } = machine.metadata;
+  const body = { metadata: { uid, resourceVersion }, status };
+  return control.resource(machines, namespace).patch(name, { type: 'merge', body }, { subresource: 'status' });
+}

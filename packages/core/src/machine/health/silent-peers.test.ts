@@ -1,0 +1,46 @@
+import type { Machine } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { MachineError } from '../../driver/contract/errors.ts';
+import type { CallMemory, SettledCall } from '../model/observation.ts';
+import { confirm } from './silent-peers.ts';
+
+const MINUTE = 60_000;
+const now = new Date('2026-01-01T00:11:00Z');
+const peers = { scope: 'cluster', silent: 2, joined: 2 };
+const machine = {
+  metadata: { name: 'm', annotations: {} },
+  spec: {},
+  status: { currentStatus: { phase: 'Unknown', lastUpdateTime: '2026-01-01T00:00:00Z' } },
+} as unknown as Machine;
+
+const failed: SettledCall = {
+  kind: 'status',
+  at: now,
+  outcome: { ok: false, error: new MachineError('DeadlineExceeded', 'the call ignores its signal') },
+  failures: 1,
+  inputs: '',
+};
+
+const judge = (calls: CallMemory, more: Partial<Parameters<typeof confirm>[0]> = {}, at = now) =>
+  confirm({ machine, settings: { healthTimeoutMs: 10 * MINUTE }, calls, canAsk: true, ...more }, at);
+
+test('a driver without a look-up has its silent machine replaced, with silent peers too', () => {
+  expect(judge({}, { canAsk: false })).toEqual({ replace: true });
+  expect(judge({}, { canAsk: false, peers })).toEqual({ replace: true });
+});
+
+test('an answer of before the health timeout says nothing about this silence', () => {
+  const before = { ...failed, at: new Date('2026-01-01T00:09:00Z') };
+  expect(judge({ last: before })).toEqual({ ask: true });
+});
+
+test('a look-up that never ends holds no machine for ever', () => {
+  const running = { kind: 'status', since: now } as const;
+  expect(judge({ running }, { peers })).toEqual({ waitUntil: undefined });
+  const overdue = { running: { ...running, overdue: failed } };
+  const answer = 'The cloud did not say whether its VM is there: DeadlineExceeded.';
+  expect(judge(overdue)).toEqual({ replace: true, answer });
+  const giveUpAt = new Date('2026-01-01T00:20:00Z');
+  expect(judge(overdue, { peers })).toEqual({ waitUntil: giveUpAt });
+  expect(judge(overdue, { peers }, giveUpAt)).toEqual({ replace: true, answer });
+});

@@ -1,0 +1,145 @@
+import {
+  Annotations,
+  formatTime,
+  type InPlaceUpdateReason,
+  InPlaceUpdateReasons,
+  Labels,
+  type Machine,
+  NodeConditions,
+  UpdateResults,
+} from '@mcm/api';
+import type { Condition, Node } from '@mcm/kube';
+import { planDrain } from '../../drain/drain.ts';
+import { isNodeOf } from '../../node/instance.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import { type Action, act, nextAt, type Plan } from '../model/plan.ts';
+import { withOperation, withPhase } from '../model/status.ts';
+
+const Reasons = InPlaceUpdateReasons;
+
+/** The condition of an in-place update that a Node carries. */
+export const inPlaceCondition = (node: Node | undefined): Condition | undefined =>
+  node?.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate);
+
+/** Phases in which a machine's node may be emptied for an update; others join, go, or are replaced. */
+const MAY_DRAIN: ReadonlySet<string> = new Set([
+  'Running',
+  'Unknown',
+  'InPlaceUpdating',
+  'InPlaceUpdateSuccessful',
+  'InPlaceUpdateFailed',
+]);
+
+/** Whether the machine's node was chosen for an in-place update and is to be emptied for it. */
+export const wantsInPlaceDrain = (machine: Machine, node: Node | undefined): boolean =>
+  MAY_DRAIN.has(machine.status?.currentStatus?.phase ?? '') &&
+  node?.metadata.labels?.[Labels.CandidateForUpdate] !== undefined &&
+  inPlaceCondition(node)?.reason === Reasons.SelectedForUpdate &&
+  conditionFromLabels(node) === undefined;
+
+interface Wanted {
+  readonly reason: InPlaceUpdateReason;
+  readonly message: string;
+}
+
+const CANDIDATE: Wanted = { reason: Reasons.CandidateForUpdate, message: 'Node is a candidate for in-place update' };
+
+/**
+ * What the node's condition has to say, by its labels; undefined: it says so already. A candidate is never skipped
+ * straight to selected. Source: machine-controller-manager, updateNodeConditionBasedOnLabel. An update that failed
+ * starts anew once somebody has taken its result and its selection away; the original would hold it for ever.
+ */
+export function conditionFromLabels(node: Node): Wanted | undefined {
+  const { labels = {}, annotations } = node.metadata;
+  if (labels[Labels.CandidateForUpdate] === undefined) return undefined;
+  const reason = inPlaceCondition(node)?.reason;
+  const result = labels[Labels.UpdateResult];
+  const selected = labels[Labels.SelectedForUpdate] !== undefined;
+  if (reason === undefined || (reason === Reasons.UpdateSuccessful && result === undefined)) return CANDIDATE;
+  if (reason === Reasons.UpdateFailed && result === undefined && !selected) return CANDIDATE;
+  if (selected && reason === Reasons.CandidateForUpdate) {
+    return { reason: Reasons.SelectedForUpdate, message: 'Node is selected for in-place update' };
+  }
+  if (selected && reason === Reasons.SelectedForUpdate) return undefined;
+  if (result === UpdateResults.Successful && reason !== Reasons.UpdateSuccessful) {
+    return { reason: Reasons.UpdateSuccessful, message: 'Node in-place update successful' };
+  }
+  if (result === UpdateResults.Failed && reason !== Reasons.UpdateFailed) {
+    const why = annotations?.[Annotations.UpdateFailedReason] ?? '';
+    return { reason: Reasons.UpdateFailed, message: `Node in-place update failed: ${why}` };
+  }
+  return undefined;
+}
+
+const setCondition = ({ reason, message }: Wanted, now: Date): Action => {
+  const time = formatTime(now);
+  const times = { lastHeartbeatTime: time, lastTransitionTime: time };
+  return {
+    do: 'setNodeCondition',
+    condition: { type: NodeConditions.InPlaceUpdate, status: 'True', reason, message, ...times },
+  };
+};
+
+/**
+ * The machine's side of an in-place update: labels become the node's condition, a selected node is emptied, and its
+ * agent is told that it may begin. Undefined: nothing of it is due.
+ */
+export function planInPlace(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine, node } = o;
+  if (!node || !isNodeOf(machine, node) || !machine.status?.currentStatus?.phase) return undefined;
+  const wanted = conditionFromLabels(node);
+  if (wanted) return act(wanted.message, setCondition(wanted, now));
+  const reason = inPlaceCondition(node)?.reason;
+  if (reason === Reasons.DrainSuccessful) {
+    const ready = { reason: Reasons.ReadyForUpdate, message: 'Node is ready for in-place update' };
+    return act(ready.message, setCondition(ready, now));
+  }
+  return wantsInPlaceDrain(machine, node) ? emptyNode(o, node, now) : undefined;
+}
+
+function emptyNode(o: MachineObservation, node: Node, now: Date): Plan | undefined {
+  if (!node.spec.unschedulable) {
+    const main = { spec: { unschedulable: true } } as const;
+    return act('its node is updated in place: no new pods', { do: 'syncNode', patch: { main } });
+  }
+  const plan = o.drain && planDrain(o.drain, now);
+  if (!plan) return undefined;
+  if (plan.evict.length > 0 || plan.remove.length > 0) {
+    return act(
+      'its node is emptied for an in-place update',
+      ...(plan.evict.length > 0 ? [{ do: 'evict', pods: plan.evict } as const] : []),
+      ...(plan.remove.length > 0
+        ? [{ do: 'deletePods', pods: plan.remove, because: plan.removeBecause } as const]
+        : []),
+    );
+  }
+  if (plan.drained) return drained(o, now);
+  return blocked(o, plan, now);
+}
+
+/** The phase goes first: a death in between finds the node empty and does the rest. */
+function drained({ machine }: MachineObservation, now: Date): Plan {
+  const description = `Machine ${machine.metadata.name} is undergoing an in-place update`;
+  const condition = setCondition({ reason: Reasons.DrainSuccessful, message: 'Node draining successful' }, now);
+  if (machine.status?.currentStatus?.phase === 'InPlaceUpdating') return act(description, condition);
+  const operation = { description, state: 'Processing', type: 'InPlaceUpdate' } as const;
+  const status = withPhase(machine.status, { phase: 'InPlaceUpdating' }, operation, now);
+  return act(description, { do: 'writeStatus', status }, condition);
+}
+
+/** Says what holds the drain up, once for each reason, and waits for it. */
+function blocked({ machine }: MachineObservation, plan: ReturnType<typeof planDrain>, now: Date): Plan {
+  const failed = plan.blockers.find((blocker) => blocker.failed);
+  const budgets = plan.blockers.flatMap(({ budgets: keys = [] }) => keys);
+  const waiting: Plan = {
+    actions: [],
+    next: nextAt(plan.lookAgainAt),
+    because: 'pods are on their way off a node that is updated in place',
+    budgets,
+  };
+  if (!failed) return waiting;
+  const description = `Drain failed due to - ${failed.text}. Will retry in next sync. Initiate node drain`;
+  if (machine.status?.lastOperation?.description === description) return waiting;
+  const operation = { description, state: 'Processing', type: 'DrainNode' } as const;
+  return act(description, { do: 'writeStatus', status: withOperation(machine.status, operation, now) });
+}

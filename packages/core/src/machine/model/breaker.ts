@@ -1,0 +1,38 @@
+import { breakerMessage, overridesBreaker } from '../../disruption/override.ts';
+import type { OpenBreaker } from '../../disruption/silence.ts';
+import { healthDeadline } from '../../values/timestamps.ts';
+import type { MachineObservation } from './observation.ts';
+import type { Action } from './plan.ts';
+
+/** Whether the breaker stands in the way of replacing the machine, and nobody has overruled it. */
+export const isHeld = (o: MachineObservation, now: Date): boolean =>
+  o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
+
+export const heldBecause = ({ scope, silent, joined }: OpenBreaker): string =>
+  `${silent} of ${joined} machines of the ${scope} fell silent together: none is replaced until they are heard of again`;
+
+/** Whether it would be replaced now if it were not for the breaker. */
+const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
+  const current = machine.status?.currentStatus;
+  if (deletedForHealth) return true;
+  if (current?.phase !== 'Unknown' || settings.healthTimeoutDisabled) return false;
+  return now > healthDeadline(machine, settings);
+};
+
+/** Whether a change of the breaker's counts is what the machine waits for. */
+export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
+
+/** One event when the breaker begins to hold the machine back, one when it lets it go. */
+export function tellHeld(o: MachineObservation, now: Date): Action | undefined {
+  const held = awaitsBreaker(o, now);
+  if (held === (o.held === true)) return undefined;
+  if (held && o.breaker) {
+    const said = o.cloudSays === undefined ? '' : `${o.cloudSays} `;
+    const message = `${said}${breakerMessage(o.breaker, o.settings.breaker.thresholdPercent)}`;
+    return { do: 'tellHeld', held, event: { type: 'Warning', reason: 'ReplacementHeld', message } };
+  }
+  const message = o.breaker
+    ? 'An annotation asks for replacement although many machines are silent'
+    : 'The machine is no longer held back: not so many others are silent any more, or it is heard of again';
+  return { do: 'tellHeld', held, event: { type: 'Normal', reason: 'ReplacementResumed', message } };
+}

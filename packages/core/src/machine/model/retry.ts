@@ -1,0 +1,68 @@
+import type { MachineCode, MachineError } from '../../driver/contract/errors.ts';
+
+/** How long to wait before the next try, in milliseconds; doubled from try to try up to `maxMs`. */
+export interface Backoff {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+/** Periods of machine-controller-manager, pkg/util/provider/machineutils/utils.go. */
+export const SHORT_RETRY_MS = 5_000;
+export const MEDIUM_RETRY_MS = 180_000;
+export const LONG_RETRY_MS = 600_000;
+
+// Transient errors start at the original's 5 s, but do not hammer a cloud that stays down.
+const transient: Backoff = { firstMs: SHORT_RETRY_MS, maxMs: 60_000 };
+const medium: Backoff = { firstMs: MEDIUM_RETRY_MS, maxMs: MEDIUM_RETRY_MS };
+const long: Backoff = { firstMs: LONG_RETRY_MS, maxMs: LONG_RETRY_MS };
+
+type RetryTable = Readonly<Record<MachineCode, Backoff>>;
+
+const table = (others: Backoff, changed: Partial<Record<MachineCode, Backoff>> = {}): RetryTable => ({
+  OK: others,
+  Canceled: transient,
+  Unknown: transient,
+  InvalidArgument: others,
+  DeadlineExceeded: transient,
+  NotFound: others,
+  AlreadyExists: others,
+  PermissionDenied: others,
+  ResourceExhausted: others,
+  FailedPrecondition: others,
+  Aborted: transient,
+  OutOfRange: others,
+  Unimplemented: others,
+  Internal: others,
+  Unavailable: transient,
+  DataLoss: others,
+  Unauthenticated: others,
+  Uninitialized: others,
+  ...changed,
+});
+
+/** After a failed `create`, and a failed lookup before it. `ResourceExhausted` is the caller's setting. */
+export const CREATE_RETRY: RetryTable = table(medium, { ResourceExhausted: long });
+/** After a failed `initialize`: every code is tried again soon. */
+export const INITIALIZE_RETRY: RetryTable = table(transient);
+/** After a failed lookup during a deletion. */
+export const LOOKUP_RETRY: RetryTable = table(medium);
+/** After a failed `delete`. There is no giving up: a VM left behind costs money. */
+export const DELETE_RETRY: RetryTable = table(long);
+
+/** When each kind of call is tried again, by the code it failed with. */
+export const CALL_RETRIES = {
+  create: CREATE_RETRY,
+  initialize: INITIALIZE_RETRY,
+  status: LOOKUP_RETRY,
+  delete: DELETE_RETRY,
+} as const;
+
+/** Codes that say: nothing is wrong with the request, try again soon. */
+export const isTransient = (code: MachineCode): boolean =>
+  code === 'Unknown' || code === 'DeadlineExceeded' || code === 'Aborted' || code === 'Unavailable';
+
+/** Milliseconds until try number `failures + 1`; the cloud's own wish counts when it is longer. */
+export function retryAfter(backoff: Backoff, error: MachineError, failures: number): number {
+  const doubled = backoff.firstMs * 2 ** Math.min(Math.max(failures - 1, 0), 30);
+  return Math.max(Math.min(doubled, backoff.maxMs), error.retryAfterMs ?? 0);
+}

@@ -1,0 +1,135 @@
+import {
+  DELETION_STEPS,
+  type DeletionStep,
+  formatTime,
+  type LastOperation,
+  type MachineOperationType,
+  type MachinePhase,
+  type MachineState,
+  type MachineStatus,
+  STEP_TEXTS,
+} from '@mcm/api';
+import { jsonEquals } from '../../values/merge-diff.ts';
+import { millis } from '../../values/timestamps.ts';
+
+/** What a decision says about the last operation. */
+export interface Operation {
+  readonly description: string;
+  readonly state: MachineState;
+  readonly type: MachineOperationType;
+  readonly errorCode?: string;
+}
+
+export interface PhaseChange {
+  readonly phase: MachinePhase;
+  readonly timeoutActive?: boolean;
+  /** Absent: the preservation ends with this change. */
+  readonly preserveExpiryTime?: string | undefined;
+}
+
+const lastOperation = (operation: Operation, now: Date): LastOperation => ({
+  description: operation.description,
+  ...(operation.errorCode === undefined ? {} : { errorCode: operation.errorCode }),
+  lastUpdateTime: formatTime(now),
+  state: operation.state,
+  type: operation.type,
+});
+
+/** The status with another last operation, in the same phase. */
+export const withOperation = (status: MachineStatus | undefined, operation: Operation, now: Date): MachineStatus => ({
+  ...status,
+  lastOperation: lastOperation(operation, now),
+});
+
+/** The status in another phase (or the same one begun anew) after an operation. */
+export const withPhase = (
+  status: MachineStatus | undefined,
+  change: PhaseChange,
+  operation: Operation,
+  now: Date,
+): MachineStatus => ({
+  ...withOperation(status, operation, now),
+  currentStatus: {
+    phase: change.phase,
+    lastUpdateTime: formatTime(now),
+    ...(change.timeoutActive ? { timeoutActive: true } : {}),
+    ...(change.preserveExpiryTime ? { preserveExpiryTime: change.preserveExpiryTime } : {}),
+  },
+});
+
+/**
+ * The step that a description names, in the original's order. Only the end of the text counts for the steps we
+ * write; a provider's message in the middle that happens to hold another step's text does not divert the flow.
+ */
+export function stepOf(description: string | undefined): DeletionStep | undefined {
+  if (!description) return undefined;
+  const atEnd = DELETION_STEPS.find((step) => description.trimEnd().endsWith(STEP_TEXTS[step]));
+  return atEnd ?? DELETION_STEPS.find((step) => description.includes(STEP_TEXTS[step]));
+}
+
+/** Whether the deletion has come as far as `step`, by what the status says. */
+export function hasReached(status: MachineStatus | undefined, step: DeletionStep): boolean {
+  if (status?.currentStatus?.phase !== 'Terminating') return false;
+  const reached = stepOf(status.lastOperation?.description);
+  return reached !== undefined && DELETION_STEPS.indexOf(reached) >= DELETION_STEPS.indexOf(step);
+}
+
+/** A failure of the same kind is written again after this long, so that its time stays telling. */
+const REFRESH_MS = 30 * 60_000;
+
+/** Texts alike to this degree differ only in request ids and the like. */
+const SIMILAR = 0.75;
+
+/** Longer texts are compared by their beginnings. */
+const COMPARED_LENGTH = 1_000;
+
+/**
+ * Whether writing `next` over `previous` would tell nothing new: everything is equal but times and volatile parts of
+ * the description (request ids of a cloud). Step, code and last known state are compared exactly.
+ */
+export function isSimilarStatus(previous: MachineStatus | undefined, next: MachineStatus): boolean {
+  if (!previous?.lastOperation || !next.lastOperation) return jsonEquals(previous, next);
+  const age = millis(next.lastOperation.lastUpdateTime) - millis(previous.lastOperation.lastUpdateTime);
+  if (Math.abs(age) > REFRESH_MS) return false;
+  return jsonEquals(comparable(previous), comparable(next)) && alike(previous.lastOperation, next.lastOperation);
+}
+
+/** The status without what changes by itself. */
+function comparable(status: MachineStatus): object {
+  const { lastOperation: operation, currentStatus, ...rest } = status;
+  return {
+    ...rest,
+    currentStatus: {
+      ...currentStatus,
+      lastUpdateTime: undefined,
+      timeoutActive: currentStatus?.timeoutActive === true,
+    },
+    lastOperation: { ...operation, lastUpdateTime: undefined, description: undefined },
+    step: stepOf(operation?.description),
+  };
+}
+
+function alike(a: LastOperation, b: LastOperation): boolean {
+  const [left, right] = [a.description ?? '', b.description ?? ''];
+  return left === right || similarity(left, right) > SIMILAR;
+}
+
+/** 1 for equal texts, less the more edits lie between them: 1 − distance / mean length. */
+export function similarity(a: string, b: string): number {
+  const [left, right] = [a.slice(0, COMPARED_LENGTH), b.slice(0, COMPARED_LENGTH)];
+  const mean = (left.length + right.length) / 2;
+  return mean === 0 ? 0 : 1 - levenshtein(left, right) / mean;
+}
+
+function levenshtein(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,301 @@
+import {
+  Annotations,
+  formatTime,
+  Labels,
+  type Machine,
+  NodeConditions,
+  PreservedMessages,
+  PreservedReasons,
+  PreserveValues,
+  Taints,
+  TRUE_LOWER,
+} from '@mcm/api';
+import type { Condition, Node, Taint } from '@mcm/kube';
+import { planDrain } from '../../drain/drain.ts';
+import type { NodeChange } from '../../node/patch.ts';
+import { goTime, millis } from '../../values/timestamps.ts';
+import type { MachineObservation } from '../model/observation.ts';
+import { act, nextAt, type Plan } from '../model/plan.ts';
+
+const VALUES: ReadonlySet<string> = new Set(Object.values(PreserveValues));
+
+/** A value that means nothing counts as absent, on the Node as on the Machine, and never blocks an expiry. */
+const requestOf = (object: Machine | Node | undefined): string => {
+  const value = object?.metadata.annotations?.[Annotations.Preserve] ?? '';
+  return VALUES.has(value) ? value : '';
+};
+
+/** The last value of the Node that was noted on the Machine; it may be empty. */
+const lastAppliedOf = (machine: Machine): string =>
+  machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
+
+const expiryOf = ({ status }: Machine): string | undefined => status?.currentStatus?.preserveExpiryTime ?? undefined;
+
+const phaseOf = ({ machine }: MachineObservation): string | undefined => machine.status?.currentStatus?.phase;
+
+/**
+ * The value that counts: the Node's if it is, or was, annotated. When the Node is missing, the Machine's own value
+ * counts, and without one the last value of the Node. Source: getEffectivePreservationAnnotations; there, the Machine
+ * loses the Node's request together with the Node.
+ */
+export function effectiveValue(machine: Machine, node: Node | undefined): string {
+  const own = requestOf(machine);
+  if (machine.metadata.labels?.[Labels.Node] && !node) {
+    const last = lastAppliedOf(machine);
+    return own === '' && VALUES.has(last) ? last : own;
+  }
+  const onNode = requestOf(node);
+  return onNode === '' && lastAppliedOf(machine) === '' ? own : onNode;
+}
+
+const preservedCondition = (node: Node | undefined): Condition | undefined =>
+  node?.status?.conditions?.find(({ type }) => type === NodeConditions.Preserved);
+
+/** Whether the machine's node is to be emptied because it is kept as a Failed one, and has not been yet. */
+export const wantsPreservationDrain = (machine: Machine, node: Node | undefined): boolean =>
+  machine.status?.currentStatus?.phase === 'Failed' &&
+  expiryOf(machine) !== undefined &&
+  !preservedCondition(node)?.message?.includes(PreservedMessages.Drained);
+
+/**
+ * The next step of keeping a machine for a limited time, or of ending that; undefined when it is not asked for. A
+ * machine that is still being created is not preserved: its status writes would take the expiry away each time.
+ * Source: machine-controller-manager, machine_util.go, manageMachinePreservation.
+ */
+export function planPreservation(o: MachineObservation, now: Date): Plan | undefined {
+  const { machine, node } = o;
+  const phase = phaseOf(o);
+  if (phase === undefined || phase === 'CrashLoopBackOff') return undefined;
+  const expiry = expiryOf(machine);
+  if (!expiry && requestOf(machine) === '' && requestOf(node) === '' && lastAppliedOf(machine) === '') return undefined;
+  const expired = expiry !== undefined && millis(expiry) <= now.getTime();
+  const failed = phase === 'Failed';
+  const value = effectiveValue(machine, node);
+  switch (value) {
+    case PreserveValues.Now:
+      return expired ? stop(o, true, now) : preserve(o, value, now);
+    case PreserveValues.WhenFailed:
+      if (expired) return stop(o, true, now);
+      return failed ? preserve(o, value, now) : stop(o, false, now);
+    case PreserveValues.AutoPreserved:
+      return failed && !expired ? preserve(o, value, now) : stop(o, true, now);
+    default:
+      return stop(o, false, now);
+  }
+}
+
+function withExpiry(
+  { machine }: MachineObservation,
+  expiry: string | undefined,
+  message: string,
+  now: Date,
+): Plan['actions'] {
+  const current = machine.status?.currentStatus;
+  if (!current) return [];
+  const { preserveExpiryTime: _, ...rest } = current;
+  const lastUpdateTime = formatTime(now);
+  const currentStatus = { ...rest, lastUpdateTime, ...(expiry ? { preserveExpiryTime: expiry } : {}) };
+  const event = { type: 'Normal', reason: expiry ? 'Preserved' : 'PreservationEnded', message } as const;
+  return [{ do: 'writeStatus', status: { ...machine.status, currentStatus }, event }];
+}
+
+function preserve(o: MachineObservation, value: string, now: Date): Plan | undefined {
+  const { machine, node } = o;
+  const expiry = expiryOf(machine);
+  if (!expiry) {
+    const until = formatTime(new Date(now.getTime() + o.settings.preserveTimeoutMs));
+    return act(
+      'it is to be preserved',
+      ...withExpiry(o, until, `It is kept until ${until}, as ${wishOf(o, value)} asks`, now),
+    );
+  }
+  const due = { actions: [], next: nextAt(new Date(millis(expiry))), because: 'it is preserved' };
+  const settled = node ? preserveNode(o, node, { value, expiry }, now) : undefined;
+  return settled ?? keepBooks(o) ?? due;
+}
+
+interface Terms {
+  readonly value: string;
+  readonly expiry: string;
+}
+
+function preserveNode(o: MachineObservation, node: Node, terms: Terms, now: Date): Plan | undefined {
+  const existing = preservedCondition(node);
+  const drains = wantsPreservationDrain(o.machine, node);
+  const done =
+    existing !== undefined && !drains && !buildCondition(existing, terms, undefined, now, phaseOf(o) === 'Running');
+  const change = nodeChange(node, {
+    ...(done ? {} : { annotations: protection(node) }),
+    ...(drains ? { tainted: true } : phaseOf(o) === 'Running' ? { tainted: false } : {}),
+    now,
+  });
+  if (change) return act('its node is preserved', { do: 'syncNode', patch: { main: change } });
+  if (done) return undefined;
+  let drained: 'yes' | 'no' | undefined;
+  if (drains) {
+    const plan = drain(o, terms, now);
+    if (plan !== 'drained' && plan !== 'failed') return plan;
+    drained = plan === 'drained' ? 'yes' : 'no';
+  }
+  const condition = buildCondition(existing, terms, drained, now, phaseOf(o) === 'Running');
+  if (condition) return act('the node says that it is preserved', { do: 'setNodeCondition', condition });
+  return drained === 'no' && o.drain ? wait(o, terms, now) : undefined;
+}
+
+/** Empties the node of a Failed machine, as far as it goes now. */
+function drain(o: MachineObservation, terms: Terms, now: Date): Plan | 'drained' | 'failed' {
+  if (!o.drain) return 'drained';
+  const plan = planDrain(o.drain, now);
+  if (plan.evict.length > 0 || plan.remove.length > 0) {
+    return act(
+      'a preserved Failed node is emptied',
+      ...(plan.evict.length > 0 ? [{ do: 'evict', pods: plan.evict } as const] : []),
+      ...(plan.remove.length > 0
+        ? [{ do: 'deletePods', pods: plan.remove, because: plan.removeBecause } as const]
+        : []),
+    );
+  }
+  if (plan.drained) return 'drained';
+  return plan.blockers.some(({ failed }) => failed) ? 'failed' : wait(o, terms, now);
+}
+
+function wait(o: MachineObservation, { expiry }: Terms, now: Date): Plan {
+  const plan = o.drain && planDrain(o.drain, now);
+  return {
+    actions: [],
+    next: nextAt(new Date(millis(expiry)), plan?.lookAgainAt),
+    because: 'pods are on their way off a preserved node',
+    budgets: plan?.blockers.flatMap(({ budgets = [] }) => budgets) ?? [],
+  };
+}
+
+/**
+ * The condition to write; undefined: it says so already.
+ * @param recovered the machine runs: what was said of a drain is over, so that it is drained anew when it fails again
+ */
+export function buildCondition(
+  existing: Condition | undefined,
+  { value, expiry }: Terms,
+  drained: 'yes' | 'no' | undefined,
+  now: Date,
+  recovered = false,
+): Condition | undefined {
+  const until = `Machine preserved until ${goTime(expiry)}.`;
+  const note = drained && { yes: PreservedMessages.Drained, no: PreservedMessages.NotDrained }[drained];
+  const reason = value === PreserveValues.AutoPreserved ? PreservedReasons.ByMCM : PreservedReasons.ByUser;
+  const over = recovered && existing?.message?.includes(PreservedMessages.Drained) === true;
+  const same = note ? existing?.message?.includes(note) : existing?.status === 'True' && !over;
+  // Whoever asked for it first may not be who asks for it now.
+  if (same && !OTHER_REASONS.has(`${existing?.reason} ${reason}`)) return undefined;
+  if (same && existing) return { ...existing, reason };
+  const time = formatTime(now);
+  return {
+    type: NodeConditions.Preserved,
+    status: drained === 'no' ? 'False' : 'True',
+    reason,
+    message: note ? `${note} ${until}` : until,
+    lastHeartbeatTime: time,
+    lastTransitionTime: time,
+  };
+}
+
+const OTHER_REASONS: ReadonlySet<string> = new Set([
+  `${PreservedReasons.ByMCM} ${PreservedReasons.ByUser}`,
+  `${PreservedReasons.ByUser} ${PreservedReasons.ByMCM}`,
+]);
+
+/** Ends a preservation. The expiry goes last, so that an end that was cut short is taken up again. */
+function stop(o: MachineObservation, remove: boolean, now: Date): Plan | undefined {
+  const { machine, node } = o;
+  if (!expiryOf(machine)) return remove ? removeRequests(machine) : keepBooks(o);
+  const existing = preservedCondition(node);
+  if (existing && existing.reason !== PreservedReasons.Stopped) {
+    const times = { lastHeartbeatTime: formatTime(now), lastTransitionTime: formatTime(now) };
+    const ended = { status: 'False', reason: PreservedReasons.Stopped, message: '', ...times } as const;
+    return act('its preservation ends', { do: 'setNodeCondition', condition: { ...existing, ...ended } });
+  }
+  const change = node && nodeChange(node, { annotations: unprotection(node, remove), tainted: false, now });
+  if (change) return act('its node is preserved no longer', { do: 'syncNode', patch: { main: change } });
+  const removal = remove ? removeRequests(machine) : undefined;
+  return removal ?? act('it is preserved no longer', ...withExpiry(o, undefined, endOf(o, now), now));
+}
+
+/** Where the wish stands that counts. */
+const wishOf = ({ machine }: MachineObservation, value: string): string =>
+  `annotation ${Annotations.Preserve}=${value} of the ${requestOf(machine) === value ? 'Machine' : 'Node'}`;
+
+/** Why a preservation ends. By then the annotation that asked for it may be gone. */
+function endOf(o: MachineObservation, now: Date): string {
+  const { machine, node } = o;
+  if (millis(expiryOf(machine)) <= now.getTime()) return 'Its time is up: it is kept no longer';
+  const value = effectiveValue(machine, node);
+  if (value === PreserveValues.False) return `It is kept no longer, as ${wishOf(o, value)} asks`;
+  if (phaseOf(o) === 'Failed') return 'It is kept no longer: the annotation that asked for it is gone';
+  // One that asked for Failed machines only may have been taken off for that.
+  const gone = value === '' ? ', or the annotation that asked for it is gone' : '';
+  return `It is kept no longer: it is not Failed${gone}`;
+}
+
+function removeRequests({ metadata: { annotations } }: Machine): Plan | undefined {
+  const keys = [Annotations.Preserve, Annotations.LastAppliedNodePreserve].filter(
+    (key) => annotations?.[key] !== undefined,
+  );
+  if (keys.length === 0) return undefined;
+  return act('its preservation is over', {
+    do: 'annotate',
+    annotations: Object.fromEntries(keys.map((key) => [key, null])),
+  });
+}
+
+/** Notes the Node's value on the Machine when the Node is in control; the Machine's own goes, or it would count later. */
+function keepBooks({ machine, node }: MachineObservation): Plan | undefined {
+  const own = machine.metadata.annotations?.[Annotations.Preserve];
+  const [onNode, last] = [requestOf(node), lastAppliedOf(machine)];
+  if (!node || (onNode === '' && last === '') || (onNode === last && own === undefined)) return undefined;
+  const annotations = {
+    ...(own === undefined ? {} : { [Annotations.Preserve]: null }),
+    [Annotations.LastAppliedNodePreserve]: onNode,
+  };
+  return act('the Node decides about its preservation', { do: 'annotate', annotations });
+}
+
+type Changes = Record<string, string | null>;
+
+/** What the machine-config-controller forbids for an update ends with it: that is forbidden anew. */
+const protection = ({ metadata: { annotations = {} } }: Node): Changes =>
+  annotations[Annotations.ScaleDownDisabled] === TRUE_LOWER &&
+  (annotations[Annotations.ScaleDownDisabledByMCC] === undefined ||
+    annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER)
+    ? {}
+    : { [Annotations.ScaleDownDisabled]: TRUE_LOWER, [Annotations.ScaleDownDisabledByMCM]: TRUE_LOWER };
+
+/** A protection that somebody else put there stays. */
+export function unprotection({ metadata: { annotations = {} } }: Node, remove: boolean): Changes {
+  const ours = annotations[Annotations.ScaleDownDisabledByMCM] === TRUE_LOWER;
+  return {
+    ...(ours ? { [Annotations.ScaleDownDisabled]: null, [Annotations.ScaleDownDisabledByMCM]: null } : {}),
+    ...(remove && annotations[Annotations.Preserve] ? { [Annotations.Preserve]: null } : {}),
+  };
+}
+
+const isOurs = ({ key, effect }: Taint): boolean => key === Taints.Preserved.key && effect === Taints.Preserved.effect;
+
+interface Wanted {
+  readonly annotations?: Changes;
+  /** Absent: left as it is. */
+  readonly tainted?: boolean;
+  readonly now: Date;
+}
+
+/** A preserved node is tainted, never cordoned: whether it is schedulable is its owner's business. */
+function nodeChange(node: Node, { annotations = {}, tainted, now }: Wanted): NodeChange | undefined {
+  const taints = node.spec.taints ?? [];
+  const retaint = tainted !== undefined && taints.some(isOurs) !== tainted;
+  if (!retaint && Object.keys(annotations).length === 0) return undefined;
+  const others = taints.filter((taint) => !isOurs(taint));
+  const next = tainted ? [...others, { ...Taints.Preserved, timeAdded: formatTime(now) }] : others;
+  return {
+    ...(Object.keys(annotations).length > 0 ? { metadata: { annotations } } : {}),
+    ...(retaint ? { spec: { taints: next.length > 0 ? next : null } } : {}),
+  };
+}

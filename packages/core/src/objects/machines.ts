@@ -1,0 +1,93 @@
+import {
+  Annotations,
+  DEFAULT_MACHINE_PRIORITY,
+  isAvailablePhase,
+  isReadyPhase,
+  Labels,
+  type Machine,
+  type MachinePhase,
+  NodeConditions,
+  TRUE_LOWER,
+  UpdateResults,
+} from '@mcm/api';
+import { parseInteger, parseTime } from '../values/integers.ts';
+
+export const phaseOf = (machine: Machine): MachinePhase | undefined => {
+  const phase = machine.status?.currentStatus?.phase;
+  return (phase as string | undefined) === '' ? undefined : phase;
+};
+
+/** Whether the machine's deletion was asked for or has begun. */
+export const isTerminating = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp !== undefined || phaseOf(machine) === 'Terminating';
+
+/**
+ * Whether the machine is being deleted, its time to drain is over and its undrainable policy keeps its VM. It can stay so
+ * for any time, so a deployment does not wait for it.
+ */
+export const isUndrained = ({ metadata }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
+
+export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
+
+/**
+ * Running, or Available where there is no target cluster, and there to stay. The original looks at the phase alone, and
+ * itself writes the phase Terminating beside each deletion.
+ */
+export const isAvailable = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp === undefined && isAvailablePhase(phaseOf(machine));
+
+export const isReady = (machine: Machine): boolean =>
+  machine.metadata.deletionTimestamp === undefined && isReadyPhase(phaseOf(machine));
+
+/** Made for a machine configuration that its node has not applied: it is Running as soon as its Node is Ready. */
+export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boolean =>
+  annotations[Annotations.TemplateConfig] !== undefined && annotations[Annotations.ConfigApplied] !== TRUE_LOWER;
+
+/** Moved here by an in-place update whose hand-over is not finished: the set must not delete it. */
+export const isBeingHandedOver = (machine: Machine): boolean =>
+  machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
+
+/** What the lost machine was in whose place another one is made: one that served, or may have, or one that Failed before it joined. */
+export type Loss = 'served' | 'unjoined';
+
+/** Values of the annotation that a machine bears which was made in the place of another one. */
+export const LOSS_MARKS: Readonly<Record<Loss, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
+
+/** What was lost of which the machine takes the place; undefined: it takes nobody's. */
+export const lossBefore = ({ metadata }: Machine): Loss | undefined => {
+  const mark = metadata.annotations?.[Annotations.Replacement];
+  return (['served', 'unjoined'] as const).find((loss) => LOSS_MARKS[loss] === mark);
+};
+
+/** Made in the place of a machine that was lost. */
+export const isReplacement = (machine: Machine): boolean => lossBefore(machine) !== undefined;
+
+/** A machine that never joined serves nobody: replacing it disrupts nothing. */
+export const neverJoined = ({ status }: Machine): boolean =>
+  status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
+
+/** What is lost when the machine goes. One that is being made may itself be a successor that somebody waits for. */
+export const lossOf = (machine: Machine): Loss => (isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served');
+
+/** How far an in-place update of its node is, as the machine controller copied it into the status. */
+export const updateReasonOf = (machine: Machine): string | undefined =>
+  machine.status?.conditions?.find(({ type }) => type === NodeConditions.InPlaceUpdate)?.reason;
+
+/** When its preservation ends, in milliseconds since 1970; undefined: not preserved. */
+export const preserveExpiry = (machine: Machine): number | undefined =>
+  parseTime(machine.status?.currentStatus?.preserveExpiryTime);
+
+/** Preserved until some time in the future. */
+export const isPreserved = (machine: Machine, now: Date): boolean => (preserveExpiry(machine) ?? 0) > now.getTime();
+
+/** Deletion priority: lower goes first; 3 when the annotation is absent or no integer. */
+export const priorityOf = (machine: Machine): number =>
+  parseInteger(machine.metadata.annotations?.[Annotations.Priority]) ?? DEFAULT_MACHINE_PRIORITY;
+
+/** When the cluster autoscaler chose the machine for deletion. */
+export const markTimeOf = (machine: Machine): number | undefined =>
+  parseTime(machine.metadata.annotations?.[Annotations.MarkedForDeletionTime]);
+
+export const createdAt = (object: { readonly metadata: { readonly creationTimestamp: string } }): number =>
+  parseTime(object.metadata.creationTimestamp) ?? 0;

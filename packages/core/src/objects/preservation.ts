@@ -1,0 +1,87 @@
+import { Annotations, Labels, type Machine, PreserveValues, parseTime } from '@mcm/api';
+import { compareText } from '../values/integers.ts';
+import { createdAt, isFailed, preserveExpiry } from './machines.ts';
+
+/** What the cache says of a machine's node: its annotations, undefined when there is no such node, `unseen` when nobody can tell. */
+export type NodeAnnotations = (nodeName: string) => Readonly<Record<string, string>> | 'unseen' | undefined;
+
+const KEEPS: ReadonlySet<string> = new Set([
+  PreserveValues.Now,
+  PreserveValues.WhenFailed,
+  PreserveValues.AutoPreserved,
+]);
+const KNOWN: ReadonlySet<string> = new Set(Object.values(PreserveValues));
+
+/**
+ * The preserve value that counts. The node's wins where it is, or was, annotated. When the node is gone, the machine's
+ * own value counts, and without one the last value of the node (the original deletes the machine there: ODD-11 of
+ * docs/compatibility/rules-deployments.md).
+ */
+function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotations): string {
+  const own = machine.metadata.annotations?.[Annotations.Preserve] ?? '';
+  const nodeName = machine.metadata.labels?.[Labels.Node];
+  const node = nodeName ? nodeAnnotations(nodeName) : {};
+  const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
+  if (node === undefined) return KNOWN.has(own) ? own : lastApplied;
+  // It may ask for the machine to be kept, which cannot be made good.
+  if (node === 'unseen') return PreserveValues.WhenFailed;
+  const onNode = node[Annotations.Preserve] ?? '';
+  return onNode === '' && lastApplied === '' ? own : onNode;
+}
+
+/** Whether a Failed machine may be deleted now: not preserved any more, and nobody asks for its preservation. */
+export function mayDeleteFailed(machine: Machine, nodeAnnotations: NodeAnnotations, now: Date): boolean {
+  const expiry = preserveExpiry(machine);
+  if (expiry !== undefined) return expiry <= now.getTime();
+  return !KEEPS.has(effectivePreserveValue(machine, nodeAnnotations));
+}
+
+/** Machines whose `auto-preserved` annotation is to be written or taken off. */
+export interface AutoPreservation {
+  readonly preserve: readonly Machine[];
+  readonly stop: readonly Machine[];
+}
+
+const isAutoPreserved = (machine: Machine): boolean =>
+  machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
+
+/** Both are written at once when a machine fails; the original takes the time twice. */
+const SAME_WRITE_MS = 2_000;
+
+/**
+ * Whether the machine has been kept since it failed and its time is up. Its annotation and expiry go one after the
+ * other, and would otherwise be followed by the next automatic preservation, without end. That it was kept is told by its
+ * status alone: the beginning and the end of a preservation move the time of its phase, but not that of its last operation.
+ */
+function wasKept(machine: Machine, now: Date): boolean {
+  const expiry = preserveExpiry(machine);
+  if (expiry !== undefined) return expiry <= now.getTime();
+  const { currentStatus, lastOperation } = machine.status ?? {};
+  const failedAt = parseTime(lastOperation?.lastUpdateTime);
+  const changedAt = parseTime(currentStatus?.lastUpdateTime);
+  return failedAt !== undefined && changedAt !== undefined && changedAt.getTime() - failedAt.getTime() > SAME_WRITE_MS;
+}
+
+const oldestFirst = (a: Machine, b: Machine): number =>
+  createdAt(a) - createdAt(b) || compareText(a.metadata.name, b.metadata.name);
+
+/**
+ * Fills the set's places for automatically preserved machines with Failed ones, the newest first, or frees the oldest
+ * when the maximum was lowered. None is kept twice for one failure. Counted from the machines themselves: the status may lag.
+ *
+ * @param max `spec.autoPreserveFailedMachineMax`.
+ */
+export function planAutoPreservation(machines: readonly Machine[], max: number, now: Date): AutoPreservation {
+  const preserved = machines.filter(isAutoPreserved);
+  const free = max - preserved.length;
+  if (free < 0) return { preserve: [], stop: preserved.toSorted(oldestFirst).slice(0, -free) };
+  if (free === 0) return { preserve: [], stop: [] };
+  const candidates = machines.filter(
+    (machine) =>
+      isFailed(machine) &&
+      machine.metadata.deletionTimestamp === undefined &&
+      !wasKept(machine, now) &&
+      !KNOWN.has(machine.metadata.annotations?.[Annotations.Preserve] ?? ''),
+  );
+  return { preserve: candidates.toSorted(oldestFirst).reverse().slice(0, free), stop: [] };
+}

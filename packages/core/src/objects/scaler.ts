@@ -1,0 +1,75 @@
+import {
+  Annotations,
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  TRIGGERED_DELETION_PRIORITY,
+} from '@mcm/api';
+import { parseInteger, parseTime } from '../values/integers.ts';
+import { markTimeOf, priorityOf } from './machines.ts';
+
+/** One entry of the annotation trigger-deletion-by-mcm. */
+export interface Trigger {
+  readonly name: string;
+  /** RFC 3339 as the autoscaler wrote it; undefined: the entry has no time. */
+  readonly time: string | undefined;
+}
+
+/** Reads the list of names, `m1~t1,m2`. Total: an entry with more than one `~` or without a name is left out. */
+export function readTriggers(text: string | undefined): Trigger[] {
+  return (text ?? '').split(',').flatMap((entry) => {
+    const [name = '', time, ...more] = entry.trim().split('~');
+    return name !== '' && more.length === 0 ? [{ name, time }] : [];
+  });
+}
+
+/** What the autoscaler wants of a set, as its MachineDeployment says it. */
+export interface ScalerRequest {
+  /** Machines that are named for deletion, and when that was decided: milliseconds since 1970; undefined: no time. */
+  readonly named: ReadonlyMap<string, number | undefined>;
+  /** The deployment wants fewer machines than the set was last scaled for: the set's replicas are about to fall. */
+  readonly falling: boolean;
+}
+
+/** How far the count of machines falls when the set is scaled for its deployment; 0: it does not. */
+export function fallOf(set: MachineSet, deployment: MachineDeployment): number {
+  const replicas = deployment.spec.replicas ?? 0;
+  const desired = parseInteger(set.metadata.annotations?.[Annotations.DesiredReplicas]);
+  return Math.max((desired ?? 0) - replicas, (set.spec.replicas ?? 0) - replicas, 0);
+}
+
+export function scalerRequest(set: MachineSet, deployment: MachineDeployment): ScalerRequest {
+  const triggers = readTriggers(deployment.metadata.annotations?.[Annotations.TriggerDeletion]);
+  const named = triggers.flatMap(({ name, time }) => {
+    const at = parseTime(time);
+    return time === undefined || at !== undefined ? [[name, at] as const] : [];
+  });
+  return { named: new Map(named), falling: fallOf(set, deployment) > 0 };
+}
+
+/** Names with a time up to this one are covered by a fall of the set's count; milliseconds since 1970. */
+export const coveredUntil = ({ metadata }: MachineSet): number | undefined =>
+  parseTime(metadata.annotations?.[Annotations.LastReplicaChangeByScaler]);
+
+/**
+ * Machines that go whatever the count is: marked, and the set's count has fallen for them. The count may have risen
+ * again since; the autoscaler has cordoned their nodes, so they go and are replaced (docs/compatibility/rules-deployments.md §9.3). While the count
+ * is about to fall this waits: the fall itself deletes them, and nothing is made in their place.
+ *
+ * @param request Absent: the set has no deployment, and its machines' marks are all there is.
+ */
+export function coveredByScaler(
+  set: MachineSet,
+  removable: readonly Machine[],
+  request: ScalerRequest | undefined,
+): Machine[] {
+  const until = coveredUntil(set);
+  if (until === undefined || request?.falling) return [];
+  return removable.filter((machine) => {
+    if (priorityOf(machine) !== TRIGGERED_DELETION_PRIORITY) return false;
+    const mark = markTimeOf(machine);
+    // A name that was taken off the list asks for nothing any more.
+    const entry = request === undefined ? mark : request.named.get(machine.metadata.name);
+    return mark !== undefined && entry !== undefined && mark <= until && entry <= until;
+  });
+}

@@ -1,0 +1,23 @@
+import {
+  ConditionReasons,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineDeploymentStatus,
+} from '@mcm/api';
+import { findCondition } from '../objects/conditions.ts';
+
+/** Whether the rollout has arrived (docs/compatibility/rules-deployments.md §6.3). A deployment of 0 with everything gone has. */
+export const isComplete = (deployment: MachineDeployment, status: MachineDeploymentStatus | undefined): boolean => {
+  const replicas = deployment.spec.replicas ?? 0;
+  return (
+    (status?.updatedReplicas ?? 0) === replicas &&
+    (status?.replicas ?? 0) === replicas &&
+    (status?.availableReplicas ?? 0) === replicas &&
+    (status?.observedGeneration ?? 0) >= (deployment.metadata.generation ?? 0)
+  );
+};
+
+/** Whether the last rollout is known to have arrived: what is missing now, no rollout has taken. */
+export const hasArrived = ({ status }: MachineDeployment): boolean =>
+  findCondition(status?.conditions ?? [], MachineDeploymentConditions.Progressing)?.reason ===
+  ConditionReasons.NewMachineSetAvailable;

@@ -1,0 +1,214 @@
+import { Annotations, type Machine, type MachineDeployment, type MachineSet, parseDurationMs } from '@mcm/api';
+import { resolveIntOrPercent } from '../objects/limits.ts';
+import { isAvailable, isTerminating, phaseOf } from '../objects/machines.ts';
+import type { Violation } from '../objects/violations.ts';
+import { parseTime } from '../values/integers.ts';
+
+/** How carefully a deployment is to be rolled out; asked for by annotations, and nothing of it by default. */
+export interface RolloutCare {
+  /** Machines of the new template that come first; 0: no canaries. */
+  readonly canary: number;
+  /** How long the canaries must have been available before others follow, in milliseconds. */
+  readonly soakMs: number;
+  /** How long all machines of the new template must have been available before more follow, in milliseconds. */
+  readonly pauseMs: number;
+  readonly pauseOnFailure: boolean;
+}
+
+/** The care of a deployment that asks for none. */
+export const NO_CARE: RolloutCare = { canary: 0, soakMs: 0, pauseMs: 0, pauseOnFailure: false };
+
+/** Whether a deployment asks for any care. */
+export const isCareful = (care: RolloutCare): boolean => care.canary > 0 || care.pauseMs > 0 || care.pauseOnFailure;
+
+/** How far the current set may grow now: its template is not proven. */
+export interface Gate {
+  /** Machines that it may have. */
+  readonly ceiling: number;
+  /** When it may have more, if nothing happens. */
+  readonly opensAt: Date | undefined;
+  readonly because: string;
+}
+
+const KEYS = {
+  canary: Annotations.RolloutCanary,
+  soak: Annotations.RolloutCanarySoak,
+  pause: Annotations.RolloutBatchPause,
+  onFailure: Annotations.RolloutPauseOnFailure,
+} as const;
+
+const countOf = (text: string, replicas: number): number | undefined =>
+  resolveIntOrPercent(/^\d+$/.test(text) ? Number(text) : text, replicas, 'up');
+
+/** What is wrong with the annotations of a careful rollout. Empty: nothing. */
+export function careViolations({ metadata: { annotations = {} } }: MachineDeployment): Violation[] {
+  const wrong = (key: string, message: string): Violation => ({ field: `metadata.annotations[${key}]`, message });
+  const violations: Violation[] = [];
+  const canary = annotations[KEYS.canary];
+  const whole = canary === undefined ? 1 : countOf(canary, 100);
+  if (whole === undefined || whole < 1 || (canary?.endsWith('%') && whole > 100)) {
+    violations.push(wrong(KEYS.canary, 'must be a number of machines from 1, or a percentage from "1%" to "100%"'));
+  }
+  for (const key of [KEYS.soak, KEYS.pause]) {
+    const text = annotations[key];
+    const ms = text === undefined ? 0 : parseDurationMs(text);
+    if (ms === undefined || ms < 0) violations.push(wrong(key, 'must be a duration of 0 or more, such as "10m"'));
+  }
+  if (annotations[KEYS.soak] !== undefined && canary === undefined) {
+    violations.push(wrong(KEYS.soak, `means something only together with ${KEYS.canary}`));
+  }
+  for (const key of [KEYS.onFailure, Annotations.CountTerminating]) {
+    if (!['true', 'false', undefined].includes(annotations[key]))
+      violations.push(wrong(key, 'must be "true" or "false"'));
+  }
+  return violations;
+}
+
+/** The care that a deployment with valid annotations asks for. */
+export function careOf({ metadata: { annotations = {} }, spec }: MachineDeployment): RolloutCare {
+  const replicas = spec.replicas ?? 0;
+  const ms = (key: string) => parseDurationMs(annotations[key] ?? '0s') ?? 0;
+  const canary = annotations[KEYS.canary];
+  return {
+    canary: canary === undefined ? 0 : Math.min(countOf(canary, replicas) ?? 0, replicas),
+    soakMs: ms(KEYS.soak),
+    pauseMs: ms(KEYS.pause),
+    pauseOnFailure: annotations[KEYS.onFailure] === 'true',
+  };
+}
+
+/** Since when each available machine is so, the oldest first, in milliseconds since 1970. */
+const availableSince = (machines: readonly Machine[]): number[] =>
+  machines
+    .filter(isAvailable)
+    .map(({ status, metadata }) => parseTime(status?.currentStatus?.lastUpdateTime ?? metadata.creationTimestamp) ?? 0)
+    .sort((a, b) => a - b);
+
+const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
+
+/**
+ * How far a rollout may go, from the machines of its current set alone: a manager that starts anew finds the same.
+ * A machine that falls ill counts from its recovery, so that canaries which flap hold the others back.
+ *
+ * @param replicas What the current set has, of machines or of replicas to be made.
+ */
+export function gateOf(care: RolloutCare, replicas: number, machines: readonly Machine[], now: Date): Gate | undefined {
+  const closed = (count: number, waitMs: number, what: string): Gate | undefined => {
+    const since = availableSince(machines);
+    const last = since[count - 1];
+    const opensAt = last === undefined ? undefined : last + waitMs;
+    if (opensAt !== undefined && opensAt <= now.getTime()) return undefined;
+    const because =
+      opensAt === undefined
+        ? `waiting: ${since.length} of ${count} ${what} are available${failedOf(machines)}`
+        : `waiting: ${what} are watched for another ${seconds(opensAt - now.getTime())}`;
+    const ceiling = Math.max(count, replicas);
+    return { ceiling, because, opensAt: opensAt === undefined ? undefined : new Date(opensAt) };
+  };
+  if (care.canary > 0) {
+    if (replicas < care.canary) return { ceiling: care.canary, opensAt: undefined, because: 'the canaries come first' };
+    const gate = closed(care.canary, care.soakMs, 'canaries');
+    if (gate) return gate;
+  }
+  return care.pauseMs > 0 && replicas > 0 ? closed(replicas, care.pauseMs, 'machines of the new template') : undefined;
+}
+
+/** What a gate is decided on. */
+export interface GateInput {
+  readonly deployment: MachineDeployment;
+  readonly care: RolloutCare;
+  /** The set of the present template. */
+  readonly current: MachineSet | undefined;
+  /** Its machines. */
+  readonly machines: readonly Machine[];
+  readonly old: readonly MachineSet[];
+  /** Old sets have machines, or are to have some. */
+  readonly rolling: boolean;
+  readonly now: Date;
+}
+
+/** Whether the rollout goes back to the last good template: the user knows it, so nothing holds it back or pauses it. */
+export const isReturn = ({ metadata }: MachineDeployment, current: MachineSet | undefined): boolean =>
+  current !== undefined && metadata.annotations?.[Annotations.RolloutLastGood] === current.metadata.name;
+
+/**
+ * The gate of a deployment in its present state: while it is closed, the template is not proven. A pause keeps the current
+ * set at its size. The rollout that paused itself stays so until the user resumes it, even with no machine left.
+ */
+export function closedGate({ deployment, care, current, ...rest }: GateInput): Gate | undefined {
+  const { machines, old, rolling, now } = rest;
+  if (!isCareful(care) || deployment.spec.strategy?.type === 'Recreate' || isReturn(deployment, current))
+    return undefined;
+  const replicas = current?.spec.replicas ?? 0;
+  const paused = deployment.spec.paused === true;
+  const { [Annotations.RolloutPausedBy]: note, [Annotations.RolloutLastGood]: noted } =
+    deployment.metadata.annotations ?? {};
+  if (paused && note !== undefined && old.length > 0) {
+    return {
+      ceiling: replicas,
+      opensAt: undefined,
+      because: `waiting: ${notedNames(note)} failed with the new template`,
+    };
+  }
+  // A birth is no rollout. One whose old machines are gone is, until its template has carried the deployment.
+  const isRollout = rolling || old.some(({ metadata }) => metadata.name === noted);
+  const gate = isRollout ? gateOf(care, replicas, machines, now) : undefined;
+  return gate && paused ? { ...gate, ceiling: replicas } : gate;
+}
+
+/**
+ * What a pause keeps: failed machines of a template that is not proven. Each would be followed by another one that fails.
+ * @returns Input of `planRepairs`.
+ */
+export const keptFailures = (
+  { spec }: MachineDeployment,
+  gate: Gate | undefined,
+): { readonly keeps?: { readonly until: Date | undefined } } =>
+  spec.paused === true && gate !== undefined ? { keeps: { until: gate.opensAt } } : {};
+
+const FAILURES: ReadonlySet<string> = new Set(['Failed', 'CrashLoopBackOff', 'InPlaceUpdateFailed']);
+
+/** Machines on which a rollout stops: of the new template, or updated to it, that failed. */
+export const failuresOf = (current: readonly Machine[], old: readonly Machine[]): Machine[] => [
+  ...current.filter((machine) => FAILURES.has(phaseOf(machine) ?? '')),
+  ...old.filter((machine) => phaseOf(machine) === 'InPlaceUpdateFailed' && !isTerminating(machine)),
+];
+
+/** Why a rollout pauses itself, and the note by which the same failures do not pause it twice. */
+export interface AutomaticPause {
+  /** Value of the annotation: the machines, `name~uid`. */
+  readonly note: string;
+  readonly message: string;
+}
+
+const MOST_NAMES = 5;
+
+/** The failed machines of a set, for the end of a clause. */
+function failedOf(machines: readonly Machine[]): string {
+  const names = machines
+    .filter((one) => FAILURES.has(phaseOf(one) ?? '') && !isTerminating(one))
+    .map(({ metadata }) => metadata.name);
+  if (names.length === 0) return '';
+  return `; ${names.slice(0, MOST_NAMES).join(', ')}${names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : ''} failed`;
+}
+
+/** Whether a machine of the set is among those that paused the rollout. */
+export const isNoted = ({ metadata }: MachineDeployment, set: string): boolean =>
+  metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',').some((entry) => entry.startsWith(`${set}-`)) === true;
+
+/** The machines that a note names. */
+export const notedNames = (note: string): string =>
+  note
+    .split(',')
+    .map((entry) => entry.split('~')[0])
+    .join(', ');
+
+/** Pauses a rollout on failures that have not paused it before. */
+export function pauseOn(deployment: MachineDeployment, failures: readonly Machine[]): AutomaticPause | undefined {
+  const noted = deployment.metadata.annotations?.[Annotations.RolloutPausedBy]?.split(',') ?? [];
+  const all = failures.map(({ metadata: { name, uid } }) => `${name}~${uid}`).sort();
+  if (all.every((entry) => noted.includes(entry))) return undefined;
+  const fresh = all.filter((entry) => !noted.includes(entry)).slice(0, MOST_NAMES);
+  const message = `The rollout is paused: ${notedNames(fresh.join(','))} failed with the new template. Undo the rollout, correct the template, or set spec.paused to false to continue.`;
+  return { note: all.join(','), message };
+}

@@ -1,0 +1,107 @@
+import type { MachineClass } from '@mcm/api';
+import { type Clock, errorText, type Key, keyOf, type Logger } from '@mcm/kube';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import type { DriverInvoker } from '../../driver/invoker/invoker-api.ts';
+import { Lane } from '../../flow/lane.ts';
+
+/** What a class's cloud answered. */
+export interface Listing {
+  /** When the cloud was asked: what was made later may be missing. */
+  readonly startedAt: Date;
+  readonly vms: readonly ListedInstance[];
+}
+
+export interface ListingOptions {
+  readonly invoker: Pick<DriverInvoker, 'list'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Told when a listing has ended, well or not. */
+  readonly ended: (classKey: Key) => void;
+}
+
+interface State {
+  running: boolean;
+  last?: Listing;
+  /** In a row. */
+  failures: number;
+  /** Of the last one, if it failed. */
+  error?: string;
+}
+
+/** Listings under way at once. One that ignores its signal gives up its place, and holds up its own class only. */
+const LIMIT = 20;
+
+/**
+ * The VMs of each class, as the cloud listed them. A listing goes on while nobody waits for it; there is one of a
+ * class at a time, even if a driver does not end it.
+ */
+export class Listings {
+  readonly #options: ListingOptions;
+  readonly #states = new Map<Key, State>();
+  readonly #lane = new Lane(LIMIT);
+
+  constructor(options: ListingOptions) {
+    this.#options = options;
+  }
+
+  /** The last listing that succeeded. */
+  of(classKey: Key): Listing | undefined {
+    return this.#states.get(classKey)?.last;
+  }
+
+  /** Listings that failed since the last one that succeeded. */
+  failures(classKey: Key): number {
+    return this.#states.get(classKey)?.failures ?? 0;
+  }
+
+  /** Why the last listing failed; undefined: it did not. */
+  error(classKey: Key): string | undefined {
+    return this.#states.get(classKey)?.error;
+  }
+
+  running(classKey: Key): boolean {
+    return this.#states.get(classKey)?.running === true;
+  }
+
+  /** Asks the cloud, unless it is being asked. */
+  begin(machineClass: MachineClass): void {
+    const key = keyOf(machineClass);
+    const state = this.#states.get(key) ?? { running: false, failures: 0 };
+    if (state.running) return;
+    state.running = true;
+    this.#states.set(key, state);
+    void this.#lane.run((leave) => this.#list(machineClass, state, leave)).then(() => this.#settle(key, state));
+  }
+
+  forget(classKey: Key): void {
+    this.#states.delete(classKey);
+  }
+
+  clear(): void {
+    this.#states.clear();
+  }
+
+  async #list(machineClass: MachineClass, state: State, leave: () => void): Promise<void> {
+    const { invoker, clock, log } = this.#options;
+    const fields = { class: machineClass.metadata.name };
+    const startedAt = clock.now();
+    try {
+      const vms = await invoker.list(machineClass, (error) => {
+        leave();
+        log.warn('List call ignores its signal; the class waits for it', { ...fields, error: error.message });
+      });
+      state.last = { startedAt, vms };
+      state.failures = 0;
+      delete state.error;
+    } catch (error) {
+      state.failures++;
+      state.error = errorText(error);
+      log.warn('Cannot list the VMs of a class', { ...fields, error: state.error });
+    }
+  }
+
+  #settle(key: Key, state: State): void {
+    state.running = false;
+    this.#options.ended(key);
+  }
+}

@@ -1,0 +1,40 @@
+import type { Machine } from '@mcm/api';
+import type { KubeClient } from '@mcm/kube';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import { instanceKey } from '../../node/instance.ts';
+import type { Listing } from './listings.ts';
+import { liveMachines } from './live-machines.ts';
+import { NodesOfVms, type NodesOfVmsOptions } from './nodes-of-vms.ts';
+import { isOrphan } from './orphan-vms.ts';
+import type { Use } from './served.ts';
+
+/** A VM that belongs to no machine, and what it is used for. */
+export interface LiveOrphan {
+  readonly vm: ListedInstance;
+  /** The machine that has its name. */
+  readonly machine: Machine | undefined;
+  readonly use: Use;
+}
+
+export interface LiveOrphansOptions extends NodesOfVmsOptions {
+  readonly control: KubeClient;
+  readonly namespace: string;
+}
+
+/** Which of the VMs a list of the machines, made after the cloud's, knows as orphans. @throws KubeError */
+export async function liveOrphans(
+  options: LiveOrphansOptions,
+  vms: readonly ListedInstance[],
+  listing: Listing,
+): Promise<readonly LiveOrphan[]> {
+  const live = await liveMachines(options.control, options.namespace);
+  const recorders = Map.groupBy(live.values(), ({ spec }) => instanceKey(spec.providerID ?? ''));
+  const nodes = new NodesOfVms(options);
+  const orphans: LiveOrphan[] = [];
+  for (const vm of vms) {
+    const machine = live.get(vm.machineName);
+    if (!isOrphan(vm, machine, recorders.get(instanceKey(vm.providerId)))) continue;
+    orphans.push({ vm, machine, use: await nodes.useOf({ vm, machine, listed: listing.vms }) });
+  }
+  return orphans;
+}

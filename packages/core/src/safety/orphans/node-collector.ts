@@ -1,0 +1,193 @@
+import { Finalizers, Labels } from '@mcm/api';
+import {
+  errorText,
+  ignoreNotFound,
+  isConflict,
+  isReady,
+  type Key,
+  keyOf,
+  type Node,
+  nodes,
+  type ResourceClient,
+} from '@mcm/kube';
+import { MachineError } from '../../driver/contract/errors.ts';
+import { patchNode } from '../../node/patch.ts';
+import { HourlyCap } from './hourly-cap.ts';
+import type { Listing, Listings } from './listings.ts';
+import { liveMachines } from './live-machines.ts';
+import { claims, classOfNode, keepsOrphanNode, planNodeMark } from './orphan-nodes.ts';
+import { standIn } from './orphan-vms.ts';
+import type { OrphanReconcileOptions } from './orphans.ts';
+
+/** What becomes of a Node, and whether that is worth an event. */
+interface Judgement {
+  readonly outcome: string;
+  readonly tell: boolean;
+}
+
+const tell = (outcome: string): Judgement => ({ outcome, tell: true });
+
+/** Marks Nodes that belong to no machine, takes the mark off those that do, and deletes those that stand for nothing. */
+export class NodeCollector {
+  readonly #o: OrphanReconcileOptions;
+  readonly #listings: Listings;
+  readonly #cap: HourlyCap;
+  /** By UID of the Node: since when it has looked like an orphan. */
+  #firstSeen: ReadonlyMap<string, Date> = new Map();
+  /** By UID: why it was kept, to say it once. */
+  #told: ReadonlyMap<string, string> = new Map();
+  /** UIDs of those whose instance the cloud still has, to say it once. */
+  readonly #toldLiving = new Set<string>();
+  readonly #deleting = new Set<string>();
+
+  /** Nodes that stood for no machine in the last pass. */
+  get suspects(): number {
+    return this.#firstSeen.size;
+  }
+
+  constructor(options: OrphanReconcileOptions, listings: Listings) {
+    this.#o = options;
+    this.#listings = listings;
+    this.#cap = new HourlyCap(options.options.maxPerHour, options.clock);
+  }
+
+  /** Forgets since when Nodes have looked like orphans. */
+  startOver(): void {
+    this.#firstSeen = new Map();
+  }
+
+  /** One look at all Nodes; answers when the next may find more. */
+  async pass(now: Date): Promise<Date | undefined> {
+    const { caches, target, invoker, options } = this.#o;
+    if (!target || !caches.target) return undefined;
+    for (const node of caches.target.nodes.store.list()) await this.#mark(target.resource(nodes), node, now);
+    if (!invoker.can.list) return undefined;
+    const suspects = caches.target.nodes.store.list().filter((node) => this.#isSuspect(node));
+    const before = this.#firstSeen;
+    this.#firstSeen = new Map(suspects.map(({ metadata: { uid } }) => [uid, before.get(uid) ?? now] as const));
+    const listings = this.#allListings();
+    const told = new Map<string, string>();
+    for (const node of suspects) {
+      const { outcome, tell } = this.#judge(node, now, before, listings);
+      told.set(node.metadata.uid, outcome);
+      if (this.#told.get(node.metadata.uid) === outcome) continue;
+      this.#o.log.info('Node without a machine', { node: node.metadata.name, outcome });
+      if (tell) this.#tell(node, outcome);
+    }
+    this.#told = told;
+    for (const uid of this.#toldLiving) if (!told.has(uid)) this.#toldLiving.delete(uid);
+    return suspects.length > 0 ? new Date(now.getTime() + options.confirmAfterMs) : undefined;
+  }
+
+  async #mark(client: ResourceClient<Node>, node: Node, now: Date): Promise<void> {
+    const { caches, defaults, log } = this.#o;
+    const owners = caches.machines.store.byIndex('node', node.metadata.name).length;
+    const change = planNodeMark(node, owners, now, defaults.creationTimeoutMs);
+    if (!change) return;
+    const fields = { node: node.metadata.name };
+    try {
+      const answer = await ignoreNotFound(patchNode(client, node, change));
+      if (answer) caches.target?.nodes.recordWrite(answer);
+      log.info(owners === 0 ? 'Node belongs to no machine' : 'Node belongs to a machine again', fields);
+    } catch (error) {
+      log.warn('Cannot mark Node; the next search retries', { ...fields, error: errorText(error) });
+    }
+  }
+
+  /** By the caches: one of ours, silent, and nobody's. */
+  #isSuspect(node: Node): boolean {
+    const { caches, namespace } = this.#o;
+    const name = node.metadata.labels?.[Labels.MachineName];
+    if (!name || !classOfNode(node, namespace) || isReady(node) || node.metadata.deletionTimestamp) return false;
+    return (
+      caches.machines.store.byIndex('node', node.metadata.name).length === 0 &&
+      caches.machines.store.get(`${namespace}/${name}`) === undefined
+    );
+  }
+
+  #allListings(): ReadonlyMap<Key, Listing | undefined> {
+    const keys = this.#o.caches.classes.store.list().map(keyOf);
+    return new Map(keys.map((key) => [key, this.#listings.of(key)]));
+  }
+
+  /** Begins the deletion of a Node that nothing speaks for; says what becomes of it. */
+  #judge(
+    node: Node,
+    now: Date,
+    firstSeen: ReadonlyMap<string, Date>,
+    listings: ReadonlyMap<Key, Listing | undefined>,
+  ): Judgement {
+    const { namespace, defaults, options } = this.#o;
+    const { uid } = node.metadata;
+    const kept = keepsOrphanNode(node, now, {
+      namespace,
+      minAgeMs: defaults.creationTimeoutMs,
+      firstSeen: firstSeen.get(uid),
+      confirmAfterMs: options.confirmAfterMs,
+      listings,
+    });
+    if (kept) return { outcome: `it is kept: ${kept.because}`, tell: kept.passing !== true };
+    if (options.policy === 'report') return tell('it is kept, as --orphan-policy=report says');
+    if (this.#deleting.has(uid)) return { outcome: 'it is being deleted', tell: false };
+    if (!this.#cap.admits(uid)) return tell('it has to wait, for enough were deleted within the hour');
+    this.#deleting.add(uid);
+    void this.#delete(node, now).finally(() => this.#deleting.delete(uid));
+    return { outcome: 'it is deleted if servers and cloud confirm it', tell: false };
+  }
+
+  #tell(node: Node, outcome: string): void {
+    const name = node.metadata.labels?.[Labels.MachineName] ?? '';
+    const text = `Its machine ${name} is gone and nobody reports from it; ${outcome}`;
+    this.#o.targetRecorder?.event(node, 'Warning', 'OrphanNode', text);
+  }
+
+  /** What no cache says: machines and Node as the servers have them, and the instance as the cloud has it. */
+  async #delete(seen: Node, now: Date): Promise<void> {
+    const { log, control, namespace, target } = this.#o;
+    const fields = { node: seen.metadata.name, providerID: seen.spec.providerID };
+    if (!target) return;
+    const client = target.resource(nodes);
+    try {
+      if (await this.#cloudHas(seen, now)) {
+        log.warn('Node without a machine kept: its VM still exists', fields);
+        if (!this.#toldLiving.has(seen.metadata.uid))
+          this.#tell(seen, 'it is kept, for the cloud still has its instance');
+        this.#toldLiving.add(seen.metadata.uid);
+        return;
+      }
+      const live = await liveMachines(control, namespace);
+      const node = await ignoreNotFound(client.get(seen.metadata.name));
+      if (!node || node.metadata.uid !== seen.metadata.uid || isReady(node)) return;
+      if ([...live.values()].some((machine) => claims(machine, node))) {
+        log.info('Node is kept: a machine claims it', fields);
+        return;
+      }
+      if (node.metadata.finalizers?.includes(Finalizers.Node)) return; // the mark, which takes it off, failed
+      // The very Node in the very state that was looked at: a kubelet that came back in between makes it a conflict.
+      const { name, uid, resourceVersion } = node.metadata;
+      await ignoreNotFound(client.delete(name, { preconditions: { uid, resourceVersion } }));
+      log.warn('Orphan Node deleted', fields);
+      this.#tell(seen, 'it is deleted');
+    } catch (error) {
+      if (isConflict(error)) log.info('Orphan Node changed; checking it again', fields);
+      else log.warn('Cannot delete orphan Node; the next search retries', { ...fields, error: errorText(error) });
+    }
+  }
+
+  /** Drivers that cannot look one instance up have said it with their listings. */
+  async #cloudHas(node: Node, now: Date): Promise<boolean> {
+    const { invoker, caches, namespace } = this.#o;
+    if (!invoker.can.status) return false;
+    const machineClass = caches.classes.store.get(classOfNode(node, namespace) ?? '');
+    if (!machineClass) return true;
+    const machineName = node.metadata.labels?.[Labels.MachineName] ?? '';
+    const providerId = node.spec.providerID ?? '';
+    try {
+      await invoker.status(standIn({ machineName, providerId, machineClass }, now));
+      return true;
+    } catch (error) {
+      if (error instanceof MachineError && error.code === 'NotFound') return false;
+      throw error;
+    }
+  }
+}

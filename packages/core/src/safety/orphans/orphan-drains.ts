@@ -1,0 +1,132 @@
+import { type MachineClass, parseTime } from '@mcm/api';
+import { type Clock, type KubeClient, keyOf, type Logger, type Node } from '@mcm/kube';
+import type { Caches } from '../../cluster/caches.ts';
+import { planDrain } from '../../drain/drain.ts';
+import { NO_DRAIN_MEMORY } from '../../drain/model/observation.ts';
+import { observeDrain } from '../../drain/observe.ts';
+import { deletePods, evictPods } from '../../drain/perform.ts';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import type { DriverInvoker } from '../../driver/invoker/invoker-api.ts';
+import { NodeActions } from '../../machine/calls/node-actions.ts';
+import type { MachineMemory } from '../../machine/model/memory.ts';
+import { type MachineDefaults, settingsOf } from '../../settings/settings.ts';
+import { FORCED, undrainablePolicyOf } from '../../settings/undrainable.ts';
+import { standIn } from './orphan-vms.ts';
+
+export interface OrphanDrainsOptions {
+  readonly caches: Caches;
+  readonly target: KubeClient | undefined;
+  readonly invoker: Pick<DriverInvoker, 'volumeIdOf'>;
+  readonly defaults: MachineDefaults;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What is remembered of a drain between passes. Its loss costs waiting times. */
+interface DrainState extends Pick<MachineMemory, 'drain'> {
+  /** What the log said last that the drain waits for. */
+  logged?: string;
+}
+
+/** The most looks at one Node in a pass: cordon, evict, see. A drain that has more to do goes on in the next pass. */
+const LOOKS = 4;
+
+/**
+ * Drains the Nodes of VMs that have no machine, with the decisions of a machine's drain. The time to drain begins with the
+ * cordon, which the Node's condition `Terminating` tells, so a new process goes on where another one ended.
+ */
+export class OrphanDrains {
+  readonly #o: OrphanDrainsOptions;
+  readonly #nodes: NodeActions;
+  /** By class and provider id. */
+  readonly #memories = new Map<string, DrainState>();
+
+  constructor(options: OrphanDrainsOptions) {
+    this.#o = options;
+    this.#nodes = new NodeActions(options);
+  }
+
+  /** Forgets the drains of all VMs but these. */
+  keepOnly(classKey: string, providerIds: ReadonlySet<string>): void {
+    for (const key of this.#memories.keys())
+      if (key.startsWith(`${classKey} `) && !providerIds.has(key.slice(classKey.length + 1)))
+        this.#memories.delete(key);
+  }
+
+  /** Does what may be done now. Answers whether the Node is drained. @throws KubeError */
+  async step(vm: ListedInstance, node: Node, machineClass: MachineClass, signal: AbortSignal): Promise<boolean> {
+    const key = `${keyOf(machineClass)} ${vm.providerId}`;
+    const state: DrainState = this.#memories.get(key) ?? { drain: NO_DRAIN_MEMORY };
+    this.#memories.set(key, state);
+    const waitsFor = await this.#step(vm, node, machineClass, state, signal);
+    if (waitsFor !== undefined && waitsFor !== state.logged) {
+      const fields = { providerId: vm.providerId, node: node.metadata.name, waitsFor };
+      this.#o.log.info('Draining the Node of an orphan VM', fields);
+      state.logged = waitsFor;
+    }
+    return waitsFor === undefined;
+  }
+
+  /** Answers what the drain waits for; undefined: nothing. */
+  async #step(
+    vm: ListedInstance,
+    seen: Node,
+    machineClass: MachineClass,
+    memory: DrainState,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { caches, clock } = this.#o;
+    let waitsFor = 'the Node is not known';
+    for (let look = 0; look < LOOKS; look++) {
+      const now = clock.now();
+      const node = caches.target?.nodes.store.get(seen.metadata.name);
+      if (!caches.target || node?.metadata.uid !== seen.metadata.uid) return waitsFor;
+      const cordonedAt = terminatingSince(node);
+      if (!node.spec.unschedulable || !cordonedAt) {
+        const cordon = { reason: 'ScaleDown', tolerant: false, release: false } as const;
+        await this.#nodes.cordon({ o: { node }, memory, now, signal }, { do: 'cordon', ...cordon });
+        waitsFor = 'the Node is being cordoned';
+        continue;
+      }
+      const drain = this.#observe(vm, node, machineClass, cordonedAt, memory, now);
+      if (!drain) return waitsFor;
+      memory.drain = drain.memory;
+      const plan = planDrain(drain, now);
+      if (plan.drained) return undefined;
+      waitsFor = plan.blockers[0]?.text ?? 'pods are on their way out';
+      if (plan.evict.length + plan.remove.length === 0) return waitsFor;
+      const scope = { o: { drain }, memory, now, signal };
+      if (plan.evict.length > 0) await evictPods(this.#nodes.client, plan.evict, scope);
+      if (plan.remove.length > 0) await deletePods(this.#nodes.client, plan.remove, scope);
+    }
+    return waitsFor;
+  }
+
+  #observe(
+    { machineName, providerId }: ListedInstance,
+    node: Node,
+    machineClass: MachineClass,
+    since: Date,
+    memory: DrainState,
+    now: Date,
+  ) {
+    const { caches, defaults, invoker } = this.#o;
+    if (!caches.target) return undefined;
+    const stray = standIn({ machineName, providerId, machineClass }, now);
+    const machine = { ...stray, metadata: { ...stray.metadata, deletionTimestamp: since.toISOString() } };
+    return observeDrain({
+      machine,
+      settings: settingsOf(machine, defaults),
+      node,
+      caches: caches.target,
+      volumeIdOf: invoker.volumeIdOf,
+      memory: memory.drain,
+      volumeWindow: 1,
+      now,
+      choice: defaults.undrainablePolicy ? undrainablePolicyOf(machine, machineClass) : FORCED,
+    });
+  }
+}
+
+const terminatingSince = ({ status }: Node): Date | undefined =>
+  parseTime(status?.conditions?.find(({ type }) => type === 'Terminating')?.lastTransitionTime ?? undefined);

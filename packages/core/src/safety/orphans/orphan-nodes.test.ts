@@ -1,0 +1,98 @@
+import { Annotations, Labels } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { at, condition, hc, machine, NOON, node } from '../../machine/testing.ts';
+import type { Listing } from './listings.ts';
+import { claims, keepsOrphanNode, type NodeEvidence } from './orphan-nodes.ts';
+
+const minute = 60_000;
+const CLASS = 'test/small';
+
+const orphan = (change: Parameters<typeof node>[0] = {}) =>
+  node({
+    metadata: {
+      creationTimestamp: at(-60),
+      labels: { [Labels.MachineName]: 'machine-0' },
+      annotations: { [Annotations.MachineClassOfNode]: CLASS },
+    },
+    spec: { providerID: 'aws:///eu-west-1/i-1' },
+    conditions: hc('Unknown'),
+    ...change,
+  });
+
+const listed = (minutes: number, ...vms: Listing['vms']): Listing => ({ startedAt: new Date(at(minutes)), vms });
+
+const evidence = (change: Partial<NodeEvidence> = {}): NodeEvidence => ({
+  namespace: 'test',
+  minAgeMs: 20 * minute,
+  firstSeen: new Date(at(-10)),
+  confirmAfterMs: 5 * minute,
+  listings: new Map([[CLASS, listed(-1)]]),
+  ...change,
+});
+
+test('a silent Node of a gone machine, whose instance no cloud lists any more, is an orphan', () => {
+  expect(keepsOrphanNode(orphan(), NOON, evidence())).toBeUndefined();
+});
+
+test.each<[what: string, node: ReturnType<typeof node>, change: Partial<NodeEvidence>]>([
+  ['it is just old enough', orphan(), { minAgeMs: 60 * minute }],
+  ['it was like this for just long enough', orphan(), { confirmAfterMs: 10 * minute }],
+  ['another condition is True', orphan({ conditions: [...hc('Unknown'), condition('MemoryPressure', 'True')] }), {}],
+  [
+    'other instances are listed',
+    orphan(),
+    { listings: new Map([[CLASS, listed(-1, { providerId: 'aws:///eu-west-1/i-2', machineName: 'machine-1' })]]) },
+  ],
+])('a Node is an orphan: %s', (_what, n, change) => {
+  expect(keepsOrphanNode(n, NOON, evidence(change))).toBeUndefined();
+});
+
+test.each<[guard: string, node: ReturnType<typeof node>, change: Partial<NodeEvidence>, because: RegExp]>([
+  ['not ours: no label', orphan({ metadata: { creationTimestamp: at(-60) } }), {}, /not known/],
+  ['not ours: a class, and no label', orphan({ metadata: { creationTimestamp: at(-60), annotations: { [Annotations.MachineClassOfNode]: CLASS } } }), {}, /not known/], // biome-ignore format: a row
+  ['not ours: of another namespace', orphan(), { namespace: 'other' }, /not known/],
+  ['Ready', orphan({ conditions: hc('True') }), {}, /is Ready/],
+  ['no provider id', orphan({ spec: {} }), {}, /spec\.providerID/],
+  ['young', orphan(), { minAgeMs: 61 * minute }, /too young/],
+  ['seen for the first time', orphan(), { firstSeen: undefined }, /long enough/],
+  ['seen a moment ago', orphan(), { firstSeen: new Date(at(-4)) }, /long enough/],
+  ['its class is gone', orphan(), { listings: new Map([['test/other', listed(-1)]]) }, /test\/small is gone/],
+  ['a class was never listed', orphan(), { listings: new Map([[CLASS, listed(-1)], ['test/b', undefined]]) }, /test\/b has not/], // biome-ignore format: a row
+  ['a class was listed before only', orphan(), { listings: new Map([[CLASS, listed(-11)]]) }, /test\/small has not/],
+  ['a class was listed just as it was first seen', orphan(), { listings: new Map([[CLASS, listed(-10)]]) }, /test\/small has not/], // biome-ignore format: a row
+  [
+    'its instance is listed',
+    orphan(),
+    { listings: new Map([[CLASS, listed(-1, { providerId: 'aws:///eu-west-1a/i-1', machineName: 'renamed' })]]) },
+    /still listed/,
+  ],
+  [
+    'an instance of its machine is listed',
+    orphan(),
+    { listings: new Map([[CLASS, listed(-1, { providerId: 'aws:///eu-west-1/i-2', machineName: 'machine-0' })]]) },
+    /still listed/,
+  ],
+])('a Node is kept: %s', (_guard, n, change, because) => {
+  expect(keepsOrphanNode(n, NOON, evidence(change))?.because).toMatch(because);
+});
+
+test.each<[what: string, parts: Parameters<typeof machine>[0], claimed: boolean]>([
+  ['its name', { name: 'machine-0' }, true],
+  ['the label', { name: 'm', metadata: { labels: { [Labels.Node]: 'fakeNode-0' } } }, true],
+  ['the same VM, written otherwise', { name: 'm', spec: { providerID: 'aws:///eu-west-1a/i-1' } }, true],
+  ['another VM', { name: 'm', spec: { providerID: 'aws:///eu-west-1/i-2' } }, false],
+  ['another VM, by the first letter', { name: 'm', spec: { providerID: 'aws:///eu-west-1/j-1' } }, false],
+  ['nothing', { name: 'm' }, false],
+])('a machine claims a Node by %s', (_what, parts, claimed) => {
+  expect(claims(machine(parts), orphan())).toBe(claimed);
+});
+
+test('what waiting ends is nothing for people to see to', () => {
+  const kept = (n: ReturnType<typeof node>, change: Partial<NodeEvidence>) =>
+    keepsOrphanNode(n, NOON, evidence(change))?.passing ?? false;
+  expect(kept(orphan(), { firstSeen: undefined })).toBe(true);
+  expect(kept(orphan(), { minAgeMs: 61 * minute })).toBe(true);
+  expect(kept(orphan(), { listings: new Map([[CLASS, listed(-11)]]) })).toBe(true);
+  expect(kept(orphan(), { listings: new Map() })).toBe(false);
+  expect(kept(orphan({ spec: {} }), {})).toBe(false);
+});

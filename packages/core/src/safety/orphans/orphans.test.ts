@@ -1,0 +1,160 @@
+import { Annotations, type MachineClass } from '@mcm/api';
+import { expect, test } from 'vitest';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import { at, machine, NOON, node } from '../../machine/testing.ts';
+import { planNodeMark } from './orphan-nodes.ts';
+import { confirmOrphans, isForeign, isOrphan, standIn } from './orphan-vms.ts';
+import { orphanKeysOf } from './orphans.ts';
+
+const vm: ListedInstance = { providerId: 'testmachine-ip1', machineName: 'testmachine_1' };
+const minute = 60_000;
+
+test.each([
+  ['S-O6 Z-07 no machine', undefined, true],
+  ['S-O7 Z-07 CrashLoopBackOff', machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' } } }), false],
+  ['no phase yet', machine(), false],
+  [
+    'S-O9 its own VM',
+    machine({ spec: { providerID: 'testmachine-ip1' }, status: { currentStatus: { phase: 'Running' } } }),
+    false,
+  ],
+  [
+    'Z-07 another VM is on record',
+    machine({ spec: { providerID: 'other' }, status: { currentStatus: { phase: 'Running' } } }),
+    true,
+  ],
+  ['Failed without a VM on record', machine({ status: { currentStatus: { phase: 'Failed' } } }), true],
+  [
+    'being deleted: it deletes its VM itself',
+    machine({ metadata: { deletionTimestamp: at(0) }, status: { currentStatus: { phase: 'Terminating' } } }),
+    false,
+  ],
+])('%s', (_row, owner, orphan) => {
+  expect(isOrphan(vm, owner)).toBe(orphan);
+});
+
+test('a VM that a machine of another name has on record is no orphan', () => {
+  const recorder = machine({ name: 'another', spec: { providerID: vm.providerId } });
+  expect(isOrphan(vm, undefined, [recorder])).toBe(false);
+  expect(isOrphan(vm, undefined, [machine({ name: 'another', spec: { providerID: 'other' } })])).toBe(true);
+});
+
+test('suspects are confirmed at their time, and the next look is when the first of the others is due', () => {
+  const [one, two] = ['testmachine-ip2', 'testmachine-ip3'].map((providerId) => ({ ...vm, providerId }));
+  if (!one || !two) throw new Error('two VMs');
+  const seen = new Map(
+    [vm, one, two].map(({ providerId }, index) => [providerId, new Date(at([-5, -1, -3][index] ?? 0))]),
+  );
+  expect(confirmOrphans([vm], seen, NOON, 5 * minute)).toEqual({ confirmed: [vm] });
+  expect(confirmOrphans([vm, one, two], seen, NOON, 5 * minute)).toEqual({
+    confirmed: [vm],
+    nextAt: new Date(at(2)),
+  });
+});
+
+test('incident 15: a VM is no orphan at first sight, nor a young one', () => {
+  const seen = new Map([[vm.providerId, new Date(at(-5))]]);
+  expect(confirmOrphans([vm], new Map(), NOON, 5 * minute)).toEqual({ confirmed: [], nextAt: new Date(at(5)) });
+  expect(confirmOrphans([vm], seen, NOON, 5 * minute).confirmed).toEqual([vm]);
+  const young = { ...vm, createdAt: at(-4) };
+  expect(confirmOrphans([young], seen, NOON, 5 * minute)).toEqual({ confirmed: [], nextAt: new Date(at(1)) });
+});
+
+const held = { finalizers: ['node.machine.sapcloud.io/machine-controller'] };
+const marked = { annotations: { [Annotations.NotManagedByMCM]: '1' } };
+
+test.each<[row: string, metadata: object, age: number, owners: number, patch: object | undefined]>([
+  [
+    'S-O10 Z-08 21 min old, no machine',
+    {},
+    21,
+    0,
+    { metadata: { annotations: { [Annotations.NotManagedByMCM]: '1' } } },
+  ],
+  [
+    'S-O10 Z-09 the same with our finalizer',
+    held,
+    21,
+    0,
+    {
+      metadata: {
+        annotations: { [Annotations.NotManagedByMCM]: '1' },
+        finalizers: [],
+      },
+    },
+  ],
+  [
+    'a finalizer of somebody else stays',
+    { finalizers: ['other.example/guard', ...held.finalizers] },
+    20,
+    0,
+    {
+      metadata: {
+        annotations: { [Annotations.NotManagedByMCM]: '1' },
+        finalizers: ['other.example/guard'],
+      },
+    },
+  ],
+  ['two machines, not marked yet', held, 21, 2, undefined],
+  ['S-O11 Z-08 19 min old, no machine', {}, 19, 0, undefined],
+  [
+    'S-O14 Z-09 marked, one machine',
+    marked,
+    21,
+    1,
+    { metadata: { annotations: { [Annotations.NotManagedByMCM]: null } } },
+  ],
+  ['S-O15 two machines', marked, 21, 2, undefined],
+  ['Z-08 marked already', marked, 21, 0, undefined],
+])('%s', (_row, metadata, age, owners, patch) => {
+  const n = node({ metadata: { ...metadata, creationTimestamp: at(-age) } });
+  expect(planNodeMark(n, owners, NOON, 20 * minute)).toEqual(patch);
+});
+
+test('Z-10 a deletion, and a cloud that finds several VMs, are reasons to look for orphans of the class', () => {
+  const told = (description: string) =>
+    machine({ metadata: { namespace: 'a' }, status: { lastOperation: { description } } });
+  const keys = (before: string, after: string) =>
+    orphanKeysOf({ type: 'updated', key: 'a/b', old: told(before), object: told(after) });
+  const { name } = machine().spec.class;
+  expect(keys('', 'code = [OutOfRange]')).toEqual([`a/${name}`]);
+  expect([keys('', 'code = [NotFound]'), keys('code = [OutOfRange]', '')]).toEqual([[], []]);
+  expect(orphanKeysOf({ type: 'deleted', key: 'a/b', object: told('') })).toContain(`a/${name}`);
+});
+
+test.each<[what: string, mark: string | undefined, own: string | undefined, foreign: boolean]>([
+  ['without a mark', undefined, 'own', false],
+  ['without a mark, where we have none', undefined, undefined, false],
+  ['of ours', 'own', 'own', false],
+  ['of the one that we came from', 'former', 'own', false],
+  ['of another', 'other', 'own', true],
+  ['of another, where we have none', 'other', undefined, true],
+])('a VM %s: is it left to another control cluster?', (_what, owner, own, foreign) => {
+  expect(isForeign({ ...vm, ...(owner === undefined ? {} : { owner }) }, { own, former: ['former'] })).toBe(foreign);
+});
+
+test.each([
+  ['with a namespace', { namespace: 'test' }],
+  ['without one', {}],
+])('the machine in whose name an orphan goes has its VM on record, and the UID of none: a class %s', (_what, where) => {
+  const metadata = { name: 'small', uid: 'uid-small', resourceVersion: '1', creationTimestamp: at(-60), ...where };
+  const machineClass: MachineClass = {
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'MachineClass',
+    metadata,
+    providerSpec: {},
+  };
+  expect(standIn({ ...vm, machineClass }, NOON)).toEqual({
+    apiVersion: 'machine.sapcloud.io/v1alpha1',
+    kind: 'Machine',
+    metadata: {
+      name: 'testmachine_1',
+      ...where,
+      uid: 'orphan-testmachine-ip1',
+      resourceVersion: '',
+      creationTimestamp: NOON.toISOString(),
+    },
+    spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'testmachine-ip1' },
+  });
+  expect(standIn({ ...vm, machineClass }, NOON).metadata).not.toHaveProperty('namespace', undefined);
+});

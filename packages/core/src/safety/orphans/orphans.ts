@@ -1,0 +1,434 @@
+import { type EventReason, type Machine, type MachineClass, parseTime } from '@mcm/api';
+import {
+  again,
+  type Change,
+  type Clock,
+  done,
+  type EventRecorder,
+  errorText,
+  type Key,
+  type KubeClient,
+  keyOf,
+  type Logger,
+  makeKey,
+  type Outcome,
+} from '@mcm/kube';
+import type { Caches } from '../../cluster/caches.ts';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import type { DriverInvoker } from '../../driver/invoker/invoker-api.ts';
+import type { KeptVms } from '../../evidence/kept-vms.ts';
+import { Lane } from '../../flow/lane.ts';
+import { InstanceSet, instanceKey } from '../../node/instance.ts';
+import type { MachineDefaults } from '../../settings/settings.ts';
+import { withoutForeign, withoutKept } from '../orphan-filters.ts';
+import { findRestore } from '../restore-proof.ts';
+import { ClockJump } from './clock-jump.ts';
+import { HourlyCap } from './hourly-cap.ts';
+import { type Listing, Listings } from './listings.ts';
+import { liveOrphans } from './live-orphans.ts';
+import { NodeCollector } from './node-collector.ts';
+import { OrphanDrains } from './orphan-drains.ts';
+import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
+import { notedIn, noteQuarantine, type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
+import type { Use } from './served.ts';
+
+/** How VMs without a machine are searched for and what is done with them; times in milliseconds. */
+export interface OrphanOptions {
+  /** Between two passes: `--machine-safety-orphan-vms-period`. */
+  readonly periodMs: number;
+  /** A VM or Node is an orphan only if it was one in an earlier pass at least this long ago; a VM also is at least this old. */
+  readonly confirmAfterMs: number;
+  /** Most VMs, and most Nodes, deleted in an hour. */
+  readonly maxPerHour: number;
+  readonly policy: 'delete' | 'report';
+  /** Control clusters that this one was moved from: their VMs count as its own. */
+  readonly formerOwners?: readonly string[];
+}
+
+const MINUTE = 60_000;
+
+/** Settings of the search for orphans in effect without flags. */
+export const ORPHAN_DEFAULTS: OrphanOptions = {
+  periodMs: 15 * MINUTE,
+  confirmAfterMs: 5 * MINUTE,
+  maxPerHour: 30,
+  policy: 'delete',
+};
+
+/** Passes asked for by events are at least this far apart. */
+const MIN_INTERVAL_MS = MINUTE;
+
+/** A listing that failed so often in a row is told of: a cloud that stumbles is nothing to see to. */
+const TOLD_AFTER_FAILURES = 3;
+
+/** VMs being deleted at once. One whose driver ignores its signal gives up its place. */
+const DELETIONS_AT_ONCE = 10;
+
+/** How long a VM is kept whose Node is lost: an operator has this time to restart its kubelet after a restore. */
+const UNSEEN_HOLD_MS = 60 * MINUTE;
+
+const NODES_KEY: Key = 'nodes';
+
+/** Verdicts on orphan VMs, as events tell them. */
+const DELETED = 'it is deleted';
+const DRAINED = 'it is drained, then deleted';
+const QUARANTINED = 'it is in quarantine';
+
+export interface OrphanReconcileOptions {
+  readonly caches: Caches;
+  readonly invoker: DriverInvoker;
+  readonly control: KubeClient;
+  readonly target: KubeClient | undefined;
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly recorder: EventRecorder<EventReason>;
+  /** For events of Nodes; absent: they are told by log only. */
+  readonly targetRecorder?: EventRecorder<EventReason> | undefined;
+  readonly defaults: MachineDefaults;
+  /** VMs that are kept for study though their machines are gone. */
+  readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
+  readonly options: OrphanOptions;
+  /** The control cluster of this process; undefined, or absent: it could not be told. */
+  readonly owner?: (() => string | undefined) | undefined;
+  /** API servers were out of reach: nothing is taken for an orphan until they are back. */
+  readonly frozen: () => boolean;
+  /** Has a key looked at. */
+  readonly wake: (key: Key) => void;
+  /** Aborted when the process ends. */
+  readonly stop: AbortSignal;
+}
+
+const saysAmbiguous = (machine: Machine): boolean =>
+  machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;
+
+/** Deletions of machines, and clouds that found several VMs for one, are reasons to look at their class, and at Nodes. */
+export function orphanKeysOf(change: Change<Machine>): readonly Key[] {
+  const { metadata, spec } = change.object;
+  const key = makeKey(metadata.namespace, spec.class.name ?? '');
+  if (change.type === 'deleted') return [key, NODES_KEY];
+  return change.type === 'updated' && saysAmbiguous(change.object) && !saysAmbiguous(change.old) ? [key] : [];
+}
+
+/** What is remembered of a class between passes. Its loss costs a pass. */
+interface ClassState {
+  /** Earliest next listing. */
+  notBefore: Date;
+  /** The listing that was judged last. */
+  judged?: Listing;
+  /** By provider id. */
+  firstSeen: ReadonlyMap<string, Date>;
+  /** By provider id: what an event said of it last. */
+  told: ReadonlyMap<string, string>;
+  /** Failures of the listing that were met already. */
+  failures: number;
+  /** An event told that it cannot be listed. */
+  deaf?: true;
+  /** Provider ids of VMs that are kept until an operator decides. */
+  quarantined: ReadonlySet<string>;
+  /** VMs whose time of being kept for study has ended. */
+  released: InstanceSet;
+  /** Other control clusters whose VMs an event told of. */
+  readonly foreign: Set<string>;
+}
+
+/**
+ * Finds VMs and Nodes that nothing stands for. One key a class and one for the Nodes, so that a class whose cloud is
+ * slow or broken holds up its own VMs only (and the deletion of Nodes, which needs to hear of every cloud).
+ */
+export class OrphanCollector {
+  readonly #o: OrphanReconcileOptions;
+  readonly #listings: Listings;
+  readonly #nodes: NodeCollector;
+  readonly #drains: OrphanDrains;
+  readonly #classes = new Map<Key, ClassState>();
+  readonly #cap: HourlyCap;
+  readonly #jump: ClockJump;
+  readonly #lane = new Lane(DELETIONS_AT_ONCE);
+  /** Provider ids of the VMs that are being deleted. */
+  readonly #deleting = new Set<string>();
+  /** Until when machines were created that the server may not know. */
+  #wentBackAt: Date | undefined;
+  #nodesNotBefore: Date | undefined;
+
+  constructor(options: OrphanReconcileOptions) {
+    this.#o = options;
+    this.#cap = new HourlyCap(options.options.maxPerHour, options.clock);
+    this.#jump = new ClockJump(options.clock);
+    this.#listings = new Listings({ ...options, ended: options.wake });
+    this.#nodes = new NodeCollector(options, this.#listings);
+    this.#drains = new OrphanDrains(options);
+    options.control.history.onWentBack(() => {
+      this.#wentBackAt = options.clock.now();
+      this.#startOver('The server of the machines went back to an older state: orphans are looked for anew');
+    });
+  }
+
+  /** What stood for no machine in the last pass, confirmed or not. */
+  suspects(): { readonly vms: number; readonly nodes: number; readonly quarantined: number } {
+    // Classes of one cluster list the same VMs.
+    const vms = new Set([...this.#classes.values()].flatMap(({ firstSeen }) => [...firstSeen.keys()]));
+    const quarantined = new Set([...this.#classes.values()].flatMap((state) => [...state.quarantined]));
+    return { vms: vms.size, nodes: this.#nodes.suspects, quarantined: quarantined.size };
+  }
+
+  /** The keys that nobody's change brings. */
+  readonly firstKeys: readonly Key[] = [NODES_KEY];
+
+  readonly reconcile = async (key: Key): Promise<Outcome> => {
+    if (this.#o.frozen()) return again(MIN_INTERVAL_MS);
+    if (this.#jump.happened()) this.#startOver('The time of day was set: orphans are looked for anew');
+    return key === NODES_KEY ? this.#nodesPass() : this.#classPass(key);
+  };
+
+  /** How long anything has been an orphan cannot be told, and is found out anew. */
+  #startOver(because: string): void {
+    this.#o.log.warn(because);
+    this.#classes.clear();
+    this.#listings.clear();
+    this.#nodes.startOver();
+    this.#nodesNotBefore = undefined;
+  }
+
+  async #nodesPass(): Promise<Outcome> {
+    const { clock, options } = this.#o;
+    const now = clock.now();
+    this.#nodesNotBefore ??= new Date(now.getTime() + MIN_INTERVAL_MS);
+    if (now < this.#nodesNotBefore) return again(this.#nodesNotBefore.getTime() - now.getTime());
+    this.#nodesNotBefore = new Date(now.getTime() + MIN_INTERVAL_MS);
+    const nextAt = await this.#nodes.pass(now);
+    const untilNext = nextAt ? nextAt.getTime() - clock.now().getTime() : options.periodMs;
+    return again(Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
+  }
+
+  async #classPass(key: Key): Promise<Outcome> {
+    const { caches, clock, invoker } = this.#o;
+    if (!invoker.can.list) return done;
+    const machineClass = caches.classes.store.get(key);
+    if (!machineClass) {
+      this.#classes.delete(key);
+      this.#listings.forget(key);
+      return done;
+    }
+    const now = clock.now();
+    const state: ClassState = this.#classes.get(key) ?? {
+      notBefore: new Date(now.getTime() + MIN_INTERVAL_MS),
+      firstSeen: new Map(),
+      released: new InstanceSet([]),
+      told: new Map(),
+      failures: 0,
+      quarantined: new Set(),
+      foreign: new Set(),
+    };
+    this.#classes.set(key, state);
+    if (this.#listings.running(key)) return done;
+    const listing = this.#listings.of(key);
+    if (listing && listing !== state.judged) return this.#judge(machineClass, state, listing);
+    this.#backOff(key, state, now);
+    this.#tellDeaf(machineClass, key, state);
+    if (now < state.notBefore) return again(state.notBefore.getTime() - now.getTime());
+    state.notBefore = new Date(now.getTime() + MIN_INTERVAL_MS);
+    this.#listings.begin(machineClass);
+    return again(this.#o.options.periodMs);
+  }
+
+  /** Of a class that cannot be listed nobody would hear until its orphans are on the bill. */
+  #tellDeaf(machineClass: MachineClass, key: Key, state: ClassState): void {
+    const { recorder, invoker } = this.#o;
+    const error = this.#listings.error(key);
+    if (error === undefined && state.deaf) {
+      delete state.deaf;
+      recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
+    }
+    if (error === undefined || state.deaf || this.#listings.failures(key) < TOLD_AFTER_FAILURES) return;
+    // A class that is wrong in itself says so already.
+    if (invoker.check(machineClass).length > 0) return;
+    state.deaf = true;
+    const text = `The VMs of the class cannot be listed, so VMs and Nodes without a machine are not found: ${error}`;
+    recorder.event(machineClass, 'Warning', 'ListingFailed', text);
+  }
+
+  /** A listing that fails is tried again after 1, 2, 4 … minutes, up to the period. */
+  #backOff(key: Key, state: ClassState, now: Date): void {
+    const failures = this.#listings.failures(key);
+    if (failures > state.failures) {
+      const waitMs = Math.min(
+        MIN_INTERVAL_MS * 2 ** (failures - 1),
+        Math.max(this.#o.options.periodMs, MIN_INTERVAL_MS),
+      );
+      state.notBefore = new Date(now.getTime() + waitMs);
+    }
+    state.failures = failures;
+  }
+
+  async #judge(machineClass: MachineClass, state: ClassState, listing: Listing): Promise<Outcome> {
+    const { caches, clock, options, log, namespace } = this.#o;
+    const now = clock.now();
+    const ours = withoutForeign(this.#o, machineClass, state.foreign, listing);
+    const machineOf = (vm: ListedInstance) => caches.machines.store.get(makeKey(namespace, vm.machineName));
+    const recorders = (vm: ListedInstance) => caches.machines.store.byIndex('instance', instanceKey(vm.providerId));
+    const masterless = ours.filter((vm) => isOrphan(vm, machineOf(vm), recorders(vm)));
+    this.#findRestore(ours, masterless, recorders);
+    const { suspects, released } = await withoutKept(this.#o, machineClass, masterless, listing, now);
+    state.released = released;
+    const fresh = suspects.filter(({ providerId }) => !state.firstSeen.has(providerId)).length;
+    state.firstSeen = new Map(
+      suspects.map(({ providerId }) => [providerId, state.firstSeen.get(providerId) ?? now] as const),
+    );
+    if (fresh > 0) {
+      const fields = { class: machineClass.metadata.name, count: fresh };
+      log.info('Orphan VMs found; checking them again before their deletion', fields);
+    }
+    const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
+    const draining = await this.#collect(machineClass, state, listing, { suspects, confirmed });
+    state.judged = listing;
+    const untilNext = nextAt ? nextAt.getTime() - clock.now().getTime() : options.periodMs;
+    return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
+  }
+
+  /** VMs prove a restore of before the start of this process, which has no older caches to compare with. */
+  #findRestore(
+    vms: readonly ListedInstance[],
+    masterless: readonly ListedInstance[],
+    recorders: (vm: ListedInstance) => readonly Machine[],
+  ): void {
+    const { control, log, owner } = this.#o;
+    const times = control.history.vacancies;
+    if (times.length === 0) return;
+    const found = findRestore({ times, vms, masterless, recorders, owner: owner?.() });
+    if (!found || (this.#wentBackAt !== undefined && found.time.to <= this.#wentBackAt)) return;
+    this.#wentBackAt = found.time.to;
+    const fields = { providerId: found.vm.providerId, from: found.time.from, to: found.time.to };
+    log.warn('A VM was created while, by its Lease, no controller was running: the API server was restored', fields);
+  }
+
+  /**
+   * Deletes what a live list of machines, made after the cloud's, confirms. A cache may lag: a VM cannot be brought back.
+   * Answers whether Nodes of VMs are being drained.
+   */
+  async #collect(
+    machineClass: MachineClass,
+    state: ClassState,
+    listing: Listing,
+    {
+      suspects,
+      confirmed,
+    }: { readonly suspects: readonly ListedInstance[]; readonly confirmed: readonly ListedInstance[] },
+  ): Promise<boolean> {
+    const key = keyOf(machineClass);
+    const ids = new Set(confirmed.map(({ providerId }) => providerId));
+    this.#drains.keepOnly(key, ids);
+    const told = new Map<string, string>();
+    const left = suspects.filter(({ providerId }) => !this.#deleting.has(providerId));
+    const orphans = confirmed.length > 0 ? await liveOrphans(this.#o, left, listing) : [];
+    const view: QuarantineView = {
+      machineClass,
+      listed: listing.vms.length,
+      lost: orphans.filter((each) => each.use.use === 'unclaimed' || this.#heldUntil(each.vm, each.use, state)).length,
+      wentBackAt: this.#wentBackAt,
+    };
+    // Those that are not confirmed yet by this process stay where an earlier one put them.
+    const quarantined = new Set(notedIn(machineClass, left).filter((id) => !ids.has(id)));
+    for (const { vm, machine, use } of orphans) {
+      if (!ids.has(vm.providerId)) continue;
+      const verdict = this.#verdict(vm, use, view, this.#heldUntil(vm, use, state));
+      told.set(vm.providerId, verdict);
+      if (verdict.startsWith(QUARANTINED)) quarantined.add(vm.providerId);
+      if (!this.#toldOf(vm, verdict)) this.#tell(machineClass, vm, machine !== undefined, verdict);
+      if (verdict === DELETED) this.#delete(machineClass, vm);
+      if (verdict.startsWith(DRAINED) && (await this.#drain(machineClass, vm, use))) this.#delete(machineClass, vm);
+    }
+    state.told = told;
+    state.quarantined = quarantined;
+    await this.#noteQuarantine(machineClass, quarantined, listing);
+    return [...told.values()].some((verdict) => verdict.startsWith(DRAINED));
+  }
+
+  async #noteQuarantine(machineClass: MachineClass, ids: ReadonlySet<string>, { vms }: Listing): Promise<void> {
+    const { caches, control, log } = this.#o;
+    const newest = caches.classes.store.get(keyOf(machineClass));
+    if (!newest || this.#o.options.policy === 'report') return;
+    try {
+      const written = await noteQuarantine(control, newest, [...ids], vms);
+      if (written) caches.classes.recordWrite(written);
+    } catch (error) {
+      const fields = { class: machineClass.metadata.name, error: errorText(error) };
+      log.warn('Cannot write the VMs in quarantine to their class; the next search retries', fields);
+    }
+  }
+
+  /** What becomes of a VM that a live list of machines confirmed as an orphan. */
+  #verdict(vm: ListedInstance, use: Use, view: QuarantineView, heldUntil: Date | undefined): string {
+    const { providerId } = vm;
+    if (use.use === 'claimed')
+      return `it is kept, for Node ${use.node.metadata.name} runs on it and is Ready; put the machine's spec.providerID back if it was edited`;
+    if (this.#o.options.policy === 'report') return 'it is kept, as --orphan-policy=report says';
+    const because = quarantineReason(vm, view);
+    if (because !== undefined) return quarantineText(vm, because);
+    if (heldUntil && this.#o.clock.now() < heldUntil)
+      return `it is kept until ${heldUntil.toISOString()}: it has no Node, so pods on it cannot be seen; restart its kubelet to have it drained`;
+    if (!this.#cap.admits(providerId)) return 'it has to wait, for enough were deleted within the hour';
+    return use.use === 'unclaimed' ? `${DRAINED}: Node ${use.node.metadata.name} runs on it and is Ready` : DELETED;
+  }
+
+  /**
+   * Until when a VM without a Node is kept; undefined: it is not. A VM that is lost at its creation is found within its
+   * creation timeout. One that is found later had a machine, and so it had a Node.
+   */
+  #heldUntil({ providerId, createdAt }: ListedInstance, { use }: Use, state: ClassState): Date | undefined {
+    const seen = state.firstSeen.get(providerId);
+    if (use !== 'unseen' || !seen || state.released.has(providerId)) return undefined;
+    const made = parseTime(createdAt)?.getTime() ?? Number.NEGATIVE_INFINITY;
+    const isLate = seen.getTime() - made >= this.#o.defaults.creationTimeoutMs;
+    return isLate ? new Date(seen.getTime() + UNSEEN_HOLD_MS) : undefined;
+  }
+
+  /** One step of the drain of a VM's Node; answers whether the VM may go. */
+  async #drain(machineClass: MachineClass, vm: ListedInstance, use: Use): Promise<boolean> {
+    if (use.use !== 'unclaimed') return false;
+    const { log, stop } = this.#o;
+    try {
+      return await this.#drains.step(vm, use.node, machineClass, stop);
+    } catch (error) {
+      const fields = { providerId: vm.providerId, node: use.node.metadata.name, error: errorText(error) };
+      log.warn('Cannot drain the Node of an orphan VM; the next search retries', fields);
+      return false;
+    }
+  }
+
+  /** Whether an event said this of the VM, be it on another class of the same cluster, which lists the same VMs. */
+  #toldOf({ providerId }: ListedInstance, verdict: string): boolean {
+    return [...this.#classes.values()].some(({ told }) => told.get(providerId) === verdict);
+  }
+
+  #tell(machineClass: MachineClass, vm: ListedInstance, exists: boolean, verdict: string): void {
+    const { providerId, machineName } = vm;
+    const { log, recorder } = this.#o;
+    const whose = exists
+      ? `bears the name of machine ${machineName}, but is not the VM on its record`
+      : `belongs to no machine: there is none by its name, ${machineName}`;
+    const text = `VM ${providerId} ${whose}; ${verdict}`;
+    log.warn('Orphan VM', { providerId, machine: machineName, verdict });
+    recorder.event(machineClass, 'Warning', 'OrphanVM', text);
+  }
+
+  #delete(machineClass: MachineClass, { providerId, machineName }: ListedInstance): void {
+    const { invoker, log, clock } = this.#o;
+    const fields = { providerId, machine: machineName };
+    this.#deleting.add(providerId);
+    const stray = standIn({ providerId, machineName, machineClass }, clock.now());
+    void this.#lane
+      .run((leave) =>
+        invoker.delete(stray, (error) => {
+          leave();
+          log.warn('Deletion of an orphan VM ignores its signal', { ...fields, error: error.message });
+        }),
+      )
+      .then(
+        () => log.warn('Orphan VM deleted', fields),
+        (error: unknown) =>
+          log.warn('Cannot delete orphan VM; the next search retries', { ...fields, error: errorText(error) }),
+      )
+      .finally(() => this.#deleting.delete(providerId));
+  }
+}

@@ -1,0 +1,86 @@
+import { Annotations, type MachineClass, machineClasses, parseTime } from '@mcm/api';
+import type { KubeClient } from '@mcm/kube';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import { InstanceSet } from '../../node/instance.ts';
+
+/** Machines that went together, as when CRDs are exchanged, are this share of the VMs, in percent, and at least two. */
+const MASS_PERCENT = 10;
+const LEAST_MASS = 2;
+
+/** What is known when orphan VMs of a class are judged together. */
+export interface QuarantineView {
+  readonly machineClass: MachineClass;
+  /** VMs that the cloud listed. */
+  readonly listed: number;
+  /** VMs without a machine, confirmed or not, that have a Ready Node, or are too old to have lost it at their creation. */
+  readonly lost: number;
+  /** Since when what the server of the machines knows is older than the cloud; undefined: it is not. */
+  readonly wentBackAt: Date | undefined;
+}
+
+const idsIn = (machineClass: MachineClass, annotation: string): readonly string[] =>
+  (machineClass.metadata.annotations?.[annotation] ?? '')
+    .split(',')
+    .map((id) => id.trim())
+    .filter((id) => id !== '');
+
+/**
+ * Why a VM without a machine is kept until an operator decides; undefined: it may be drained and deleted. One machine that
+ * was forced away is an accident. Many at once, or what a restored server does not know, are machines that somebody wants.
+ */
+export function quarantineReason(vm: ListedInstance, view: QuarantineView): string | undefined {
+  const { machineClass, listed, lost, wentBackAt } = view;
+  if (new InstanceSet(idsIn(machineClass, Annotations.ReleaseVMs)).has(vm.providerId)) return undefined;
+  const made = parseTime(vm.createdAt);
+  if (wentBackAt !== undefined && (made === undefined || made <= wentBackAt))
+    return 'the API server of the machines went back to an older state';
+  if (lost >= LEAST_MASS && lost * 100 > listed * MASS_PERCENT)
+    return `${lost} VMs that have served lost their machines together`;
+  if (new InstanceSet(quarantinedVms(machineClass)).has(vm.providerId)) return 'it was put there before';
+  return undefined;
+}
+
+/** Provider ids of the VMs of a class that wait in quarantine. */
+export const quarantinedVms = (machineClass: MachineClass): readonly string[] =>
+  idsIn(machineClass, Annotations.QuarantinedVMs);
+
+/** Provider ids of those of the VMs that the class notes as quarantined. */
+export function notedIn(machineClass: MachineClass, vms: readonly ListedInstance[]): readonly string[] {
+  const noted = new InstanceSet(quarantinedVms(machineClass));
+  return vms.map(({ providerId }) => providerId).filter((id) => noted.has(id));
+}
+
+/** What an operator can do, for an event. */
+export const quarantineText = ({ providerId, machineName }: ListedInstance, because: string): string =>
+  `it is in quarantine, for ${because}: make Machine ${machineName} anew with this spec.providerID, or name the VM in annotation ${Annotations.ReleaseVMs} of the MachineClass (${providerId}) to have it drained and deleted`;
+
+/**
+ * Writes on the class which of its VMs are in quarantine, so that the next process knows it, and takes VMs that are gone off
+ * what was released. Writes nothing where nothing changes. @throws KubeError
+ */
+export async function noteQuarantine(
+  control: KubeClient,
+  { metadata, ...rest }: MachineClass,
+  quarantined: readonly string[],
+  listed: readonly ListedInstance[],
+): Promise<MachineClass | undefined> {
+  const there = new InstanceSet(listed.map(({ providerId }) => providerId));
+  const released = idsIn({ metadata, ...rest }, Annotations.ReleaseVMs);
+  const wanted: Readonly<Record<string, string>> = {
+    [Annotations.QuarantinedVMs]: quarantined.toSorted().join(','),
+    [Annotations.ReleaseVMs]: released.filter((id) => there.has(id)).join(','),
+  };
+  const annotations = Object.fromEntries(
+    Object.entries(wanted)
+      .filter(([key, ids]) => ids !== idsIn({ metadata, ...rest }, key).join(','))
+      .map(([key, ids]) => [key, ids === '' ? null : ids]),
+  );
+  if (Object.keys(annotations).length === 0) return undefined;
+  const { name, namespace, uid, resourceVersion } = metadata;
+  const body = { metadata: { uid, resourceVersion, annotations } };
+  return control.resource(machineClasses, namespace).patch(name, { type: 'merge', body });
+}
+
+/** Whether an operator has decided anew. */
+export const releasesMore = (old: MachineClass, machineClass: MachineClass): boolean =>
+  old.metadata.annotations?.[Annotations.ReleaseVMs] !== machineClass.metadata.annotations?.[Annotations.ReleaseVMs];

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { deployment, set } from '../../set/test-objects.ts';
+import { judgeSet, thresholds } from './overshoot-rules.ts';
+
+const options = { safetyUp: 2, safetyDown: 1 };
+const rolling = (replicas: number, maxSurge: number | string) =>
+  deployment(replicas, { strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable: 0 } } });
+const frozen = { labels: { freeze: 'True' } };
+
+describe('thresholds', () => {
+  test.each([
+    ['F-01 a set on its own', undefined, 8, 7],
+    ['F-05 a percentage rounds up', rolling(5, '25%'), 9, 8],
+    [
+      'F-06 the in-place surge',
+      deployment(3, {
+        strategy: {
+          type: 'InPlaceUpdate',
+          inPlaceUpdate: { maxSurge: 2, maxUnavailable: 0, orchestrationType: 'Auto' },
+        },
+      }),
+      7,
+      6,
+    ],
+    ['F-07 (BUG-9 mended) no surge at all', deployment(3, { strategy: { type: 'Recreate' } }), 5, 4],
+  ])('%s', (_title, owner, upper, lower) => {
+    expect(thresholds(set('ms', 3), owner, options)).toEqual({ upper, lower });
+  });
+  test('F-12 (mended) without a distance a set is not frozen and thawed in turn', () => {
+    const limits = thresholds(set('ms', 2), undefined, { safetyUp: 2, safetyDown: 0 });
+    const half = { status: { machineSetCondition: [{ type: 'Frozen' as const, status: 'True' as const }] } };
+    expect(judgeSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper, limits)).toBe('leave');
+    expect(judgeSet(set('ms', 2), undefined, limits.upper, limits)).toBe('freeze');
+    expect(judgeSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper - 1, limits)).toBe('thaw');
+  });
+});
+
+describe('verdicts', () => {
+  const limits = { upper: 8, lower: 7 };
+  const complete = {
+    ...set('ms', 3, frozen),
+    status: { machineSetCondition: [{ type: 'Frozen' as const, status: 'True' as const }] },
+  };
+  const asking = (labels: Record<string, string>) =>
+    set('ms', 3, { labels, annotations: { 'safety.machine.sapcloud.io/unfreeze': 'True' } });
+  test.each<[string, ReturnType<typeof set>, number, string]>([
+    ['F-01 too many', set('ms', 3), 8, 'freeze'],
+    ['F-01 just below', set('ms', 3), 7, 'leave'],
+    ['frozen already', complete, 9, 'leave'],
+    ['half frozen is finished', set('ms', 3, frozen), 9, 'freeze'],
+    ['F-01 few enough again', complete, 7, 'thaw'],
+    [
+      'F-10 the condition alone is a freeze too',
+      { ...complete, metadata: { ...complete.metadata, labels: {} } },
+      7,
+      'thaw',
+    ],
+    ['asked for, although there are too many', asking(frozen.labels), 9, 'thaw'],
+    ['asked for without need: the request goes', asking({}), 1, 'thaw'],
+  ])('%s', (_title, given, machines, verdict) => {
+    expect(judgeSet(given, undefined, machines, limits)).toBe(verdict);
+  });
+  test('F-11 a request on the deployment thaws its sets', () => {
+    const owner = deployment(3, { annotations: { 'safety.machine.sapcloud.io/unfreeze': 'x' } });
+    expect(judgeSet(complete, owner, 9, limits)).toBe('thaw');
+    expect(judgeSet(set('ms', 3), owner, 3, limits)).toBe('leave');
+  });
+});

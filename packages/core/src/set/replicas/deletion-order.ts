@@ -1,0 +1,96 @@
+import { Annotations, type Machine, type MachinePhase, PreserveValues } from '@mcm/api';
+import {
+  createdAt,
+  isPreserved,
+  isUnconfigured,
+  markTimeOf,
+  phaseOf,
+  preserveExpiry,
+  priorityOf,
+} from '../../objects/machines.ts';
+import { compareText } from '../../values/integers.ts';
+
+/**
+ * Least useful first. The original ranks every phase that its table lacks (none, and all in-place ones) with
+ * Terminating, so a machine that is just being made goes before a Failed one (ODD-3 of docs/compatibility/rules-deployments.md); here each has a
+ * place of its own.
+ */
+const USEFULNESS: readonly (MachinePhase | undefined)[] = [
+  'Terminating',
+  'Failed',
+  'CrashLoopBackOff',
+  'InPlaceUpdateFailed',
+  'Unknown',
+  undefined,
+  'Pending',
+  'InPlaceUpdating',
+  'InPlaceUpdateSuccessful',
+  'Available',
+  'Running',
+];
+
+type Compare = (a: Machine, b: Machine) => number;
+
+const usefulness = (machine: Machine): number => {
+  const rank = USEFULNESS.indexOf(phaseOf(machine));
+  return rank < 0 ? USEFULNESS.indexOf(undefined) : rank;
+};
+
+const isAutoPreserved = (machine: Machine): boolean =>
+  machine.metadata.annotations?.[Annotations.Preserve] === PreserveValues.AutoPreserved;
+
+/** `first` orders machines for which it is true before the others. */
+const first =
+  (is: (machine: Machine) => boolean): Compare =>
+  (a, b) =>
+    Number(is(b)) - Number(is(a));
+
+const ascending =
+  (value: (machine: Machine) => number): Compare =>
+  (a, b) =>
+    value(a) - value(b);
+
+const NEVER = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Order in which a set gives machines up: the first difference decides. Source: pkg/controller/controller_utils.go,
+ * ActiveMachines.Less; the name is added as the last key, because Go's sort is not stable and ours must be.
+ */
+export function deletionOrder(now: Date): Compare {
+  const preserved = (machine: Machine) => isPreserved(machine, now);
+  const keys: readonly Compare[] = [
+    first((machine) => !preserved(machine)),
+    (a, b) => (preserved(a) && preserved(b) ? first(isAutoPreserved)(a, b) : 0),
+    (a, b) => (preserved(a) && preserved(b) ? ascending((m) => preserveExpiry(m) ?? 0)(a, b) : 0),
+    ascending(priorityOf),
+    ascending((machine) => markTimeOf(machine) ?? NEVER),
+    ascending(usefulness),
+    // Ours: a rollout that gives up one that serves nobody must not lose one that serves.
+    first(isUnconfigured),
+    ascending(createdAt),
+    (a, b) => compareText(a.metadata.name, b.metadata.name),
+  ];
+  return (a, b) => {
+    for (const key of keys) {
+      const order = key(a, b);
+      if (order !== 0) return order;
+    }
+    return 0;
+  };
+}
+
+/** The `count` machines to give up, in order. When all go there is nothing to choose and nothing is sorted. */
+export function chooseForDeletion(machines: readonly Machine[], count: number, now: Date): readonly Machine[] {
+  if (count >= machines.length) return machines;
+  if (count <= 0) return [];
+  const order = deletionOrder(now);
+  // A few of thousands are chosen, again and again: the first so many are kept in order, not all of them sorted.
+  const chosen: Machine[] = [];
+  for (const machine of machines) {
+    const last = chosen[count - 1];
+    if (last && order(last, machine) <= 0) continue;
+    chosen.splice(chosen.findLastIndex((one) => order(one, machine) <= 0) + 1, 0, machine);
+    chosen.length = Math.min(chosen.length, count);
+  }
+  return chosen;
+}

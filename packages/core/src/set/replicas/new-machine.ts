@@ -1,0 +1,49 @@
+import {
+  Annotations,
+  API_VERSION,
+  DEFAULT_MACHINE_PRIORITY,
+  Finalizers,
+  type Machine,
+  type MachineSet,
+  type MachineSpec,
+} from '@mcm/api';
+import type { Draft } from '@mcm/kube';
+import { controllerReference } from '../../objects/claim.ts';
+import { LOSS_MARKS, type Loss } from '../../objects/machines.ts';
+import { isGoDuration } from '../../values/integers.ts';
+
+/** The creation timeout that an operator forced upon the set's machines, if its text is a duration. */
+export function effectiveCreationTimeout(set: MachineSet): string | undefined {
+  const text = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
+  return text !== undefined && isGoDuration(text) ? text : undefined;
+}
+
+/**
+ * A new machine of a set. It is born with its finalizer, its owner and its priority, which the original writes
+ * afterwards one by one.
+ * @param loss What was lost in whose place it is made; absent: it takes nobody's.
+ */
+export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Machine> {
+  const template = set.spec.template;
+  const forced = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
+  const creationTimeout = effectiveCreationTimeout(set);
+  const spec: MachineSpec = { ...template.spec, ...(creationTimeout === undefined ? {} : { creationTimeout }) };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Machine',
+    metadata: {
+      name,
+      ...(set.metadata.namespace === undefined ? {} : { namespace: set.metadata.namespace }),
+      labels: { ...template.metadata?.labels },
+      annotations: {
+        [Annotations.Priority]: String(DEFAULT_MACHINE_PRIORITY),
+        ...template.metadata?.annotations,
+        ...(forced === undefined ? {} : { [Annotations.EffectiveCreationTimeout]: forced }),
+        ...(loss === undefined ? {} : { [Annotations.Replacement]: LOSS_MARKS[loss] }),
+      },
+      finalizers: [...new Set([...(template.metadata?.finalizers ?? []), Finalizers.MachineControllerManager])],
+      ownerReferences: [controllerReference(set)],
+    },
+    spec,
+  };
+}

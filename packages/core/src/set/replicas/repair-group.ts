@@ -1,0 +1,135 @@
+import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
+import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
+import type { LedgerSet } from '../../disruption/ledger.ts';
+import { planRepairs, type RepairPlan } from '../../disruption/repairs.ts';
+import { countsTerminating, isReplicaOf } from '../../disruption/safeguards.ts';
+import { limitsOf } from '../../objects/limits.ts';
+import { isTerminating } from '../../objects/machines.ts';
+import type { NodeAnnotations } from '../../objects/preservation.ts';
+import { isSlotName } from '../../objects/slots.ts';
+import { hasArrived } from '../../rollout/arrival.ts';
+import { type Sets, splitSets } from '../../rollout/revisions.ts';
+import { careOf, closedGate, keptFailures } from '../../rollout/rollout-gate.ts';
+
+/** What the controller of sets knows and the caches do not show. */
+export interface SetMemory {
+  /** Places of the set that lost their machine and have no other one yet. */
+  readonly lost: (set: MachineSet, alive: readonly Machine[]) => number;
+}
+
+/** Reads from the caches what the sets of one deployment have to share. */
+export class RepairGroups {
+  readonly #context: ControllerContext;
+  readonly #memory: SetMemory;
+
+  constructor(context: ControllerContext, memory: SetMemory) {
+    this.#context = context;
+    this.#memory = memory;
+  }
+
+  readonly nodeAnnotations: NodeAnnotations = (name) => {
+    const informer = this.#context.nodes?.informer;
+    if (informer?.refused !== undefined) return 'unseen';
+    const node = informer?.store.get(name);
+    return node && (node.metadata.annotations ?? {});
+  };
+
+  #machinesOf(set: MachineSet): readonly Machine[] {
+    return this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
+  }
+
+  #siblings(deployment: MachineDeployment): readonly MachineSet[] {
+    return this.#context.sets.store.byIndex(BY_CONTROLLER, deployment.metadata.uid);
+  }
+
+  #isSelected = ({ metadata }: Machine): boolean => {
+    const node = this.#context.nodes?.informer.store.get(metadata.labels?.[Labels.Node] ?? '');
+    if (node === undefined) return false;
+    return (
+      node.metadata.labels?.[Labels.SelectedForUpdate] !== undefined || this.#context.disruptions.isSelecting(node)
+    );
+  };
+
+  /** Which failed machines of the set's deployment, or of the set itself, are replaced now. */
+  repairsOf(set: MachineSet, now: Date): RepairPlan {
+    const { safeguards, disruptions } = this.#context;
+    const deployment = deploymentOf(set, this.#context);
+    const siblings = deployment ? this.#siblings(deployment) : [set];
+    const { current, old } = deployment ? splitSets(deployment, siblings) : { current: set, old: [] };
+    const isReplica = deployment && isReplicaOf(deployment, safeguards.settings);
+    const account = (one: MachineSet) => {
+      const all = this.#machinesOf(one);
+      const machines = isReplica ? all.filter(isReplica) : all;
+      const alive = machines.filter((machine) => !isTerminating(machine) && !disruptions.isLeaving(machine));
+      const isOurs = ({ metadata }: Machine) => isSlotName(one.metadata, metadata.name);
+      return { replicas: one.spec.replicas ?? 0, machines, lost: this.#memory.lost(one, alive), isOurs };
+    };
+    return planRepairs({
+      replicas: (deployment ?? set).spec.replicas ?? 0,
+      unavailable: deployment ? limitsOf(deployment).unavailable : 0,
+      finished: deployment === undefined || hasArrived(deployment),
+      current: current && account(current),
+      old: old.map(account),
+      leaving: disruptions.isLeaving,
+      ...(deployment ? this.#keptOf(deployment, { current, old }, account, now) : {}),
+      unsettled: siblings.some((one) => disruptions.isShrinking(one)),
+      ...(deployment?.spec.strategy?.type === 'InPlaceUpdate' ? { selected: this.#isSelected } : {}),
+      limit: safeguards.settings.maxUnhealthyReplacements,
+      breakerOf: (machine) => safeguards.breakerOf(machine, now),
+      nodeAnnotations: this.nodeAnnotations,
+      now,
+    });
+  }
+
+  /** The same question to the same gate as the deployment controller asks. */
+  #keptOf(
+    deployment: MachineDeployment,
+    { current, old }: Sets,
+    account: (set: MachineSet) => LedgerSet,
+    now: Date,
+  ): ReturnType<typeof keptFailures> {
+    const { settings } = this.#context.safeguards;
+    if (deployment.spec.paused !== true || !settings.rolloutAnnotations) return {};
+    const rolling = old.map(account).some(({ replicas, machines }) => replicas > 0 || machines.length > 0);
+    const machines = current ? account(current).machines : [];
+    const care = careOf(deployment);
+    const gate = closedGate({ deployment, care, current, machines, old, rolling, now });
+    return keptFailures(deployment, gate);
+  }
+
+  /**
+   * How many machines the set may make while others of its deployment still terminate; undefined: that is no limit.
+   * What the other sets have yet to make is theirs. Source: incident 24, quota bursts.
+   */
+  roomOf(set: MachineSet): number | undefined {
+    const deployment = deploymentOf(set, this.#context);
+    if (!deployment || !countsTerminating(deployment, this.#context.safeguards.settings)) {
+      return undefined;
+    }
+    return roomBeside(deployment, set, {
+      siblings: this.#siblings(deployment),
+      machinesOf: (one) => this.#machinesOf(one),
+      isGoing: (machine) => isTerminating(machine) || this.#context.disruptions.isLeaving(machine),
+    });
+  }
+}
+
+/** How many machines a set may make while all that still terminate count towards the surge; see {@link RepairGroups.roomOf}. */
+export function roomBeside(
+  deployment: MachineDeployment,
+  set: MachineSet,
+  around: {
+    readonly siblings: readonly MachineSet[];
+    readonly machinesOf: (set: MachineSet) => readonly Machine[];
+    readonly isGoing: (machine: Machine) => boolean;
+  },
+): number {
+  const taken = around.siblings.map((one) => {
+    const machines = around.machinesOf(one);
+    const alive = machines.filter((machine) => !around.isGoing(machine)).length;
+    const reserved = one.metadata.uid === set.metadata.uid ? alive : Math.max(alive, one.spec.replicas ?? 0);
+    return reserved + machines.length - alive;
+  });
+  const most = (deployment.spec.replicas ?? 0) + limitsOf(deployment).surge;
+  return Math.max(most - taken.reduce((total, count) => total + count, 0), 0);
+}

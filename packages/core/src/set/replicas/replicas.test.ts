@@ -1,0 +1,380 @@
+import { Annotations, Labels, type Machine, type MachineSet, UpdateResults } from '@mcm/api';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { DeletionState } from '../../control/expectations.ts';
+import { slowStart } from '../../flow/slow-start.ts';
+import { machine, machinesOf, minutes, NOW, set } from '../test-objects.ts';
+import { chooseForDeletion } from './deletion-order.ts';
+import { BURST, planReplicas, type SetSnapshot } from './replicas.ts';
+
+const snapshot = (replicas: number, machines: readonly Machine[], change: Partial<SetSnapshot> = {}): SetSnapshot => ({
+  set: set('ms', replicas),
+  machines,
+  deleting: new Map(),
+  nodeAnnotations: () => undefined,
+  now: NOW,
+  ...change,
+});
+
+const handedOver = { labels: { [Labels.UpdateResult]: UpdateResults.Successful } };
+const scaler = (offset: number): MachineSet =>
+  set('ms', 0, { annotations: { [Annotations.LastReplicaChangeByScaler]: minutes(offset) } });
+const marked = (replicas: number, priority: string, mark: number, until: number | undefined): SetSnapshot => {
+  const base = until === undefined ? set('ms', replicas) : scaler(until);
+  const machines = ['a', 'b'].map((name) => machine(name, { phase: 'Running', priority, marked: mark }));
+  return snapshot(replicas, machines, { set: { ...base, spec: { ...base.spec, replicas } } });
+};
+
+/** A set of two machines whose count last fell a minute from now; one of them, of low priority, is not named. */
+const listed = (
+  replicas: number,
+  entries: Readonly<Record<string, number | undefined>>,
+  mark: { marked?: number },
+  falling = false,
+): SetSnapshot => {
+  const base = scaler(1);
+  const named = new Map(
+    Object.entries(entries).map(([name, at]) => [name, at === undefined ? at : Date.parse(minutes(at))]),
+  );
+  const machines = [
+    machine('a', { phase: 'Running', ...mark, ...(mark.marked === undefined ? {} : { priority: '1' }) }),
+    machine('b', { phase: 'Running', priority: '0' }),
+  ];
+  return snapshot(replicas, machines, {
+    set: { ...base, spec: { ...base.spec, replicas } },
+    scaler: { named, falling },
+  });
+};
+
+describe('replicas', () => {
+  test.each<[title: string, given: SetSnapshot, create: number, doomed: number]>([
+    ['M-01 a missing machine is made', snapshot(3, machinesOf(2, 'Running')), 1, 0],
+    ['M-03 enough is enough', snapshot(3, machinesOf(3, 'Running')), 0, 0],
+    ['M-04 the Failed one goes', snapshot(3, [...machinesOf(3, 'Running'), machine('f', { phase: 'Failed' })]), 0, 1],
+    ['M-05 what the scaler named goes, also at equal count', marked(2, '1', 0, 1), 0, 2],
+    ['M-05 what the scaler named goes, and more than the surplus', marked(1, '1', 0, 1), 0, 2],
+    [
+      'M-05 what the scaler named pays for the surplus: nobody of lower priority goes beside it',
+      {
+        ...marked(1, '1', 0, 1),
+        machines: [
+          machine('a', { phase: 'Running', priority: '1', marked: 0 }),
+          machine('b', { phase: 'Running', priority: '0' }),
+        ],
+      },
+      0,
+      1,
+    ],
+    ['M-07 not a mark made after the last scaling', marked(2, '1', 2, 1), 0, 0],
+    ['M-07 not priority 2', marked(2, '2', 0, 1), 0, 0],
+    ['M-07 not without the time of the last scaling', marked(2, '1', 0, undefined), 0, 0],
+    [
+      'M-08 a handed-over machine counts',
+      snapshot(3, [machine('a', { phase: 'Running' }), machine('b', { phase: 'Running', ...handedOver })]),
+      1,
+      0,
+    ],
+    [
+      'M-09 a handed-over machine is a replica',
+      snapshot(3, [...machinesOf(2, 'Running'), machine('b', { phase: 'Running', ...handedOver })]),
+      0,
+      0,
+    ],
+    [
+      'M-10 a handed-over machine is never the one',
+      snapshot(3, [...machinesOf(4, 'Running'), machine('b', { phase: 'Running', ...handedOver })]),
+      0,
+      1,
+    ],
+    [
+      'M-12 first make what is missing, then delete what failed',
+      snapshot(3, [machine('a', { phase: 'Running' }), machine('f', { phase: 'Failed' })]),
+      1,
+      0,
+    ],
+    [
+      'M-14 a frozen set still shrinks',
+      snapshot(1, machinesOf(3, 'Running'), { set: set('ms', 1, { labels: { freeze: 'True' } }) }),
+      0,
+      2,
+    ],
+    ['F a frozen set does not grow', snapshot(3, [], { set: set('ms', 3, { labels: { freeze: 'True' } }) }), 0, 0],
+    [
+      'an old set of an in-place update does not grow',
+      snapshot(3, [], { set: set('ms', 3, { labels: { [Labels.ScaleUpDisabled]: '' } }) }),
+      0,
+      0,
+    ],
+    ['M-15 a hundred at a time', snapshot(0, machinesOf(150, 'Running')), 0, 100],
+    ['a hundred at a time, also to be made', snapshot(250, []), 100, 0],
+    [
+      'a hundred at a time, of those that failed and of a surplus together',
+      snapshot(150, [...machinesOf(150, 'Running'), ...machinesOf(150, 'Failed', 'f')], {
+        set: set('ms', 220),
+      }),
+      0,
+      100,
+    ],
+    ['none is made for a class that is gone', snapshot(3, machinesOf(2, 'Running'), { lacksClass: true }), 0, 0],
+    ['nor replaced', snapshot(1, machinesOf(1, 'Failed'), { lacksClass: true }), 0, 0],
+    [
+      'a machine whose deletion was asked for is replaced',
+      snapshot(2, [...machinesOf(1, 'Running'), machine('d', { phase: 'Running', deleting: true })]),
+      1,
+      0,
+    ],
+    [
+      'a Terminating machine is replaced',
+      snapshot(2, [...machinesOf(1, 'Running'), machine('d', { phase: 'Terminating' })]),
+      1,
+      0,
+    ],
+    [
+      'a Failed machine that is preserved stays',
+      snapshot(2, [...machinesOf(1, 'Running'), machine('f', { phase: 'Failed', preservedUntil: 60 })]),
+      0,
+      0,
+    ],
+    [
+      'A-08 a preservation that ended protects no longer',
+      snapshot(1, [machine('f', { phase: 'Failed', preservedUntil: -1 })]),
+      0,
+      1,
+    ],
+    [
+      'A-11 a Failed machine that somebody wants stays',
+      snapshot(1, [machine('f', { phase: 'Failed', preserve: 'now' })]),
+      0,
+      0,
+    ],
+    [
+      'ODD-11 also when its node is gone',
+      snapshot(1, [machine('f', { phase: 'Failed', preserve: 'when-failed', labels: { node: 'gone' } })]),
+      0,
+      0,
+    ],
+    [
+      'A-14 also when it never had one',
+      snapshot(1, [machine('f', { phase: 'Failed', preserve: 'auto-preserved' })]),
+      0,
+      0,
+    ],
+    [
+      'a Failed machine whose Node cannot be seen stays: it may ask for that',
+      snapshot(1, [machine('f', { phase: 'Failed', labels: { node: 'n' } })], { nodeAnnotations: () => 'unseen' }),
+      0,
+      0,
+    ],
+    ['false is no wish to keep it', snapshot(1, [machine('f', { phase: 'Failed', preserve: 'false' })]), 0, 1],
+  ])('%s', (_title, given, create, doomed) => {
+    const plan = planReplicas(given);
+    expect([plan.create, plan.doomed.length]).toEqual([create, doomed]);
+    expect(plan.doomed.some((m) => m.metadata.labels?.[Labels.UpdateResult])).toBe(false);
+  });
+
+  test.each<[title: string, given: SetSnapshot, doomed: readonly string[]]>([
+    ['pays for the surplus before it is marked', listed(1, { a: 0 }, {}), ['a']],
+    ['pays for the surplus, also without a time', listed(1, { a: undefined }, {}), ['a']],
+    ['deletes nothing at equal count', listed(2, { a: 0 }, {}), []],
+    ['goes at equal count, if a fall covers its mark', listed(2, { a: 0 }, { marked: 0 }), ['a']],
+    ['stays if its entry is later than the fall', listed(2, { a: 2 }, { marked: 0 }), []],
+    ['stays if it has no time yet', listed(2, { a: undefined }, { marked: 0 }), []],
+    ['stays while the count is about to fall', listed(2, { a: 0 }, { marked: 0 }, true), []],
+    ['stays if it was taken off the list', listed(2, {}, { marked: 0 }), []],
+    ['pays for the surplus together with another', listed(0, { a: 0 }, {}), ['a', 'b']],
+  ])('a machine on the list %s', (_title, given, doomed) => {
+    const plan = planReplicas(given);
+    expect([plan.create, plan.doomed.map(({ metadata }) => metadata.name)]).toEqual([0, doomed]);
+  });
+
+  test('a named machine that the fall covers pays for the surplus: the next on the list stays', () => {
+    const base = listed(2, { a: 0, b: undefined }, { marked: 0 });
+    const plan = planReplicas({ ...base, machines: [...base.machines, machine('c', { phase: 'Running' })] });
+    expect(plan.doomed.map(({ metadata }) => metadata.name)).toEqual(['a']);
+  });
+
+  test('a plan that does nothing says why', () => {
+    expect(planReplicas(snapshot(1, machinesOf(1, 'Running'))).because).toBe('as many as wanted');
+    const full = planReplicas(snapshot(2, machinesOf(1, 'Running'), { room: 0 }));
+    expect(full).toMatchObject({ create: 0, because: expect.stringContaining('1 missing, but machines that still') });
+  });
+
+  test('BUG-3 a deletion that the cache does not show yet is not asked of a second machine', () => {
+    const machines = machinesOf(3, 'Running');
+    const first = planReplicas(snapshot(2, machines));
+    const deleting = new Map(first.doomed.map(({ metadata }) => [metadata.uid, 'asked' as const]));
+    const worse = machines.map((m, i) => (i === 2 ? machine('m2', { phase: 'Unknown' }) : m));
+    expect(planReplicas(snapshot(2, worse, { deleting })).doomed).toEqual([]);
+  });
+
+  test('nothing is made for a machine whose deletion got no answer', () => {
+    const machines = machinesOf(2, 'Running');
+    const state = (deletion: DeletionState) => snapshot(2, machines, { deleting: new Map([['uid-m0', deletion]]) });
+    expect(planReplicas(state('unanswered'))).toMatchObject({ create: 0, doomed: [] });
+    expect(planReplicas(state('asked'))).toMatchObject({ create: 1, doomed: [] });
+  });
+
+  test('never more made than missing, never both, never beyond the burst', () => {
+    const phase = fc.constantFrom('Running', 'Failed', 'Terminating', 'Pending', 'Unknown', undefined);
+    fc.assert(
+      fc.property(
+        fc.nat(300),
+        fc.array(phase, { maxLength: 300 }),
+        fc.func(fc.boolean()),
+        (replicas, phases, isDeleting) => {
+          const machines = phases.map((p, i) => machine(`m${i}`, { phase: p as never }));
+          const deleting = new Map(
+            machines.filter((m) => isDeleting(m.metadata.uid)).map((m) => [m.metadata.uid, 'asked' as const]),
+          );
+          const given = snapshot(replicas, machines, { deleting });
+          const alive = machines.filter(
+            (m) => m.status?.currentStatus?.phase !== 'Terminating' && !deleting.has(m.metadata.uid),
+          );
+          const plan = planReplicas(given);
+          expect(plan.create).toBe(Math.min(Math.max(replicas - alive.length, 0), BURST));
+          expect(plan.create > 0 && plan.doomed.length > 0).toBe(false);
+          expect(plan.doomed.length).toBeLessThanOrEqual(BURST);
+          expect(plan.doomed.every((m) => alive.includes(m))).toBe(true);
+          expect(new Set(plan.doomed).size).toBe(plan.doomed.length);
+        },
+      ),
+    );
+  });
+});
+
+describe('deletion order', () => {
+  const order = (...machines: Machine[]) =>
+    chooseForDeletion([...machines, machine('last', { phase: 'Running', priority: '99' })], machines.length, NOW).map(
+      (m) => m.metadata.name,
+    );
+
+  test('M-20 priority, then mark, then phase', () => {
+    const given = [
+      machine('m5', { phase: 'Running', priority: '3' }),
+      machine('m4', { phase: 'Running', priority: '3', marked: 1 }),
+      machine('m3', { phase: 'Failed', priority: '3', marked: 1 }),
+      machine('m2', { phase: 'Running', priority: '3', marked: 0 }),
+      machine('m1', { phase: 'Running', priority: '1' }),
+    ];
+    expect(chooseForDeletion(given, 4, NOW).map((m) => m.metadata.name)).toEqual(['m1', 'm2', 'm3', 'm4']);
+  });
+  test('M-21 a preserved one is the last', () => {
+    const given = [
+      machine('preserved', { phase: 'Failed', preservedUntil: 60 }),
+      machine('running', { phase: 'Running' }),
+    ];
+    expect(chooseForDeletion(given, 1, NOW).map((m) => m.metadata.name)).toEqual(['running']);
+    expect(chooseForDeletion(given, 2, NOW)).toEqual(given);
+  });
+  test('M-22 by priority before phase', () => {
+    expect(
+      order(
+        machine('c', { phase: 'Terminating', priority: '5' }),
+        machine('b', { phase: 'Pending' }),
+        machine('a', { phase: 'Running', priority: '1' }),
+      ),
+    ).toEqual(['a', 'b', 'c']);
+  });
+  test('M-22 by phase', () => {
+    const phases = [
+      'Running',
+      'Available',
+      'InPlaceUpdating',
+      'Pending',
+      undefined,
+      'Unknown',
+      'CrashLoopBackOff',
+      'Failed',
+      'Terminating',
+    ] as const;
+    expect(order(...phases.map((phase) => machine(`${phase}`, { phase })))).toEqual([
+      'Terminating',
+      'Failed',
+      'CrashLoopBackOff',
+      'Unknown',
+      'undefined',
+      'Pending',
+      'InPlaceUpdating',
+      'Available',
+      'Running',
+    ]);
+  });
+  test('M-22 oldest first, then by name', () => {
+    expect(order(machine('young', { age: 1 }), machine('b', { age: 9 }), machine('a', { age: 9 }))).toEqual([
+      'a',
+      'b',
+      'young',
+    ]);
+  });
+  test('M-25 preservation outweighs health', () => {
+    expect(
+      order(
+        machine('c', { phase: 'Running', preservedUntil: 60 }),
+        machine('b', { phase: 'Failed', preservedUntil: 60 }),
+        machine('a', { phase: 'Failed' }),
+      ),
+    ).not.toContain('c');
+  });
+  test('M-26 preservation outweighs priority', () => {
+    const given = [machine('kept', { priority: '1', preservedUntil: 60 }), machine('goes', { priority: '3' })];
+    expect(chooseForDeletion(given, 1, NOW).map((m) => m.metadata.name)).toEqual(['goes']);
+  });
+  test('M-28 a priority that is no integer is 3', () => {
+    expect(
+      order(machine('four', { priority: '4' }), machine('abc', { priority: 'abc' }), machine('sp', { priority: ' 2' })),
+    ).toEqual(['abc', 'sp', 'four']);
+  });
+  test('M-29 (ODD-3 mended) a Failed machine goes before one that is just being made', () => {
+    expect(order(machine('new', { phase: undefined }), machine('failed', { phase: 'Failed' }))).toEqual([
+      'failed',
+      'new',
+    ]);
+  });
+});
+
+describe('slow start', () => {
+  const items = Array.from({ length: 100 }, (_, i) => i);
+  test('M-18 batches double: 1, 2, 4, 8, 16, 32, 37', async () => {
+    const running: number[] = [];
+    let now = 0;
+    await slowStart(items, async () => {
+      now++;
+      await Promise.resolve();
+      if (now > 0) running.push(now);
+      now = 0;
+    });
+    expect(running.filter((n) => n > 0)).toEqual([1, 2, 4, 8, 16, 32, 37]);
+  });
+  test('M-18 ten, two at first', async () => {
+    expect(await slowStart(items.slice(0, 10), () => Promise.resolve(), { firstBatch: 2 })).toEqual({
+      succeeded: 10,
+      error: undefined,
+      skipped: 0,
+    });
+    expect(await slowStart(items.slice(0, 10), () => Promise.resolve(), { firstBatch: 0 })).toEqual({
+      succeeded: 0,
+      error: undefined,
+      skipped: 10,
+    });
+  });
+  test('what is not wanted any more is not begun', async () => {
+    let done = 0;
+    const task = async () => {
+      done++;
+    };
+    expect(await slowStart(items, task, { wanted: () => done < 3 })).toEqual({
+      succeeded: 3,
+      error: undefined,
+      skipped: 97,
+    });
+  });
+  test('M-16 one refusal, one call', async () => {
+    let calls = 0;
+    const result = await slowStart(items, async () => {
+      calls++;
+      throw new Error('quota');
+    });
+    expect([calls, result.succeeded, result.skipped]).toEqual([1, 0, 99]);
+    expect(result.error).toEqual(new Error('quota'));
+  });
+});

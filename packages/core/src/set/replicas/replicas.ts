@@ -1,0 +1,94 @@
+import { isFrozen, Labels, type Machine, type MachineSet } from '@mcm/api';
+import type { DeletionState } from '../../control/expectations.ts';
+import { isBeingHandedOver, isFailed, isTerminating } from '../../objects/machines.ts';
+import { mayDeleteFailed, type NodeAnnotations } from '../../objects/preservation.ts';
+import { coveredByScaler, type ScalerRequest } from '../../objects/scaler.ts';
+import { chooseForDeletion } from './deletion-order.ts';
+
+/** At most this many creations, and as many deletions, in one pass over a set. Source: pkg/controller/machineset.go, BurstReplicas. */
+export const BURST = 100;
+
+/** What the decision about a set's machines looks at. */
+export interface SetSnapshot {
+  readonly set: MachineSet;
+  /** All machines that the set controls. */
+  readonly machines: readonly Machine[];
+  /** Uids of machines whose deletion we sent and the cache does not show yet. */
+  readonly deleting: ReadonlyMap<string, DeletionState>;
+  readonly nodeAnnotations: NodeAnnotations;
+  /** Failed machines that may be replaced now; absent: all. */
+  readonly replaceable?: ReadonlySet<Machine>;
+  /** How many machines may be made while others still terminate; absent: as many as are missing. */
+  readonly room?: number;
+  /** The class of its machines is not there. */
+  readonly lacksClass?: boolean;
+  /** What the autoscaler wants of the set; absent: the set has no deployment. */
+  readonly scaler?: ScalerRequest;
+  readonly now: Date;
+}
+
+/** How many machines to make and which to delete; never both in one pass. */
+export interface ReplicaPlan {
+  readonly create: number;
+  readonly doomed: readonly Machine[];
+  /** A sentence for logs and tests. */
+  readonly because: string;
+}
+
+const nothing = (because: string): ReplicaPlan => ({ create: 0, doomed: [], because });
+
+/**
+ * Machines of the set that are going to stay unless something is decided. One whose deletion was asked for no longer
+ * counts, by its timestamp or by our own memory; the original waits for the phase, and writes that phase itself.
+ */
+export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
+  machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
+
+/** Named machines that go now: all that a fall of the count covers, and of the others as many as are too many. */
+function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
+  const covered = coveredByScaler(set, removable, scaler);
+  if (scaler === undefined) return covered;
+  const others = removable.filter((machine) => scaler.named.has(machine.metadata.name) && !covered.includes(machine));
+  const surplus = removable.length - covered.length - (set.spec.replicas ?? 0);
+  return [...covered, ...chooseForDeletion(others, surplus, now)];
+}
+
+/**
+ * Decides how a set gets to its replicas (docs/compatibility/rules-deployments.md §7.5). Pure; total: whatever the snapshot, at most {@link BURST}
+ * machines are made or deleted, never more made than are missing.
+ */
+export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
+  const { set, now, nodeAnnotations } = snapshot;
+  const alive = survivors(snapshot);
+  const removable = alive.filter((machine) => !isBeingHandedOver(machine));
+  const wanted = set.spec.replicas ?? 0;
+  // Whether these go is not known: no other one goes in their place, and none is made for them.
+  const uncertain = [...snapshot.deleting.values()].filter((state) => state === 'unanswered').length;
+  const missing = wanted - alive.length - uncertain;
+  if (missing > 0) {
+    if (isFrozen(set)) return nothing(`${missing} missing, but the set is frozen`);
+    if (set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined) {
+      return nothing(`${missing} missing, but an in-place update forbids new machines`);
+    }
+    if (snapshot.lacksClass) {
+      return nothing(`${missing} missing, but there is no MachineClass "${set.spec.template.spec.class.name}"`);
+    }
+    const create = Math.min(missing, BURST, snapshot.room ?? missing);
+    if (create <= 0) return nothing(`${missing} missing, but machines that still terminate count towards the surge`);
+    return { create, doomed: [], because: `${missing} of ${wanted} missing` };
+  }
+  // Machines that are named pay for the surplus first, whatever the priority of others: an unnamed one stays.
+  const named = namedFirst(snapshot, removable);
+  const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
+  const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now);
+  const mayGo = (machine: Machine) =>
+    !snapshot.lacksClass && (snapshot.replaceable?.has(machine) ?? mayDeleteFailed(machine, nodeAnnotations, now));
+  const failed = removable.filter((machine) => isFailed(machine) && mayGo(machine));
+  const doomed = [...new Set([...named, ...surplus, ...failed])].slice(0, BURST);
+  if (doomed.length === 0) return nothing('as many as wanted');
+  return {
+    create: 0,
+    doomed,
+    because: `${named.length} named, ${surplus.length} surplus, ${failed.length} failed of ${alive.length}`,
+  };
+}

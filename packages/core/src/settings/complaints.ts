@@ -1,0 +1,99 @@
+import {
+  Annotations,
+  isGoBoolean,
+  Labels,
+  type Machine,
+  PreserveValues,
+  parseDurationMs,
+  presenceProblem,
+  TRUE,
+} from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { overrideProblem } from '../disruption/override.ts';
+import type { PolicyChoice } from './undrainable.ts';
+
+/** Durations of the spec, and what holds when one is none. */
+const DURATIONS = [
+  'creationTimeout',
+  'drainTimeout',
+  'healthTimeout',
+  'inPlaceUpdateTimeout',
+  'machinePreserveTimeout',
+] as const;
+
+const isDuration = (text: string): boolean => {
+  const ms = parseDurationMs(text);
+  return ms !== undefined && ms >= 0;
+};
+
+/** Booleans that are not one. `force-drain` counts as `True` only, as in the original. */
+function unclearBooleans({ metadata: { labels = {} } }: Machine): readonly string[] {
+  const deletion = labels[Labels.ForceDeletion];
+  const drain = labels[Labels.ForceDrain];
+  const said = (key: string, value: string, allowed: string): string =>
+    `metadata.labels[${key}]: "${value}" does not count; write ${allowed}`;
+  return [
+    ...(deletion === undefined || deletion === '' || isGoBoolean(deletion)
+      ? []
+      : [said(Labels.ForceDeletion, deletion, '"true" or "false"')]),
+    ...(drain === undefined || drain === '' || drain === TRUE || drain === 'False'
+      ? []
+      : [said(Labels.ForceDrain, drain, '"True" or "False"')]),
+  ];
+}
+
+/** Marks of the Node whose presence counts, with values that read as "no". */
+const misleadingMarks = (node: Node): readonly string[] =>
+  [Labels.CandidateForUpdate, Labels.SelectedForUpdate, Annotations.NotManagedByMCM].flatMap((key) => {
+    const problem = presenceProblem(node, key);
+    return problem === undefined ? [] : [`Node ${node.metadata.name}: ${problem}`];
+  });
+
+const LIKE = 'write one such as "1h30m", from 0s up';
+const annotation = (key: string): string => `metadata.annotations[${key}]`;
+
+/**
+ * What a machine asks for that cannot be understood and therefore does not count, one sentence each with field and
+ * cure. The CRDs refuse most of it; those of the original, and annotations, let it in.
+ * @param choice what becomes of it when its time to drain is over
+ * @param namesakes machines that name the same Node, the machine itself may be among them
+ * @param node the machine's own
+ */
+export function complaintsOf(
+  machine: Machine,
+  choice: PolicyChoice,
+  namesakes: readonly Machine[],
+  node?: Node,
+): readonly string[] {
+  const { annotations = {} } = machine.metadata;
+  const said: string[] = [...unclearBooleans(machine), ...(node ? misleadingMarks(node) : [])];
+  for (const field of DURATIONS) {
+    const text = machine.spec[field];
+    if (text !== undefined && !isDuration(text))
+      said.push(`spec.${field}: "${text}" is no duration, so the controller's default holds; ${LIKE}`);
+  }
+  const creation = annotations[Annotations.EffectiveCreationTimeout];
+  if (creation !== undefined && !isDuration(creation))
+    said.push(
+      `${annotation(Annotations.EffectiveCreationTimeout)}: "${creation}" is no duration and does not count; ${LIKE}`,
+    );
+  const priority = annotations[Annotations.Priority];
+  if (priority !== undefined && !/^[+-]?\d+$/.test(priority))
+    said.push(
+      `${annotation(Annotations.Priority)}: "${priority}" is no integer and counts as 3; write one such as "1"`,
+    );
+  const preserve = annotations[Annotations.Preserve];
+  const values: readonly string[] = Object.values(PreserveValues);
+  if (preserve !== undefined && preserve !== '' && !values.includes(preserve))
+    said.push(`${annotation(Annotations.Preserve)}: "${preserve}" does not count; write one of ${values.join(', ')}`);
+  const override = annotations[Annotations.SilenceOverride];
+  const overrideIs = override === undefined ? undefined : overrideProblem(override);
+  if (overrideIs) said.push(`${annotation(Annotations.SilenceOverride)}: ${overrideIs}`);
+  if (choice.problem) said.push(choice.problem);
+  const twin = namesakes.find(({ metadata }) => metadata.uid !== machine.metadata.uid && !metadata.deletionTimestamp);
+  if (twin)
+    said.push(
+      `metadata.labels[${Labels.Node}]: "${machine.metadata.labels?.[Labels.Node] ?? ''}" is also the node of machine ${twin.metadata.name}, and one Node cannot be two machines; delete one of the two, and see that the cloud gives each VM a name of its own`,
+    );
+  return said;
+}

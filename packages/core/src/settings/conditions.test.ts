@@ -1,0 +1,73 @@
+import type { Condition } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { condition, node } from '../machine/testing.ts';
+import { ailmentsOf, conditionsDiffer, isHealthy, mirrored, waitsForCriticalComponents } from './conditions.ts';
+import { MACHINE_DEFAULTS } from './settings.ts';
+
+const base = { DiskPressure: 'False', MemoryPressure: 'False', NetworkUnavailable: 'False', Ready: 'True' } as const;
+
+test.each<[row: string, type: string, True: boolean, False: boolean, Unknown: boolean]>([
+  ['S-H1', 'Ready', true, false, false],
+  ['S-H2', 'DiskPressure', false, true, false],
+  ['S-H3', 'MemoryPressure', true, true, true],
+  ['S-H4', 'NetworkUnavailable', false, true, false],
+])('%s %s True/False/Unknown', (_row, type, ...expected) => {
+  const judged = (['True', 'False', 'Unknown'] as const).map((status) =>
+    isHealthy(
+      Object.entries({ ...base, [type]: status }).map(([t, s]) => condition(t, s)),
+      MACHINE_DEFAULTS.unhealthyConditionTypes,
+    ),
+  );
+  expect(judged).toEqual(expected);
+});
+
+test('S-H5 nothing known is not healthy', () => {
+  expect(isHealthy([], MACHINE_DEFAULTS.unhealthyConditionTypes)).toBe(false);
+});
+
+const critical = 'node.gardener.cloud/critical-components-not-ready';
+
+test.each([
+  ['S-H6 no taints', [], false],
+  ['S-H6 another taint', [{ key: 'unrelated', effect: 'NoSchedule' }], false],
+  ['S-H7 the taint', [{ key: critical, effect: 'NoSchedule' }], true],
+  ['S-H8 the taint with another effect', [{ key: critical, effect: 'NoExecute' }], false],
+])('%s', (_row, taints, waits) => {
+  expect(waitsForCriticalComponents(node({ spec: { taints } }))).toBe(waits);
+});
+
+test.each<[row: string, change: (c: Condition[]) => Condition[], differ: boolean]>([
+  ['the same', (c) => c, false],
+  [
+    'another heartbeat, reason and message',
+    (c) => c.map((x) => ({ ...x, lastHeartbeatTime: 'x', reason: 'r', message: 'm' })),
+    false,
+  ],
+  ['another status', (c) => c.map((x) => ({ ...x, status: 'Unknown' as const })), true],
+  ['a new type', (c) => [...c, condition('New', 'True')], true],
+  ['a type gone', (c) => c.slice(1), true],
+  ['another type in its place', (c) => [...c.slice(1), condition('New', 'False')], true],
+])('mirror: %s', (_row, change, differ) => {
+  const conditions = Object.entries(base).map(([t, s]) => condition(t, s));
+  expect(conditionsDiffer(mirrored(conditions), change(conditions))).toBe(differ);
+});
+
+test('mirror: another reason of an in-place update', () => {
+  const inPlace: Condition = { ...condition('InPlaceUpdate', 'True'), reason: 'CandidateForUpdate' };
+  expect(conditionsDiffer(mirrored([inPlace]), [{ ...inPlace, reason: 'SelectedForUpdate' }])).toBe(true);
+});
+
+test('what speaks against a node is told, and nothing else', () => {
+  const types = MACHINE_DEFAULTS.unhealthyConditionTypes;
+  const conditions = Object.entries(base).map(([t, s]) => condition(t, s));
+  expect(ailmentsOf(conditions, types)).toBe('');
+  expect(ailmentsOf([], types)).toBe('no conditions are known of its node');
+  const silent = { ...condition('Ready', 'Unknown'), reason: 'NodeStatusUnknown', message: 'Kubelet stopped.' };
+  expect(ailmentsOf([condition('DiskPressure', 'Unknown'), silent], types)).toBe(
+    'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)',
+  );
+  const pressed = [...conditions.filter(({ type }) => type !== 'Ready'), silent, condition('KernelDeadlock', 'True')];
+  expect(ailmentsOf([...pressed, condition('MemoryPressure', 'True')], types)).toBe(
+    'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.), KernelDeadlock is True',
+  );
+});

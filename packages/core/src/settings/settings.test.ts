@@ -1,0 +1,32 @@
+import type { Machine } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { machine } from '../machine/testing.ts';
+import { EVICTION_INTERVAL_MS, evictionPeriodMs, MACHINE_DEFAULTS, settingsOf } from './settings.ts';
+
+const minute = 60_000;
+const key = 'node.machine.sapcloud.io/effective-creation-timeout';
+
+test.each<[row: string, change: { annotation?: string; spec?: Partial<Machine['spec']> }, ms: number]>([
+  ['S-X2 absent: the flag', {}, 20 * minute],
+  ['S-X2 15m30s', { annotation: '15m30s', spec: { creationTimeout: '1h' } }, 15 * minute + 30_000],
+  [
+    'S-X2 no duration: falls through to the spec',
+    { annotation: 'definitely-not-a-duration', spec: { creationTimeout: '1h' } },
+    60 * minute,
+  ],
+  ['a negative one counts as absent', { annotation: '-5m' }, 20 * minute],
+  ['a gigantic one is a hundred years', { annotation: '2000000h' }, 100 * 365 * 24 * 60 * minute],
+  ['one beyond a timer is what it says', { annotation: '1000h' }, 60_000 * minute],
+])('creation timeout: %s', (_row, { annotation, spec }, ms) => {
+  const m = machine({ spec: spec ?? {}, metadata: annotation ? { annotations: { [key]: annotation } } : {} });
+  expect(settingsOf(m, MACHINE_DEFAULTS).creationTimeoutMs).toBe(ms);
+});
+
+test.each([
+  ['5m', 15],
+  ['50s', 2],
+  ['10s', 0],
+])('S-D32 360 retries with a drain timeout of %s are %d evictions', (drainTimeout, tries) => {
+  const settings = settingsOf(machine({ spec: { drainTimeout } }), MACHINE_DEFAULTS);
+  expect(evictionPeriodMs(settings)).toBe(tries * EVICTION_INTERVAL_MS);
+});

@@ -1,0 +1,89 @@
+import { Annotations, DEFAULT_NODE_CONDITIONS, type Machine, parseDurationMs } from '@mcm/api';
+import { MAX_UNHEALTHY_REPLACEMENTS } from '../disruption/replacements.ts';
+import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/silence.ts';
+
+const MINUTE = 60_000;
+
+/** Longest duration that is honoured, a hundred years: a gigantic one means "never", and dates have an end. */
+const LONGEST_MS = 100 * 365 * 24 * 60 * MINUTE;
+
+/** Defaults for every machine, from the flags of the machine controller. Durations in milliseconds. */
+export interface MachineDefaults {
+  readonly creationTimeoutMs: number;
+  readonly healthTimeoutMs: number;
+  readonly drainTimeoutMs: number;
+  readonly inPlaceUpdateTimeoutMs: number;
+  readonly preserveTimeoutMs: number;
+  readonly maxEvictRetries: number;
+  readonly unhealthyConditionTypes: readonly string[];
+  readonly volumeDetachTimeoutMs: number;
+  readonly volumeReattachTimeoutMs: number;
+  /** First wait after a creation that failed with `ResourceExhausted`; it grows, see `CapacityGate`. */
+  readonly resourceExhaustedRetryMs: number;
+  /** NotReady for longer than this: the node's pods are force-deleted, for nothing on it answers. */
+  readonly unresponsiveNodeMs: number;
+  /** The same for a file system that is read-only: pods on it cannot end in order. */
+  readonly readOnlyNodeMs: number;
+  readonly breaker: BreakerLimits;
+  /** Machines of a deployment that are replaced at once, or a percentage of them. */
+  readonly maxUnhealthyReplacements: number | string;
+  /** Feature `UndrainablePolicy`: whether the annotation is heeded; else every drain is forced in the end. */
+  readonly undrainablePolicy: boolean;
+}
+
+/** Defaults of the original's flags. */
+export const MACHINE_DEFAULTS: MachineDefaults = {
+  creationTimeoutMs: 20 * MINUTE,
+  healthTimeoutMs: 10 * MINUTE,
+  drainTimeoutMs: 120 * MINUTE,
+  inPlaceUpdateTimeoutMs: 20 * MINUTE,
+  preserveTimeoutMs: 96 * 60 * MINUTE,
+  maxEvictRetries: 360,
+  unhealthyConditionTypes: DEFAULT_NODE_CONDITIONS.split(','),
+  volumeDetachTimeoutMs: 2 * MINUTE,
+  volumeReattachTimeoutMs: 90_000,
+  resourceExhaustedRetryMs: 10 * MINUTE,
+  unresponsiveNodeMs: 5 * MINUTE,
+  readOnlyNodeMs: 5 * MINUTE,
+  breaker: BREAKER_DEFAULTS,
+  maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
+  undrainablePolicy: true,
+};
+
+/** The defaults with the machine's own wishes laid over them. */
+export interface MachineSettings extends MachineDefaults {
+  readonly healthTimeoutDisabled: boolean;
+}
+
+/** A duration of the spec; anything that is none (a CRD without our rules may let it in) counts as absent. */
+function durationOr(text: string | undefined, fallback: number): number {
+  const ms = text === undefined ? undefined : parseDurationMs(text);
+  return ms === undefined || ms < 0 ? fallback : Math.min(ms, LONGEST_MS);
+}
+
+/**
+ * What holds for one machine: annotation (creation timeout only), else spec, else flag.
+ * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine_util.go.
+ */
+export function settingsOf(machine: Machine, defaults: MachineDefaults): MachineSettings {
+  const { spec } = machine;
+  const annotated = machine.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
+  return {
+    ...defaults,
+    creationTimeoutMs: durationOr(annotated, durationOr(spec.creationTimeout, defaults.creationTimeoutMs)),
+    healthTimeoutMs: durationOr(spec.healthTimeout, defaults.healthTimeoutMs),
+    drainTimeoutMs: durationOr(spec.drainTimeout, defaults.drainTimeoutMs),
+    inPlaceUpdateTimeoutMs: durationOr(spec.inPlaceUpdateTimeout, defaults.inPlaceUpdateTimeoutMs),
+    preserveTimeoutMs: durationOr(spec.machinePreserveTimeout, defaults.preserveTimeoutMs),
+    maxEvictRetries: spec.maxEvictRetries ?? defaults.maxEvictRetries,
+    unhealthyConditionTypes: spec.nodeConditions?.split(',') ?? defaults.unhealthyConditionTypes,
+    healthTimeoutDisabled: spec.disableHealthTimeout === true,
+  };
+}
+
+/** The original tries an eviction every 20 s; its count of tries is a length of time here. */
+export const EVICTION_INTERVAL_MS = 20_000;
+
+/** How long pods are evicted before they are deleted, in milliseconds: tries times 20 s, never beyond the drain timeout. */
+export const evictionPeriodMs = (settings: MachineSettings): number =>
+  Math.min(settings.maxEvictRetries, Math.trunc(settings.drainTimeoutMs / EVICTION_INTERVAL_MS)) * EVICTION_INTERVAL_MS;

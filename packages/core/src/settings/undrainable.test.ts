@@ -1,0 +1,137 @@
+import { Annotations } from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import { planDrain } from '../drain/drain.ts';
+import { type DrainBudget, type DrainObservation, type DrainPod, NO_DRAIN_MEMORY } from '../drain/model/observation.ts';
+import { budget, later, look, pod, withVolume } from '../drain/testing.ts';
+import { machine } from '../machine/testing.ts';
+import { undrainablePolicyOf } from './undrainable.ts';
+
+const annotated = (value: string) => machine({ metadata: { annotations: { [Annotations.UndrainablePolicy]: value } } });
+
+test('the machine says what becomes of it, then its class, then Force', () => {
+  const ofClass = { metadata: { name: 'small', annotations: { [Annotations.UndrainablePolicy]: 'Hold' } } } as never;
+  expect(undrainablePolicyOf(machine(), undefined)).toEqual({ policy: 'Force' });
+  expect(undrainablePolicyOf(machine(), ofClass)).toEqual({ policy: 'Hold' });
+  expect(undrainablePolicyOf(annotated('Quarantine'), ofClass)).toEqual({ policy: 'Quarantine' });
+});
+
+test('rubbish in the annotation destroys nothing and is named with its cure', () => {
+  expect(undrainablePolicyOf(annotated('force'), undefined)).toEqual({
+    policy: 'Hold',
+    problem: `annotation ${Annotations.UndrainablePolicy} of Machine machine-0 is "force"; it counts as Hold until it is one of Force, Quarantine, Hold`,
+  });
+  const ofClass = { metadata: { name: 'small', annotations: { [Annotations.UndrainablePolicy]: 'hold' } } } as never;
+  expect(undrainablePolicyOf(machine(), ofClass).problem).toContain('of MachineClass small is "hold"');
+});
+
+const blocked = pod('db-0', { budgets: [budget()] });
+const free = pod('web-0');
+
+test('Hold: evicting goes on beyond every deadline, nothing is deleted, and the status says so', () => {
+  const o = look([blocked, free], { policy: 'Hold' });
+  const before = planDrain(o, later(-1, o.forceAt));
+  expect(before).toMatchObject({ forced: false, remove: [], lookAgainAt: o.forceAt });
+  expect(before.blockers).toHaveLength(1);
+  const plan = planDrain(o, later(1, o.forceAt));
+  expect(plan).toMatchObject({ drained: false, forced: false, remove: [], evict: [{ name: 'web-0' }] });
+  expect(plan.blockers[0]).toMatchObject({
+    text: 'time to drain is over with pod default/db-0, default/web-0 left; undrainable policy Hold keeps waiting for it',
+    failed: true,
+  });
+});
+
+test('Hold: of a node that is empty nothing is said to be left, though a volume is still waited for', () => {
+  const attachments = [{ name: 'va', volume: 'pv-db-0', deleting: false }];
+  const o = look([], { policy: 'Hold', attachments });
+  expect(planDrain(o, later(1, o.forceAt)).blockers.map(({ text }) => text)).toEqual([]);
+});
+
+test('Quarantine: once the time is over nobody is asked to go any more, and no timer looks again', () => {
+  const o = look([blocked, free], { policy: 'Quarantine' });
+  expect(planDrain(o, later(-1, o.forceAt)).evict).toMatchObject([{ name: 'web-0' }]);
+  const plan = planDrain(o, o.forceAt);
+  expect(plan).toMatchObject({ drained: false, forced: false, evict: [], remove: [] });
+  expect(plan.lookAgainAt).toBeUndefined();
+  expect(plan.blockers[0]?.text).toContain('undrainable policy Quarantine keeps the node cordoned until it has ended');
+  expect(planDrain({ ...o, pods: [] }, later(1, o.forceAt)).drained).toBe(true);
+});
+
+/** What a process remembers that asked the pod to go under `budget()`, which refused. */
+const refused = (...names: readonly string[]) => ({
+  ...NO_DRAIN_MEMORY,
+  attempts: new Map(
+    names.map((name) => [
+      `uid-${name}`,
+      { at: later(0), result: 'blocked' as const, message: '', count: 1, budgets: 'default/web@7' },
+    ]),
+  ),
+});
+
+describe('Quarantine after its time', () => {
+  const after = (pods: readonly DrainPod[], change: Partial<DrainObservation> = {}) => {
+    const o = look(pods, { policy: 'Quarantine', memory: refused('db-0'), ...change });
+    return planDrain(o, later(1, o.forceAt));
+  };
+  const evicted = (budgets: readonly DrainBudget[], change: Partial<DrainObservation> = {}) =>
+    after([pod('db-0', { budgets })], change).evict.map(({ name }) => name);
+
+  test('a pod is asked again when its budget has changed and allows it', () => {
+    expect(evicted([budget({ allowed: 1, resourceVersion: '8' })])).toEqual(['db-0']);
+    expect(evicted([])).toEqual(['db-0']);
+  });
+
+  test('a pod is asked once for each change, and never while a budget forbids it or waits for its judgement', () => {
+    expect(evicted([budget({ allowed: 1 })])).toEqual([]);
+    expect(evicted([budget({ resourceVersion: '8' })])).toEqual([]);
+    expect(evicted([budget({ allowed: 1, resourceVersion: '8', stale: true })])).toEqual([]);
+    expect(after([pod('db-0', { dueAt: later(0) })]).evict).toEqual([]);
+  });
+
+  test('a process that knows of no refusal asks a pod that its budget allows once', () => {
+    expect(evicted([budget({ allowed: 1 })], { memory: NO_DRAIN_MEMORY })).toEqual(['db-0']);
+    expect(evicted([], { memory: NO_DRAIN_MEMORY })).toEqual([]);
+  });
+
+  test('budgets wake it, and pods with volumes go one at a time', () => {
+    expect(after([blocked]).blockers.flatMap(({ budgets = [] }) => budgets)).toEqual(['default/web']);
+    const open = { budgets: [budget({ allowed: 2, resourceVersion: '8' })] };
+    const two = [
+      withVolume('db-0', open),
+      withVolume('db-1', open),
+      withVolume('db-9', { priority: 9, budgets: [budget()] }),
+    ];
+    const memory = refused('db-0', 'db-1', 'db-9');
+    const plan = after(two, { memory });
+    expect(plan.evict.map(({ name }) => name)).toEqual(['db-0']);
+    expect(plan.leaving.map(({ name }) => name)).toEqual(['db-1', 'db-9']);
+    expect(plan.lookAgainAt).toBeUndefined();
+  });
+
+  test('a pod that waits for a place of the window is looked at when the next place is free', () => {
+    const open = { budgets: [budget({ allowed: 2, resourceVersion: '8' })] };
+    const due = later(180 * 60_000);
+    const move = { pod: pod('db-8'), volumes: ['pv-db-8'], returns: true };
+    const memory = { ...refused('db-0'), moves: new Map([['uid-db-8', move]]) };
+    const pods = [withVolume('db-0', open), withVolume('db-8', { dueAt: due })];
+    const plan = after(pods, { memory });
+    expect(plan).toMatchObject({ evict: [], lookAgainAt: later(2 * 60_000, due) });
+    // Nothing waits for a place: no timer.
+    expect(after([pods[1] as DrainPod], { memory }).lookAgainAt).toBeUndefined();
+  });
+});
+
+test('what keeps the VM when the time is over is told to those who count machines', () => {
+  const told = (policy: 'Force' | 'Quarantine' | 'Hold', ms: number, pods = [blocked]) => {
+    const o = look(pods, { policy });
+    return planDrain(o, later(ms, o.forceAt)).undrained;
+  };
+  expect([told('Hold', 1), told('Quarantine', 1)]).toEqual(['Hold', 'Quarantine']);
+  expect([told('Force', 1), told('Hold', -1), told('Quarantine', -1), told('Hold', 1, [])]).toEqual(
+    Array(4).fill(undefined),
+  );
+});
+
+test.each(['Quarantine', 'Hold'] as const)('%s: force-deletion forces it at any moment', (policy) => {
+  const plan = planDrain(look([blocked], { policy, forced: true }), later(1));
+  expect(plan).toMatchObject({ forced: true, remove: [{ name: 'db-0' }] });
+});
