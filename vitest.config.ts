@@ -15,7 +15,7 @@ const MOCKING = [
   'packages/control-plane/src/server/api-documents.test.ts',
 ];
 /** Takes the platform's `Request` away for a while, which files beside it would miss. */
-const STUBBING = 'packages/control-plane/src/server/in-process.test.ts';
+const STUBBING = 'packages/control-plane/src/apimachinery/http/in-process.test.ts';
 
 /**
  * Files that take longest, in the order in which they begin: two that keep a core busy each, beside them those that wait for programs of theirs.

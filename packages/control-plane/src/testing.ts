@@ -1,5 +1,5 @@
-import type { Clock } from './clock.ts';
-import type { ApiObject, ObjectMeta } from './object.ts';
+import type { Clock } from './apimachinery/objects/clock.ts';
+import type { ApiObject, ObjectMeta } from './apimachinery/objects/object.ts';
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './plane.ts';
 
 /** A clock that moves only when told, for tests. */

@@ -1,7 +1,7 @@
-import type { UserInfo } from '../auth/user.ts';
-import type { AdmissionAttributes } from '../registry/admission.ts';
-import type { ServedKind } from '../registry/kind-registry.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { UserInfo } from '../apimachinery/users/user.ts';
+import type { AdmissionAttributes } from '../resources/admission.ts';
+import type { ServedKind } from '../resources/kind-registry.ts';
+import type { Registry } from '../resources/registry.ts';
 import { type AccessOracle, AuthorizerValue, resourceCheck } from '../schema/cel/lib/authorization.ts';
 import type { Scope } from './expression.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { builtinKinds } from '../kinds/index.ts';
-import type { ApiObject } from '../object.ts';
-import type { AdmissionAttributes } from '../registry/admission.ts';
-import { KindRegistry } from '../registry/kind-registry.ts';
-import { Registry } from '../registry/registry.ts';
+import type { AdmissionAttributes } from '../resources/admission.ts';
+import { KindRegistry } from '../resources/kind-registry.ts';
+import { Registry } from '../resources/registry.ts';
 import { MemoryStore } from '../store/memory-store.ts';
 import { StillClock } from '../testing.ts';
 import { type Guard, GuardIndex } from './guard-index.ts';

@@ -1,6 +1,6 @@
-import type { AdmissionAttributes } from '../registry/admission.ts';
-import type { SelectorObject } from '../registry/label-selector.ts';
-import { wordsOfLabels, wordsOfSelector } from '../registry/selector-words.ts';
+import type { AdmissionAttributes } from '../resources/admission.ts';
+import type { SelectorObject } from '../selectors/label-selector.ts';
+import { wordsOfLabels, wordsOfSelector } from '../selectors/selector-words.ts';
 import type { MatchRule } from './match.ts';
 
 /** What a webhook, a policy or a binding of one is about, as far as it can be found by that. */

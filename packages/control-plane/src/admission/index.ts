@@ -1,4 +1,4 @@
-import type { Registry } from '../registry/registry.ts';
+import type { Registry } from '../resources/registry.ts';
 import { limitRanger } from './limits/plugin.ts';
 import { nodeRestriction } from './node/plugin.ts';
 import { podSecurity } from './pod-security/plugin.ts';

@@ -1,7 +1,7 @@
-import type { AdmissionAttributes } from '../registry/admission.ts';
-import type { KindRegistry, ServedKind } from '../registry/kind-registry.ts';
-import { type LabelSelector, selectorOf } from '../registry/label-selector.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { AdmissionAttributes } from '../resources/admission.ts';
+import type { KindRegistry, ServedKind } from '../resources/kind-registry.ts';
+import type { Registry } from '../resources/registry.ts';
+import { type LabelSelector, selectorOf } from '../selectors/label-selector.ts';
 
 /** `RuleWithOperations` of webhooks and policies. */
 export interface MatchRule {

@@ -1,8 +1,8 @@
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { tidyMeta } from '../apimachinery/objects/object-text.ts';
 import { showUser } from '../auth/reviews/answer.ts';
-import type { ApiObject } from '../object.ts';
-import type { AdmissionAttributes, CarriedKind } from '../registry/admission.ts';
-import type { ServedKind } from '../registry/kind-registry.ts';
-import { tidyMeta } from '../registry/object-text.ts';
+import type { AdmissionAttributes, CarriedKind } from '../resources/admission.ts';
+import type { ServedKind } from '../resources/kind-registry.ts';
 
 const OPTIONS = {
   CREATE: 'CreateOptions',

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { startTestPlane } from '../testing.ts';
 
 const NS = '/api/v1/namespaces/default';

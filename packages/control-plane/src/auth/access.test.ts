@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Clock, realClock } from '../clock.ts';
+import { type Clock, realClock } from '../apimachinery/objects/clock.ts';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 import { caller } from './testing.ts';
 

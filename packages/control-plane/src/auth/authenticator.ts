@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { unauthorized } from '../registry/errors.ts';
-import type { ServerRequest } from '../server/exchange.ts';
-import { AUTHENTICATED, administrator, anonymous, type UserInfo } from './user.ts';
+import { unauthorized } from '../apimachinery/errors/errors.ts';
+import type { ServerRequest } from '../apimachinery/http/exchange.ts';
+import { AUTHENTICATED, administrator, anonymous, type UserInfo } from '../apimachinery/users/user.ts';
 
 /** Finds the user of a bearer token; undefined: not one of its tokens. */
 export type TokenReader = (token: string) => UserInfo | undefined;

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../apimachinery/objects/clock.ts';
+import { AUTHENTICATED, BOOTSTRAPPERS, type UserInfo } from '../apimachinery/users/user.ts';
 import type { Store, StoredRecord } from '../store/store.ts';
 import type { TokenReader } from './authenticator.ts';
-import { AUTHENTICATED, BOOTSTRAPPERS, type UserInfo } from './user.ts';
 
 const TOKEN = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const EXTRA_GROUP = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;

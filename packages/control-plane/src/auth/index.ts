@@ -1,8 +1,9 @@
-import { certificateRequester } from '../admission/certificate-subject.ts';
-import type { Registry } from '../registry/registry.ts';
+import { type Authorizer, anyOf, mastersMay } from '../apimachinery/users/authorizer.ts';
+import { administrator } from '../apimachinery/users/user.ts';
+import type { Registry } from '../resources/registry.ts';
 import { Authenticator, staticTokens } from './authenticator.ts';
-import { type Authorizer, anyOf, mastersMay } from './authorizer.ts';
 import { bootstrapTokens } from './bootstrap-token.ts';
+import { certificateRequester } from './certificate-subject.ts';
 import { type Impersonate, impersonation } from './impersonation/index.ts';
 import { nodeVerdict } from './node-authorizer.ts';
 import { RbacAuthorizer } from './rbac/authorizer.ts';
@@ -12,7 +13,6 @@ import { installPolicy } from './rbac/install.ts';
 import { registerReviews } from './reviews/index.ts';
 import { tokenReview } from './reviews/token.ts';
 import { ServiceAccountTokens } from './service-account-tokens.ts';
-import { administrator } from './user.ts';
 
 export interface AccessOptions {
   readonly adminToken: string;

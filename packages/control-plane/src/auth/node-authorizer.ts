@@ -1,5 +1,5 @@
-import type { Registry } from '../registry/registry.ts';
-import type { Access, Verdict } from './authorizer.ts';
+import type { Access, Verdict } from '../apimachinery/users/authorizer.ts';
+import type { Registry } from '../resources/registry.ts';
 import { type PolicyRule, ruleAllows } from './rbac/rules.ts';
 
 const PREFIX = 'system:node:';

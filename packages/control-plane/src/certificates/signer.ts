@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../apimachinery/objects/clock.ts';
 import type { CertificateAuthority, ExtendedKeyUsage, KeyUsage } from './authority.ts';
 import { readSigningRequest, type SigningRequest } from './signing-request.ts';
 

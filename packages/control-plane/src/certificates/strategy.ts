@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
-import { duplicateValue } from '../kinds/causes.ts';
-import type { KindDefinition, StrategyContext } from '../kinds/kind.ts';
-import { child, items, look, type Plain, strings, text } from '../kinds/plain.ts';
-import type { ApiObject } from '../object.ts';
-import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../registry/errors.ts';
-import { jsonEquals } from '../registry/object-text.ts';
-import type { StatusCause } from '../status.ts';
+import { duplicateValue } from '../apimachinery/errors/causes.ts';
+import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../apimachinery/errors/errors.ts';
+import type { KindDefinition, StrategyContext } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { jsonEquals } from '../apimachinery/objects/object-text.ts';
+import { child, items, look, type Plain, strings, text } from '../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { pemBlock, readSigningRequest } from './signing-request.ts';
 
 const USAGES = [

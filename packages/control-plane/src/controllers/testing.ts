@@ -1,5 +1,5 @@
-import type { Clock, Timer } from '../clock.ts';
-import type { ApiObject } from '../object.ts';
+import type { Clock, Timer } from '../apimachinery/objects/clock.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
 /** A clock that stands still until it is moved. */

@@ -1,6 +1,6 @@
-import { forbidden, invalid, notSupported, required } from '../schema/causes.ts';
-import { isRecord } from '../schema/json.ts';
-import type { StatusCause } from '../status.ts';
+import { forbidden, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { type Fields, record, text, texts } from './fields.ts';
 
 const KNOWN_REVIEWS = ['v1', 'v1beta1'];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { crdStatus, defaultCrd, initialCrdStatus, kindsOfCrd, validateCrd } from './index.ts';
 
 type Fields = Record<string, unknown>;

@@ -1,5 +1,5 @@
-import type { ApiObject } from '../object.ts';
-import { isRecord } from '../schema/json.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { record, records, text } from './fields.ts';
 
 /**

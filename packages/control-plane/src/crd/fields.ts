@@ -1,4 +1,4 @@
-import { isRecord } from '../schema/json.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
 
 /** A JSON object whose fields are not known yet. */
 export type Fields = Record<string, unknown>;

@@ -1,6 +1,6 @@
-import type { JsonSchema, KindDefinition, PrinterColumn } from '../kinds/kind.ts';
-import type { ApiObject } from '../object.ts';
-import { isRecord, own } from '../schema/json.ts';
+import { isRecord, own } from '../apimachinery/objects/json-value.ts';
+import type { JsonSchema, KindDefinition, PrinterColumn } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { compileJsonPath } from '../table/jsonPath.ts';
 import { type Fields, record, records, text, texts } from './fields.ts';
 import { isTerminating } from './status.ts';

@@ -1,5 +1,5 @@
-import { invalid, required } from '../schema/causes.ts';
-import type { StatusCause } from '../status.ts';
+import { invalid, required } from '../apimachinery/errors/schema-causes.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { type Fields, text, texts } from './fields.ts';
 import { labelProblems } from './words.ts';
 

@@ -1,13 +1,13 @@
-import { stringifyJson } from '../json.ts';
-import type { JsonSchema } from '../kinds/kind.ts';
-import { forbidden, invalid, notSupported, required } from '../schema/causes.ts';
-import { CelCompileError } from '../schema/cel/ast.ts';
+import { forbidden, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
+import { stringifyJson } from '../apimachinery/objects/json.ts';
+import { isRecord, own } from '../apimachinery/objects/json-value.ts';
+import type { JsonSchema } from '../apimachinery/objects/kind.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { compileCel, type Program } from '../schema/cel/compile.ts';
 import { costMessage, maxSize, RULE_COST_LIMIT, SCHEMA_COST_LIMIT } from '../schema/cel/cost.ts';
-import { isRecord, own } from '../schema/json.ts';
+import { CelCompileError } from '../schema/cel/syntax/ast.ts';
 import { nodeOf, type RuleSpec } from '../schema/node.ts';
 import { ruleVariables } from '../schema/rules.ts';
-import type { StatusCause } from '../status.ts';
 import { type Fields, record, text } from './fields.ts';
 import { childrenOf } from './structural.ts';
 

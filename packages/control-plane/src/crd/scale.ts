@@ -1,9 +1,9 @@
-import type { KindDefinition } from '../kinds/kind.ts';
-import type { ApiObject } from '../object.ts';
+import { invalidValue } from '../apimachinery/errors/errors.ts';
+import { isRecord, own } from '../apimachinery/objects/json-value.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { goPlain } from '../patch/index.ts';
-import { invalidValue } from '../registry/errors.ts';
-import { isRecord, own } from '../schema/json.ts';
-import type { StatusCause } from '../status.ts';
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 

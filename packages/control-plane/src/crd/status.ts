@@ -1,5 +1,5 @@
-import type { ApiObject } from '../object.ts';
-import { equalJson } from '../schema/json.ts';
+import { equalJson } from '../apimachinery/objects/json-value.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { type Fields, record, records, text, texts } from './fields.ts';
 
 /** A condition of a CRD's status. */

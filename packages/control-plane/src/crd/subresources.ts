@@ -1,6 +1,6 @@
-import { invalid, required, tooMany } from '../schema/causes.ts';
-import { isRecord, own } from '../schema/json.ts';
-import type { StatusCause } from '../status.ts';
+import { invalid, required, tooMany } from '../apimachinery/errors/schema-causes.ts';
+import { isRecord, own } from '../apimachinery/objects/json-value.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { compileJsonPath, JsonPathError } from '../table/jsonPath.ts';
 import { type Fields, record, records, text } from './fields.ts';
 

@@ -1,7 +1,7 @@
-import type { ApiObject } from '../object.ts';
-import { goQuote, invalid, notSupported, required } from '../schema/causes.ts';
-import { equalJson, goJson, isRecord } from '../schema/json.ts';
-import type { StatusCause } from '../status.ts';
+import { goQuote, invalid, notSupported, required } from '../apimachinery/errors/schema-causes.ts';
+import { equalJson, goJson, isRecord } from '../apimachinery/objects/json-value.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { validateConversion } from './conversion.ts';
 import { type Fields, record, records, text, texts } from './fields.ts';
 import { validateNames } from './names.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { apiVersionOf, type KindDefinition } from '../kinds/kind.ts';
-import type { KindRegistry, ServedGroup } from '../registry/kind-registry.ts';
+import { apiVersionOf, type KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { KindRegistry, ServedGroup } from '../resources/kind-registry.ts';
 
 const DEFAULT_VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];

@@ -1,4 +1,4 @@
-import type { ApiObject } from '../object.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { defaultFlows, FLOW_MANAGER } from './cluster/default-flows.ts';
 import { SYSTEM_PRIORITIES } from './cluster/storage.ts';
 import { SERVICE_RANGE } from './core/service.ts';

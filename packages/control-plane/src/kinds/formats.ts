@@ -1,4 +1,4 @@
-import { labelProblems, subdomainProblems } from '../registry/names.ts';
+import { labelProblems, subdomainProblems } from '../apimachinery/errors/names.ts';
 
 /** Rules for the forms of strings, with the sentences of the real server. [] when fine. */
 

@@ -10,8 +10,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argv, stdout } from 'node:process';
 import { pathToFileURL } from 'node:url';
+import { SHARED_SCALARS } from '../resources/schemas.ts';
 import { bodyKinds, builtinKinds } from './index.ts';
-import { SHARED_SCALARS } from './schemas.ts';
 import { readTexts } from './texts.ts';
 
 interface Attribute {

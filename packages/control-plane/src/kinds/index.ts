@@ -1,10 +1,10 @@
 export { systemObjects } from './bootstrap.ts';
 
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import { defineReview } from './define.ts';
 import { clusterKinds } from './groups/cluster.ts';
 import { coreKinds } from './groups/core.ts';
 import { workloadKinds } from './groups/workloads.ts';
-import type { KindDefinition } from './kind.ts';
 import { tokenRequestKind } from './token-request.ts';
 
 /** Every kind that is served without a CustomResourceDefinition. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ApiObject } from '../object.ts';
+import type { JsonSchema, KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { builtinKinds } from './index.ts';
-import type { JsonSchema, KindDefinition } from './kind.ts';
 
 const kindOf = (name: string): KindDefinition => {
   const found = builtinKinds.find(({ kind }) => kind === name);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../object.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { cidrProblems, cidrWarnings, ipProblems, ipWarnings, strictIpProblems } from './addresses.ts';
 import { builtinKinds } from './index.ts';
-import type { KindDefinition } from './kind.ts';
 
 const kindOf = (kind: string, version = 'v1'): KindDefinition => {
   const found = builtinKinds.find((one) => one.kind === kind && one.version === version);

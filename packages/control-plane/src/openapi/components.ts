@@ -1,9 +1,9 @@
-import { descriptionOf, enumsOf } from '../kinds/docs.ts';
+import { cloneJson, isRecord, put } from '../apimachinery/objects/json-value.ts';
+import type { JsonSchema, KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import definitions from '../kinds/generated/definitions.json' with { type: 'json' };
-import type { JsonSchema, KindDefinition } from '../kinds/kind.ts';
-import { definitionSchema, SHARED_SCALARS } from '../kinds/schemas.ts';
-import type { Json, JsonObject } from '../object.ts';
-import { cloneJson, isRecord, put } from '../schema/json.ts';
+import { descriptionOf, enumsOf } from '../resources/docs.ts';
+import { definitionSchema, SHARED_SCALARS } from '../resources/schemas.ts';
 import { publishedSchema } from './custom-schema.ts';
 import { schemaName } from './names.ts';
 

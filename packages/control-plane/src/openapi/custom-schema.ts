@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../object.ts';
-import { isRecord, put } from '../schema/json.ts';
+import { isRecord, put } from '../apimachinery/objects/json-value.ts';
+import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 
 const EITHER = [{ type: 'integer' }, { type: 'string' }];
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { stringifyJson } from '../json.ts';
-import { apiVersionOf, type KindDefinition } from '../kinds/kind.ts';
-import type { Json, JsonObject } from '../object.ts';
+import { stringifyJson } from '../apimachinery/objects/json.ts';
+import { apiVersionOf, type KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import { Components, type Dialect, V2, V3 } from './components.ts';
 import { rootPath, schemaName } from './names.ts';
 import { Operations } from './operations.ts';

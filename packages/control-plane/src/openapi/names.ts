@@ -1,4 +1,4 @@
-import type { KindDefinition } from '../kinds/kind.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 
 /** The name of a kind's schema in the documents: its definition's own, or for a custom kind the group reversed. */
 export function schemaName(kind: KindDefinition): string {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import { builtinKinds } from '../kinds/index.ts';
-import type { KindDefinition } from '../kinds/kind.ts';
 import { fingerprint, openApiV2, openApiV2Piece, openApiV3, openApiV3Index } from './index.ts';
 
 const custom: KindDefinition = {

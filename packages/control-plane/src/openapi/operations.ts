@@ -1,5 +1,5 @@
-import type { KindDefinition } from '../kinds/kind.ts';
-import type { Json, JsonObject } from '../object.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import { type Components, type Dialect, V2 } from './components.ts';
 import { operationId, rootPath, schemaName, tagOf } from './names.ts';
 

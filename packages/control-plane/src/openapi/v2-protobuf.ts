@@ -1,6 +1,6 @@
-import { parseJson, stringifyJson } from '../json.ts';
+import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
 import { WireWriter } from '../protobuf/writer.ts';
-import { isRecord } from '../schema/json.ts';
 import { type Field, type FieldType, MESSAGES, type Message, type MessageName, type Struct } from './v2-messages.ts';
 
 /** What may be asked for, in the order in which it is offered: kubectl and other users of client-go ask for the older name. */

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { JsonSchema, KindDefinition } from '../kinds/kind.ts';
-import type { ApiObject, JsonObject } from '../object.ts';
+import type { JsonSchema, KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { ApiObject, JsonObject } from '../apimachinery/objects/object.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
 import { compileSchema } from '../schema/index.ts';
-import { StatusError } from '../status.ts';
 import { applyJsonPatch, applyMergePatch, applyStrategicMergePatch, serverSideApply, trackUpdate } from './index.ts';
 
 const text: JsonSchema = { type: 'string' };

@@ -1,9 +1,9 @@
 export { applyJsonPatch } from './jsonPatch.ts';
 export { type ApplyInput, checkTyped, serverSideApply } from './managed/apply.ts';
-export { differInTimes } from './managed/entries.ts';
+export { differInTimes } from './managed/fields/entries.ts';
+export { isTyped } from './managed/fields/typed.ts';
 export { layOver, typedProblems } from './managed/lay-over.ts';
 export { parentEntries, type ReplicasPath, scaleEntries } from './managed/replicas.ts';
-export { isTyped } from './managed/typed.ts';
 export { trackUpdate, type UpdateInput } from './managed/update.ts';
 export { applyMergePatch } from './mergePatch.ts';
 export { patchProblem } from './patchProblem.ts';

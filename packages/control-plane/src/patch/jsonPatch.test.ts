@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../object.ts';
-import { StatusError } from '../status.ts';
+import type { JsonObject } from '../apimachinery/objects/object.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import { applyJsonPatch, MAX_COPIED_BYTES, MAX_OPERATIONS } from './jsonPatch.ts';
 
 const target: JsonObject = { data: { a: '1', 'x/y': '2', 'm~n': '3' }, list: ['a', 'b'] };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonObject } from '../object.ts';
+import type { JsonObject } from '../apimachinery/objects/object.ts';
 import { applyMergePatch } from './mergePatch.ts';
 
 describe('applyMergePatch', () => {

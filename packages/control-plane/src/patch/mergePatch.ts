@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from '../object.ts';
-import { cloneJson, isRecord, own, put } from '../schema/json.ts';
-import { StatusError } from '../status.ts';
+import { cloneJson, isRecord, own, put } from '../apimachinery/objects/json-value.ts';
+import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import { goTypeName } from './errors.ts';
 
 function merge(target: unknown, patch: Record<string, unknown>): JsonObject {

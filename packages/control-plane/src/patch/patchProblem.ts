@@ -1,5 +1,5 @@
-import type { JsonObject } from '../object.ts';
-import { isRecord, own } from '../schema/json.ts';
+import { isRecord, own } from '../apimachinery/objects/json-value.ts';
+import type { JsonObject } from '../apimachinery/objects/object.ts';
 
 const MISSING = 'missing value';
 const INVALID_INDEX = 'invalid index referenced';

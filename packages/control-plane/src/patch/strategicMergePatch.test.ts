@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonSchema } from '../kinds/kind.ts';
-import type { JsonObject } from '../object.ts';
-import { StatusError } from '../status.ts';
+import type { JsonSchema } from '../apimachinery/objects/kind.ts';
+import type { JsonObject } from '../apimachinery/objects/object.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import { applyStrategicMergePatch } from './strategicMergePatch.ts';
 
 const merged = (key: string, properties: Record<string, JsonSchema>): JsonSchema => ({

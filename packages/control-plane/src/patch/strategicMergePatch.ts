@@ -1,8 +1,8 @@
-import type { JsonSchema } from '../kinds/kind.ts';
-import type { JsonObject } from '../object.ts';
-import { cloneJson, isRecord } from '../schema/json.ts';
+import { cloneJson, isRecord } from '../apimachinery/objects/json-value.ts';
+import type { JsonSchema } from '../apimachinery/objects/kind.ts';
+import type { JsonObject } from '../apimachinery/objects/object.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import { nodeOf } from '../schema/node.ts';
-import { StatusError } from '../status.ts';
 import { goTypeName } from './errors.ts';
 import { mergeMaps } from './strategic/merge.ts';
 

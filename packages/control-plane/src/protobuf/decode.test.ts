@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { StatusError } from '../status.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import { decodeProtobuf } from './decode.ts';
 
 const bytes = (...parts: (number | string | Uint8Array | readonly number[])[]): Uint8Array =>

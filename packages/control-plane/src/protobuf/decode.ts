@@ -1,8 +1,8 @@
-import { parseJson } from '../json.ts';
-import type { KindDefinition } from '../kinds/kind.ts';
-import type { ApiObject } from '../object.ts';
-import { isRecord, put } from '../schema/json.ts';
-import { StatusError } from '../status.ts';
+import { parseJson } from '../apimachinery/objects/json.ts';
+import { isRecord, put } from '../apimachinery/objects/json-value.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import { envelopeProblem, formOf, MAGIC } from './envelope.ts';
 import { type MessageField, messageFields } from './messages.ts';
 import { WireError, WireReader } from './reader.ts';

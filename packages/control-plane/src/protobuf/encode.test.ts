@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { apiVersionOf } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { builtinKinds } from '../kinds/index.ts';
-import { apiVersionOf } from '../kinds/kind.ts';
-import { fieldsOfModel } from '../kinds/schemas.ts';
-import { roundTrip } from '../kinds/shape.ts';
-import type { ApiObject } from '../object.ts';
+import { fieldsOfModel } from '../resources/schemas.ts';
+import { roundTrip } from '../resources/shape.ts';
 import { decodeProtobuf } from './decode.ts';
 import { encodeProtobuf, encodeWatchEvent, hasProtobuf } from './encode.ts';
 

@@ -1,6 +1,6 @@
-import { stringifyJson } from '../json.ts';
-import type { ApiObject } from '../object.ts';
-import { isRecord } from '../schema/json.ts';
+import { stringifyJson } from '../apimachinery/objects/json.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { formOf, MAGIC } from './envelope.ts';
 import { type MessageField, messageFields } from './messages.ts';
 import { WireWriter } from './writer.ts';

@@ -1,8 +1,8 @@
-import type { ApiObject } from '../object.ts';
-import { cloneJson } from '../schema/json.ts';
-import { createObject } from './create.ts';
-import { normalize } from './decode.ts';
-import type { Call, Registry } from './registry.ts';
+import { cloneJson } from '../apimachinery/objects/json-value.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import type { Call, Registry } from '../resources/registry.ts';
+import { normalize } from './bodies/decode.ts';
+import { createObject } from './writes/create.ts';
 
 /** Namespaces of every cluster. */
 const NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];

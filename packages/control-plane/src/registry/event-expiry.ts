@@ -1,6 +1,6 @@
-import type { Timer } from '../clock.ts';
-import type { ApiObject } from '../object.ts';
-import type { Registry } from './registry.ts';
+import type { Timer } from '../apimachinery/objects/clock.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import type { Registry } from '../resources/registry.ts';
 
 /** How long kube-apiserver keeps events unless told otherwise (`--event-ttl`), in milliseconds. */
 export const EVENT_TTL_MS = 3_600_000;

@@ -1,6 +1,6 @@
-import type { AdmissionPlugin } from './admission.ts';
-import { forbidden, notAdmitted, notFound } from './errors.ts';
-import type { Registry } from './registry.ts';
+import { forbidden, notAdmitted, notFound } from '../apimachinery/errors/errors.ts';
+import type { AdmissionPlugin } from '../resources/admission.ts';
+import type { Registry } from '../resources/registry.ts';
 
 const NAMESPACES = '/namespaces';
 /** Namespaces that cannot be deleted. */

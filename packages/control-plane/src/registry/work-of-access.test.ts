@@ -2,8 +2,8 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { versionNamed } from '../admission/match.ts';
 import { ruleAllows } from '../auth/rbac/rules.ts';
 import { TestPlane } from '../controllers/testing.ts';
+import { Registry } from '../resources/registry.ts';
 import { startTestPlane } from '../testing.ts';
-import { Registry } from './registry.ts';
 
 vi.mock(import('../admission/match.ts'), async (original) => {
   const match = await original();

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { TestPlane } from '../controllers/testing.ts';
+import { Registry } from '../resources/registry.ts';
 import { MemoryStore } from '../store/memory-store.ts';
-import { Registry } from './registry.ts';
 
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 const PODS = '/api/v1/namespaces/default/pods';

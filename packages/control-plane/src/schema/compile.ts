@@ -1,7 +1,7 @@
-import type { JsonSchema } from '../kinds/kind.ts';
-import type { ApiObject } from '../object.ts';
-import type { StatusCause } from '../status.ts';
-import { invalid, NO_FIELD } from './causes.ts';
+import { invalid, NO_FIELD } from '../apimachinery/errors/schema-causes.ts';
+import type { JsonSchema } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { dropNulls, setDefaults } from './defaults.ts';
 import { validateLists } from './lists.ts';
 import { nodeOf, type SchemaNode } from './node.ts';

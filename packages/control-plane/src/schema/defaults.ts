@@ -1,4 +1,4 @@
-import { cloneJson, isRecord, own, put } from './json.ts';
+import { cloneJson, isRecord, own, put } from '../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from './node.ts';
 
 const takesDefault = (value: unknown, node: SchemaNode): boolean => value === null && !node.nullable;

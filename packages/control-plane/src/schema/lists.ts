@@ -1,6 +1,6 @@
-import type { StatusCause } from '../status.ts';
-import { duplicate } from './causes.ts';
-import { equalJson, isRecord, own, sortedJson } from './json.ts';
+import { duplicate } from '../apimachinery/errors/schema-causes.ts';
+import { equalJson, isRecord, own, sortedJson } from '../apimachinery/objects/json-value.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import type { SchemaNode } from './node.ts';
 
 function keysOf(item: unknown, names: readonly string[]): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import { isRecord } from './json.ts';
+import { isRecord } from '../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from './node.ts';
 
 const RESOURCE_FIELDS = new Set(['apiVersion', 'kind', 'metadata']);

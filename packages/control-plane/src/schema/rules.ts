@@ -1,10 +1,17 @@
-import type { StatusCause } from '../status.ts';
-import { duplicate, forbidden, invalid, invalidWhole, NO_FIELD, required } from './causes.ts';
-import { CelCompileError } from './cel/ast.ts';
+import {
+  duplicate,
+  forbidden,
+  invalid,
+  invalidWhole,
+  NO_FIELD,
+  required,
+} from '../apimachinery/errors/schema-causes.ts';
+import { isRecord, own } from '../apimachinery/objects/json-value.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { compileCel, type Declaration, type Program } from './cel/compile.ts';
+import { CelRuntimeError, NONE, Optional, toCel } from './cel/runtime/values.ts';
+import { CelCompileError } from './cel/syntax/ast.ts';
 import { optionalOf, typeOfNode } from './cel/types.ts';
-import { CelRuntimeError, NONE, Optional, toCel } from './cel/values.ts';
-import { isRecord, own } from './json.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { RuleSpec, SchemaNode } from './node.ts';
 

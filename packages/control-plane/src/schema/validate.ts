@@ -1,4 +1,3 @@
-import type { StatusCause } from '../status.ts';
 import {
   goFloat,
   goQuote,
@@ -9,9 +8,10 @@ import {
   tooLong,
   tooMany,
   typeInvalid,
-} from './causes.ts';
+} from '../apimachinery/errors/schema-causes.ts';
+import { equalJson, goJson, isRecord, own } from '../apimachinery/objects/json-value.ts';
+import type { StatusCause } from '../apimachinery/objects/status.ts';
 import { hasFormat } from './formats.ts';
-import { equalJson, goJson, isRecord, own } from './json.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './node.ts';
 import { RegExpError } from './regexp.ts';

@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
-import { parseJson, stringifyJson } from '../json.ts';
-import type { ApiObject } from '../object.ts';
+import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
+import { type Format, PROTOBUF } from '../apimachinery/http/negotiate.ts';
+import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
-import type { Status } from '../status.ts';
-import type { ServerRequest, ServerResponse } from './exchange.ts';
-import { type Format, PROTOBUF } from './negotiate.ts';
 import { yamlText } from './yaml-text.ts';
 
 /** Answers below this many bytes are not compressed. */

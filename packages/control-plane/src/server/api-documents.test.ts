@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import { builtinKinds } from '../kinds/index.ts';
-import type { KindDefinition } from '../kinds/kind.ts';
-import { KindRegistry } from '../registry/kind-registry.ts';
+import { KindRegistry } from '../resources/kind-registry.ts';
 import { ApiDocuments } from './api-documents.ts';
 
 vi.mock(import('../openapi/index.ts'), async (original) => {

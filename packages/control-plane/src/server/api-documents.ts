@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { stringifyJson } from '../apimachinery/objects/json.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
 import { aggregatedDiscovery, aggregatedVersion } from '../discovery/documents.ts';
-import { stringifyJson } from '../json.ts';
-import type { KindDefinition } from '../kinds/kind.ts';
 import {
   encodeOpenApiV2,
   fingerprint,
@@ -11,7 +11,7 @@ import {
   openApiV3Index,
   type V2Piece,
 } from '../openapi/index.ts';
-import type { KindRegistry } from '../registry/kind-registry.ts';
+import type { KindRegistry } from '../resources/kind-registry.ts';
 
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 

@@ -1,8 +1,8 @@
-import { StatusError } from '../status.ts';
-import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
-import { headerText, splitValues } from './header-text.ts';
-import { queryOf } from './query.ts';
-import { warningHeader } from './warnings.ts';
+import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from '../apimachinery/http/exchange.ts';
+import { headerText, splitValues } from '../apimachinery/http/header-text.ts';
+import { queryOf } from '../apimachinery/http/query.ts';
+import { warningHeader } from '../apimachinery/http/warnings.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 
 /** 413 for a body beyond the limit. */
 export const tooLarge = (): StatusError =>

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
 import { settle, startTestPlane } from '../testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';

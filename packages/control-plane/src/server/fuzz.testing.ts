@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { stringify } from 'yaml';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 
 interface Collection {

@@ -1,22 +1,22 @@
+import { badRequest, internal } from '../apimachinery/errors/errors.ts';
+import { pathSegmentProblems } from '../apimachinery/errors/names.ts';
+import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
+import { plainFormat } from '../apimachinery/http/negotiate.ts';
+import { refusal } from '../apimachinery/http/refusal.ts';
+import { Warnings } from '../apimachinery/http/warnings.ts';
+import type { Clock } from '../apimachinery/objects/clock.ts';
+import { type Status, StatusError } from '../apimachinery/objects/status.ts';
+import type { Access, Authorizer, FieldDemand } from '../apimachinery/users/authorizer.ts';
+import type { UserInfo } from '../apimachinery/users/user.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
-import type { Access, Authorizer, FieldDemand } from '../auth/authorizer.ts';
-import type { UserInfo } from '../auth/user.ts';
-import type { Clock } from '../clock.ts';
-import { badRequest, internal } from '../registry/errors.ts';
-import { fieldDemands } from '../registry/field-selector.ts';
-import { pathSegmentProblems } from '../registry/names.ts';
-import type { Registry } from '../registry/registry.ts';
-import { parseDuration } from '../schema/cel/values.ts';
-import { type Status, StatusError } from '../status.ts';
+import type { Registry } from '../resources/registry.ts';
+import { parseDuration } from '../schema/cel/runtime/values.ts';
+import { fieldDemands } from '../selectors/field-selector.ts';
 import { answerStatus } from './answer.ts';
-import type { ServerRequest, ServerResponse } from './exchange.ts';
-import { plainFormat } from './negotiate.ts';
 import { answerPath } from './path-handler.ts';
-import { refusal } from './refusal.ts';
 import { parsePath, type RequestInfo } from './request-info.ts';
 import { ResourceHandler } from './resource-handler.ts';
 import { verbOf } from './verb.ts';
-import { Warnings } from './warnings.ts';
 
 /** One answered request, as the request log has it. */
 export interface RequestLogEntry {

@@ -1,5 +1,5 @@
+import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
 import { answerPlain, pageNotFound } from './answer.ts';
-import type { ServerRequest, ServerResponse } from './exchange.ts';
 
 /** What a server does at its start, under the names that the real one has for it. All of it is done before the first request. */
 const STARTED = [

@@ -1,9 +1,9 @@
 import { connect as connectTcp } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, expect, test } from 'vitest';
+import { BODY_LIMIT, type ServerRequest } from '../apimachinery/http/exchange.ts';
 import { createAuthority } from '../certificates/authority.ts';
 import { startTestPlane, type TestClient } from '../testing.ts';
-import { BODY_LIMIT, type ServerRequest } from './exchange.ts';
 import { type Listener, listen } from './listener.ts';
 
 const PATH = '/api/v1/namespaces/default/configmaps';

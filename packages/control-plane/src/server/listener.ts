@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse as NodeResponse } from 'node:http'
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from './exchange.ts';
+import { BODY_LIMIT, type ServerRequest, type ServerResponse, type Sink } from '../apimachinery/http/exchange.ts';
+import { headerText } from '../apimachinery/http/header-text.ts';
+import { queryOf } from '../apimachinery/http/query.ts';
+import { warningHeader } from '../apimachinery/http/warnings.ts';
 import { tooLarge } from './fetch.ts';
 import type { Handler } from './handler.ts';
-import { headerText } from './header-text.ts';
-import { queryOf } from './query.ts';
-import { warningHeader } from './warnings.ts';
 
 export interface ListenOptions {
   readonly port: number;

@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { UserInfo } from '../auth/user.ts';
+import { methodNotAllowed, unknownResource } from '../apimachinery/errors/errors.ts';
+import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
+import { type Format, negotiate, notAcceptable, pickMediaType } from '../apimachinery/http/negotiate.ts';
+import type { UserInfo } from '../apimachinery/users/user.ts';
 import {
   AGGREGATED,
   apiGroup,
@@ -9,13 +12,10 @@ import {
   asksForAggregated,
 } from '../discovery/documents.ts';
 import { V2_PROTOBUF, V2_PROTOBUF_NAMES } from '../openapi/index.ts';
-import { methodNotAllowed, unknownResource } from '../registry/errors.ts';
-import type { Registry } from '../registry/registry.ts';
+import type { Registry } from '../resources/registry.ts';
 import { answerJson, compressed, pageNotFound } from './answer.ts';
 import { ApiDocuments } from './api-documents.ts';
-import type { ServerRequest, ServerResponse } from './exchange.ts';
 import { answerHealth, healthPaths, isHealth } from './health.ts';
-import { type Format, negotiate, notAcceptable, pickMediaType } from './negotiate.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** What `/version` answers: the server whose behavior this is. */

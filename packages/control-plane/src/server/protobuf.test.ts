@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiObject } from '../object.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { decodeProtobuf } from '../protobuf/index.ts';
 import { settle, startTestPlane, thingCrd } from '../testing.ts';
 

@@ -1,13 +1,13 @@
+import { badRequest, jsonTypeOf } from '../apimachinery/errors/errors.ts';
+import { jsonProblem } from '../apimachinery/errors/json-problem.ts';
+import type { ServerRequest } from '../apimachinery/http/exchange.ts';
+import { bodyType, PROTOBUF, typeAlone, unsupportedBody, unsupportedByRouter } from '../apimachinery/http/negotiate.ts';
 import { decodeProtobuf, envelopeProblem } from '../protobuf/index.ts';
-import { parseBody, unrecognized } from '../registry/body.ts';
-import { badRequest, jsonTypeOf } from '../registry/errors.ts';
-import { jsonProblem } from '../registry/json-problem.ts';
-import type { KindRegistry, ServedKind } from '../registry/kind-registry.ts';
-import { type DeleteOptions, parseDeleteOptions } from '../registry/options.ts';
-import { type PatchType, patchTypesOf } from '../registry/patch.ts';
-import { checkTypeMeta } from '../registry/type-meta.ts';
-import type { ServerRequest } from './exchange.ts';
-import { bodyType, PROTOBUF, typeAlone, unsupportedBody, unsupportedByRouter } from './negotiate.ts';
+import { parseBody, unrecognized } from '../registry/bodies/body.ts';
+import { checkTypeMeta } from '../registry/bodies/type-meta.ts';
+import { type PatchType, patchTypesOf } from '../registry/writes/patch.ts';
+import type { KindRegistry, ServedKind } from '../resources/kind-registry.ts';
+import { type DeleteOptions, parseDeleteOptions } from '../resources/options.ts';
 
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 

@@ -1,4 +1,4 @@
-import { badRequest } from '../registry/errors.ts';
+import { badRequest } from '../apimachinery/errors/errors.ts';
 
 /** What a path names. */
 export interface RequestInfo {

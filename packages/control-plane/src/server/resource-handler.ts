@@ -1,22 +1,35 @@
-import type { ApiObject } from '../object.ts';
-import { createObject, dropSystemFields, matchNamespace, track } from '../registry/create.ts';
-import { decodeObject } from '../registry/decode.ts';
-import { deleteObject } from '../registry/delete.ts';
-import { deleteListed } from '../registry/delete-listed.ts';
-import { badRequest, methodNotAllowed, notFound, notSupported, unknownResource } from '../registry/errors.ts';
-import type { ServedKind } from '../registry/kind-registry.ts';
-import { awaitVersion, checkSelectors, listRecords, parseResourceVersion } from '../registry/list.ts';
-import { checkListOptions, parseListOptions, parseWriteOptions, type WriteOptions } from '../registry/options.ts';
-import { patchObject } from '../registry/patch.ts';
-import type { Call, Registry, Target, Written } from '../registry/registry.ts';
-import { answerReview } from '../registry/review.ts';
-import { findSubresource } from '../registry/subresource.ts';
-import { checkName, updateObject } from '../registry/update.ts';
-import { openWatch } from '../registry/watch.ts';
+import {
+  badRequest,
+  methodNotAllowed,
+  notFound,
+  notSupported,
+  unknownResource,
+} from '../apimachinery/errors/errors.ts';
+import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
+import {
+  bodyType,
+  type Format,
+  negotiate,
+  noStream,
+  PROTOBUF,
+  reachesHandler,
+} from '../apimachinery/http/negotiate.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { decodeObject } from '../registry/bodies/decode.ts';
+import { awaitVersion, checkSelectors, listRecords, parseResourceVersion } from '../registry/reads/list.ts';
+import { openWatch } from '../registry/reads/watch.ts';
+import { createObject, dropSystemFields, matchNamespace, track } from '../registry/writes/create.ts';
+import { deleteObject } from '../registry/writes/delete.ts';
+import { deleteListed } from '../registry/writes/delete-listed.ts';
+import { patchObject } from '../registry/writes/patch.ts';
+import { findSubresource } from '../registry/writes/subresource.ts';
+import { checkName, updateObject } from '../registry/writes/update.ts';
+import type { ServedKind } from '../resources/kind-registry.ts';
+import { checkListOptions, parseListOptions, parseWriteOptions, type WriteOptions } from '../resources/options.ts';
+import type { Call, Registry, Target, Written } from '../resources/registry.ts';
+import { answerReview } from '../resources/review.ts';
 import { StorageFullError } from '../store/store.ts';
 import { answerJson, answerText, pageNotFound } from './answer.ts';
-import type { ServerRequest, ServerResponse } from './exchange.ts';
-import { bodyType, type Format, negotiate, noStream, PROTOBUF, reachesHandler } from './negotiate.ts';
 import { deleteOptionsOf, patchTypeFor, readPlain } from './request-body.ts';
 import type { RequestInfo } from './request-info.ts';
 import { verbOf } from './verb.ts';

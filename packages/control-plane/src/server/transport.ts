@@ -1,6 +1,6 @@
-import type { ServerRequest, ServerResponse } from './exchange.ts';
-import { type InProcessRequest, inProcess, piecesOf, textOf } from './in-process.ts';
-import { warningHeader } from './warnings.ts';
+import type { ServerRequest, ServerResponse } from '../apimachinery/http/exchange.ts';
+import { type InProcessRequest, inProcess, piecesOf, textOf } from '../apimachinery/http/in-process.ts';
+import { warningHeader } from '../apimachinery/http/warnings.ts';
 
 /** A request of a client in this process; `createClient` of `@mcm/kube` sends such ones. */
 export interface PlaneRequest {

@@ -1,5 +1,5 @@
-import { isTrue } from '../registry/options.ts';
-import type { ServerRequest } from './exchange.ts';
+import type { ServerRequest } from '../apimachinery/http/exchange.ts';
+import { isTrue } from '../resources/options.ts';
 import type { RequestInfo } from './request-info.ts';
 
 /** The verb of a request, as authorization and the request log name it. */

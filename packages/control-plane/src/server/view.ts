@@ -1,14 +1,14 @@
-import { parseJson, stringifyJson } from '../json.ts';
-import { roundTrip } from '../kinds/shape.ts';
-import type { ApiObject } from '../object.ts';
+import { internal } from '../apimachinery/errors/errors.ts';
+import { type Format, PROTOBUF } from '../apimachinery/http/negotiate.ts';
+import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import { encodeWatchEvent } from '../protobuf/index.ts';
-import { internal } from '../registry/errors.ts';
-import type { ServedKind } from '../registry/kind-registry.ts';
-import { type ListResult, listMeta, listText } from '../registry/list.ts';
-import { frame, type WatchFormat } from '../registry/watch.ts';
-import { StatusError } from '../status.ts';
+import { type ListResult, listMeta, listText } from '../registry/reads/list.ts';
+import { frame, type WatchFormat } from '../registry/reads/watch.ts';
+import type { ServedKind } from '../resources/kind-registry.ts';
+import { roundTrip } from '../resources/shape.ts';
 import { plainMetadata, toTable } from '../table/index.ts';
-import { type Format, PROTOBUF } from './negotiate.ts';
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
 

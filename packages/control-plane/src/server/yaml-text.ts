@@ -1,5 +1,5 @@
-import { isRecord, put } from '../schema/json.ts';
-import { yaml } from '../yaml.ts';
+import { isRecord, put } from '../apimachinery/objects/json-value.ts';
+import { yaml } from '../apimachinery/objects/yaml.ts';
 
 /** The keys of every object in their order, as YAML has them. */
 function sortKeys(value: unknown): unknown {

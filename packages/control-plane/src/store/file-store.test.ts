@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../apimachinery/objects/clock.ts';
 import { FileStore } from './file-store.ts';
 import type { StoreEvent } from './store.ts';
 

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../apimachinery/objects/clock.ts';
 import type { HistoryLimits } from './history.ts';
 import { MemoryStore } from './memory-store.ts';
 import { StorageFullError, type StoreEvent } from './store.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../apimachinery/objects/clock.ts';
 import type { Demand } from './demand.ts';
 import { History, type HistoryLimits } from './history.ts';
 import { Listeners } from './listeners.ts';

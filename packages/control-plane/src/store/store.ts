@@ -1,4 +1,4 @@
-import { StatusError } from '../status.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
 import type { Demand } from './demand.ts';
 import type { Words } from './word-index.ts';
 

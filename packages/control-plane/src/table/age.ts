@@ -1,4 +1,4 @@
-import { parseGoTime } from '../kinds/go-time.ts';
+import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 
 /** A span of time as kubectl prints ages (`duration.HumanDuration`), e.g. `5m12s`, `3d4h`. */
 export function humanDuration(milliseconds: number): string {

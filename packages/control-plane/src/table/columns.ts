@@ -1,6 +1,6 @@
-import type { KindDefinition, PrinterColumn } from '../kinds/kind.ts';
-import type { ApiObject } from '../object.ts';
-import { goJson, isRecord } from '../schema/json.ts';
+import { goJson, isRecord } from '../apimachinery/objects/json-value.ts';
+import type { KindDefinition, PrinterColumn } from '../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { ageOf } from './age.ts';
 import { compileJsonPath } from './jsonPath.ts';
 

@@ -1,5 +1,5 @@
-import type { KindDefinition } from '../kinds/kind.ts';
-import type { ApiObject, ObjectMeta } from '../object.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
+import type { ApiObject, ObjectMeta } from '../apimachinery/objects/object.ts';
 import { columnsOf } from './columns.ts';
 
 export { ageOf, humanDuration } from './age.ts';

@@ -1,4 +1,4 @@
-import { isRecord, own } from '../schema/json.ts';
+import { isRecord, own } from '../apimachinery/objects/json-value.ts';
 
 type Step =
   | { readonly kind: 'field'; readonly name: string }

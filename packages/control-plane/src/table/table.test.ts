@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { KindDefinition, PrinterColumn } from '../kinds/kind.ts';
-import type { ApiObject, JsonObject } from '../object.ts';
+import type { KindDefinition, PrinterColumn } from '../apimachinery/objects/kind.ts';
+import type { ApiObject, JsonObject } from '../apimachinery/objects/object.ts';
 import { ageOf, compileJsonPath, humanDuration, JsonPathError, toTable } from './index.ts';
 
 const now = new Date('2024-01-02T00:00:00Z');

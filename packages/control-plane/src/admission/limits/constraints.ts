@@ -1,6 +1,6 @@
-import { type Amounts, amountsOf, isMore, podAmounts, showAmount } from '../../kinds/amounts.ts';
-import { items, look, type Plain, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import { type Amounts, amountsOf, isMore, podAmounts, showAmount } from '../../apimachinery/objects/amounts.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 interface Usage {
   readonly requests: Amounts;

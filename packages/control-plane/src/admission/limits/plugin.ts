@@ -1,8 +1,8 @@
-import { child, items, look, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
-import { forbidden } from '../../registry/errors.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { forbidden } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { claimProblems, podProblems } from './constraints.ts';
 
 const RANGES = '/limitranges';

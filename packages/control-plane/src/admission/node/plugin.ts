@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isPlain, look } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
-import { forbidden } from '../../registry/errors.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { forbidden } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, look } from '../../apimachinery/objects/plain.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { forbiddenLabels } from './labels.ts';
 import { checkPod, type Refuse } from './pods.ts';
 import { checkToken } from './tokens.ts';

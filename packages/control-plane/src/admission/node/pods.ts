@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import { look, text } from '../../kinds/plain.ts';
-import type { ApiObject, OwnerReference } from '../../object.ts';
-import type { AdmissionAttributes } from '../../registry/admission.ts';
-import { notFound } from '../../registry/errors.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { notFound } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
+import { look, text } from '../../apimachinery/objects/plain.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { apiReference } from './references.ts';
 
 const MIRROR = 'kubernetes.io/config.mirror';

@@ -1,5 +1,5 @@
-import { isPlain, items, look, type Plain, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /** What the volumes of a pod refer to, by the field that says so, in the order in which it is looked for. */
 const VOLUMES: readonly (readonly [field: string, what: string])[] = [

@@ -1,8 +1,8 @@
-import { isPlain, items, look, type Plain, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes } from '../../registry/admission.ts';
-import { notFound } from '../../registry/errors.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { notFound } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { type Refuse, stored } from './pods.ts';
 
 const VERB = 'request-serviceaccounts-token-audience';

@@ -1,4 +1,4 @@
-import { items, look, number, type Plain, strings, text } from '../../kinds/plain.ts';
+import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import {
   containersOf,
   context,

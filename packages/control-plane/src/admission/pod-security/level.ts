@@ -1,5 +1,5 @@
-import { invalidValue } from '../../registry/errors.ts';
-import type { StatusCause } from '../../status.ts';
+import { invalidValue } from '../../apimachinery/errors/errors.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
 const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];

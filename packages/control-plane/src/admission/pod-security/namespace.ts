@@ -1,7 +1,7 @@
-import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes } from '../../registry/admission.ts';
-import { invalid } from '../../registry/errors.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { invalid } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { inShort, violations } from './evaluate.ts';
 import { policyOf, type Standard, sameStandard, showStandard, strictness } from './level.ts';
 import { podOf } from './pods.ts';

@@ -1,6 +1,6 @@
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
-import { forbidden } from '../../registry/errors.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { forbidden } from '../../apimachinery/errors/errors.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { inDetail, violations } from './evaluate.ts';
 import { type Policy, policyOf, type Standard, showStandard } from './level.ts';
 import { judgeNamespace } from './namespace.ts';

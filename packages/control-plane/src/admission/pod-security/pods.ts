@@ -1,5 +1,5 @@
-import { isPlain, items, look, type Plain, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import type { PodLike } from './words.ts';
 
 /** Where the kinds that make pods keep the pod's template. */

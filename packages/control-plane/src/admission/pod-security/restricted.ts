@@ -1,4 +1,4 @@
-import { isPlain, items, look, type Plain, strings, text } from '../../kinds/plain.ts';
+import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { badSeccomp, type Check, isSeccompAllowed } from './baseline.ts';
 import {
   containersOf,

@@ -1,4 +1,4 @@
-import { isPlain, items, look, type Plain, text } from '../../kinds/plain.ts';
+import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /** What a check finds wrong: in a word, and in detail ('' for none). */
 export interface Violation {

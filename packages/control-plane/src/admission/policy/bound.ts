@@ -1,8 +1,8 @@
-import { parseJson } from '../../json.ts';
-import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes } from '../../registry/admission.ts';
-import type { ServedKind } from '../../registry/kind-registry.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { parseJson } from '../../apimachinery/objects/json.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { authorizerScope } from '../authorizer.ts';
 import type { Scope } from '../expression.ts';
 import { GuardIndex } from '../guard-index.ts';

@@ -1,13 +1,13 @@
-import type { ApiObject, JsonObject } from '../../object.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 import { applyJsonPatch, layOver, patchProblem, typedProblems } from '../../patch/index.ts';
-import type { CarriedKind } from '../../registry/admission.ts';
-import { CARRIED_BINDING } from '../../registry/carried.ts';
-import { ServedKind } from '../../registry/kind-registry.ts';
+import { CARRIED_BINDING } from '../../registry/bodies/carried.ts';
+import type { CarriedKind } from '../../resources/admission.ts';
+import { ServedKind } from '../../resources/kind-registry.ts';
 import { MessageValue } from '../../schema/cel/aggregates.ts';
-import { toJson } from '../../schema/cel/to-json.ts';
-import { CelRuntimeError, isMap } from '../../schema/cel/values.ts';
-import { isRecord } from '../../schema/json.ts';
-import { StatusError } from '../../status.ts';
+import { toJson } from '../../schema/cel/runtime/to-json.ts';
+import { CelRuntimeError, isMap } from '../../schema/cel/runtime/values.ts';
 import type { Scope } from '../expression.ts';
 import type { Mutation } from './policy.ts';
 

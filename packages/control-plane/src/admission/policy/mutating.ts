@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../registry/admission.ts';
-import { readCarried, readMade } from '../../registry/carried.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { Registry } from '../../registry/registry.ts';
-import { StatusError } from '../../status.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import { readCarried, readMade } from '../../registry/bodies/carried.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { conditionsHold, LazyVariables, type Scope } from '../expression.ts';
 import { isExemptFromPolicies } from '../match.ts';
 import { presented, requestNamespace } from '../request.ts';

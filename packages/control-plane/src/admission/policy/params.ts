@@ -1,5 +1,5 @@
-import type { ApiObject } from '../../object.ts';
-import type { Registry } from '../../registry/registry.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { Registry } from '../../resources/registry.ts';
 import type { Binding, PolicyBase } from './policy.ts';
 
 /** The parameters could not be had; the policy's failure policy decides. The message says why. */

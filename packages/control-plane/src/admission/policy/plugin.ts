@@ -1,8 +1,8 @@
-import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
-import { qualifiedResource } from '../../registry/errors.ts';
-import type { Registry } from '../../registry/registry.ts';
-import { StatusError } from '../../status.ts';
+import { qualifiedResource } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { isExemptFromPolicies } from '../match.ts';
 import { requestNamespace } from '../request.ts';
 import { type Bound, BoundPolicies } from './bound.ts';

@@ -1,6 +1,11 @@
-import { look, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { type LabelSelector, type SelectorObject, selectorDemands, selectorOf } from '../../registry/label-selector.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { look, text } from '../../apimachinery/objects/plain.ts';
+import {
+  type LabelSelector,
+  type SelectorObject,
+  selectorDemands,
+  selectorOf,
+} from '../../selectors/label-selector.ts';
 import type { Demand } from '../../store/demand.ts';
 import { Expression } from '../expression.ts';
 import type { About } from '../guard-words.ts';

@@ -1,10 +1,10 @@
-import { type Amounts, amountsOf, isMore, showAmount } from '../../kinds/amounts.ts';
-import { items, look, type Plain, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
-import { putStatus } from '../../registry/create.ts';
-import { forbidden } from '../../registry/errors.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { forbidden } from '../../apimachinery/errors/errors.ts';
+import { type Amounts, amountsOf, isMore, showAmount } from '../../apimachinery/objects/amounts.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { putStatus } from '../../registry/writes/create.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
 import { counts } from './scopes.ts';

@@ -1,6 +1,6 @@
-import { podAmounts } from '../../kinds/amounts.ts';
-import { items, look, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import { podAmounts } from '../../apimachinery/objects/amounts.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, strings, text } from '../../apimachinery/objects/plain.ts';
 
 interface Requirement {
   readonly scope: string;

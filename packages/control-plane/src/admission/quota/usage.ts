@@ -1,6 +1,6 @@
-import { type Amounts, addAmount, amountsOf, podAmounts, wholeNumber } from '../../kinds/amounts.ts';
-import { items, look, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import { type Amounts, addAmount, amountsOf, podAmounts, wholeNumber } from '../../apimachinery/objects/amounts.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
 /** Resources with a name of their own in quotas, beside `count/…`. */
 const NAMED = new Set([

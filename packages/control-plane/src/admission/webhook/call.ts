@@ -1,8 +1,8 @@
-import { stringifyJson } from '../../json.ts';
-import type { AdmissionAttributes } from '../../registry/admission.ts';
-import type { ServedKind } from '../../registry/kind-registry.ts';
-import type { Registry } from '../../registry/registry.ts';
-import { type Status, StatusError } from '../../status.ts';
+import { stringifyJson } from '../../apimachinery/objects/json.ts';
+import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { describeRequest, presented } from '../request.ts';
 import type { Hook } from './hook.ts';
 import { readReply, type Verdict, WebhookFailure } from './reply.ts';

@@ -1,5 +1,5 @@
-import type { ApiObject } from '../../object.ts';
-import type { LabelSelector, SelectorObject } from '../../registry/label-selector.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { LabelSelector, SelectorObject } from '../../selectors/label-selector.ts';
 import { Expression } from '../expression.ts';
 import type { Guard } from '../guard-index.ts';
 import { compileSelector, type MatchRule } from '../match.ts';

@@ -1,8 +1,8 @@
-import type { ApiObject } from '../../object.ts';
-import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../registry/admission.ts';
-import { badRequest, notAdmitted } from '../../registry/errors.ts';
-import type { ServedKind } from '../../registry/kind-registry.ts';
-import type { Registry } from '../../registry/registry.ts';
+import { badRequest, notAdmitted } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { type AdmissionAttributes, type AdmissionPlugin, Reinvocation } from '../../resources/admission.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { authorizerScope } from '../authorizer.ts';
 import { conditionsHold, type Scope } from '../expression.ts';
 import { GuardIndex } from '../guard-index.ts';

@@ -1,9 +1,9 @@
-import { isPlain } from '../../kinds/plain.ts';
-import { parseJsonBody } from '../../registry/body.ts';
-import { jsonTypeOf } from '../../registry/errors.ts';
-import { jsonProblem } from '../../registry/json-problem.ts';
-import { parseYamlText } from '../../registry/yaml-body.ts';
-import { type Status, StatusError } from '../../status.ts';
+import { jsonTypeOf } from '../../apimachinery/errors/errors.ts';
+import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
+import { isPlain } from '../../apimachinery/objects/plain.ts';
+import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
+import { parseJsonBody } from '../../registry/bodies/body.ts';
+import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
 /** The webhook could not be asked, or gave no answer that can be used: its failure policy decides. */

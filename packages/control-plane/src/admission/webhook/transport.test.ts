@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { realClock } from '../../apimachinery/objects/clock.ts';
 import { createAuthority } from '../../certificates/authority.ts';
-import { realClock } from '../../clock.ts';
 import { httpsTransport, type WebhookReply } from './transport.ts';
 
 let server: Server;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Clock, realClock } from '../../apimachinery/objects/clock.ts';
 import { caller } from '../../auth/testing.ts';
-import { type Clock, realClock } from '../../clock.ts';
 import { type ControlPlane, startControlPlane } from '../../plane.ts';
 import type { WebhookCall, WebhookReply } from './transport.ts';
 

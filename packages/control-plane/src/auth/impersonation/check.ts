@@ -1,9 +1,9 @@
-import { Findings } from '../../kinds/findings.ts';
-import { joinCauses } from '../../registry/errors.ts';
-import { refusal } from '../../server/refusal.ts';
-import type { StatusError } from '../../status.ts';
-import type { Access, Authorizer } from '../authorizer.ts';
-import { MASTERS, type UserInfo } from '../user.ts';
+import { joinCauses } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { refusal } from '../../apimachinery/http/refusal.ts';
+import type { StatusError } from '../../apimachinery/objects/status.ts';
+import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts';
+import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
 /** From how many values on one permission for all of them is asked for first. */

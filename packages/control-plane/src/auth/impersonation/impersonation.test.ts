@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { ServerRequest } from '../../server/exchange.ts';
-import { StatusError } from '../../status.ts';
-import type { Access } from '../authorizer.ts';
-import type { UserInfo } from '../user.ts';
+import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import type { Access } from '../../apimachinery/users/authorizer.ts';
+import type { UserInfo } from '../../apimachinery/users/user.ts';
 import { impersonation } from './index.ts';
 
 const LIST: Omit<Access, 'user'> = {

@@ -1,8 +1,8 @@
-import type { ServerRequest } from '../../server/exchange.ts';
-import { refusal } from '../../server/refusal.ts';
-import type { StatusError } from '../../status.ts';
-import type { Access, Authorizer } from '../authorizer.ts';
-import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from '../user.ts';
+import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
+import { refusal } from '../../apimachinery/http/refusal.ts';
+import type { StatusError } from '../../apimachinery/objects/status.ts';
+import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts';
+import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from '../../apimachinery/users/user.ts';
 import { denial, partsDenial } from './check.ts';
 import { accountOf, isNameAlone, nodeOf, type Wanted, wantedOf } from './wanted.ts';
 

@@ -1,6 +1,6 @@
-import { badRequest } from '../../registry/errors.ts';
-import { labelProblems, subdomainProblems } from '../../registry/names.ts';
-import type { ServerRequest } from '../../server/exchange.ts';
+import { badRequest } from '../../apimachinery/errors/errors.ts';
+import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 const NODE_PREFIX = 'system:node:';

@@ -1,5 +1,5 @@
-import type { Access, Verdict } from '../authorizer.ts';
-import type { UserInfo } from '../user.ts';
+import type { Access, Verdict } from '../../apimachinery/users/authorizer.ts';
+import type { UserInfo } from '../../apimachinery/users/user.ts';
 import type { BindingIndex, Grant } from './bindings.ts';
 import { type PolicyRule, ruleAllows } from './rules.ts';
 import { showSubject } from './subjects.ts';

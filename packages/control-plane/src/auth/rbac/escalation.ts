@@ -1,10 +1,10 @@
-import { isPlain, look, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import type { AdmissionAttributes, AdmissionPlugin } from '../../registry/admission.ts';
-import { forbidden, notFound } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { Authorizer } from '../authorizer.ts';
-import { MASTERS, type UserInfo } from '../user.ts';
+import { forbidden, notFound } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { isPlain, look, text } from '../../apimachinery/objects/plain.ts';
+import type { Authorizer } from '../../apimachinery/users/authorizer.ts';
+import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
+import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admission.ts';
 import type { RbacAuthorizer } from './authorizer.ts';
 import { RBAC_GROUP } from './policy.ts';
 import { breakDown, isCovered, type PolicyRule } from './rules.ts';

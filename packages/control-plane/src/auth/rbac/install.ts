@@ -1,6 +1,6 @@
-import type { ApiObject } from '../../object.ts';
-import { formatTime } from '../../registry/object-text.ts';
-import type { Registry } from '../../registry/registry.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
+import type { Registry } from '../../resources/registry.ts';
 import { bootstrapPolicy } from './policy.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { CONTROLLER_ROLES } from './policy-controllers.ts';
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES } from './policy-roles.ts';
 import type { PolicyRule } from './rules.ts';

@@ -1,4 +1,4 @@
-import type { UserInfo } from '../user.ts';
+import type { UserInfo } from '../../apimachinery/users/user.ts';
 
 /** Whom a binding is for. */
 export interface Subject {

@@ -1,14 +1,14 @@
-import { Findings } from '../../kinds/findings.ts';
-import { isPlain, items, look, type Plain, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { invalidValue, requiredValue } from '../../registry/errors.ts';
-import { fieldDemands } from '../../registry/field-selector.ts';
-import { labelValueProblems } from '../../registry/names.ts';
-import { tidyMeta } from '../../registry/object-text.ts';
-import type { ReviewHandler } from '../../registry/review.ts';
-import type { StatusCause } from '../../status.ts';
-import type { Access, Authorizer, FieldDemand } from '../authorizer.ts';
-import type { UserInfo } from '../user.ts';
+import { invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelValueProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { tidyMeta } from '../../apimachinery/objects/object-text.ts';
+import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import type { Access, Authorizer, FieldDemand } from '../../apimachinery/users/authorizer.ts';
+import type { UserInfo } from '../../apimachinery/users/user.ts';
+import type { ReviewHandler } from '../../resources/review.ts';
+import { fieldDemands } from '../../selectors/field-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 
 /** The path part of the attributes as the refusal shows it: a Go structure. */

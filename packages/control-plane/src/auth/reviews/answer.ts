@@ -1,8 +1,8 @@
-import type { ApiObject } from '../../object.ts';
-import { joinCauses } from '../../registry/errors.ts';
-import { tidyMeta } from '../../registry/object-text.ts';
-import { type StatusCause, StatusError } from '../../status.ts';
-import type { UserInfo } from '../user.ts';
+import { joinCauses } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { tidyMeta } from '../../apimachinery/objects/object-text.ts';
+import { type StatusCause, StatusError } from '../../apimachinery/objects/status.ts';
+import type { UserInfo } from '../../apimachinery/users/user.ts';
 
 const GROUP = 'authorization.k8s.io';
 

@@ -1,5 +1,5 @@
-import type { Registry } from '../../registry/registry.ts';
-import type { Authorizer } from '../authorizer.ts';
+import type { Authorizer } from '../../apimachinery/users/authorizer.ts';
+import type { Registry } from '../../resources/registry.ts';
 import type { RbacAuthorizer } from '../rbac/authorizer.ts';
 import { accessReview } from './access.ts';
 import { rulesReview } from './rules.ts';

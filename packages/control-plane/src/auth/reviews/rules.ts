@@ -1,6 +1,6 @@
-import { look, text } from '../../kinds/plain.ts';
-import { badRequest } from '../../registry/errors.ts';
-import type { ReviewHandler } from '../../registry/review.ts';
+import { badRequest } from '../../apimachinery/errors/errors.ts';
+import { look, text } from '../../apimachinery/objects/plain.ts';
+import type { ReviewHandler } from '../../resources/review.ts';
 import { joinErrors, type RbacAuthorizer } from '../rbac/authorizer.ts';
 import type { PolicyRule } from '../rbac/rules.ts';
 import { answered } from './answer.ts';

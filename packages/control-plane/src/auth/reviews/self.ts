@@ -1,5 +1,5 @@
-import { formatTime } from '../../registry/object-text.ts';
-import type { ReviewHandler } from '../../registry/review.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
+import type { ReviewHandler } from '../../resources/review.ts';
 import { answered, showUser } from './answer.ts';
 
 /** SelfSubjectReview: who the server takes the client for. */

@@ -1,10 +1,10 @@
-import { isPlain, look, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { badRequest } from '../../registry/errors.ts';
-import type { ReviewHandler } from '../../registry/review.ts';
+import { badRequest } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { anonymous } from '../../apimachinery/users/user.ts';
+import type { ReviewHandler } from '../../resources/review.ts';
 import { bearerToken, type TokenReader } from '../authenticator.ts';
 import { ISSUER, type ServiceAccountTokens } from '../service-account-tokens.ts';
-import { anonymous } from '../user.ts';
 import { answered, showUser } from './answer.ts';
 
 const list = (items: readonly string[]): string => `[${items.map((item) => JSON.stringify(item)).join(' ')}]`;

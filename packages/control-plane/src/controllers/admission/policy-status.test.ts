@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { builtinKinds } from '../../kinds/index.ts';
-import type { ApiObject } from '../../object.ts';
 import { typeWarnings } from './policy-status.ts';
 
 const policy = (validations: object[], resources = ['deployments'], apiGroups = ['apps']): ApiObject => ({

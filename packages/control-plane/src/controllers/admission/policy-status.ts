@@ -1,10 +1,10 @@
+import { apiVersionOf, type KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { kindsOfCrd } from '../../crd/index.ts';
 import { builtinKinds } from '../../kinds/index.ts';
-import { apiVersionOf, type KindDefinition } from '../../kinds/kind.ts';
-import { items, look, number, type Plain, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { CelCompileError } from '../../schema/cel/ast.ts';
 import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
+import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { DYN, typeOfNode } from '../../schema/cel/types.ts';
 import { nodeOf } from '../../schema/node.ts';
 import { allowing, type Resource } from '../runtime/api.ts';

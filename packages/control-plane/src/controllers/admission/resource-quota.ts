@@ -1,9 +1,9 @@
 import { counts } from '../../admission/quota/scopes.ts';
 import { sumOf, usageOf } from '../../admission/quota/usage.ts';
-import { amountsOf, showAmount } from '../../kinds/amounts.ts';
-import { look, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
+import { amountsOf, showAmount } from '../../apimachinery/objects/amounts.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { look, text } from '../../apimachinery/objects/plain.ts';
 import { allowing, pathOf, type Resource, resourceKey } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import type { ServedResource } from '../runtime/directory.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { createAuthority } from '../../certificates/authority.ts';
-import type { ApiObject } from '../../object.ts';
 import { expires } from './clean.ts';
 
 const HOUR = 3_600_000;

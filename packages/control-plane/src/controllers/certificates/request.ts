@@ -1,6 +1,6 @@
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { RequestSpec } from '../../certificates/signer.ts';
-import { items, look, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
 import { type Api, allowing } from '../runtime/api.ts';
 import { timestamp } from '../runtime/objects.ts';
 import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';

@@ -1,5 +1,5 @@
+import { look } from '../../apimachinery/objects/plain.ts';
 import { RefusedRequest } from '../../certificates/signer.ts';
-import { look } from '../../kinds/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';

@@ -1,7 +1,7 @@
-import { items, look } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { selectorOf } from '../../registry/label-selector.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { items, look } from '../../apimachinery/objects/plain.ts';
+import { selectorOf } from '../../selectors/label-selector.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { CLUSTER_ROLES } from '../runtime/resources.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { countBudget, statusPatch } from './count.ts';
 
 const now = new Date('2024-01-01T00:00:00Z');

@@ -1,5 +1,5 @@
-import { isPlain, items, look, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { isDying, isReady, scaled, timestamp } from '../runtime/objects.ts';
 
 /** How long an evicted pod may take to begin its deletion before the budget gets its disruption back. */

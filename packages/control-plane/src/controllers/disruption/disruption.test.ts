@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { TestPlane } from '../testing.ts';
 
 const NAMESPACE = '/api/v1/namespaces/default';

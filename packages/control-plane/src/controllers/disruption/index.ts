@@ -1,6 +1,6 @@
-import { look, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { type LabelSelector, selectorOf } from '../../registry/label-selector.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';

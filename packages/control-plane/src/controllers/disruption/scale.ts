@@ -1,5 +1,5 @@
-import { look, number } from '../../kinds/plain.ts';
-import type { ApiObject, OwnerReference } from '../../object.ts';
+import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
+import { look, number } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from '../runtime/api.ts';
 import type { Directory } from '../runtime/directory.ts';
 import type { Informer } from '../runtime/informer.ts';

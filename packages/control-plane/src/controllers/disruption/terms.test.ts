@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
-import { selectorOf } from '../../registry/label-selector.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { selectorOf } from '../../selectors/label-selector.ts';
 import { budgetTerms, podTerms } from './terms.ts';
 
 const KEYS = ['a', 'b', 'c'];

@@ -1,6 +1,6 @@
-import { look } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { wordsOfLabels, wordsOfSelector } from '../../registry/selector-words.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
+import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import { namespaceOf } from '../runtime/objects.ts';
 
 /** Where a budget is kept: under values of a label that every pod of it carries, so that the budgets of a pod are found by its labels. */

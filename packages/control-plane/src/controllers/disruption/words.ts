@@ -1,5 +1,5 @@
-import { items, look, strings } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, strings } from '../../apimachinery/objects/plain.ts';
 
 /** A selector as Go prints it. */
 function printed(selector: unknown): string {

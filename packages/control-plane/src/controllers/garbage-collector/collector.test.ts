@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { Api } from '../runtime/api.ts';
 import { Directory, type ServedResource } from '../runtime/directory.ts';
 import { TestClock } from '../testing.ts';

@@ -1,4 +1,4 @@
-import type { ApiObject, OwnerReference } from '../../object.ts';
+import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
 import type { ServedResource } from '../runtime/directory.ts';
 import type { EventSubject } from '../runtime/events.ts';
 

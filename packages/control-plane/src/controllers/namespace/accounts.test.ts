@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { startControlPlane } from '../../plane.ts';
 import { settle, TestClock, TestPlane } from '../testing.ts';
 

@@ -1,4 +1,4 @@
-import { look, text } from '../../kinds/plain.ts';
+import { look, text } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { isDying, namespaceOf } from '../runtime/objects.ts';

@@ -1,6 +1,6 @@
-import { items, look, type Plain, strings } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { items, look, type Plain, strings } from '../../apimachinery/objects/plain.ts';
 import { ApiError, allowing, pathOf, resourceKey } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import type { ServedResource } from '../runtime/directory.ts';

@@ -1,5 +1,5 @@
-import { look, strings } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { look, strings } from '../../apimachinery/objects/plain.ts';
 import { allowing, pathOf } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { isDying, namespaceOf } from '../runtime/objects.ts';

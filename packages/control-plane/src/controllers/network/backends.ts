@@ -1,6 +1,6 @@
-import { items, look, number, type Plain, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { selectorOf } from '../../registry/label-selector.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 
 /** A service whose endpoints a controller keeps: one that selects pods, and is no mere name of something outside. */

@@ -1,6 +1,6 @@
-import { look } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
 import type { Informer } from '../runtime/informer.ts';
 import { isDying, isReady, isTerminal, namespaceOf, nodeNameOf } from '../runtime/objects.ts';
 import { addressesOf, selectsPods } from './backends.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { builtinControllers } from '../index.ts';
 import { TestPlane } from '../testing.ts';
 import { subsetsOf } from './endpoints.ts';

@@ -1,4 +1,4 @@
-import { items, look, type Plain, text } from '../../kinds/plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /** The start of the hash, in words of 32 bits, the lowest first. */
 const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { planSlices } from './slice-plan.ts';
 
 const web = [{ name: '', port: 8080, protocol: 'TCP' }];

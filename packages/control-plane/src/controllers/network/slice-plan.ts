@@ -1,6 +1,6 @@
-import { items, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { items, type Plain } from '../../apimachinery/objects/plain.ts';
 
 /** Endpoints of one slice at most. */
 export const MOST = 100;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { truncate } from './endpoints.ts';
 import { TRIGGER_TIME, TriggerTimes, triggerAnnotation, withoutNulls } from './trigger-times.ts';
 

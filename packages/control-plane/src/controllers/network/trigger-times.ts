@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { transitionOf } from '../runtime/objects.ts';
 
 /** What endpoints are annotated with: when the change happened that they show, so that delays can be measured. */

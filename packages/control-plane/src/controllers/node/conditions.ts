@@ -1,5 +1,5 @@
-import { items, look, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../runtime/objects.ts';
 
 /** What a kubelet reports; `NetworkUnavailable` is others' matter. */

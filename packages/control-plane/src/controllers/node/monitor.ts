@@ -1,5 +1,5 @@
-import type { Timer } from '../../clock.ts';
-import type { ApiObject } from '../../object.ts';
+import type { Timer } from '../../apimachinery/objects/clock.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { allowing } from '../runtime/api.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import type { Informer } from '../runtime/informer.ts';

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../clock.ts';
+import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 /**
  * Names that wait their turn, one each `1 / rate` seconds; the first comes at once when nothing has come for that long. A rate of zero lets

@@ -1,5 +1,5 @@
-import { items, look, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 
 const PREFIX = 'node.kubernetes.io';
 export const NOT_READY = `${PREFIX}/not-ready`;

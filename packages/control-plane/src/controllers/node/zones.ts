@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 
 /** How lost nodes are expelled, as kube-controller-manager's flags have it. */
 export interface EvictionRules {

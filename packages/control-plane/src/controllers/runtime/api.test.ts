@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseJson } from '../../json.ts';
+import { parseJson } from '../../apimachinery/objects/json.ts';
 import { templateHash } from '../workloads/hash.ts';
 import { Api } from './api.ts';
 

@@ -1,9 +1,9 @@
-import { parseJson, stringifyJson } from '../../json.ts';
-import { isPlain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import type { ServerRequest, ServerResponse } from '../../server/exchange.ts';
-import { inProcess, textOf } from '../../server/in-process.ts';
-import type { Status } from '../../status.ts';
+import type { ServerRequest, ServerResponse } from '../../apimachinery/http/exchange.ts';
+import { inProcess, textOf } from '../../apimachinery/http/in-process.ts';
+import { parseJson, stringifyJson } from '../../apimachinery/objects/json.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain } from '../../apimachinery/objects/plain.ts';
+import type { Status } from '../../apimachinery/objects/status.ts';
 
 /** What the controllers need of the control plane: its own handler, called as its administrator. */
 export interface PlaneClient {

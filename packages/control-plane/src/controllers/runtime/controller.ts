@@ -1,7 +1,7 @@
+import type { Clock } from '../../apimachinery/objects/clock.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { Signer } from '../../certificates/signer.ts';
-import type { Clock } from '../../clock.ts';
-import type { ApiObject } from '../../object.ts';
-import type { BoundObject } from '../../registry/registry.ts';
+import type { BoundObject } from '../../resources/registry.ts';
 import type { EvictionRules } from '../node/zones.ts';
 import { Api, type PlaneClient, type Resource, resourceKey } from './api.ts';
 import { Directory } from './directory.ts';

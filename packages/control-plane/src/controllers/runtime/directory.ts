@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts';
-import type { ApiObject } from '../../object.ts';
-import { textOf } from '../../server/in-process.ts';
+import { textOf } from '../../apimachinery/http/in-process.ts';
+import type { Clock } from '../../apimachinery/objects/clock.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Api, ApiError, type Resource, succeeded } from './api.ts';
 import type { Informer } from './informer.ts';
 

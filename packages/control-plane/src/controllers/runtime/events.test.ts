@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { parseJson } from '../../json.ts';
+import { parseJson } from '../../apimachinery/objects/json.ts';
 import { StillClock, settle } from '../../testing.ts';
 import { Api } from './api.ts';
 import { EventWriter } from './events.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts';
-import type { Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { Clock } from '../../apimachinery/objects/clock.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from './api.ts';
 import { timestamp } from './objects.ts';
 import { EVENTS, NEW_EVENTS } from './resources.ts';

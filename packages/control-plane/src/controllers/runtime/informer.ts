@@ -1,7 +1,7 @@
-import { type Clock, sleep } from '../../clock.ts';
-import { parseJson } from '../../json.ts';
-import type { ApiObject } from '../../object.ts';
-import { piecesOf } from '../../server/in-process.ts';
+import { piecesOf } from '../../apimachinery/http/in-process.ts';
+import { type Clock, sleep } from '../../apimachinery/objects/clock.ts';
+import { parseJson } from '../../apimachinery/objects/json.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type Api, ApiError, pathOf, type Resource, succeeded } from './api.ts';
 
 /** What happened to an object. `old` is the state before, where there was one. */

@@ -1,5 +1,5 @@
-import { items, look, text } from '../../kinds/plain.ts';
-import type { ApiObject, OwnerReference } from '../../object.ts';
+import type { ApiObject, OwnerReference } from '../../apimachinery/objects/object.ts';
+import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
 /** RFC 3339, to the second, as times of the API are. */
 export const timestamp = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

@@ -1,5 +1,5 @@
-import { items, look, type Plain, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { crowded, final, type Refusal } from './refusal.ts';
 import { allocatableOf, requestsOf, type Usage } from './resources.ts';
 

@@ -1,6 +1,6 @@
-import { isPlain, items, look, number, type Plain, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { selectorOf } from '../../registry/label-selector.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { selectorOf } from '../../selectors/label-selector.ts';
 import { isDying, namespaceOf } from '../runtime/objects.ts';
 import { isNamed, isTolerated } from './fit.ts';
 import { crowded, final, type Refusal } from './refusal.ts';

@@ -1,5 +1,5 @@
-import { items, look, number, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, text } from '../../apimachinery/objects/plain.ts';
 
 const ANY = '0.0.0.0';
 

@@ -1,5 +1,5 @@
-import { look } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
 
 /** Why a node does not take a pod. */
 export interface Refusal {

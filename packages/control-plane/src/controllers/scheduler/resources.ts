@@ -1,6 +1,6 @@
-import { items, look, text } from '../../kinds/plain.ts';
-import { quantityNanos } from '../../kinds/quantity.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, text } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { Neighbours } from './neighbours.ts';
 import { HostPorts, hostPortsOf } from './ports.ts';
 

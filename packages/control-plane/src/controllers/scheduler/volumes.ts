@@ -1,5 +1,5 @@
-import { items, look, type Plain, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import type { Informer } from '../runtime/informer.ts';
 import { isDying, namespaceOf, phaseOf } from '../runtime/objects.ts';
 import { classOfClaim, findVolume, hasClaimRef, isFor, requestOf } from '../volumes/binder/match.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { isPlain, items, look, strings, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, strings, text } from '../../apimachinery/objects/plain.ts';
 import { allowing } from '../runtime/api.ts';
 import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { Api } from '../runtime/api.ts';
 import { Informer, withoutManagedFields } from '../runtime/informer.ts';
 import { PODS, REPLICA_SETS } from '../runtime/resources.ts';

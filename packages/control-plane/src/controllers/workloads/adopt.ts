@@ -1,6 +1,6 @@
-import { isPlain, look } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { type LabelSelector, selectorOf } from '../../registry/label-selector.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, look } from '../../apimachinery/objects/plain.ts';
+import { type LabelSelector, selectorOf } from '../../selectors/label-selector.ts';
 import { type Api, allowing, type Resource } from '../runtime/api.ts';
 import type { Informer } from '../runtime/informer.ts';
 import { controllerOf, isDying, namespaceOf, ownerReference } from '../runtime/objects.ts';

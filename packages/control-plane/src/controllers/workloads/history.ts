@@ -1,7 +1,7 @@
-import { exactInteger } from '../../json.ts';
-import { look, number, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
+import { exactInteger } from '../../apimachinery/objects/json.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, allowing, hasCode, type Resource } from '../runtime/api.ts';
 import type { Informer } from '../runtime/informer.ts';
 import { ownerReference } from '../runtime/objects.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { byState, byWorth } from './pods.ts';
 
 const NOW = new Date('2024-01-01T12:00:00Z');

@@ -1,5 +1,5 @@
-import { items, look, number, type Plain } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
 import { type Api, ApiError, allowing } from '../runtime/api.ts';
 import type { Recorder } from '../runtime/events.ts';
 import type { Informer } from '../runtime/informer.ts';

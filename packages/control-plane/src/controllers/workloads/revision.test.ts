@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { missingAnnotations, REVISION, revisionOf } from './deployment/replica-sets.ts';
 import { planRollback, rollbackOf } from './deployment/rollback.ts';
 import { revisionOf as historyRevisionOf } from './history.ts';

@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { pathSegmentProblems, subdomainProblems } from '../../registry/names.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
-import { Findings } from '../findings.ts';
-import { isPlain, items, look, type Plain, preset, strings, text } from '../plain.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { pathSegmentProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { isPlain, items, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 

@@ -1,12 +1,12 @@
-import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
-import { pathSegmentProblems, subdomainProblems } from '../../registry/names.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
+import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { pathSegmentProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { labels, look, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strictCidrProblems, strictIpProblems } from '../addresses.ts';
-import { Findings } from '../findings.ts';
 import { internalForm } from '../internal/form.ts';
-import { labels, look, strings, text } from '../plain.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
 import type { Strategy } from '../strategy.ts';
 

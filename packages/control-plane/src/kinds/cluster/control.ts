@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { subdomainProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
-import { Findings } from '../findings.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child, isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { serviceNameProblems } from '../formats.ts';
-import { child, isPlain, look, number, type Plain, text } from '../plain.ts';
 import { strategy } from '../strategy.ts';
 
 const MOST_PRIORITY = 20_000;

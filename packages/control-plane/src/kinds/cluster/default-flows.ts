@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 
 /** In whose name kube-apiserver makes them. */
 export const FLOW_MANAGER = 'api-priority-and-fairness-config-producer-v1';

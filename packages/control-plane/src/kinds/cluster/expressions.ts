@@ -1,15 +1,15 @@
-import { invalidValue, requiredValue } from '../../registry/errors.ts';
-import { qualifiedNameProblems } from '../../registry/names.ts';
-import { CelCompileError } from '../../schema/cel/ast.ts';
+import { duplicateValue } from '../../apimachinery/errors/causes.ts';
+import { invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
+import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
+import { items, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { definitionSchema } from '../../resources/schemas.ts';
 import { compileCel, type Declaration } from '../../schema/cel/compile.ts';
 import { AUTHORIZER, RESOURCE_CHECK } from '../../schema/cel/lib/authorization.ts';
+import { CelCompileError } from '../../schema/cel/syntax/ast.ts';
 import { type CelType, DYN, printType, typeOfNode } from '../../schema/cel/types.ts';
 import { nodeOf } from '../../schema/node.ts';
-import type { StatusCause } from '../../status.ts';
-import { duplicateValue } from '../causes.ts';
-import type { JsonSchema } from '../kind.ts';
-import { items, type Plain, text } from '../plain.ts';
-import { definitionSchema } from '../schemas.ts';
 
 const STRING_FIELD: JsonSchema = { type: 'string' };
 const structure = (properties: Record<string, JsonSchema>): JsonSchema => ({ type: 'object', properties });

@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { labelProblems, subdomainProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child, isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { conditionTypesCauses } from '../conditions.ts';
-import { Findings } from '../findings.ts';
-import { child, isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
 import { strategy, withStatus } from '../strategy.ts';
 
 const MOST_PRECEDENCE = 10_000;

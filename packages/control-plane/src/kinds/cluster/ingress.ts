@@ -1,12 +1,12 @@
-import type { ApiObject } from '../../object.ts';
-import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
-import { labelProblems, pathSegmentProblems, subdomainProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
+import { invalidValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems, pathSegmentProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems, ipWarnings, parseAddress } from '../addresses.ts';
-import { given } from '../empties.ts';
-import { Findings } from '../findings.ts';
 import { portNameProblems } from '../formats.ts';
-import { isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
 import { strategy } from '../strategy.ts';
 
 const WILDCARD = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;

@@ -1,6 +1,6 @@
-import { pathSegmentProblems } from '../../registry/names.ts';
-import type { Findings } from '../findings.ts';
-import { isPlain, items, type Plain, strings } from '../plain.ts';
+import type { Findings } from '../../apimachinery/errors/findings.ts';
+import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
+import { isPlain, items, type Plain, strings } from '../../apimachinery/objects/plain.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 
 const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];

@@ -1,11 +1,11 @@
-import { invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
-import { subdomainProblems } from '../../registry/names.ts';
+import { invalidValue, requiredValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { child, isPlain, items, look, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { isMutationType, messageType } from '../../schema/cel/aggregates.ts';
 import type { Declaration } from '../../schema/cel/compile.ts';
 import { type CelType, listOf } from '../../schema/cel/types.ts';
-import type { StatusCause } from '../../status.ts';
-import { Findings } from '../findings.ts';
-import { child, isPlain, items, look, type Plain, preset, strings, text } from '../plain.ts';
 import { strategy } from '../strategy.ts';
 import { conditionCauses, mutationCauses, policyVariables, variableCauses } from './expressions.ts';
 import { constraintFindings } from './match-rules.ts';

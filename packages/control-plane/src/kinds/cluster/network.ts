@@ -1,10 +1,10 @@
-import type { ApiObject } from '../../object.ts';
-import { unsupportedValue } from '../../registry/errors.ts';
-import type { StatusCause } from '../../status.ts';
+import { unsupportedValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems, cidrWarnings, isWithin, parseCidr } from '../addresses.ts';
-import { Findings } from '../findings.ts';
 import { portNameProblems } from '../formats.ts';
-import { child, items, look, type Plain, strings, text } from '../plain.ts';
 import { strategy } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 

@@ -1,10 +1,10 @@
-import type { ApiObject } from '../../object.ts';
-import { invalidValue } from '../../registry/errors.ts';
-import { labelProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
-import { Findings } from '../findings.ts';
+import { invalidValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, labels, look, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
-import { items, labels, look, text } from '../plain.ts';
 import { resourceFindings } from '../pod/rules/resources.ts';
 import { tolerationCauses } from '../pod/validate.ts';
 import type { Strategy } from '../strategy.ts';

@@ -1,14 +1,14 @@
-import type { ApiObject } from '../../object.ts';
-import { invalidValue } from '../../registry/errors.ts';
-import { subdomainProblems } from '../../registry/names.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
+import { invalidValue } from '../../apimachinery/errors/errors.ts';
+import { Findings, NOT_NEGATIVE } from '../../apimachinery/errors/findings.ts';
+import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { child, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { volumeSpecFindings } from '../core/volumes.ts';
-import { given } from '../empties.ts';
-import { Findings, NOT_NEGATIVE } from '../findings.ts';
-import { child, items, look, type Plain, strings, text } from '../plain.ts';
 import { driverFindings } from '../pod/rules/volumes.ts';
-import { quantityNanos } from '../quantity.ts';
 import { type Strategy, strategy } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 

@@ -1,10 +1,10 @@
-import type { ApiObject } from '../../object.ts';
-import { subdomainProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
-import { duplicateValue } from '../causes.ts';
-import { Findings } from '../findings.ts';
+import { duplicateValue } from '../../apimachinery/errors/causes.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child, isPlain, items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { serviceNameProblems } from '../formats.ts';
-import { child, isPlain, items, look, number, type Plain, strings, text } from '../plain.ts';
 import { strategy } from '../strategy.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 import { conditionCauses, webhookVariables } from './expressions.ts';

@@ -1,6 +1,6 @@
-import type { ApiObject } from '../../object.ts';
-import type { PrinterColumn } from '../kind.ts';
-import { items, look, number, type Plain, text } from '../plain.ts';
+import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
 /** Which field of a metric holds its measure. */

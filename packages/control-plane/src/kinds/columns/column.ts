@@ -1,9 +1,9 @@
-import { exactInteger } from '../../json.ts';
-import type { ApiObject } from '../../object.ts';
+import { exactInteger } from '../../apimachinery/objects/json.ts';
+import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { look, text } from '../../apimachinery/objects/plain.ts';
+import { fieldDoc } from '../../resources/docs.ts';
 import { ageOf } from '../../table/age.ts';
-import { fieldDoc } from '../docs.ts';
-import type { PrinterColumn } from '../kind.ts';
-import { look, text } from '../plain.ts';
 
 type Cell = NonNullable<PrinterColumn['value']>;
 

@@ -1,6 +1,6 @@
-import type { ApiObject } from '../../object.ts';
-import type { PrinterColumn } from '../kind.ts';
-import { items, look, number, strings, text } from '../plain.ts';
+import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, ageAt, column, countAt, NAME, NONE, shownFirst, shownLabels, textAt, wide } from './column.ts';
 import { CONTAINERS, IMAGES, templateColumn } from './template.ts';
 

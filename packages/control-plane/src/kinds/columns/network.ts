@@ -1,6 +1,6 @@
-import type { ApiObject } from '../../object.ts';
-import type { PrinterColumn } from '../kind.ts';
-import { items, look, number, strings, text } from '../plain.ts';
+import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, NAME, NONE, shownFirst, shownSelector, textAt } from './column.ts';
 
 const UNSET = '<unset>';

@@ -1,6 +1,6 @@
-import type { ApiObject, JsonObject } from '../../object.ts';
-import type { PrinterColumn } from '../kind.ts';
-import { items, look, number, type Plain, text } from '../plain.ts';
+import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, ageAt, column, NAME, NONE, textAt, wide } from './column.ts';
 
 interface Summary {

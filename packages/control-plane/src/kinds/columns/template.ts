@@ -1,5 +1,5 @@
-import type { PrinterColumn } from '../kind.ts';
-import { items, look, text } from '../plain.ts';
+import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
+import { items, look, text } from '../../apimachinery/objects/plain.ts';
 import { column } from './column.ts';
 
 const WORDS = {

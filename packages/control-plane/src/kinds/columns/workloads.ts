@@ -1,7 +1,7 @@
-import type { ApiObject } from '../../object.ts';
+import type { PrinterColumn } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look } from '../../apimachinery/objects/plain.ts';
 import { humanDuration } from '../../table/age.ts';
-import type { PrinterColumn } from '../kind.ts';
-import { items, look } from '../plain.ts';
 import {
   AGE,
   ageAt,

@@ -1,7 +1,7 @@
-import { subdomainProblems } from '../../registry/names.ts';
-import type { Findings } from '../findings.ts';
-import { isPlain, look, type Plain, strings, text } from '../plain.ts';
-import { quantityNanos } from '../quantity.ts';
+import type { Findings } from '../../apimachinery/errors/findings.ts';
+import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { isPlain, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { selectorCauses } from '../workloads/selector.ts';
 
 export const ACCESS_MODES = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];

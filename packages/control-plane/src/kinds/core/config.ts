@@ -1,8 +1,8 @@
-import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
-import { isPlain, items, look, preset, text } from '../plain.ts';
+import { forbiddenValue, invalidValue, requiredValue, tooLong } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { isPlain, items, look, preset, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy } from '../strategy.ts';
 
 const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
-import type { ApiObject } from '../../object.ts';
-import { invalidValue } from '../../registry/errors.ts';
-import { labelProblems, labelValueProblems, subdomainProblems } from '../../registry/names.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import { tooMany } from '../../schema/causes.ts';
-import type { StatusCause } from '../../status.ts';
+import { invalidValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems, labelValueProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { tooMany } from '../../apimachinery/errors/schema-causes.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { items, look, number, type Plain, preset, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems, strictIpProblems } from '../addresses.ts';
-import { Findings } from '../findings.ts';
-import { items, look, number, type Plain, preset, strings, text } from '../plain.ts';
 import { type Strategy, strategy } from '../strategy.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];

@@ -1,11 +1,11 @@
-import type { ApiObject } from '../../object.ts';
-import { invalidValue, requiredValue } from '../../registry/errors.ts';
-import { pathSegmentProblems, qualifiedNameProblems, subdomainProblems } from '../../registry/names.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
+import { invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
+import { pathSegmentProblems, qualifiedNameProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { isPlain, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
-import type { KindDefinition } from '../kind.ts';
-import { isPlain, look, number, type Plain, text } from '../plain.ts';
 import type { Strategy } from '../strategy.ts';
 
 const CORE_TO_EVENTS: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-import type { ApiObject } from '../../object.ts';
-import type { StrategyContext } from '../kind.ts';
-import { child, items, look, type Plain } from '../plain.ts';
+import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { strategy } from '../strategy.ts';
 import { limitRangeCauses } from './quota.ts';
 

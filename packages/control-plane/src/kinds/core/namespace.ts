@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { invalidValue } from '../../registry/errors.ts';
-import { labelProblems, qualifiedNameProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
-import { Findings } from '../findings.ts';
-import { child, look, preset, strings, text } from '../plain.ts';
+import { invalidValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems, qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child, look, preset, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { type Strategy, strategy } from '../strategy.ts';
 
 const NAME_LABEL = 'kubernetes.io/metadata.name';

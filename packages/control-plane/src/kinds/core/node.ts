@@ -1,13 +1,13 @@
-import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
-import { labelValueProblems, qualifiedNameProblems } from '../../registry/names.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
+import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
+import { Findings, NOT_NEGATIVE } from '../../apimachinery/errors/findings.ts';
+import { labelValueProblems, qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { child, isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems } from '../addresses.ts';
-import { Findings, NOT_NEGATIVE } from '../findings.ts';
 import { internalForm } from '../internal/form.ts';
-import { child, isPlain, items, look, type Plain, strings, text } from '../plain.ts';
-import { quantityNanos, roundAmounts } from '../quantity.ts';
 import type { Strategy } from '../strategy.ts';
 
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];

@@ -1,12 +1,12 @@
-import type { ApiObject } from '../../object.ts';
-import { qualifiedNameProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
-import { given } from '../empties.ts';
-import { Findings, NOT_NEGATIVE } from '../findings.ts';
+import { Findings, NOT_NEGATIVE } from '../../apimachinery/errors/findings.ts';
+import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos, roundAmounts } from '../../apimachinery/objects/quantity.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
-import { isPlain, items, look, type Plain, strings, text } from '../plain.ts';
 import { isInteger, isWhole } from '../pod/rules/resources.ts';
-import { quantityNanos, roundAmounts } from '../quantity.ts';
 import { strategy, withStatus } from '../strategy.ts';
 
 const NANO = 1_000_000_000n;

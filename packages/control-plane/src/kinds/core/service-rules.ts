@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
-import type { ApiObject } from '../../object.ts';
-import { labelProblems, subdomainProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { cidrProblems, ipProblems } from '../addresses.ts';
-import { Findings } from '../findings.ts';
 import { portNameProblems } from '../formats.ts';
 import { internalForm } from '../internal/form.ts';
-import { isPlain, items, labels, look, number, type Plain, strings, text } from '../plain.ts';
 import { labelFindings } from '../workloads/selector.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];

@@ -1,5 +1,5 @@
-import { jsonEquals } from '../../registry/object-text.ts';
-import { items, number, type Plain, strings, text } from '../plain.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { items, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { isReachable } from './service-rules.ts';
 
 /** Whether the server gives such a service an address. */

@@ -1,11 +1,21 @@
-import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
-import { subdomainProblems } from '../../registry/names.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
+import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { subdomainProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import {
+  child,
+  isPlain,
+  items,
+  look,
+  number,
+  type Plain,
+  preset,
+  strings,
+  text,
+} from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems, parseAddress } from '../addresses.ts';
-import { Findings } from '../findings.ts';
-import { child, isPlain, items, look, number, type Plain, preset, strings, text } from '../plain.ts';
 import type { Strategy } from '../strategy.ts';
 import { balancerClassCauses, familiesOf, isReachable, serviceCauses } from './service-rules.ts';
 import { dropOfOldType, keepAllocated, needsHealthPort, needsNodePorts } from './service-types.ts';

@@ -1,8 +1,8 @@
-import { invalidValue } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
+import { invalidValue } from '../../apimachinery/errors/errors.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalForm } from '../internal/form.ts';
-import { isPlain, items, look, type Plain, text } from '../plain.ts';
 
 /** Labels of nodes that had another name once. */
 const RENAMED: ReadonlyMap<string, string> = new Map([

@@ -1,5 +1,6 @@
+import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
+import type { KindDefinition, PrinterColumn } from '../../apimachinery/objects/kind.ts';
 import { certificateRequestStrategy } from '../../certificates/strategy.ts';
-import { pathSegmentProblems } from '../../registry/names.ts';
 import { bindingStrategy, roleStrategy } from '../access/rbac.ts';
 import { attributesClassStrategy, ipAddressStrategy, serviceCidrStrategy } from '../cluster/addresses.ts';
 import { apiServiceStrategy, leaseStrategy } from '../cluster/control.ts';
@@ -51,7 +52,6 @@ import {
 import { endpointSliceStrategy } from '../core/endpoints.ts';
 import { eventStorage, eventStrategy } from '../core/event.ts';
 import { defineKind, defineReview, fieldsAt } from '../define.ts';
-import type { KindDefinition, PrinterColumn } from '../kind.ts';
 import {
   csiDriverWarnings,
   endpointSliceWarnings,

@@ -1,4 +1,5 @@
-import { labelProblems } from '../../registry/names.ts';
+import { labelProblems } from '../../apimachinery/errors/names.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import {
   claimColumns,
   componentColumns,
@@ -26,7 +27,6 @@ import { resourceQuotaStrategy } from '../core/quota.ts';
 import { serviceStrategy } from '../core/service.ts';
 import { claimStrategy, volumeStrategy } from '../core/volumes.ts';
 import { defineKind, defineReview, fieldAt, fieldOr, fieldsAt } from '../define.ts';
-import type { KindDefinition } from '../kind.ts';
 import { withoutDisabled } from '../pod/disabled.ts';
 import { podStrategy } from '../pod/index.ts';
 import {

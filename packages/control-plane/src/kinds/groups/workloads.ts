@@ -1,4 +1,5 @@
-import { pathSegmentProblems } from '../../registry/names.ts';
+import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
 import { autoscalerColumns } from '../columns/autoscaler.ts';
 import { viewedAs } from '../columns/column.ts';
 import {
@@ -12,7 +13,6 @@ import {
   statefulSetColumns,
 } from '../columns/workloads.ts';
 import { defineKind, fieldOr } from '../define.ts';
-import type { KindDefinition } from '../kind.ts';
 import { withoutDisabled } from '../pod/disabled.ts';
 import { cronJobWarnings, jobWarnings, statefulSetWarnings, workloadWarnings } from '../warnings/index.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Plain } from '../plain.ts';
+import type { Plain } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from './form.ts';
 
 /** Equal runs of lines: `a[from, from + size)` is `b[at, at + size)`. */

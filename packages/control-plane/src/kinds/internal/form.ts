@@ -1,5 +1,5 @@
-import { emptiesOf, keepEmpties } from '../empties.ts';
-import { isPlain, items, look, type Plain } from '../plain.ts';
+import { emptiesOf, keepEmpties } from '../../apimachinery/objects/empties.ts';
+import { isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { INTERNAL } from './table.ts';
 
 interface InternalField {

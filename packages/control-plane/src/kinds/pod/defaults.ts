@@ -1,6 +1,6 @@
-import { defaultPodResources } from '../amounts.ts';
-import { isPlain, items, look, type Plain, preset, presets, text } from '../plain.ts';
-import { roundAmounts } from '../quantity.ts';
+import { defaultPodResources } from '../../apimachinery/objects/amounts.ts';
+import { isPlain, items, look, type Plain, preset, presets, text } from '../../apimachinery/objects/plain.ts';
+import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 
 /** `repo/name:tag@digest` without its digest: whether the tag is `latest`, given or implied. */
 const REFERENCE =

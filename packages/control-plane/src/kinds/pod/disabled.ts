@@ -1,6 +1,6 @@
-import type { ApiObject } from '../../object.ts';
-import type { KindDefinition } from '../kind.ts';
-import { items, look, type Plain } from '../plain.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, type Plain } from '../../apimachinery/objects/plain.ts';
 
 type Hooks = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate'>;
 

@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { forbiddenValue } from '../../registry/errors.ts';
-import { copyJson, jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
+import { forbiddenValue } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { copyJson, jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { items, look, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalDiff } from '../internal/diff.ts';
-import { items, look, text } from '../plain.ts';
 import { podSpecCauses } from './validate.ts';
 
 const AT = 'spec.ephemeralContainers';

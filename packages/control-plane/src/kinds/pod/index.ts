@@ -1,7 +1,7 @@
-import type { ApiObject } from '../../object.ts';
-import type { StatusCause } from '../../status.ts';
-import type { KindDefinition } from '../kind.ts';
-import { child } from '../plain.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { defaultPod, defaultPodSpec } from './defaults.ts';
 import { ephemeralCauses, prepareEphemeral } from './ephemeral.ts';
 import { podGracePeriod, preparePod, preparePodUpdate } from './prepare.ts';

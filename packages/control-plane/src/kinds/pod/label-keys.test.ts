@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type ControlPlane, startControlPlane } from '../../plane.ts';
 
 type Json = Record<string, unknown>;

@@ -1,5 +1,5 @@
-import type { ApiObject } from '../../object.ts';
-import { isPlain, items, look, type Plain, strings } from '../plain.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, type Plain, strings } from '../../apimachinery/objects/plain.ts';
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
 const PREFERRED = 'preferredDuringSchedulingIgnoredDuringExecution';

@@ -1,7 +1,7 @@
-import type { ApiObject } from '../../object.ts';
-import type { StrategyContext } from '../kind.ts';
-import { child, isPlain, items, look, type Plain } from '../plain.ts';
-import { quantityNanos } from '../quantity.ts';
+import type { StrategyContext } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { child, isPlain, items, look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 import { mergeLabelKeys } from './label-keys.ts';
 
 const QOS_RESOURCES = ['cpu', 'memory'];

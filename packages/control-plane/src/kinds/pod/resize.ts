@@ -1,8 +1,8 @@
-import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue } from '../../registry/errors.ts';
-import { copyJson, jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
-import { items, look, type Plain, text } from '../plain.ts';
+import { forbiddenValue, invalidValue } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { copyJson, jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { qosClass } from './prepare.ts';
 import { podSpecCauses } from './validate.ts';
 

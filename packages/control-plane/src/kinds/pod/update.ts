@@ -1,11 +1,11 @@
-import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue, requiredValue } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
-import { copyWithEmpties, forgetEmpty, given } from '../empties.ts';
+import { forbiddenValue, invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
+import { copyWithEmpties, forgetEmpty, given } from '../../apimachinery/objects/empties.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
-import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
 import { podSpecCauses, tokenCauses } from './validate.ts';
 
 /** The sentence of the real server, whose list of fields has no spaces between them. */

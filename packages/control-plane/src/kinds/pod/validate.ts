@@ -1,12 +1,12 @@
-import type { ApiObject } from '../../object.ts';
-import { labelProblems, subdomainProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
+import { rangeCauses } from '../../apimachinery/errors/causes.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems, subdomainProblems } from '../../apimachinery/errors/names.ts';
+import { emptiesOf, holdsEmpties } from '../../apimachinery/objects/empties.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, labels, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { ipProblems } from '../addresses.ts';
-import { rangeCauses } from '../causes.ts';
-import { emptiesOf, holdsEmpties } from '../empties.ts';
-import { Findings } from '../findings.ts';
 import { searchDomainProblems } from '../formats.ts';
-import { isPlain, items, labels, look, number, type Plain, strings, text } from '../plain.ts';
 import { labelFindings } from '../workloads/selector.ts';
 import {
   type ContainerContext,

@@ -1,7 +1,7 @@
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, strings, text } from '../../apimachinery/objects/plain.ts';
 import { cidrWarnings, ipWarnings } from '../addresses.ts';
 import { ingressStatusWarnings } from '../cluster/ingress.ts';
-import { items, look, number, strings, text } from '../plain.ts';
 import { labelMapWarnings, nodeSelectorWarnings } from './node-labels.ts';
 import { nameWarnings, podTemplateWarnings } from './pod.ts';
 import { fractionWarnings } from './quantities.ts';

@@ -1,4 +1,4 @@
-import { items, look, type Plain, text } from '../plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /** Labels of nodes that have a name of their own by now, and what is said of the old one. */
 const DEPRECATED: Readonly<Record<string, string>> = {

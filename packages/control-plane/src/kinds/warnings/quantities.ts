@@ -1,5 +1,5 @@
-import { look, type Plain } from '../plain.ts';
-import { quantityNanos } from '../quantity.ts';
+import { look, type Plain } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
 
 const NANO = 1_000_000_000n;
 

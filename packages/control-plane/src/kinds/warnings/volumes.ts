@@ -1,4 +1,4 @@
-import { items, look, type Plain, text } from '../plain.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
 /** Volume plugins that are gone: the field of the API, what the server calls it, and what it says. */
 const GONE: readonly (readonly [string, string, string])[] = [

@@ -1,11 +1,11 @@
-import type { ApiObject } from '../../object.ts';
-import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
-import { negativeCauses } from '../causes.ts';
+import { negativeCauses } from '../../apimachinery/errors/causes.ts';
+import { forbiddenValue, invalidValue, requiredValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { child, isPlain, look, type Plain, preset, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { DecodeError } from '../../resources/shape.ts';
 import { internalForm } from '../internal/form.ts';
-import { child, isPlain, look, type Plain, preset, text } from '../plain.ts';
-import { DecodeError } from '../shape.ts';
 import { type Strategy, strategy, withStatus } from '../strategy.ts';
 import { shownSelector } from './selector.ts';
 import { statusCountCauses } from './status-counts.ts';

@@ -1,10 +1,10 @@
-import type { ApiObject } from '../../object.ts';
-import { unsupportedValue } from '../../registry/errors.ts';
-import { labelProblems, pathSegmentProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
-import { Findings } from '../findings.ts';
-import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
-import { quantityNanos } from '../quantity.ts';
+import { unsupportedValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelProblems, pathSegmentProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../apimachinery/objects/quantity.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
 const METRIC_TYPES = ['ContainerResource', 'External', 'Object', 'Pods', 'Resource'];
 const POLICY_TYPES = ['Percent', 'Pods'];

@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { copyJson } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
-import { given } from '../empties.ts';
-import type { KindDefinition } from '../kind.ts';
-import { child, isPlain, items, look, number, type Plain } from '../plain.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { copyJson } from '../../apimachinery/objects/object-text.ts';
+import { child, isPlain, items, look, number, type Plain } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { strategy } from '../strategy.ts';
 import { autoscalerCauses, autoscalerLeniency, autoscalerStatusCauses } from './autoscaler-rules.ts';
 

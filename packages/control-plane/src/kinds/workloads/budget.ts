@@ -1,9 +1,9 @@
-import { invalidValue, unsupportedValue } from '../../registry/errors.ts';
-import type { StatusCause } from '../../status.ts';
-import { negativeCauses } from '../causes.ts';
+import { negativeCauses } from '../../apimachinery/errors/causes.ts';
+import { invalidValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
+import { look } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { conditionsCauses } from '../conditions.ts';
 import { internalForm } from '../internal/form.ts';
-import { look } from '../plain.ts';
 import { strategy } from '../strategy.ts';
 import { intOrPercentCauses, selectorCauses } from './template.ts';
 

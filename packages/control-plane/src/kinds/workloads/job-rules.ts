@@ -1,8 +1,8 @@
-import { qualifiedNameProblems } from '../../registry/names.ts';
-import { given } from '../empties.ts';
-import type { Findings } from '../findings.ts';
+import type { Findings } from '../../apimachinery/errors/findings.ts';
+import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
+import { isPlain, items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { internalForm } from '../internal/form.ts';
-import { isPlain, items, look, number, type Plain, text } from '../plain.ts';
 import { countIndexes } from './job-indexes.ts';
 
 const MOST_INDEXES = 100_000;

@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { invalidValue, requiredValue } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
-import { duplicateValue, negativeCauses } from '../causes.ts';
-import { items, look, number, type Plain, strings, text } from '../plain.ts';
+import { duplicateValue, negativeCauses } from '../../apimachinery/errors/causes.ts';
+import { invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { indexesProblem, sharedIndex } from './job-indexes.ts';
 
 /** A job's spec and one of its statuses. */

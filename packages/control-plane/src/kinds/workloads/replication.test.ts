@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../object.ts';
-import { look, type Plain } from '../plain.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { look, type Plain } from '../../apimachinery/objects/plain.ts';
 import { podTemplateStrategy, replicationControllerStrategy } from './replication.ts';
 
 const context = { now: new Date(0), subresource: '', userName: 'u', newUid: () => 'uid' };

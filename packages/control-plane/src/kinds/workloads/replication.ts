@@ -1,10 +1,10 @@
-import type { ApiObject } from '../../object.ts';
-import { invalidValue, requiredValue } from '../../registry/errors.ts';
-import { jsonEquals } from '../../registry/object-text.ts';
-import type { StatusCause } from '../../status.ts';
-import { negativeCauses } from '../causes.ts';
-import { given } from '../empties.ts';
-import { child, labels, look } from '../plain.ts';
+import { negativeCauses } from '../../apimachinery/errors/causes.ts';
+import { invalidValue, requiredValue } from '../../apimachinery/errors/errors.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { child, labels, look } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { strategy, withStatus } from '../strategy.ts';
 import { statusCountCauses } from './status-counts.ts';

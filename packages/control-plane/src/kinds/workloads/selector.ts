@@ -1,8 +1,8 @@
-import { labelValueProblems, qualifiedNameProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
-import { Findings } from '../findings.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { labelValueProblems, qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import { isPlain, items, labels, strings, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 import { selectorForm } from '../internal/form.ts';
-import { isPlain, items, labels, strings, text } from '../plain.ts';
 
 const OPERATORS = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 

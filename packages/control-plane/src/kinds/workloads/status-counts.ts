@@ -1,8 +1,8 @@
-import type { ApiObject } from '../../object.ts';
-import { invalidValue } from '../../registry/errors.ts';
-import type { StatusCause } from '../../status.ts';
-import { negativeCauses } from '../causes.ts';
-import { look, number } from '../plain.ts';
+import { negativeCauses } from '../../apimachinery/errors/causes.ts';
+import { invalidValue } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { look, number } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
 
 /** What the status of a workload counts, in the order in which kube-apiserver looks at the fields. */
 export interface StatusCounts {

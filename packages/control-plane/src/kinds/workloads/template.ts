@@ -1,11 +1,11 @@
-import { forbiddenValue, invalidValue, unsupportedValue } from '../../registry/errors.ts';
-import { selectorOf } from '../../registry/label-selector.ts';
-import { qualifiedNameProblems } from '../../registry/names.ts';
-import type { StatusCause } from '../../status.ts';
-import { given } from '../empties.ts';
-import { Findings } from '../findings.ts';
+import { forbiddenValue, invalidValue, unsupportedValue } from '../../apimachinery/errors/errors.ts';
+import { Findings } from '../../apimachinery/errors/findings.ts';
+import { qualifiedNameProblems } from '../../apimachinery/errors/names.ts';
+import { given } from '../../apimachinery/objects/empties.ts';
+import { child, items, labels, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { selectorOf } from '../../selectors/label-selector.ts';
 import { inOrder } from '../internal/form.ts';
-import { child, items, labels, look, type Plain, text } from '../plain.ts';
 import { defaultPodSpec } from '../pod/defaults.ts';
 import { podSpecCauses } from '../pod/validate.ts';
 import { labelFindings, selectorCauses, shownSelector } from './selector.ts';

@@ -1,10 +1,10 @@
-import { goQuote } from '../../schema/causes.ts';
-import { isRecord } from '../../schema/json.ts';
+import { goQuote } from '../../apimachinery/errors/schema-causes.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/node.ts';
 import { isTracked, type Scope } from './compare.ts';
-import { fieldElement, itemElement, printElement } from './fieldPath.ts';
-import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fieldSet.ts';
-import { fieldType, shapeOf } from './types.ts';
+import { fieldElement, itemElement, printElement } from './fields/fieldPath.ts';
+import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
+import { fieldType, shapeOf } from './fields/types.ts';
 
 const MAX_DEPTH = 1000;
 

@@ -1,18 +1,18 @@
-import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../kinds/kind.ts';
-import type { ApiObject } from '../../object.ts';
-import { equalJson } from '../../schema/json.ts';
+import { equalJson } from '../../apimachinery/objects/json-value.ts';
+import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 import { nodeOf, type SchemaNode } from '../../schema/node.ts';
-import { StatusError } from '../../status.ts';
 import { AppliedReader } from './appliedSet.ts';
 import { compareObjects, type Scope } from './compare.ts';
 import { type Conflict, conflictError } from './conflicts.ts';
-import { entryTime, isSameManager, type Ownership, readEntries, writeEntries } from './entries.ts';
-import { difference, EMPTY_SET, type FieldSet, intersection, isEmptySet, sameSet, union } from './fieldSet.ts';
+import { entryTime, isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
+import { difference, EMPTY_SET, type FieldSet, intersection, isEmptySet, sameSet, union } from './fields/fieldSet.ts';
+import { emptyObject } from './fields/skeleton.ts';
+import { isTyped } from './fields/typed.ts';
 import { KUBECTL, refreshLastApplied, takeableFields } from './lastApplied.ts';
 import { mergeValues } from './merge.ts';
 import { pruneDropped } from './prune.ts';
-import { emptyObject } from './skeleton.ts';
-import { isTyped } from './typed.ts';
 import { recordUpdate, scopeOf } from './update.ts';
 
 /** What a server-side apply needs to know. */

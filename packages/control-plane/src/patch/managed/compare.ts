@@ -1,9 +1,9 @@
-import { emptiesOf } from '../../kinds/empties.ts';
-import { equalJson, isRecord, own } from '../../schema/json.ts';
+import { emptiesOf } from '../../apimachinery/objects/empties.ts';
+import { equalJson, isRecord, own } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/node.ts';
-import { fieldElement, itemElement } from './fieldPath.ts';
-import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fieldSet.ts';
-import { fieldType, shapeOf } from './types.ts';
+import { fieldElement, itemElement } from './fields/fieldPath.ts';
+import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
+import { fieldType, shapeOf } from './fields/types.ts';
 
 /** What a write has done: paths that were added or have another value now, and paths that are gone. */
 export interface Changes {

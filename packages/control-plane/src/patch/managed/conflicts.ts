@@ -1,8 +1,8 @@
-import { goQuote } from '../../schema/causes.ts';
-import { type StatusCause, StatusError } from '../../status.ts';
-import type { Ownership } from './entries.ts';
-import { printPath } from './fieldPath.ts';
-import { type FieldSet, paths } from './fieldSet.ts';
+import { goQuote } from '../../apimachinery/errors/schema-causes.ts';
+import { type StatusCause, StatusError } from '../../apimachinery/objects/status.ts';
+import type { Ownership } from './fields/entries.ts';
+import { printPath } from './fields/fieldPath.ts';
+import { type FieldSet, paths } from './fields/fieldSet.ts';
 
 /** Fields that an apply would change and another manager owns. */
 export interface Conflict {

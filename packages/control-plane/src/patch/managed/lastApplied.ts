@@ -1,10 +1,10 @@
-import { parseJson } from '../../json.ts';
-import type { ApiObject } from '../../object.ts';
-import { cloneJson, goJson, isRecord } from '../../schema/json.ts';
+import { parseJson } from '../../apimachinery/objects/json.ts';
+import { cloneJson, goJson, isRecord } from '../../apimachinery/objects/json-value.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import type { SchemaNode } from '../../schema/node.ts';
 import { AppliedReader } from './appliedSet.ts';
 import { compareObjects, type Scope } from './compare.ts';
-import { difference, EMPTY_SET, type FieldSet } from './fieldSet.ts';
+import { difference, EMPTY_SET, type FieldSet } from './fields/fieldSet.ts';
 
 /** The annotation in which `kubectl apply` on the client side keeps what it applied. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';

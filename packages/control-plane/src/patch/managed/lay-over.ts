@@ -1,10 +1,10 @@
-import type { KindDefinition } from '../../kinds/kind.ts';
-import type { ApiObject } from '../../object.ts';
-import { isRecord } from '../../schema/json.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { nodeOf, type SchemaNode } from '../../schema/node.ts';
 import { AppliedReader } from './appliedSet.ts';
+import { fieldType, shapeOf } from './fields/types.ts';
 import { mergeValues } from './merge.ts';
-import { fieldType, shapeOf } from './types.ts';
 import { scopeOf } from './update.ts';
 
 const rootOf = ({ schema }: KindDefinition): SchemaNode | undefined =>

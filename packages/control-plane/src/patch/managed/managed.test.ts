@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { JsonSchema, KindDefinition } from '../../kinds/kind.ts';
-import type { ApiObject, ManagedFieldsEntry } from '../../object.ts';
-import { StatusError } from '../../status.ts';
+import type { JsonSchema, KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 import { type ApplyInput, serverSideApply } from './apply.ts';
 import { trackUpdate } from './update.ts';
 

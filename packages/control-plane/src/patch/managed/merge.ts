@@ -1,7 +1,7 @@
-import { cloneJson, isRecord, own, put } from '../../schema/json.ts';
+import { cloneJson, isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/node.ts';
-import { itemElement } from './fieldPath.ts';
-import { fieldType, shapeOf } from './types.ts';
+import { itemElement } from './fields/fieldPath.ts';
+import { fieldType, shapeOf } from './fields/types.ts';
 
 /** Lays an applied value over a live one. What the configuration does not name stays; the live value is not changed. */
 export function mergeValues(

@@ -1,8 +1,8 @@
-import { isRecord, own, put } from '../../schema/json.ts';
+import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/node.ts';
-import { itemElement } from './fieldPath.ts';
-import type { FieldSet } from './fieldSet.ts';
-import { fieldType, shapeOf } from './types.ts';
+import { itemElement } from './fields/fieldPath.ts';
+import type { FieldSet } from './fields/fieldSet.ts';
+import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
  * Drops from a merged value what the applier owned before (`last`) and nobody owns any more. `owned` is what all managers own now,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ManagedFieldsEntry } from '../../object.ts';
+import type { ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
 import { parentEntries, type ReplicasPath, scaleEntries } from './replicas.ts';
 
 const PATHS: Readonly<Record<string, readonly string[] | null>> = {

@@ -1,6 +1,6 @@
-import type { ManagedFieldsEntry } from '../../object.ts';
-import { isSameManager, type Ownership, readEntries, writeEntries } from './entries.ts';
-import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fieldSet.ts';
+import type { ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
+import { isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
+import { difference, EMPTY_SET, type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 
 /** Where the number of replicas is in the objects of an apiVersion; null: nowhere; undefined: no version of the kind. */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined;

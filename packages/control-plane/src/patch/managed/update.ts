@@ -1,11 +1,11 @@
-import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../kinds/kind.ts';
-import type { ApiObject, ManagedFieldsEntry } from '../../object.ts';
+import { apiVersionOf, type JsonSchema, type KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject, ManagedFieldsEntry } from '../../apimachinery/objects/object.ts';
 import { nodeOf } from '../../schema/node.ts';
 import { compareObjects, type Scope } from './compare.ts';
-import { entryTime, isReset, isSameManager, type Ownership, readEntries, writeEntries } from './entries.ts';
-import { difference, EMPTY_SET, isEmptySet, union } from './fieldSet.ts';
-import { emptyObject } from './skeleton.ts';
-import { isTyped } from './typed.ts';
+import { entryTime, isReset, isSameManager, type Ownership, readEntries, writeEntries } from './fields/entries.ts';
+import { difference, EMPTY_SET, isEmptySet, union } from './fields/fieldSet.ts';
+import { emptyObject } from './fields/skeleton.ts';
+import { isTyped } from './fields/typed.ts';
 
 /** What the bookkeeping of a create, update or patch needs to know. */
 export interface UpdateInput {

@@ -1,5 +1,5 @@
-import { isRecord, put } from '../../schema/json.ts';
-import { StatusError } from '../../status.ts';
+import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 
 /** Words of a strategic merge patch that say how, not what. */
 export const PATCH = '$patch';

@@ -1,4 +1,4 @@
-import { isRecord, own, sortedJson } from '../../schema/json.ts';
+import { isRecord, own, sortedJson } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/node.ts';
 import { formatError, noMergeKey, PATCH, patchError, plainValue, unknownPatchType } from './directives.ts';
 import { mergeMaps } from './merge.ts';

@@ -1,4 +1,4 @@
-import { isRecord, own, put } from '../../schema/json.ts';
+import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
 import type { SchemaNode } from '../../schema/node.ts';
 import {
   DELETE_FROM_PRIMITIVE_LIST,

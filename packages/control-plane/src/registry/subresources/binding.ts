@@ -1,16 +1,16 @@
-import type { ApiObject, ObjectMeta } from '../../object.ts';
-import { StatusError } from '../../status.ts';
-import type { AdmissionAttributes } from '../admission.ts';
-import { CARRIED_BINDING, carried } from '../carried.ts';
-import { matchNamespace, track } from '../create.ts';
-import { decodeObject } from '../decode.ts';
-import { badRequest, conflict, methodNotAllowed } from '../errors.ts';
-import { formatTime } from '../object-text.ts';
-import type { WriteOptions } from '../options.ts';
-import type { Call, Registry, Target } from '../registry.ts';
-import type { ReviewHandler } from '../review.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
-import { preconditionConflict, updateObject } from '../update.ts';
+import { badRequest, conflict, methodNotAllowed } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { WriteOptions } from '../../resources/options.ts';
+import type { Call, Registry, Target } from '../../resources/registry.ts';
+import type { ReviewHandler } from '../../resources/review.ts';
+import { CARRIED_BINDING, carried } from '../bodies/carried.ts';
+import { decodeObject } from '../bodies/decode.ts';
+import { matchNamespace, track } from '../writes/create.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
+import { preconditionConflict, updateObject } from '../writes/update.ts';
 
 interface Binding {
   readonly metadata: ObjectMeta;

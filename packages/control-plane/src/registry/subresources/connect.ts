@@ -1,8 +1,8 @@
-import { items, look, type Plain, text } from '../../kinds/plain.ts';
-import type { ApiObject } from '../../object.ts';
-import { StatusError } from '../../status.ts';
-import { badRequest, internal, methodNotAllowed, notFound } from '../errors.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
+import { badRequest, internal, methodNotAllowed, notFound } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
 import { checkLogOptions } from './log-options.ts';
 
 const SCHEMES: ReadonlySet<string> = new Set(['', 'http', 'https']);

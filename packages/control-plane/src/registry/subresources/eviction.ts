@@ -1,20 +1,28 @@
-import type { ApiObject, ObjectMeta } from '../../object.ts';
+import {
+  badRequest,
+  forbidden,
+  internal,
+  invalid,
+  invalidValue,
+  methodNotAllowed,
+  notFound,
+} from '../../apimachinery/errors/errors.ts';
+import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
+import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 import { goPlain } from '../../patch/index.ts';
-import { StatusError } from '../../status.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import { checkDeleteTypes, type DeleteOptions, readDeleteOptions, type WriteOptions } from '../../resources/options.ts';
+import type { Registry } from '../../resources/registry.ts';
+import { type LabelSelector, type SelectorObject, selectorOf } from '../../selectors/label-selector.ts';
+import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import type { StoredRecord } from '../../store/store.ts';
 import type { Words } from '../../store/word-index.ts';
-import { CARRIED_EVICTION, carried } from '../carried.ts';
-import { matchNamespace, putStatus, track } from '../create.ts';
-import { checkFields } from '../decode.ts';
-import { checkPreconditions, deleteObject } from '../delete.ts';
-import { badRequest, forbidden, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
-import type { ServedKind } from '../kind-registry.ts';
-import { type LabelSelector, type SelectorObject, selectorOf } from '../label-selector.ts';
-import { formatTime, jsonEquals } from '../object-text.ts';
-import { checkDeleteTypes, type DeleteOptions, readDeleteOptions, type WriteOptions } from '../options.ts';
-import type { Registry } from '../registry.ts';
-import { wordsOfLabels, wordsOfSelector } from '../selector-words.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
+import { CARRIED_EVICTION, carried } from '../bodies/carried.ts';
+import { checkFields } from '../bodies/decode.ts';
+import { matchNamespace, putStatus, track } from '../writes/create.ts';
+import { checkPreconditions, deleteObject } from '../writes/delete.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
 /** Evictions that the disruption controller has not seen yet; beyond, something is wrong with it. */

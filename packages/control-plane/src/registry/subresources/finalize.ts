@@ -1,8 +1,8 @@
-import type { ApiObject } from '../../object.ts';
-import { decodeObject } from '../decode.ts';
-import { methodNotAllowed } from '../errors.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
-import { checkName, updateObject } from '../update.ts';
+import { methodNotAllowed } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { decodeObject } from '../bodies/decode.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
+import { checkName, updateObject } from '../writes/update.ts';
 
 /** `namespaces/NAME/finalize`: the only way to change `spec.finalizers`. */
 export async function finalizeNamespace(request: SubresourceRequest): Promise<SubresourceAnswer> {

@@ -1,6 +1,6 @@
-import type { StatusCause } from '../../status.ts';
-import { badRequest, forbiddenValue, invalid, invalidValue } from '../errors.ts';
-import { parseInteger } from '../options.ts';
+import { badRequest, forbiddenValue, invalid, invalidValue } from '../../apimachinery/errors/errors.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { parseInteger } from '../../resources/options.ts';
 
 const RFC3339 = /^\d{4}-(0[1-9]|1[0-2])-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 

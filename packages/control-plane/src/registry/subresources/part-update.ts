@@ -1,9 +1,9 @@
-import type { ApiObject } from '../../object.ts';
-import { decodeObject } from '../decode.ts';
-import { methodNotAllowed, notFound } from '../errors.ts';
-import { type PatchType, patchObject } from '../patch.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
-import { checkName, updateObject } from '../update.ts';
+import { methodNotAllowed, notFound } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { decodeObject } from '../bodies/decode.ts';
+import { type PatchType, patchObject } from '../writes/patch.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
+import { checkName, updateObject } from '../writes/update.ts';
 
 /**
  * Subresources that write a part of their object as `status` does: the kind's `prepareForUpdate` keeps all but that part,

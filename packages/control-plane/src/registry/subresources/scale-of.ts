@@ -1,8 +1,8 @@
-import type { ApiObject, JsonObject } from '../../object.ts';
+import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
+import { copyJson } from '../../apimachinery/objects/object-text.ts';
 import type { ReplicasPath } from '../../patch/index.ts';
-import type { ServedKind } from '../kind-registry.ts';
-import { copyJson } from '../object-text.ts';
-import type { Registry } from '../registry.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { Registry } from '../../resources/registry.ts';
 
 /** `.spec.replicas` → `['spec', 'replicas']`. */
 export const steps = (path: string): string[] => path.split('.').filter((step) => step !== '');

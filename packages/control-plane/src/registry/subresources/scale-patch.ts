@@ -1,17 +1,17 @@
-import type { ApiObject, JsonObject } from '../../object.ts';
+import { badRequest, internal } from '../../apimachinery/errors/errors.ts';
+import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
+import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
 import { applyJsonPatch, applyMergePatch, checkTyped, goPlain, serverSideApply } from '../../patch/index.ts';
-import { StatusError } from '../../status.ts';
-import { parseJsonBody } from '../body.ts';
-import { CARRIED_SCALE } from '../carried.ts';
-import { checkPatched, strictMessage, unknownFields } from '../decode.ts';
-import { badRequest, internal } from '../errors.ts';
-import { jsonProblem } from '../json-problem.ts';
-import type { ServedKind } from '../kind-registry.ts';
-import { jsonEquals } from '../object-text.ts';
-import type { WriteOptions } from '../options.ts';
-import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../patch.ts';
-import type { Registry } from '../registry.ts';
-import { sameVersion } from '../type-meta.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { WriteOptions } from '../../resources/options.ts';
+import type { Registry } from '../../resources/registry.ts';
+import { parseJsonBody } from '../bodies/body.ts';
+import { CARRIED_SCALE } from '../bodies/carried.ts';
+import { checkPatched, strictMessage, unknownFields } from '../bodies/decode.ts';
+import { sameVersion } from '../bodies/type-meta.ts';
+import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../writes/patch.ts';
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 

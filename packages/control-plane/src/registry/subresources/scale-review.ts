@@ -1,11 +1,11 @@
-import type { ApiObject } from '../../object.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { type ReplicasPath, scaleEntries } from '../../patch/index.ts';
-import type { AdmissionAttributes } from '../admission.ts';
-import { CARRIED_SCALE, carried } from '../carried.ts';
-import { track } from '../create.ts';
-import type { ServedKind } from '../kind-registry.ts';
-import type { WriteOptions } from '../options.ts';
-import type { Call, Registry, Target } from '../registry.ts';
+import type { AdmissionAttributes } from '../../resources/admission.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { WriteOptions } from '../../resources/options.ts';
+import type { Call, Registry, Target } from '../../resources/registry.ts';
+import { CARRIED_SCALE, carried } from '../bodies/carried.ts';
+import { track } from '../writes/create.ts';
 import { scaleOf } from './scale-of.ts';
 
 /** A Scale as admission sees it, on its way in. */

@@ -1,15 +1,23 @@
+import {
+  badRequest,
+  conflict,
+  internal,
+  invalid,
+  invalidValue,
+  methodNotAllowed,
+  notFound,
+} from '../../apimachinery/errors/errors.ts';
+import { pathSegmentProblems } from '../../apimachinery/errors/names.ts';
+import type { ApiObject, Json } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
+import { look, text } from '../../apimachinery/objects/plain.ts';
 import { ISSUER } from '../../auth/service-account-tokens.ts';
-import { look, text } from '../../kinds/plain.ts';
-import type { ApiObject, Json } from '../../object.ts';
-import { CARRIED_TOKEN_REQUEST, carried } from '../carried.ts';
-import { matchNamespace, track } from '../create.ts';
-import { decodeObject } from '../decode.ts';
-import { badRequest, conflict, internal, invalid, invalidValue, methodNotAllowed, notFound } from '../errors.ts';
-import { pathSegmentProblems } from '../names.ts';
-import { formatTime } from '../object-text.ts';
-import type { WriteOptions } from '../options.ts';
-import type { BoundObject, Registry } from '../registry.ts';
-import type { SubresourceAnswer, SubresourceRequest } from '../subresource.ts';
+import type { WriteOptions } from '../../resources/options.ts';
+import type { BoundObject, Registry } from '../../resources/registry.ts';
+import { CARRIED_TOKEN_REQUEST, carried } from '../bodies/carried.ts';
+import { decodeObject } from '../bodies/decode.ts';
+import { matchNamespace, track } from '../writes/create.ts';
+import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
 
 const TOKEN_REQUEST = { group: 'authentication.k8s.io', kind: 'TokenRequest' };
 const DEFAULT_SECONDS = 3600;

@@ -1,8 +1,8 @@
-import type { Expr } from './ast.ts';
-import type { Compiled, Scope } from './compiled.ts';
+import type { Compiled, Scope } from './runtime/compiled.ts';
+import { LiteralMap, Optional } from './runtime/values.ts';
+import type { Expr } from './syntax/ast.ts';
 import { type CelType, DYN, listOf, mapOf, opaque } from './types.ts';
 import { join } from './unify.ts';
-import { LiteralMap, Optional } from './values.ts';
 
 /** A structure that an expression makes: `Object.spec{replicas: 1}`. */
 export class MessageValue extends LiteralMap {

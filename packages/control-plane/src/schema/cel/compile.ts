@@ -1,17 +1,17 @@
 import type { SchemaNode } from '../node.ts';
 import { list, map, message } from './aggregates.ts';
-import { CelCompileError, type CelIssue, type Expr } from './ast.ts';
-import { type Compiled, isSizedType, literal, type Scope, sizeOf, type Variable } from './compiled.ts';
 import { callCost, maxSize } from './cost.ts';
-import { invocation, sizeOfResult } from './invocation.ts';
 import { type Overload, overloadsOf } from './lib/index.ts';
 import { typeValue } from './lib/standard.ts';
-import { conditional, logic } from './logic.ts';
 import { bind, comprehension } from './macros.ts';
-import { parseCel } from './parser.ts';
+import { type Compiled, isSizedType, literal, type Scope, sizeOf, type Variable } from './runtime/compiled.ts';
+import { invocation, sizeOfResult } from './runtime/invocation.ts';
+import { conditional, logic } from './runtime/logic.ts';
+import { CelRuntimeError, isMap, NONE, Optional } from './runtime/values.ts';
+import { CelCompileError, type CelIssue, type Expr } from './syntax/ast.ts';
+import { parseCel } from './syntax/parser.ts';
 import { BOOL, type CelType, DYN, fieldOf, nodeOfField, optionalOf, printType, TYPE, unescapeName } from './types.ts';
 import { candidates, join } from './unify.ts';
-import { CelRuntimeError, isMap, NONE, Optional } from './values.ts';
 
 /** A variable that an expression may use. */
 export interface Declaration {

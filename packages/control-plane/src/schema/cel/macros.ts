@@ -1,9 +1,9 @@
-import type { Comprehension, Expr } from './ast.ts';
-import { type Compiled, literal, type Scope, sizeOf } from './compiled.ts';
-import { notBool } from './logic.ts';
-import { loop } from './loop.ts';
+import { type Compiled, literal, type Scope, sizeOf } from './runtime/compiled.ts';
+import { notBool } from './runtime/logic.ts';
+import { loop } from './runtime/loop.ts';
+import { NONE, Optional } from './runtime/values.ts';
+import type { Comprehension, Expr } from './syntax/ast.ts';
 import { BOOL, type CelType, DYN, INT, listOf, mapOf, optionalOf, printType } from './types.ts';
-import { NONE, Optional } from './values.ts';
 
 /** kube-apiserver's estimator knows no size of a map's keys and counts them as empty. */
 const MAX_KEY = 0;

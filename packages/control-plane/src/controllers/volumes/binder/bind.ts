@@ -1,6 +1,6 @@
-import { look, type Plain, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
-import { jsonEquals } from '../../../registry/object-text.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
+import { look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from '../../runtime/api.ts';
 import { namespaceOf, phaseOf } from '../../runtime/objects.ts';
 import { CLAIMS, VOLUMES } from '../../runtime/resources.ts';

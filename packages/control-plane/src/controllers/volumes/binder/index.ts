@@ -1,5 +1,5 @@
-import { look, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, text } from '../../../apimachinery/objects/plain.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import { keyOf } from '../../runtime/informer.ts';
 import { isDying, isTerminal, namespaceOf, nodeNameOf, phaseOf } from '../../runtime/objects.ts';

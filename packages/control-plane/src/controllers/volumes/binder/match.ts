@@ -1,7 +1,7 @@
-import { look, type Plain, strings, text } from '../../../kinds/plain.ts';
-import { quantityNanos } from '../../../kinds/quantity.ts';
-import type { ApiObject } from '../../../object.ts';
-import { selectorOf } from '../../../registry/label-selector.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
+import { selectorOf } from '../../../selectors/label-selector.ts';
 import { isDying, namespaceOf, phaseOf } from '../../runtime/objects.ts';
 
 /** Where the class stood before it had a field. */

@@ -1,5 +1,5 @@
-import { look, type Plain, strings } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, type Plain, strings } from '../../../apimachinery/objects/plain.ts';
 import { type Api, allowing } from '../../runtime/api.ts';
 import type { Recorder } from '../../runtime/events.ts';
 import type { Informer } from '../../runtime/informer.ts';

@@ -1,7 +1,7 @@
-import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
+import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { isTimeZone, nextTime, parseSchedule, type Schedule, ScheduleError } from '../../../kinds/workloads/cron.ts';
-import type { ApiObject } from '../../../object.ts';
-import { jsonEquals } from '../../../registry/object-text.ts';
 import { ApiError, allowing, hasCode } from '../../runtime/api.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import { keyOf } from '../../runtime/informer.ts';

@@ -1,6 +1,6 @@
-import { child, items, look, type Plain, strings, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
-import { copyJson } from '../../../registry/object-text.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { copyJson } from '../../../apimachinery/objects/object-text.ts';
+import { child, items, look, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { nodeNameOf } from '../../runtime/objects.ts';
 import { isNamed, tolerates } from '../../scheduler/fit.ts';
 import { podOf } from '../pods.ts';

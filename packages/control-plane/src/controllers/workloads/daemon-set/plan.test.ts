@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { isUpdated, targetOf } from './node.ts';
 import { byAge, type DaemonView, planPlacement, planUpdate } from './plan.ts';
 

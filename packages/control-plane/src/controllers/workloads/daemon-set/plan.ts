@@ -1,5 +1,5 @@
-import { look } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look } from '../../../apimachinery/objects/plain.ts';
 import { isDying, isReady, nodeNameOf, phaseOf, scaled } from '../../runtime/objects.ts';
 import { availability, minReadySecondsOf } from '../pods.ts';
 import { HASH_LABEL, isUpdated, type Placement } from './node.ts';

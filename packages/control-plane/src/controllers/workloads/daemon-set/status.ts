@@ -1,4 +1,4 @@
-import type { Plain } from '../../../kinds/plain.ts';
+import type { Plain } from '../../../apimachinery/objects/plain.ts';
 import { isReady } from '../../runtime/objects.ts';
 import { availability, minReadySecondsOf } from '../pods.ts';
 import { isUpdated } from './node.ts';

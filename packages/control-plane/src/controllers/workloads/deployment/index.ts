@@ -1,5 +1,5 @@
-import { items, labels, look, number, type Plain } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, labels, look, number, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { ApiError, allowing, hasCode } from '../../runtime/api.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import { keyOf } from '../../runtime/informer.ts';

@@ -1,6 +1,6 @@
-import { look, type Plain } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
-import { copyJson, jsonEquals } from '../../../registry/object-text.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { copyJson, jsonEquals } from '../../../apimachinery/objects/object-text.ts';
+import { look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { ownerReference } from '../../runtime/objects.ts';
 import { templateHash } from '../hash.ts';
 import { parseRevision } from '../revision.ts';

@@ -1,5 +1,5 @@
-import { look, type Plain } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { compareRevisions, parseRevision } from '../revision.ts';
 import { bareTemplate, OWN_ANNOTATIONS, ROLLBACK, revisionOf, sameTemplate } from './replica-sets.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { planRollout } from './rollout.ts';
 
 const set = (name: string, replicas: number, available: number): ApiObject => ({

@@ -1,5 +1,5 @@
-import { isPlain, look, number, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { isPlain, look, number, text } from '../../../apimachinery/objects/plain.ts';
 import { scaled } from '../../runtime/objects.ts';
 import { replicasOf } from '../pods.ts';
 

@@ -1,5 +1,5 @@
-import { look, number } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, number } from '../../../apimachinery/objects/plain.ts';
 import { replicasOf } from '../pods.ts';
 import { bounds, type Scaling } from './rollout.ts';
 

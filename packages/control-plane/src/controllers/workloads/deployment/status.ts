@@ -1,6 +1,6 @@
-import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
-import { jsonEquals } from '../../../registry/object-text.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
+import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { timestamp } from '../../runtime/objects.ts';
 import { replicasOf } from '../pods.ts';
 import { bounds } from './rollout.ts';

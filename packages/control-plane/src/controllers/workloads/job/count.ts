@@ -1,5 +1,5 @@
-import { items, look, number, type Plain, strings, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { isActive, isDying, isTerminal, phaseOf } from '../../runtime/objects.ts';
 import { indexOf, parseIndexes } from './indexes.ts';
 import { judgeFailure } from './policy.ts';

@@ -1,5 +1,5 @@
-import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { hasFailed, isIndexed, type JobCount, restartsOf } from './count.ts';
 import { judgeFailure, judgeSuccess } from './policy.ts';
 

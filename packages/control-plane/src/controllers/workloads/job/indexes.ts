@@ -1,4 +1,4 @@
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 
 export const INDEX = 'batch.kubernetes.io/job-completion-index';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { TestPlane } from '../../testing.ts';
 import { formatIndexes, parseIndexes } from './indexes.ts';
 

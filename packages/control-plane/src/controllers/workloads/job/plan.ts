@@ -1,5 +1,5 @@
-import { look, number } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, number } from '../../../apimachinery/objects/plain.ts';
 import { isDying, isTerminal } from '../../runtime/objects.ts';
 import { byState } from '../pods.ts';
 import { isIndexed, type JobCount, perIndexLimit, replacesFailedOnly, triesOf } from './count.ts';

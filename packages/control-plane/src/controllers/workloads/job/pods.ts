@@ -1,6 +1,6 @@
-import { items, look, type Plain } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
-import { copyJson } from '../../../registry/object-text.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { copyJson } from '../../../apimachinery/objects/object-text.ts';
+import { items, look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { podOf } from '../pods.ts';
 import { FAILURE_COUNT, failureCountOf, IGNORED_COUNT, ignoredCountOf, perIndexLimit, TRACKING } from './count.ts';
 import { INDEX } from './indexes.ts';

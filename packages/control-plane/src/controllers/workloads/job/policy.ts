@@ -1,5 +1,5 @@
-import { items, look, number, strings, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, number, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { parseIndexes } from './indexes.ts';
 
 /** What a job's failure policy says of a failed pod. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { countJob, TRACKING } from './count.ts';
 import { endOf } from './end.ts';
 import { planPods } from './plan.ts';

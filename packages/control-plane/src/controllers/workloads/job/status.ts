@@ -1,5 +1,5 @@
-import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { isDying, isReady, phaseOf, timestamp } from '../../runtime/objects.ts';
 import { hasFailed, hasPlace, isIndexed, isTracked, type JobCount, uidOf } from './count.ts';
 import { completionOf, type End, isSuspended } from './end.ts';

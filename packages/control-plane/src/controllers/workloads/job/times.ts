@@ -1,5 +1,5 @@
-import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { conditionOf } from '../../runtime/objects.ts';
 
 const FIRST_BACKOFF_MS = 10_000;

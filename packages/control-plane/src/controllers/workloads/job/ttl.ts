@@ -1,4 +1,4 @@
-import { look, number, type Plain, text } from '../../../kinds/plain.ts';
+import { look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { allowing } from '../../runtime/api.ts';
 import type { Controller, ControllerContext } from '../../runtime/controller.ts';
 import { keyOf, splitKey } from '../../runtime/informer.ts';

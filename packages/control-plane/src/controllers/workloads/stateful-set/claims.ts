@@ -1,6 +1,6 @@
-import { look, type Plain } from '../../../kinds/plain.ts';
-import type { ApiObject, OwnerReference } from '../../../object.ts';
-import { jsonEquals } from '../../../registry/object-text.ts';
+import type { ApiObject, OwnerReference } from '../../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../../apimachinery/objects/object-text.ts';
+import { look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { type Api, allowing, hasCode } from '../../runtime/api.ts';
 import type { Recorder } from '../../runtime/events.ts';
 import type { Informer } from '../../runtime/informer.ts';

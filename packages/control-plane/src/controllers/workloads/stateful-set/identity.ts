@@ -1,6 +1,6 @@
-import { items, look, number, type Plain, text } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
-import { copyJson } from '../../../registry/object-text.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { copyJson } from '../../../apimachinery/objects/object-text.ts';
+import { items, look, number, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 import { podOf, replicasOf } from '../pods.ts';
 
 export const REVISION_LABEL = 'controller-revision-hash';

@@ -1,5 +1,5 @@
-import { look, number } from '../../../kinds/plain.ts';
-import type { ApiObject } from '../../../object.ts';
+import type { ApiObject } from '../../../apimachinery/objects/object.ts';
+import { look, number } from '../../../apimachinery/objects/plain.ts';
 import { isDying, isReady, isTerminal, phaseOf } from '../../runtime/objects.ts';
 import { availability, minReadySecondsOf, replicasOf } from '../pods.ts';
 import { firstOrdinal, inRange, ordinalOf, revisionOfPod } from './identity.ts';

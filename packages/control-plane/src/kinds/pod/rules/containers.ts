@@ -1,12 +1,12 @@
-import { labelProblems, subdomainProblems } from '../../../registry/names.ts';
-import type { Findings } from '../../findings.ts';
+import type { Findings } from '../../../apimachinery/errors/findings.ts';
+import { labelProblems, subdomainProblems } from '../../../apimachinery/errors/names.ts';
+import { isPlain, items, look, number, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import {
   descendingPathProblems,
   environmentNameProblems,
   headerNameProblems,
   portNameProblems,
 } from '../../formats.ts';
-import { isPlain, items, look, number, type Plain, strings, text } from '../../plain.ts';
 import { fileRefFindings } from './files.ts';
 import { ENVIRONMENT_FIELDS, fieldRefFindings, resourceRefFindings } from './references.ts';
 import { deviceClaimFindings, resourceFindings } from './resources.ts';

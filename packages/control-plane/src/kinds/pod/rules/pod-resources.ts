@@ -1,7 +1,7 @@
-import { unsupportedValue } from '../../../registry/errors.ts';
-import type { Findings } from '../../findings.ts';
-import { items, look, type Plain } from '../../plain.ts';
-import { formatQuantity, parseQuantity, type Quantity } from '../../quantity.ts';
+import { unsupportedValue } from '../../../apimachinery/errors/errors.ts';
+import type { Findings } from '../../../apimachinery/errors/findings.ts';
+import { items, look, type Plain } from '../../../apimachinery/objects/plain.ts';
+import { formatQuantity, parseQuantity, type Quantity } from '../../../apimachinery/objects/quantity.ts';
 import { requirementFindings, resourceNameFindings } from './resources.ts';
 
 const HUGE_PAGES = 'hugepages-';

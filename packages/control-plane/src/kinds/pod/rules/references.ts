@@ -1,8 +1,8 @@
-import { unsupportedValue } from '../../../registry/errors.ts';
-import { qualifiedNameProblems } from '../../../registry/names.ts';
-import type { Findings } from '../../findings.ts';
-import { type Plain, text } from '../../plain.ts';
-import { canonicalQuantity } from '../../quantity.ts';
+import { unsupportedValue } from '../../../apimachinery/errors/errors.ts';
+import type { Findings } from '../../../apimachinery/errors/findings.ts';
+import { qualifiedNameProblems } from '../../../apimachinery/errors/names.ts';
+import { type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { canonicalQuantity } from '../../../apimachinery/objects/quantity.ts';
 
 /** Fields of a pod that can be asked for, sorted. */
 const PLAIN_FIELDS = new Set([

@@ -1,7 +1,7 @@
-import { labelProblems, qualifiedNameProblems } from '../../../registry/names.ts';
-import { type Findings, NOT_NEGATIVE } from '../../findings.ts';
-import { items, look, type Plain, text } from '../../plain.ts';
-import { quantityNanos } from '../../quantity.ts';
+import { type Findings, NOT_NEGATIVE } from '../../../apimachinery/errors/findings.ts';
+import { labelProblems, qualifiedNameProblems } from '../../../apimachinery/errors/names.ts';
+import { items, look, type Plain, text } from '../../../apimachinery/objects/plain.ts';
+import { quantityNanos } from '../../../apimachinery/objects/quantity.ts';
 
 const MILLI = 1_000_000n;
 const MOST_MILLI = 2n ** 63n - 1n;

@@ -1,6 +1,6 @@
-import { tooMany } from '../../causes.ts';
-import type { Findings } from '../../findings.ts';
-import { isPlain, items, type Plain, text } from '../../plain.ts';
+import { tooMany } from '../../../apimachinery/errors/causes.ts';
+import type { Findings } from '../../../apimachinery/errors/findings.ts';
+import { isPlain, items, type Plain, text } from '../../../apimachinery/objects/plain.ts';
 
 const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
 const ACTIONS = ['Restart', 'RestartAllContainers'];

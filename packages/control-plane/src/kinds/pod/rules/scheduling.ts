@@ -1,11 +1,20 @@
+import type { Findings } from '../../../apimachinery/errors/findings.ts';
 import {
   labelProblems,
   labelValueProblems,
   qualifiedNameProblems,
   subdomainProblems,
-} from '../../../registry/names.ts';
-import type { Findings } from '../../findings.ts';
-import { isPlain, items, labels, look, number, type Plain, strings, text } from '../../plain.ts';
+} from '../../../apimachinery/errors/names.ts';
+import {
+  isPlain,
+  items,
+  labels,
+  look,
+  number,
+  type Plain,
+  strings,
+  text,
+} from '../../../apimachinery/objects/plain.ts';
 import { selectorCauses } from '../../workloads/selector.ts';
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';

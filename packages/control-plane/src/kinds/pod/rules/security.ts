@@ -1,7 +1,7 @@
-import type { Findings } from '../../findings.ts';
+import type { Findings } from '../../../apimachinery/errors/findings.ts';
+import { isPlain, items, type Plain, strings, text } from '../../../apimachinery/objects/plain.ts';
 import { descendingPathProblems, userIdProblems } from '../../formats.ts';
 import { internalForm } from '../../internal/form.ts';
-import { isPlain, items, type Plain, strings, text } from '../../plain.ts';
 
 const PROFILES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const SYSCTL = /^([a-z0-9][a-z0-9]*([-_][a-z0-9]+)*[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Opaque } from '../values.ts';
+import type { Opaque } from '../runtime/values.ts';
 
 /** An IP address without zone. */
 export class Ip implements Opaque {

@@ -1,5 +1,20 @@
 import { type GoRegExp, RegExpError, readRegExp } from '../../regexp.ts';
 import {
+  type CelMap,
+  Duration,
+  equal,
+  isMap,
+  isOpaque,
+  NONE,
+  type Opaque,
+  Optional,
+  order,
+  parseDuration,
+  parseTimestamp,
+  Timestamp,
+  Uint,
+} from '../runtime/values.ts';
+import {
   BOOL,
   BYTES,
   DOUBLE,
@@ -16,21 +31,6 @@ import {
   TYPE,
   UINT,
 } from '../types.ts';
-import {
-  type CelMap,
-  Duration,
-  equal,
-  isMap,
-  isOpaque,
-  NONE,
-  type Opaque,
-  Optional,
-  order,
-  parseDuration,
-  parseTimestamp,
-  Timestamp,
-  Uint,
-} from '../values.ts';
 import { checkedInt, fail, fn, method, type Overload, toIndex } from './overload.ts';
 
 const A = param('A');

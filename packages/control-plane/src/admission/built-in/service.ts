@@ -1,0 +1,134 @@
+import { internal, invalid, invalidValue } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { items, look, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
+import { clusterAddress, nodePort } from '../../kinds/core/service.ts';
+import type { AdmissionPlugin } from '../../resources/admission.ts';
+import type { Registry } from '../../resources/registry.ts';
+
+const SERVICES = '/services';
+const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
+/** How long something counts as taken before its service is stored, in milliseconds: longer than webhooks may take. */
+const PENDING_MS = 60_000;
+
+interface Claim {
+  readonly namespace: string;
+  readonly name: string;
+  readonly at: number;
+  /** The service was stored with it: from then on the store tells whether it still has it. */
+  stored: boolean;
+}
+
+/**
+ * Who has which address and node port. Claims are never taken back: one whose service is gone, or has something else by now, counts no
+ * more when somebody asks for it.
+ */
+class Claims {
+  readonly #registry: Registry;
+  readonly #claims = new Map<string, Claim>();
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+    for (const { json } of registry.store.list(SERVICES).records) {
+      const service = JSON.parse(json) as ApiObject;
+      for (const thing of held(service)) this.#take(thing, service, 0);
+    }
+    for (const claim of this.#claims.values()) claim.stored = true;
+    registry.store.subscribe(SERVICES, ({ record }) => {
+      for (const thing of held(JSON.parse(record.json) as ApiObject)) {
+        const claim = this.#claims.get(thing);
+        if (claim?.namespace === record.namespace && claim.name === record.name) claim.stored = true;
+      }
+    });
+  }
+
+  /** Takes it for a service unless another one has it. `isTrial`: only looks. */
+  claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
+    const now = this.#registry.now().getTime();
+    const claim = this.#claims.get(thing);
+    const { namespace, name } = service.metadata;
+    const isOwn = claim?.namespace === namespace && claim?.name === name;
+    if (claim !== undefined && !isOwn && this.#holds(claim, thing, now)) return false;
+    if (!isOwn && this.#isForeign(thing)) return false;
+    if (!isTrial && !isOwn) this.#take(thing, service, now);
+    return true;
+  }
+
+  /** Whether an IPAddress keeps the address for something that is no service. */
+  #isForeign(thing: string): boolean {
+    const record = this.#registry.store.get(IP_ADDRESSES, '', thing);
+    if (record === undefined) return false;
+    return look(JSON.parse(record.json) as ApiObject, 'spec', 'parentRef').resource !== 'services';
+  }
+
+  #take(thing: string, { metadata: { namespace = '', name = '' } }: ApiObject, at: number): void {
+    this.#claims.set(thing, { namespace, name, at, stored: false });
+  }
+
+  #holds({ namespace, name, at, stored }: Claim, thing: string, now: number): boolean {
+    const record = this.#registry.store.get(SERVICES, namespace, name);
+    if (record === undefined) return !stored && now - at < PENDING_MS;
+    return held(JSON.parse(record.json) as ApiObject).includes(thing);
+  }
+}
+
+const portThing = (port: Plain): string => `${text(port, 'protocol')} ${number(port, 'nodePort')}`;
+
+/** Everything that only one service may have. */
+function held(service: ApiObject): string[] {
+  const spec = look(service, 'spec');
+  const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
+  const ports = items(spec, 'ports').filter((port) => (number(port, 'nodePort') ?? 0) !== 0);
+  return [...addresses, ...ports.map(portThing)];
+}
+
+/** The first of the server's own choices that is free. @throws StatusError 500 when there is none */
+function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choice: T) => boolean, what: string): T {
+  for (let attempt = 0; ; attempt++) {
+    const choice = choices(attempt);
+    if (choice === undefined) throw internal(`failed to allocate a ${what}: range is full`);
+    if (isFree(choice)) return choice;
+  }
+}
+
+/**
+ * Sees to it that no two services share an address or a node port: what the server chose is chosen again, what the client asked for is refused.
+ * It comes where the real server allocates, between mutating and validating admission.
+ */
+export function serviceAddresses(registry: Registry): AdmissionPlugin {
+  let claims: Claims | undefined;
+  return {
+    name: 'ServiceAddresses',
+    validate({ served, subresource, operation, object: service, name, dryRun }) {
+      if (service === undefined || served.resource !== SERVICES || subresource !== '') return undefined;
+      if (operation !== 'CREATE' && operation !== 'UPDATE') return undefined;
+      claims ??= new Claims(registry);
+      const known = claims;
+      const spec = look(service, 'spec');
+      const { uid = '' } = service.metadata;
+      const isFree = (thing: string): boolean => known.claim(thing, service, dryRun);
+      const [address = 'None'] = strings(spec, 'clusterIPs');
+      if (address !== 'None' && address !== '' && !isFree(address)) {
+        if (address !== clusterAddress(uid)) {
+          const why = `failed to allocate IP ${address}: provided IP is already allocated`;
+          throw invalid(served.kind, name, [invalidValue('spec.clusterIPs', spec.clusterIPs, why)]);
+        }
+        spec.clusterIP = firstFree((attempt) => clusterAddress(uid, attempt), isFree, 'service IP');
+        spec.clusterIPs = [spec.clusterIP];
+      }
+      for (const [index, port] of items(spec, 'ports').entries()) {
+        const given = number(port, 'nodePort') ?? 0;
+        if (given === 0 || isFree(portThing(port))) continue;
+        if (given !== nodePort(uid, index)) {
+          const why = 'provided port is already allocated';
+          throw invalid(served.kind, name, [invalidValue(`spec.ports[${index}].nodePort`, given, why)]);
+        }
+        port.nodePort = firstFree(
+          (attempt) => nodePort(uid, index, attempt),
+          (choice) => isFree(portThing({ ...port, nodePort: choice })),
+          'node port',
+        );
+      }
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,207 @@
+import { stringifyJson } from '../objects/json.ts';
+import type { KindDefinition } from '../objects/kind.ts';
+import type { ApiObject } from '../objects/object.ts';
+import { type StatusCause, StatusError } from '../objects/status.ts';
+
+type Named = Pick<KindDefinition, 'group' | 'plural'>;
+
+/** `deployments.apps`, or `pods` in the core group. */
+export const qualifiedResource = (kind: Named): string =>
+  kind.group === '' ? kind.plural : `${kind.plural}.${kind.group}`;
+
+/** `Deployment.apps`, or `Pod` in the core group. */
+export const qualifiedKind = (kind: Pick<KindDefinition, 'group' | 'kind'>): string =>
+  kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`;
+
+/** Details in the order and with the omissions of the real server. */
+function details(name: string, group: string, kind: string, more: Record<string, unknown> = {}) {
+  return { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind, ...more };
+}
+
+export const notFound = (kind: Named, name: string): StatusError =>
+  new StatusError({
+    message: `${qualifiedResource(kind)} "${name}" not found`,
+    reason: 'NotFound',
+    details: details(name, kind.group, kind.plural),
+    code: 404,
+  });
+
+export const alreadyExists = (kind: Named, name: string, prefix = ''): StatusError =>
+  new StatusError({
+    message: `${prefix}${qualifiedResource(kind)} "${name}" already exists`,
+    reason: 'AlreadyExists',
+    details: details(name, kind.group, kind.plural),
+    code: 409,
+  });
+
+/** A 409 of the resource (`configmaps "x"`). */
+export const conflict = (kind: Named, name: string, why: string): StatusError =>
+  new StatusError({
+    message: `Operation cannot be fulfilled on ${qualifiedResource(kind)} "${name}": ${why}`,
+    reason: 'Conflict',
+    details: details(name, kind.group, kind.plural),
+    code: 409,
+  });
+
+export const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
+
+/** A 409 of a precondition, which names the kind (`ConfigMap "x"`). */
+export const preconditionFailed = (kind: KindDefinition, name: string, why: string): StatusError =>
+  new StatusError({
+    message: `Operation cannot be fulfilled on ${qualifiedKind(kind)} "${name}": ${why}`,
+    reason: 'Conflict',
+    details: details(name, kind.group, kind.kind),
+    code: 409,
+  });
+
+/** One line of several causes: `a: x`, or `[a: x, b: y]` without repetitions. */
+export function joinCauses(causes: readonly StatusCause[]): string {
+  const lines = [...new Set(causes.map(({ field = '', message = '' }) => `${field}: ${message}`))];
+  return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
+}
+
+/** A view of a core kind is refused under the name of that. */
+export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
+  kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
+
+/** 422 with its causes. A kind that is a view of another one is named by the group of that. */
+export const invalid = (
+  kind: Pick<KindDefinition, 'group' | 'kind'> & Partial<Pick<KindDefinition, 'storedAs'>>,
+  name: string,
+  given: readonly StatusCause[],
+): StatusError =>
+  invalidWith(
+    { kind: kind.kind, group: kind.storedAs?.resource.split('/')[0] ?? kind.group },
+    name,
+    // A cause about the object as a whole.
+    given.map((cause) => (cause.field === '' ? { ...cause, field: '[]' } : cause)),
+  );
+
+const invalidWith = (
+  kind: Pick<KindDefinition, 'group' | 'kind'>,
+  name: string,
+  causes: readonly StatusCause[],
+): StatusError =>
+  new StatusError({
+    message: `${qualifiedKind(kind)} "${name}" is invalid${causes.length === 0 ? '' : `: ${joinCauses(causes)}`}`,
+    reason: 'Invalid',
+    details: details(name, kind.group, kind.kind, causes.length === 0 ? {} : { causes: [...causes] }),
+    code: 422,
+  });
+
+export const badRequest = (message: string): StatusError =>
+  new StatusError({ message, reason: 'BadRequest', code: 400 });
+
+/** A failure of the server's own, as a plain error becomes one there: no reason. */
+export const internal = (message: string): StatusError => new StatusError({ message, code: 500 });
+
+/** 404 of the router: path or subresource unknown. */
+export const unknownResource = (): StatusError =>
+  new StatusError({
+    message: 'the server could not find the requested resource',
+    reason: 'NotFound',
+    details: {},
+    code: 404,
+  });
+
+/** 405 of the router. */
+export const methodNotAllowed = (): StatusError =>
+  new StatusError({
+    message: 'the server does not allow this method on the requested resource',
+    reason: 'MethodNotAllowed',
+    details: {},
+    code: 405,
+  });
+
+/** 405 of a handler: `delete is not supported on resources of kind "widgets.example.dev"`. */
+export const notSupported = (kind: Named, verb: string): StatusError =>
+  new StatusError({
+    message: `${verb} is not supported on resources of kind "${qualifiedResource(kind)}"`,
+    reason: 'MethodNotAllowed',
+    details: details('', kind.group, kind.plural),
+    code: 405,
+  });
+
+/** 403 of an admission check or of the authorizer. */
+export const forbidden = (kind: Named, name: string, why: string, causes?: StatusCause[]): StatusError =>
+  new StatusError({
+    message: `${qualifiedResource(kind)}${name === '' ? '' : ` "${name}"`} is forbidden: ${why}`,
+    reason: 'Forbidden',
+    details: details(name, kind.group, kind.plural, causes === undefined ? {} : { causes }),
+    code: 403,
+  });
+
+/** The part of an admitted request that names its object. */
+interface NamedRequest {
+  readonly served: { readonly kind: KindDefinition };
+  readonly name: string;
+  readonly object: ApiObject | undefined;
+}
+
+/** 403 of an admission plugin, which names an object that has no name yet by the beginning of it, and one of a collection not at all. */
+export const notAdmitted = ({ served, name, object }: NamedRequest, why: string, causes?: StatusCause[]): StatusError =>
+  forbidden(served.kind, name || object?.metadata.name || object?.metadata.generateName || 'Unknown', why, causes);
+
+/** 410: what was asked for is compacted. */
+export const expired = (message: string): StatusError => new StatusError({ message, reason: 'Expired', code: 410 });
+
+/** 504: a resourceVersion that does not exist yet. */
+export const tooLargeResourceVersion = (asked: string, current: number): StatusError =>
+  new StatusError({
+    message: `Timeout: Too large resource version: ${asked}, current: ${current}`,
+    reason: 'Timeout',
+    details: {
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      retryAfterSeconds: 1,
+    },
+    code: 504,
+  });
+
+export const unauthorized = (): StatusError =>
+  new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 });
+
+/** Causes in the field's terms. Values are shown as Go's `%q` or JSON shows them. */
+const shown = (value: unknown): string => (value === undefined ? 'null' : stringifyJson(value));
+
+export const invalidValue = (field: string, value: unknown, message: string): StatusCause => ({
+  reason: 'FieldValueInvalid',
+  message: message === '' ? `Invalid value: ${shown(value)}` : `Invalid value: ${shown(value)}: ${message}`,
+  field,
+});
+
+export const requiredValue = (field: string, message = ''): StatusCause => ({
+  reason: 'FieldValueRequired',
+  message: message === '' ? 'Required value' : `Required value: ${message}`,
+  field,
+});
+
+export const forbiddenValue = (field: string, message: string): StatusCause => ({
+  reason: 'FieldValueForbidden',
+  message: `Forbidden: ${message}`,
+  field,
+});
+
+export const unsupportedValue = (field: string, value: unknown, supported: readonly string[]): StatusCause => ({
+  reason: 'FieldValueNotSupported',
+  message: `Unsupported value: ${shown(value)}: supported values: ${supported.map((item) => JSON.stringify(item)).join(', ')}`,
+  field,
+});
+
+export const tooLong = (field: string, limit: number): StatusCause => ({
+  reason: 'FieldValueTooLong',
+  message: `Too long: may not be more than ${limit} bytes`,
+  field,
+});
+
+/** The type of a JSON value, as Go's decoder names it. */
+export const jsonTypeOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+
+/** What went wrong within the server itself, as apimachinery's `NewInternalError` tells it. */
+export const internalError = (why: string): StatusError =>
+  new StatusError({
+    message: `Internal error occurred: ${why}`,
+    reason: 'InternalError',
+    details: { causes: [{ message: why }] },
+    code: 500,
+  });

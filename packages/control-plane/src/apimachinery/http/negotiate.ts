@@ -1,0 +1,201 @@
+import { StatusError } from '../objects/status.ts';
+import type { ServerRequest } from './exchange.ts';
+
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const MEDIA_TYPES = ['application/json', 'application/yaml', PROTOBUF] as const;
+type MediaType = (typeof MEDIA_TYPES)[number];
+
+/** How an answer is written. */
+export interface Format {
+  readonly mediaType: MediaType;
+  readonly pretty: boolean;
+  /** Indented, without an end of its last line: what is written where no form was agreed. */
+  readonly bare?: boolean;
+  /** Shown as a table or as metadata instead of whole. */
+  readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
+  /** `v1` or `v1beta1` of `meta.k8s.io`. */
+  readonly version: 'v1' | 'v1beta1';
+}
+
+interface Clause {
+  readonly type: string;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly quality: number;
+}
+
+/** Go's order of clauses: the better quality first, then what is not a wildcard. */
+const precedes = (a: Clause, b: Clause): boolean =>
+  a.quality > b.quality ||
+  (!a.type.startsWith('*') && b.type.startsWith('*')) ||
+  (!a.type.endsWith('*') && b.type.endsWith('*'));
+
+/** Cached: clients send the same few headers over and over. */
+const parsedHeaders = new Map<string, readonly Clause[]>();
+
+function parseAccept(header: string): readonly Clause[] {
+  const known = parsedHeaders.get(header);
+  if (known !== undefined) return known;
+  const clauses = header
+    .split(',')
+    .map((part) => {
+      const [type = '', ...rest] = part.split(';').map((piece) => piece.trim());
+      const parameters = new Map<string, string>();
+      for (const parameter of rest) {
+        const [key = '', value = ''] = parameter.split('=');
+        parameters.set(key.trim().toLowerCase(), value.trim());
+      }
+      return { type: type.toLowerCase(), parameters, quality: Number(parameters.get('q') ?? 1) };
+    })
+    .filter(({ type }) => type === '*' || type.split('/').length === 2)
+    .sort((a, b) => (precedes(a, b) ? -1 : precedes(b, a) ? 1 : 0));
+  if (parsedHeaders.size > 500) parsedHeaders.clear();
+  parsedHeaders.set(header, clauses);
+  return clauses;
+}
+
+const REPRESENTATIONS = MEDIA_TYPES.join(', ');
+const STREAMS = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
+
+/** 406 of a watch in a form that has no streams. */
+export const noStream = (): StatusError =>
+  new StatusError({
+    message: `only the following media types are accepted: ${STREAMS}`,
+    reason: 'NotAcceptable',
+    code: 406,
+  });
+
+/** 406 in the words of the router (built-in kinds and discovery) or of a handler (custom kinds). */
+export function notAcceptable(by: 'router' | 'handler', streams = false, available = REPRESENTATIONS): StatusError {
+  const message =
+    by === 'router'
+      ? `406: Not Acceptable\n\nAvailable representations: ${available}${streams ? `, ${STREAMS}` : ''}`
+      : `only the following media types are accepted: ${REPRESENTATIONS}`;
+  return new StatusError({
+    message,
+    reason: 'NotAcceptable',
+    ...(by === 'router' ? { details: {} } : {}),
+    code: 406,
+  });
+}
+
+/** 415 of the router: a patch type that no handler has. */
+export const unsupportedByRouter = (): StatusError =>
+  new StatusError({
+    message: '415: Unsupported Media Type',
+    reason: 'UnsupportedMediaType',
+    details: {},
+    code: 415,
+  });
+
+/** 415 of a handler. */
+export const unsupportedBody = (accepted: readonly string[]): StatusError =>
+  new StatusError({
+    message: `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+    reason: 'UnsupportedMediaType',
+    code: 415,
+  });
+
+/** `pretty` of the query; without it, programs that people read with get indented JSON. */
+function isPretty(request: ServerRequest): boolean {
+  const pretty = request.query.get('pretty');
+  if (pretty !== null) return pretty === 'true' || pretty === '1' || pretty === '';
+  return /^(curl|Wget|Mozilla\/5\.0)/.test(request.header('user-agent') ?? '');
+}
+
+export interface NegotiateOptions {
+  /** Who refuses: the router looks at the plain type first, a handler only at what it can convert to. */
+  readonly by: 'router' | 'handler';
+  /** Which conversions are offered. */
+  readonly as: readonly NonNullable<Format['as']>[];
+  /** The path also serves streams (lists). */
+  readonly streams: boolean;
+  /** Whether whole objects have a protobuf form; their metadata always has one. Default: yes. */
+  readonly protobuf?: boolean;
+}
+
+/** Which of the types that the server writes a clause means, in the server's order. */
+const typesOf = (clause: string): readonly MediaType[] =>
+  MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
+
+/** What errors are written as: any form that the client takes, else JSON, never refusing. */
+export function plainFormat(request: ServerRequest): Format {
+  for (const { type, parameters } of parseAccept(request.header('accept') ?? '*/*')) {
+    const [mediaType] = typesOf(type);
+    if (mediaType === undefined || ['as', 'g', 'v'].some((key) => parameters.has(key))) continue;
+    const stream = parameters.get('stream');
+    if (stream === undefined || (stream === 'watch' && mediaType !== 'application/yaml')) {
+      return { mediaType, pretty: isPretty(request), as: undefined, version: 'v1' };
+    }
+  }
+  return { mediaType: 'application/json', pretty: true, bare: true, as: undefined, version: 'v1' };
+}
+
+type Conversion = Pick<Format, 'as' | 'version'>;
+
+/** What a clause asks for in one media type; undefined: that is not served. */
+function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
+  const stream = parameters.get('stream') ?? '';
+  if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;
+  const isProtobuf = type === PROTOBUF;
+  if (!['as', 'g', 'v'].some((key) => parameters.has(key))) {
+    const plain: Conversion = { as: undefined, version: 'v1' };
+    return isProtobuf && options.protobuf === false ? undefined : plain;
+  }
+  const as = options.as.find((one) => one === parameters.get('as'));
+  const version = parameters.get('v');
+  if (as === undefined || parameters.get('g') !== 'meta.k8s.io') return undefined;
+  if ((version !== 'v1' && version !== 'v1beta1') || (isProtobuf && as === 'Table')) return undefined;
+  const converted: Conversion = { as, version };
+  return converted;
+}
+
+/** What the router of built-in kinds lets through; it knows no `application/*`. */
+const passesRouter = (clauses: readonly Clause[]): boolean =>
+  clauses.some(({ type }) => type === '*/*' || MEDIA_TYPES.some((one) => one === type));
+
+const acceptOf = (request: ServerRequest): readonly Clause[] => {
+  const header = request.header('accept') ?? '';
+  return parseAccept(header === '' ? '*/*' : header);
+};
+
+/** Whether the router of built-in kinds finds a handler for what the client accepts. */
+export const reachesHandler = (request: ServerRequest): boolean => passesRouter(acceptOf(request));
+
+/** Picks the first acceptable form. @throws StatusError 406 */
+export function negotiate(request: ServerRequest, options: NegotiateOptions): Format {
+  const clauses = acceptOf(request);
+  if (options.by === 'router' && !passesRouter(clauses)) throw notAcceptable('router', options.streams);
+  for (const { type, parameters } of clauses) {
+    for (const mediaType of typesOf(type)) {
+      const conversion = conversionOf(parameters, mediaType, options);
+      if (conversion !== undefined) return { mediaType, pretty: isPretty(request), ...conversion };
+    }
+  }
+  throw notAcceptable('handler');
+}
+
+/** Picks one of a path's own media types by the client's order, then the path's. undefined: it takes none of them. */
+export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {
+  for (const { type } of acceptOf(request)) {
+    const [main = '', sub = '*'] = type.split('/');
+    const found = offered.find((one) => {
+      const [itsMain, itsSub] = one.split('/');
+      return (main === '*' || main === itsMain) && (sub === '*' || sub === itsSub);
+    });
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
+
+/** The type of a body, without its parameters. One that is no media type, or has parameters that are none, is no type that anybody knows. */
+export function bodyType(request: ServerRequest): string {
+  const header = request.header('content-type') ?? '';
+  const [type = '', ...parameters] = header.split(';');
+  const isSound = type.trim() !== '' && parameters.every((each) => each.trim() === '' || PARAMETER.test(each));
+  return isSound ? type.trim().toLowerCase() : header;
+}
+
+/** A media type without its parameters, letter by letter. */
+export const typeAlone = (header: string): string => header.split(';')[0]?.trim() ?? '';

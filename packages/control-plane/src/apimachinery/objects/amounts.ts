@@ -1,0 +1,113 @@
+import type { ApiObject } from './object.ts';
+import { isPlain, items, look, type Plain, text } from './plain.ts';
+import { formatQuantity, parseQuantity, type Quantity } from './quantity.ts';
+
+/** Quantities by the name of their resource. */
+export type Amounts = Map<string, Quantity>;
+
+/** Reads a `ResourceList`; what is no quantity is left out. */
+export function amountsOf(list: Readonly<Plain>): Amounts {
+  const amounts: Amounts = new Map();
+  for (const [name, value] of Object.entries(list)) {
+    const quantity = parseQuantity(String(value));
+    if (quantity !== undefined) amounts.set(name, quantity);
+  }
+  return amounts;
+}
+
+export const wholeNumber = (count: number): Quantity => ({ nanos: BigInt(count) * 1_000_000_000n, format: 'decimal' });
+
+const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
+
+/** Adds to a sum. The format of what comes first stays. */
+export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity): void {
+  const before = to.get(name);
+  to.set(name, {
+    nanos: (before?.nanos ?? 0n) + nanos,
+    format: before === undefined || before.nanos === 0n ? format : before.format,
+  });
+}
+
+export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;
+
+/** In canonical form; of an absent one `0`. */
+export const showAmount = (quantity: Quantity | undefined): string => formatQuantity(quantity ?? ZERO);
+
+/** In the form of a `ResourceList`. */
+export const shownAmounts = (amounts: Amounts): Record<string, string> =>
+  Object.fromEntries([...amounts].map(([name, quantity]) => [name, formatQuantity(quantity)]));
+
+function addAll(to: Amounts, amounts: Amounts): void {
+  for (const [name, quantity] of amounts) addAmount(to, name, quantity);
+}
+
+/** Raises the sum to the amounts of containers that run before the others. */
+function raiseTo(sum: Amounts, amounts: Amounts): void {
+  for (const [name, quantity] of amounts) {
+    const before = sum.get(name);
+    if (before === undefined || isMore(quantity, before)) sum.set(name, quantity);
+  }
+}
+
+/**
+ * What the containers of a pod spec request, or are limited to. An init container runs beside the restartable init containers that come
+ * before it; the others run together.
+ */
+export function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
+  const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));
+  const sum: Amounts = new Map();
+  const initial: Amounts = new Map();
+  const restartable: Amounts = new Map();
+  for (const container of items(spec, 'containers')) addAll(sum, of(container));
+  for (const container of items(spec, 'initContainers')) {
+    const amounts = of(container);
+    if (text(container, 'restartPolicy') === 'Always') {
+      addAll(sum, amounts);
+      addAll(restartable, amounts);
+      raiseTo(initial, restartable);
+    } else {
+      addAll(amounts, restartable);
+      raiseTo(initial, amounts);
+    }
+  }
+  raiseTo(sum, initial);
+  return sum;
+}
+
+const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
+
+/** What a pod requests, or is limited to: its own resources in place of those of its containers, and its overhead. */
+export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amounts {
+  const spec = look(pod, 'spec');
+  const sum = containerAmounts(spec, field);
+  for (const [name, quantity] of amountsOf(look(spec, 'resources', field))) {
+    if (isPodLevel(name)) sum.set(name, quantity);
+  }
+  for (const [name, quantity] of amountsOf(look(spec, 'overhead'))) {
+    // Overhead adds to a limit, and makes none.
+    if (field === 'requests' || (sum.get(name)?.nanos ?? 0n) !== 0n) addAmount(sum, name, quantity);
+  }
+  return sum;
+}
+
+/**
+ * Completes the resources of a pod as a whole: huge pages from the limits of the containers, and requests from the containers or its own
+ * limits (`defaultHugePagePodLimits`, `defaultPodRequests`). Mutates.
+ */
+export function defaultPodResources(spec: Plain): void {
+  const { resources } = spec;
+  if (!isPlain(resources)) return;
+  const requests = { ...look(resources, 'requests') };
+  const limits = { ...look(resources, 'limits') };
+  if (Object.keys(limits).length === 0 && Object.keys(requests).length === 0) return;
+  for (const [name, amount] of Object.entries(shownAmounts(containerAmounts(spec, 'limits')))) {
+    if (name.startsWith('hugepages-') && requests[name] === undefined) limits[name] ??= amount;
+  }
+  if (Object.keys(limits).length === 0) return;
+  resources.limits = limits;
+  for (const [name, amount] of Object.entries(shownAmounts(containerAmounts(spec, 'requests')))) {
+    if (name === 'cpu' || name === 'memory') requests[name] ??= amount;
+  }
+  for (const [name, amount] of Object.entries(limits)) if (isPodLevel(name)) requests[name] ??= amount;
+  if (Object.keys(requests).length > 0) resources.requests = requests;
+}

@@ -1,0 +1,86 @@
+import { yaml } from './yaml.ts';
+
+/** How deep a body may nest. Every walk over an object recurses, and the stack of a process ends far above it. */
+export const MAX_DEPTH = 1000;
+/** The most aliases of a YAML text: each costs a look at all anchors, and as a merge a copy of all keys. */
+export const MAX_ALIASES = 200;
+
+const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_MAP, CLOSE_MAP] = [...'"\\[]{}'].map((c) => c.charCodeAt(0));
+
+/** The bracket of a JSON text that nests deeper than a body may; nothing where none does. */
+export function deepestBracket(text: string): string | undefined {
+  if (text.length <= MAX_DEPTH) return undefined;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at += 1;
+      while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+    } else if (code === OPEN_LIST || code === OPEN_MAP) {
+      depth += 1;
+      if (depth > MAX_DEPTH) return text[at];
+    } else if (code === CLOSE_LIST || code === CLOSE_MAP) depth -= 1;
+  }
+  return undefined;
+}
+
+/** What begins another level of a block on the same line. */
+const NESTING: ReadonlySet<string> = new Set(['-', '?']);
+const TAB = 9;
+const BLANK = 32;
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** A token of the lexer that says nothing of the structure: a mark of a document, of a plain text or of an empty place. */
+function isMark(token: string): boolean {
+  const code = token.charCodeAt(0);
+  return (code < BLANK && code !== TAB) || code === BYTE_ORDER_MARK;
+}
+
+/** How deep the tokens of a YAML text nest, as far as they have been read. */
+class Levels {
+  /** The columns where the blocks around the current place begin. */
+  readonly #columns: number[] = [];
+  #flow = 0;
+  #column = 0;
+  /** A block may begin here: only indentation, or signs of lists and keys, stand before. */
+  #fresh = true;
+
+  get depth(): number {
+    return this.#columns.length + this.#flow;
+  }
+
+  read(token: string): void {
+    if (token === '\n' || token === '\r\n') {
+      this.#column = 0;
+      this.#fresh = true;
+      return;
+    }
+    if (isMark(token)) return;
+    const isBlank = /^[ \t]/.test(token) || token.startsWith('#');
+    if (this.#fresh && this.#flow === 0 && !isBlank) {
+      while ((this.#columns.at(-1) ?? -1) >= this.#column) this.#columns.pop();
+      this.#columns.push(this.#column);
+      this.#fresh = NESTING.has(token);
+    }
+    if (token === '[' || token === '{') this.#flow += 1;
+    if (token === ']' || token === '}') this.#flow = Math.max(0, this.#flow - 1);
+    this.#column += token.length;
+  }
+}
+
+/** Go's words for a YAML text that costs too much to read; nothing for others. Only the lexer reads it, in linear time. */
+export function yamlExcess(text: string): string | undefined {
+  if (text.length <= MAX_DEPTH) return undefined;
+  const { Lexer } = yaml();
+  const levels = new Levels();
+  let aliases = 0;
+  let line = 1;
+  for (const token of new Lexer().lex(text)) {
+    levels.read(token);
+    if (levels.depth > MAX_DEPTH) return `${line > 1 ? `line ${line}: ` : ''}exceeded max depth of 10000`;
+    if (token.startsWith('*')) aliases += 1;
+    if (aliases > MAX_ALIASES) return 'document contains excessive aliasing';
+    for (let at = token.indexOf('\n'); at >= 0; at = token.indexOf('\n', at + 1)) line += 1;
+  }
+  return undefined;
+}

@@ -1,0 +1,75 @@
+import { parseJson, stringifyJson } from './json.ts';
+import type { ApiObject, ObjectMeta } from './object.ts';
+
+/** Metadata in the order of the Go struct, without what is empty. */
+const META_ORDER: readonly (keyof ObjectMeta)[] = [
+  'name',
+  'generateName',
+  'namespace',
+  'selfLink',
+  'uid',
+  'resourceVersion',
+  'generation',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'labels',
+  'annotations',
+  'ownerReferences',
+  'finalizers',
+  'managedFields',
+];
+
+export const META_FIELDS: ReadonlySet<string> = new Set(META_ORDER);
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === '' ||
+  (Array.isArray(value) && value.length === 0) ||
+  (typeof value === 'object' && Object.keys(value).length === 0);
+
+/** Metadata with the known fields only, in their order; empty ones are left out as `omitempty` does. */
+export function tidyMeta(meta: ObjectMeta): ObjectMeta {
+  const tidy: Record<string, unknown> = {};
+  for (const field of META_ORDER) {
+    const value = meta[field];
+    if (!isEmpty(value) && !(field === 'generation' && value === 0)) tidy[field] = value;
+  }
+  return tidy as ObjectMeta;
+}
+
+/** The text of an object as the store keeps it: apiVersion, kind and metadata first, under the given revision. */
+export function renderObject(object: ApiObject, revision: number | undefined): string {
+  const { apiVersion, kind, metadata, ...body } = object;
+  const resourceVersion = revision === undefined ? metadata.resourceVersion : String(revision);
+  const meta = tidyMeta({ ...metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) });
+  return stringifyJson({ apiVersion, kind, metadata: meta, ...body });
+}
+
+/** Structural equality of plain JSON; `undefined` members count as absent. */
+export function jsonEquals(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item, index) => jsonEquals(item, b[index]));
+  }
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  let count = 0;
+  for (const key of Object.keys(left)) {
+    if (left[key] === undefined) continue;
+    count++;
+    if (!Object.hasOwn(right, key) || !jsonEquals(left[key], right[key])) return false;
+  }
+  let others = 0;
+  for (const key of Object.keys(right)) if (right[key] !== undefined) others++;
+  return count === others;
+}
+
+/** A deep copy of plain JSON. */
+export const copyJson = <T>(value: T): T => (value === undefined ? value : (parseJson(stringifyJson(value)) as T));
+
+/** An object's time: RFC 3339 in whole seconds. */
+export const formatTime = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;

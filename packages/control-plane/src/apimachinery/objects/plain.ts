@@ -1,0 +1,64 @@
+import type { ApiObject } from './object.ts';
+
+/** A JSON object whose fields are looked at one by one. */
+export type Plain = Record<string, unknown>;
+
+export const isPlain = (value: unknown): value is Plain =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The object in this field, made when it is not there. */
+export function child(parent: Plain | ApiObject, field: string): Plain {
+  const holder = parent as Plain;
+  const value = holder[field];
+  if (isPlain(value)) return value;
+  const made: Plain = {};
+  holder[field] = made;
+  return made;
+}
+
+/** The object at this path for reading; an empty one when it is not there. */
+export function look(parent: unknown, ...path: readonly string[]): Plain {
+  let value: unknown = parent;
+  for (const field of path) value = isPlain(value) ? value[field] : undefined;
+  return isPlain(value) ? value : {};
+}
+
+/** The list of objects in this field; empty when there is none. */
+export function items(parent: unknown, field: string): Plain[] {
+  const value = isPlain(parent) ? parent[field] : undefined;
+  return Array.isArray(value) ? value.filter(isPlain) : [];
+}
+
+/** The list of strings in this field; empty when there is none. */
+export function strings(parent: unknown, field: string): string[] {
+  const value = isPlain(parent) ? parent[field] : undefined;
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+/** The string in this field; '' when there is none. */
+export function text(parent: unknown, field: string): string {
+  const value = isPlain(parent) ? parent[field] : undefined;
+  return typeof value === 'string' ? value : '';
+}
+
+/** The number in this field. */
+export function number(parent: unknown, field: string): number | undefined {
+  const value = isPlain(parent) ? parent[field] : undefined;
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** The map of strings in this field; empty when there is none. */
+export function labels(parent: unknown, field: string): Record<string, string> {
+  return look(parent, field) as Record<string, string>;
+}
+
+/** Sets a field that is absent or empty. */
+export function preset(target: Plain, field: string, value: unknown): void {
+  const present = target[field];
+  if (present === undefined || present === null || present === '') target[field] = value;
+}
+
+/** Sets several fields that are absent or empty. */
+export function presets(target: Plain, values: Readonly<Plain>): void {
+  for (const [field, value] of Object.entries(values)) preset(target, field, value);
+}

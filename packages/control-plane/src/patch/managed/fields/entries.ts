@@ -1,0 +1,118 @@
+import { equalJson } from '../../../apimachinery/objects/json-value.ts';
+import type { JsonObject, ManagedFieldsEntry } from '../../../apimachinery/objects/object.ts';
+import { type FieldSet, formatFields, isEmptySet, parseFields, union } from './fieldSet.ts';
+
+/** What one manager owns, read from (or to be written to) an entry of `metadata.managedFields`. */
+export interface Ownership {
+  readonly manager: string;
+  readonly operation: 'Apply' | 'Update';
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string | undefined;
+  readonly set: FieldSet;
+  /** The entry that this was read from, as long as nothing has changed. */
+  readonly entry?: ManagedFieldsEntry;
+}
+
+/** More managers of updates than this are folded into one. */
+const MAX_UPDATE_MANAGERS = 10;
+
+const FOLDED_MANAGER = 'ancient-changes';
+
+/** The time of an entry: whole seconds in UTC. */
+export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** Reads entries; what is no entry is left out. Of several entries of one manager the last one counts. */
+export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
+  if (!Array.isArray(entries)) return [];
+  const owners: Ownership[] = [];
+  for (const entry of entries) {
+    if (entry.operation !== 'Apply' && entry.operation !== 'Update') continue;
+    const owner: Ownership = {
+      manager: entry.manager ?? '',
+      operation: entry.operation,
+      apiVersion: entry.apiVersion ?? '',
+      subresource: entry.subresource ?? '',
+      time: entry.time,
+      set: parseFields(entry.fieldsV1),
+      entry,
+    };
+    const earlier = owners.findIndex((each) => isSameManager(each, owner));
+    if (earlier >= 0) owners.splice(earlier, 1);
+    owners.push(owner);
+  }
+  return owners;
+}
+
+/** `[{}]`, by which a client asks for the ownership to be forgotten. */
+export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
+  entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
+
+/** Whether two are the same manager: an applier is one whatever its version, an updater is one per version. */
+export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
+  if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;
+  return a.operation === 'Apply' || a.apiVersion === b.apiVersion;
+}
+
+function toEntry(owner: Ownership): ManagedFieldsEntry {
+  if (owner.entry !== undefined) return owner.entry;
+  const fieldsV1: JsonObject = formatFields(owner.set);
+  return {
+    manager: owner.manager,
+    operation: owner.operation,
+    apiVersion: owner.apiVersion,
+    ...(owner.time === undefined ? {} : { time: owner.time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1,
+    ...(owner.subresource === '' ? {} : { subresource: owner.subresource }),
+  };
+}
+
+const text = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Appliers first, then by time, manager, version and subresource. */
+const inOrder = (a: Ownership, b: Ownership): number =>
+  text(a.operation, b.operation) ||
+  text(a.time ?? '', b.time ?? '') ||
+  text(a.manager, b.manager) ||
+  text(a.apiVersion, b.apiVersion) ||
+  text(a.subresource, b.subresource);
+
+/** Folds the oldest updaters of a version into one once there are too many (`capManagersManager`). */
+function fold(owners: readonly Ownership[]): Ownership[] {
+  const updaters = owners.filter((owner) => owner.operation === 'Update').sort(inOrder);
+  if (updaters.length <= MAX_UPDATE_MANAGERS) return [...owners];
+  const kept = new Set(owners);
+  const folded = new Map<string, Ownership>();
+  let count = updaters.length;
+  for (const updater of updaters) {
+    const bucket = folded.get(updater.apiVersion);
+    if (bucket === undefined && count <= MAX_UPDATE_MANAGERS) break;
+    kept.delete(updater);
+    if (bucket !== undefined) count--;
+    folded.set(updater.apiVersion, {
+      manager: FOLDED_MANAGER,
+      operation: 'Update',
+      apiVersion: updater.apiVersion,
+      subresource: '',
+      time: updater.time,
+      set: bucket === undefined ? updater.set : union(bucket.set, updater.set),
+    });
+    if (count <= MAX_UPDATE_MANAGERS) break;
+  }
+  return [...kept, ...folded.values()];
+}
+
+/** Writes entries in the order of the wire; a manager that owns nothing has none. */
+export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[] =>
+  fold(owners.filter((owner) => !isEmptySet(owner.set)))
+    .sort(inOrder)
+    .map(toEntry);
+
+const withoutTime = ({ time: _time, ...rest }: ManagedFieldsEntry): ManagedFieldsEntry => rest;
+
+/** Whether entries differ from others in nothing but their times. */
+export const differInTimes = (entries: readonly ManagedFieldsEntry[], others: readonly ManagedFieldsEntry[]): boolean =>
+  entries.length === others.length &&
+  entries.some(({ time }, index) => time !== others[index]?.time) &&
+  equalJson(entries.map(withoutTime), others.map(withoutTime));

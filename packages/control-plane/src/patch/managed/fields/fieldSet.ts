@@ -1,0 +1,149 @@
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import type { JsonObject } from '../../../apimachinery/objects/object.ts';
+
+/**
+ * A set of field paths as a tree. A key is a path element in the form of `fieldsV1`: `f:name` a field, `k:{…}` a list item by its
+ * keys, `v:…` a set item by its value, `i:0` an index. Trees are never changed once they are shared.
+ */
+export interface FieldSet {
+  /** The path that ends here is a member. */
+  readonly self: boolean;
+  readonly children: ReadonlyMap<string, FieldSet>;
+}
+
+const NO_CHILDREN: ReadonlyMap<string, FieldSet> = new Map();
+
+/** The set without members. */
+export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
+
+/** The set of one path that ends here. */
+export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
+
+/** Makes a node; the empty set when nothing is in it. */
+export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> | undefined): FieldSet {
+  if (children === undefined || children.size === 0) return self ? LEAF : EMPTY_SET;
+  return { self, children };
+}
+
+export const isEmptySet = (set: FieldSet): boolean => !set.self && set.children.size === 0;
+
+/** Members of either. */
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || isEmptySet(b)) return a;
+  if (isEmptySet(a)) return b;
+  const children = new Map(a.children);
+  for (const [key, child] of b.children) {
+    const other = children.get(key);
+    children.set(key, other === undefined ? child : union(other, child));
+  }
+  return fieldSet(a.self || b.self, children);
+}
+
+/** Members of `a` that are not in `b`; `a` itself when nothing goes. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  if (isEmptySet(b) || isEmptySet(a)) return a;
+  let children: Map<string, FieldSet> | undefined;
+  for (const [key, child] of b.children) {
+    const mine = a.children.get(key);
+    if (mine === undefined) continue;
+    const rest = difference(mine, child);
+    if (rest === mine) continue;
+    children ??= new Map(a.children);
+    if (isEmptySet(rest)) children.delete(key);
+    else children.set(key, rest);
+  }
+  if (children === undefined && !(a.self && b.self)) return a;
+  return fieldSet(a.self && !b.self, children ?? a.children);
+}
+
+/** Members of both. */
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  const children = new Map<string, FieldSet>();
+  for (const [key, child] of a.children) {
+    const other = b.children.get(key);
+    if (other === undefined) continue;
+    const common = intersection(child, other);
+    if (!isEmptySet(common)) children.set(key, common);
+  }
+  return fieldSet(a.self && b.self, children);
+}
+
+/** Whether the two hold the same paths. */
+export function sameSet(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
+  if (a.self !== b.self || a.children.size !== b.children.size) return false;
+  for (const [key, child] of a.children) {
+    const other = b.children.get(key);
+    if (other === undefined || !sameSet(child, other)) return false;
+  }
+  return true;
+}
+
+/** The set without a child of its root. */
+export function without(set: FieldSet, path: readonly string[]): FieldSet {
+  const [first, ...rest] = path;
+  if (first === undefined) return EMPTY_SET;
+  const child = set.children.get(first);
+  if (child === undefined) return set;
+  const reduced = rest.length === 0 ? EMPTY_SET : without(child, rest);
+  const children = new Map(set.children);
+  if (isEmptySet(reduced)) children.delete(first);
+  else children.set(first, reduced);
+  return fieldSet(set.self, children);
+}
+
+/** The paths in the order of structured-merge-diff: members of a level first, then what lies below each. */
+export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
+  const keys = [...set.children.keys()].sort();
+  for (const key of keys) if (set.children.get(key)?.self) yield [...prefix, key];
+  for (const key of keys) {
+    const child = set.children.get(key);
+    if (child !== undefined && child.children.size > 0) yield* paths(child, [...prefix, key]);
+  }
+}
+
+const MAX_DEPTH = 500;
+
+function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number): FieldSet {
+  const children = new Map<string, FieldSet>();
+  let self = !isRoot && Object.keys(fields).length === 0;
+  if (depth > MAX_DEPTH) return self ? LEAF : EMPTY_SET;
+  for (const key of Object.keys(fields)) {
+    const below = fields[key];
+    if (key === '.') self = true;
+    else children.set(key, parse(isRecord(below) ? below : {}, false, depth + 1));
+  }
+  return fieldSet(self, children);
+}
+
+const parsed = new WeakMap<object, FieldSet>();
+
+/** Reads `fieldsV1`. The same object is read once: entries that a write leaves alone keep theirs. */
+export function parseFields(fields: JsonObject | undefined): FieldSet {
+  // What is no object owns nothing: the real server too forgets what it cannot read.
+  if (!isRecord(fields)) return EMPTY_SET;
+  let set = parsed.get(fields);
+  if (set === undefined) {
+    set = parse(fields, true, 0);
+    parsed.set(fields, set);
+  }
+  return set;
+}
+
+function format(set: FieldSet, isRoot: boolean): JsonObject {
+  const fields: JsonObject = {};
+  if (set.self && !isRoot && set.children.size > 0) fields['.'] = {};
+  for (const key of [...set.children.keys()].sort()) {
+    const child = set.children.get(key);
+    // Keys carry a prefix, so none of them can be a name of the prototype.
+    if (child !== undefined) fields[key] = format(child, false);
+  }
+  return fields;
+}
+
+/** Writes `fieldsV1`. */
+export function formatFields(set: FieldSet): JsonObject {
+  const fields = format(set, true);
+  parsed.set(fields, set);
+  return fields;
+}

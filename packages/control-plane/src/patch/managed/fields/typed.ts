@@ -1,0 +1,44 @@
+import { isRecord, own } from '../../../apimachinery/objects/json-value.ts';
+import type { SchemaNode } from '../../../schema/node.ts';
+import { fieldType } from './types.ts';
+
+/** Whether a value, without what is in it, has the type that the schema gives. */
+function fits(value: unknown, node: SchemaNode): boolean {
+  if (node.intOrString) return true;
+  switch (node.types[0]) {
+    case 'object':
+      return isRecord(value);
+    case 'array':
+      return Array.isArray(value);
+    case 'string':
+    case 'boolean':
+      return typeof value === node.types[0];
+    case 'integer':
+    case 'number':
+      return typeof value === 'number' || typeof value === 'bigint';
+    default:
+      return true;
+  }
+}
+
+/** Whether an item of an associative list has all keys that tell it from others. */
+const hasKeys = (item: unknown, { listType, listMapKeys, items }: SchemaNode): boolean =>
+  listType !== 'map' ||
+  (isRecord(item) && listMapKeys.every((key) => (own(item, key) ?? items?.properties.get(key)?.default) !== undefined));
+
+/**
+ * Whether the field manager can read a value by its schema: every value has its type, and the items of associative lists have their keys.
+ * Null fits everywhere.
+ */
+export function isTyped(value: unknown, node: SchemaNode | undefined, isResource = false): boolean {
+  if (value === undefined || value === null) return true;
+  if (node !== undefined && !fits(value, node)) return false;
+  if (Array.isArray(value)) {
+    if (node?.items === undefined) return true;
+    const { items } = node;
+    return value.every((item) => hasKeys(item, node) && isTyped(item, items));
+  }
+  if (!isRecord(value)) return true;
+  const embedded = isResource || node?.embedded === true;
+  return Object.keys(value).every((key) => isTyped(value[key], fieldType(node, key, embedded).node));
+}

@@ -1,0 +1,88 @@
+import { isRecord } from '../../../apimachinery/objects/json-value.ts';
+import type { JsonSchema } from '../../../apimachinery/objects/kind.ts';
+import { nodeOf, type SchemaNode } from '../../../schema/node.ts';
+
+/** How a value is merged: as a whole, key by key, or item by item. */
+export type Shape = 'leaf' | 'map' | 'list';
+
+const text: JsonSchema = { type: 'string' };
+const textMap: JsonSchema = { type: 'object', additionalProperties: text };
+
+/** Object metadata, which every kind merges alike whatever its schema says of it. */
+const META: JsonSchema = {
+  type: 'object',
+  properties: {
+    name: text,
+    generateName: text,
+    namespace: text,
+    selfLink: text,
+    uid: text,
+    resourceVersion: text,
+    generation: { type: 'integer', format: 'int64' },
+    creationTimestamp: { type: 'string', format: 'date-time' },
+    deletionTimestamp: { type: 'string', format: 'date-time' },
+    deletionGracePeriodSeconds: { type: 'integer', format: 'int64' },
+    labels: textMap,
+    annotations: textMap,
+    finalizers: { type: 'array', items: text, 'x-kubernetes-list-type': 'set' },
+    ownerReferences: {
+      type: 'array',
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['uid'],
+      items: {
+        type: 'object',
+        'x-kubernetes-map-type': 'atomic',
+        properties: {
+          apiVersion: text,
+          kind: text,
+          name: text,
+          uid: text,
+          controller: { type: 'boolean' },
+          blockOwnerDeletion: { type: 'boolean' },
+        },
+      },
+    },
+    managedFields: { type: 'array', items: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+  },
+};
+
+/** The type of a field: its schema (undefined: nothing is known, the value tells), and whether the schema names it. */
+export interface FieldType {
+  readonly node: SchemaNode | undefined;
+  /** A field of a structure, not a key of a map. */
+  readonly declared: boolean;
+  /** The schema has a place for it. */
+  readonly known: boolean;
+}
+
+const UNKNOWN: FieldType = { node: undefined, declared: false, known: true };
+const MISSING: FieldType = { node: undefined, declared: false, known: false };
+
+const isFree = (node: SchemaNode): boolean => node.preserve || node.additionalAllowed || node.types.length === 0;
+
+/** The type of a field of an object of type `node`; `isResource` where apiVersion, kind and metadata are of course known. */
+export function fieldType(node: SchemaNode | undefined, name: string, isResource: boolean): FieldType {
+  if (isResource) {
+    if (name === 'metadata') return { node: nodeOf(META), declared: true, known: true };
+    if (name === 'apiVersion' || name === 'kind') return { node: nodeOf(text), declared: true, known: true };
+  }
+  if (node === undefined) return UNKNOWN;
+  const property = node.properties.get(name);
+  if (property !== undefined) return { node: property, declared: true, known: true };
+  if (node.additional !== undefined) return { node: node.additional, declared: false, known: true };
+  return isFree(node) ? UNKNOWN : MISSING;
+}
+
+const isAssociative = (node: SchemaNode): boolean =>
+  node.listType === 'set' || (node.listType === 'map' && node.listMapKeys.length > 0);
+
+const typeOf = (node: SchemaNode): string | undefined => (node.intOrString ? 'scalar' : node.types[0]);
+
+/** How a value of this type is merged; where the type does not say, the value does (lists then are atomic). */
+export function shapeOf(node: SchemaNode | undefined, value: unknown): Shape {
+  const type = node === undefined ? undefined : typeOf(node);
+  if (node === undefined || type === undefined) return isRecord(value) && node?.mapType !== 'atomic' ? 'map' : 'leaf';
+  if (type === 'object') return node.mapType === 'atomic' ? 'leaf' : 'map';
+  if (type === 'array') return isAssociative(node) ? 'list' : 'leaf';
+  return 'leaf';
+}

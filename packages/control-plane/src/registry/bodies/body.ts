@@ -1,0 +1,68 @@
+import { badRequest, jsonTypeOf } from '../../apimachinery/errors/errors.ts';
+import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
+import { parseJson } from '../../apimachinery/objects/json.ts';
+import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
+import { deepestBracket } from '../../apimachinery/objects/nesting.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import { parseYamlText } from './yaml-body.ts';
+
+/** The head of a body, as an error shows it: quoted text when printable JSON, else hexadecimal. */
+function excerpt(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
+  if (bytes.length === 0) return '<empty>';
+  const shown = /^\s*\{/.test(text) ? text : Buffer.from(bytes).toString('hex').slice(0, 60);
+  return bytes.length > 30 ? `${shown} ...` : shown;
+}
+
+/** 400 of a body that is not of the form that it says. */
+export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
+  badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
+
+const MAYBE_LONE = /\\u[dD][89a-fA-F]/;
+
+/** What a text says, with U+FFFD for halves of characters, which UTF-8 cannot hold: so does Go's decoder. */
+const wellFormed = (text: string, value: unknown): unknown => (MAYBE_LONE.test(text) ? replaceLone(value) : value);
+
+function replaceLone(value: unknown): unknown {
+  if (typeof value === 'string') return value.toWellFormed();
+  if (Array.isArray(value)) return value.map(replaceLone);
+  if (!isRecord(value)) return value;
+  const made: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) put(made, key.toWellFormed(), replaceLone(value[key]));
+  return made;
+}
+
+/** The value of a JSON body. `jsonProblem` has the words for what is wrong with it. @throws SyntaxError */
+export function parseJsonBody(text: string): unknown {
+  if (deepestBracket(text) !== undefined) throw new SyntaxError('the text nests too deeply');
+  return wellFormed(text, parseJson(text));
+}
+
+/** A body as plain JSON. YAML is read by the rules of version 1.1, as Go's library does (`y` is true). */
+export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Record<string, unknown> {
+  const text = Buffer.from(bytes).toString('utf8');
+  let value: unknown;
+  if (mediaType === 'application/yaml') {
+    try {
+      // Nothing is an object that says nothing.
+      value = parseYamlText(text) ?? {};
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      throw unrecognized(kind, error.message.replace('error converting YAML to JSON: ', ''), bytes);
+    }
+  } else {
+    try {
+      // `null` is an object that says nothing.
+      value = parseJsonBody(text) ?? {};
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      throw unrecognized(kind, `couldn't get version/kind; json parse error: ${jsonProblem(text)}`, bytes);
+    }
+  }
+  if (isRecord(value)) return value;
+  throw unrecognized(
+    kind,
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    bytes,
+  );
+}

@@ -1,0 +1,91 @@
+import { internalError } from '../../apimachinery/errors/errors.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { isPlain } from '../../apimachinery/objects/plain.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import { bodyKinds, builtinKinds } from '../../kinds/index.ts';
+import type { AdmissionAttributes, CarriedKind } from '../../resources/admission.ts';
+import { ServedKind } from '../../resources/kind-registry.ts';
+import { normalize } from './decode.ts';
+
+/** Kinds of bodies of subresources, whose structure is known. */
+const KNOWN: ReadonlyMap<string, ServedKind> = new Map(
+  [...bodyKinds, ...builtinKinds.filter(({ plural }) => plural === 'bindings')].map((kind) => [
+    kind.kind,
+    new ServedKind(kind),
+  ]),
+);
+
+/** How the body of a subresource is read. @throws Error for one that this server does not know */
+export function carriedKind(name: string): ServedKind {
+  const served = KNOWN.get(name);
+  if (served === undefined) throw new Error(`no body of a request is a ${name}`);
+  return served;
+}
+
+/** As what admission sees a body of this kind. */
+export const carried = ({ kind: { group, version, kind } }: ServedKind): CarriedKind => ({ group, version, kind });
+
+export const CARRIED_BINDING = carriedKind('Binding');
+export const CARRIED_EVICTION = carriedKind('Eviction');
+export const CARRIED_SCALE = carriedKind('Scale');
+export const CARRIED_TOKEN_REQUEST = carriedKind('TokenRequest');
+
+const shown = (apiVersion: string, kind: string): string => {
+  const [group = '', version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  return `(${version ?? group}.${kind})`;
+};
+
+/** Reads what admission has made. What cannot be read is an error of the server: no client has sent it. @throws StatusError 500 */
+function readAs(made: ApiObject, served: ServedKind): readonly string[] {
+  try {
+    return normalize(made, served);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    throw internalError(error.message.replace(/^.* cannot be handled as a \w+: /, ''));
+  }
+}
+
+/**
+ * What an admission plugin has made of a body, as one of its kind is read.
+ * @throws StatusError 500 for what is none, in the words of the real server
+ */
+export function readCarried(made: ApiObject, { carries, object }: AdmissionAttributes): ApiObject {
+  if (carries === undefined || jsonEquals(made, object)) return made;
+  const { group, version, kind } = carries;
+  const apiVersion = group === '' ? version : `${group}/${version}`;
+  if (made.kind !== kind || made.apiVersion !== apiVersion) {
+    const internal = group === '' ? 'core' : (group.split('.')[0] ?? '');
+    throw new StatusError({
+      message: `converting ${shown(String(made.apiVersion), String(made.kind))} to (${internal}.${kind}): unknown conversion`,
+      code: 500,
+    });
+  }
+  const served = KNOWN.get(kind);
+  if (typeof made.metadata !== 'object' || made.metadata === null) made.metadata = object?.metadata ?? {};
+  if (served !== undefined) readAs(made, served);
+  return made;
+}
+
+/**
+ * What admission has made of an object, read as a body of its kind. What names no kind or version has that of `apiVersion`, in which it was shown.
+ * `strict`: it may hold no unknown fields.
+ * @throws StatusError 500
+ */
+export function readMade(made: ApiObject, served: ServedKind, apiVersion: string, strict = false): ApiObject {
+  const { kind, custom = false } = served.kind;
+  const given = { apiVersion: made.apiVersion || apiVersion, kind: made.kind || kind };
+  if (!custom && (given.kind !== kind || given.apiVersion !== apiVersion)) {
+    throw internalError(
+      `no kind ${JSON.stringify(given.kind)} is registered for version ${JSON.stringify(given.apiVersion)} in scheme "pkg/runtime/scheme.go:111"`,
+    );
+  }
+  const { apiVersion: _version, kind: _kind, ...rest } = made;
+  const object = { apiVersion: served.apiVersion, kind: custom ? given.kind : kind, ...rest } as ApiObject;
+  if (!isPlain(object.metadata)) object.metadata = {};
+  const unknown = readAs(object, served);
+  if (strict && !custom && unknown.length > 0) {
+    throw internalError(`strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`);
+  }
+  return object;
+}

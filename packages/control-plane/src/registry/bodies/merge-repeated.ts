@@ -1,0 +1,81 @@
+import { exactInteger } from '../../apimachinery/objects/json.ts';
+import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
+import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
+
+/** A text, a bracket, a comma, a colon or a bare word: what a JSON text is made of. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gs;
+
+const parseWord = (word: string): unknown => {
+  const value: unknown = JSON.parse(word);
+  return typeof value === 'number' && /^-?\d+$/.test(word) ? exactInteger(word, value) : value;
+};
+
+/**
+ * The second value of a field as Go's decoder leaves it: it reads into what the first one has left. Objects keep their fields and lists their
+ * items, by index, as far as the second one has some; the objects in a map are new ones, and null leaves nothing.
+ */
+function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
+  if (Array.isArray(first) && Array.isArray(second)) {
+    return second.map((item, index) => readInto(first[index], item, schema?.items));
+  }
+  if (!isRecord(first) || !isRecord(second)) return second;
+  const isMap = isRecord(schema?.additionalProperties);
+  const merged: Record<string, unknown> = { ...first };
+  for (const [key, value] of Object.entries(second)) {
+    put(merged, key, isMap ? value : readInto(own(first, key), value, schemaOf(schema, key)));
+  }
+  return merged;
+}
+
+const schemaOf = (schema: JsonSchema | undefined, key: string): JsonSchema | undefined => {
+  const properties = schema?.properties;
+  return properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined;
+};
+
+/**
+ * Reads a JSON text, known to be right, in which fields come twice, as Go reads it into the type of a built-in kind. For the few such
+ * texts: everything else goes through `parseJson`, which keeps the last value.
+ */
+export function parseMerging(text: string, schema: JsonSchema | undefined): unknown {
+  const tokens = text.match(TOKEN) ?? [];
+  let at = 0;
+
+  function value(of: JsonSchema | undefined): unknown {
+    const token = tokens[at++] ?? 'null';
+    if (token === '{') return object(of);
+    if (token === '[') return list(of);
+    return parseWord(token);
+  }
+
+  function object(of: JsonSchema | undefined): Record<string, unknown> {
+    const fields: Record<string, unknown> = {};
+    const inner = isRecord(of?.additionalProperties) ? (of.additionalProperties as JsonSchema) : undefined;
+    while (tokens[at] !== '}' && at < tokens.length) {
+      const key = String(JSON.parse(tokens[at++] ?? '""'));
+      at++;
+      const next = inner ?? schemaOf(of, key);
+      const read = value(next);
+      // Of a map the second object of a key replaces the first.
+      put(
+        fields,
+        key,
+        Object.hasOwn(fields, key) && inner === undefined ? readInto(own(fields, key), read, next) : read,
+      );
+      if (tokens[at] === ',') at++;
+    }
+    at++;
+    return fields;
+  }
+
+  function list(of: JsonSchema | undefined): unknown[] {
+    const items: unknown[] = [];
+    while (tokens[at] !== ']' && at < tokens.length) {
+      items.push(value(of?.items));
+      if (tokens[at] === ',') at++;
+    }
+    at++;
+    return items;
+  }
+
+  return value(schema);
+}

@@ -1,0 +1,126 @@
+import { badRequest, invalid, invalidValue, jsonTypeOf } from '../../apimachinery/errors/errors.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { apiVersionOf } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
+import { unrecognized } from './body.ts';
+
+/** Why an object of one type is none of another, in the scheme's words. */
+export function unconvertible(apiVersion: string, name: string, { kind }: ServedKind, kinds: KindRegistry): string {
+  // The scheme knows no custom kinds.
+  if (kinds.byKind(apiVersion, name)?.kind.custom !== false) {
+    return `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
+  }
+  const target = `${kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '')}.${kind.kind}`;
+  return `converting (${apiVersion.split('/').at(-1)}.${name}) to (${target}): unknown conversion`;
+}
+
+/** Why apiVersion and kind cannot be read; undefined when they can. */
+export function typeMetaProblem(body: Record<string, unknown>): string | undefined {
+  const field = ['apiVersion', 'kind'].find((each) => typeof (body[each] ?? '') !== 'string');
+  if (field === undefined) return undefined;
+  const why = `json: cannot unmarshal ${jsonTypeOf(body[field])} into Go struct field .${field} of type string`;
+  return `couldn't get version/kind; json parse error: ${why}`;
+}
+
+/** apiVersion and kind are read before anything else is. @throws StatusError 400 */
+export function checkTypeMeta(body: Record<string, unknown>): void {
+  const problem = typeMetaProblem(body);
+  if (problem !== undefined) throw badRequest(problem);
+}
+
+/** An apiVersion in its parts, both empty where it names none; undefined when it has more than two. */
+export function parseApiVersion(apiVersion: string): { readonly group: string; readonly version: string } | undefined {
+  if (apiVersion === '' || apiVersion === '/') return { group: '', version: '' };
+  const parts = apiVersion.split('/');
+  if (parts.length > 2) return undefined;
+  const [version = '', group = ''] = parts.reverse();
+  return { group, version };
+}
+
+const joined = (group: string, version: string): string => (group === '' ? version : `${group}/${version}`);
+
+/** apiVersion and kind must be those of the URL. Fills them in where a built-in kind may leave them out. */
+export function checkType(
+  body: Record<string, unknown>,
+  served: ServedKind,
+  kinds: KindRegistry,
+  bytes: Uint8Array,
+): void {
+  const { kind } = served;
+  const problem = typeMetaProblem(body);
+  if (problem !== undefined) throw unrecognized(kind.kind, problem, bytes);
+  const apiVersion = String(body.apiVersion ?? '');
+  const name = String(body.kind ?? '');
+  const parsed = parseApiVersion(apiVersion);
+  if (parsed === undefined) throw unrecognized(kind.kind, `unexpected GroupVersion string: ${apiVersion}`, bytes);
+  if (kind.custom) {
+    checkCustomVersion(body, { ...parsed, name }, served, bytes);
+    return;
+  }
+  const isSilent = parsed.version === '' && (parsed.group === '' || parsed.group === kind.group);
+  const given = isSilent ? served.apiVersion : joined(parsed.group, parsed.version);
+  const givenKind = name === '' ? kind.kind : name;
+  if (given !== served.apiVersion || givenKind !== kind.kind) {
+    const why =
+      parsed.version === '' && !isSilent
+        ? `Object 'apiVersion' is missing in '${Buffer.from(bytes).toString('utf8')}'`
+        : unconvertible(given, givenKind, served, kinds);
+    const version = isSilent ? kind.version : parsed.version;
+    throw badRequest(`${givenKind} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
+  }
+  body.apiVersion = served.apiVersion;
+  body.kind = kind.kind;
+}
+
+function checkCustomVersion(
+  body: Record<string, unknown>,
+  { group, version, name }: { readonly group: string; readonly version: string; readonly name: string },
+  served: ServedKind,
+  bytes: Uint8Array,
+): void {
+  const { kind } = served;
+  if (name === '') {
+    throw unrecognized(kind.kind, `Object 'Kind' is missing in '${Buffer.from(bytes).toString('utf8')}'`, bytes);
+  }
+  if (body.apiVersion === null) {
+    const why = '.apiVersion accessor error: <nil> is of the type <nil>, expected string';
+    throw badRequest(`${name} in version "" cannot be handled as a ${kind.kind}: ${why}`);
+  }
+  const given = group === '' ? version : `${group}/${version}`;
+  if (given !== served.apiVersion) {
+    throw badRequest(
+      `the API version in the data (${given}) does not match the expected API version (${served.apiVersion})`,
+    );
+  }
+}
+
+/** 422 of a custom object that says another kind or version than that of the URL. */
+function otherType(
+  body: Record<string, unknown>,
+  { group, version, name }: { readonly group: string; readonly version: string; readonly name: string },
+  served: ServedKind,
+): Error {
+  const causes = [];
+  if (name !== served.kind.kind) causes.push(invalidValue('kind', name, `must be ${served.kind.kind}`));
+  const given = joined(group, version);
+  if (given !== served.apiVersion) causes.push(invalidValue('apiVersion', given, `must be ${served.apiVersion}`));
+  const objectName = isRecord(body.metadata) ? String(body.metadata.name ?? '') : '';
+  return invalid({ group, kind: name }, objectName, causes);
+}
+
+/** Whether an object that a patch has made is still of the resource: its schema knows no other group and kind. */
+export const isOfResource = ({ apiVersion, kind }: Partial<ApiObject>, served: ServedKind): boolean =>
+  kind === served.kind.kind && parseApiVersion(apiVersion ?? '')?.group === served.kind.group;
+
+/** A write may not make a custom object another kind or version. @throws StatusError 422 */
+export function checkCustomType(object: ApiObject, served: ServedKind): void {
+  const { apiVersion = '', kind } = object as Partial<ApiObject>;
+  const parsed = parseApiVersion(apiVersion) ?? { group: '', version: apiVersion };
+  if (joined(parsed.group, parsed.version) === served.apiVersion && kind === served.kind.kind) return;
+  throw otherType(object as unknown as Record<string, unknown>, { ...parsed, name: kind ?? '' }, served);
+}
+
+/** Whether an object is of the kind, in the version, that is served. */
+export const sameVersion = (object: ApiObject, served: ServedKind): boolean =>
+  object.apiVersion === apiVersionOf(served.kind) && object.kind === served.kind.kind;

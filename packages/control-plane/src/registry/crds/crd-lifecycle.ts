@@ -1,0 +1,185 @@
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime, jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import {
+  crdStatus,
+  defaultCrd,
+  initialCrdStatus,
+  isEstablished,
+  kindsOfCrd,
+  terminatingStatus,
+  validateCrd,
+} from '../../crd/index.ts';
+import type { Registry } from '../../resources/registry.ts';
+import type { StoredRecord, StoreEvent } from '../../store/store.ts';
+import type { Words } from '../../store/word-index.ts';
+import { putStatus } from '../writes/create.ts';
+import { CLEANUP, CrdCleanup } from './crd-cleanup.ts';
+
+const CRDS = 'apiextensions.k8s.io/customresourcedefinitions';
+/** The first delete of a CRD: its objects are deleted next. */
+function markCrd(crd: ApiObject, now: Date): void {
+  const { metadata } = crd;
+  const finalizers = metadata.finalizers ?? [];
+  metadata.deletionTimestamp = formatTime(now);
+  metadata.finalizers = finalizers.includes(CLEANUP) ? finalizers : [...finalizers, CLEANUP];
+  crd.status = terminatingStatus(crd, 'InstanceDeletionPending', now);
+}
+
+/** The strategy of CustomResourceDefinitions, on top of their schema. */
+export function withCrdStrategy(kind: KindDefinition): KindDefinition {
+  if (`${kind.group}/${kind.plural}` !== CRDS) return kind;
+  return {
+    ...kind,
+    markForDeletion: markCrd,
+    setDefaults: (crd) => {
+      kind.setDefaults?.(crd);
+      defaultCrd(crd);
+    },
+    prepareForCreate: (crd) => {
+      // A new CRD has stored nothing, whatever its body says.
+      delete crd.status;
+      crd.status = initialCrdStatus(crd);
+    },
+    validate: (crd) => validateCrd(crd),
+    validateUpdate: (crd, old) => validateCrd(crd, old),
+  };
+}
+
+/** Names of records, which never change: to read them takes a look through all of a CRD's schemas. */
+const namesKept = new WeakMap<StoredRecord, readonly string[]>();
+
+/** The names that a CRD wants or has, in its group. Two that share one are in each other's way. */
+function namesOf(record: StoredRecord): readonly string[] {
+  let names = namesKept.get(record);
+  if (names === undefined) {
+    names = readNames(record.json);
+    namesKept.set(record, names);
+  }
+  return names;
+}
+
+function readNames(json: string): readonly string[] {
+  const { spec, status } = JSON.parse(json) as ApiObject & { spec: CrdSpec; status?: { acceptedNames?: CrdNames } };
+  const words: string[] = [];
+  for (const { plural, singular, shortNames, kind, listKind } of [spec.names, status?.acceptedNames ?? {}]) {
+    for (const name of [plural, singular, ...(shortNames ?? [])]) words.push(`${spec.group} resource ${name ?? ''}`);
+    for (const name of [kind, listKind]) words.push(`${spec.group} kind ${name ?? ''}`);
+  }
+  return [...new Set(words)].filter((word) => !word.endsWith(' '));
+}
+
+interface CrdNames {
+  readonly plural?: string;
+  readonly singular?: string;
+  readonly shortNames?: readonly string[];
+  readonly kind?: string;
+  readonly listKind?: string;
+}
+
+interface CrdSpec {
+  readonly group: string;
+  readonly names: CrdNames;
+}
+
+const BY_NAME: Words = { of: (record) => [namesOf(record)] };
+
+function withStorageVersion(crd: ApiObject): KindDefinition[] {
+  const { versions } = crd.spec as { versions: { name: string; storage: boolean }[] };
+  const storageVersion = versions.find(({ storage }) => storage)?.name;
+  return kindsOfCrd(crd).map((kind) => (storageVersion === undefined ? kind : { ...kind, storageVersion }));
+}
+
+/** Serves the kinds of CRDs as these come, change and go: names, establishing, and the clean-up of a deleted one. */
+export class CrdLifecycle {
+  readonly #registry: Registry;
+  /** What is served of each CRD, to serve anew only what has changed. */
+  readonly #served = new Map<string, unknown>();
+  /** CRDs to look at, by name. */
+  readonly #changed = new Set<string>();
+  #scheduled = false;
+  /** The CRD whose status is being written. */
+  #settling: string | undefined;
+  #stop: (() => void) | undefined;
+  #cleanup: CrdCleanup | undefined;
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  /** Serves what the store has, and follows its changes. */
+  start(): void {
+    this.#stop = this.#registry.store.subscribe(CRDS, (event) => this.#onEvent(event));
+    for (const { name } of this.#registry.store.list(CRDS).records) this.#changed.add(name);
+    this.settle();
+  }
+
+  stop(): void {
+    this.#stop?.();
+    this.#cleanup?.stop();
+  }
+
+  #onEvent(event: StoreEvent): void {
+    const { record, previous, type } = event;
+    if (type === 'DELETED') {
+      this.#served.delete(record.name);
+      this.#cleanup?.forget(record.name);
+      this.#registry.kinds.setCustom(record.name, []);
+    }
+    // A name that one gives up may be what another waits for.
+    const words = new Set([record, previous].flatMap((state) => (state === undefined ? [] : namesOf(state))));
+    const touched = this.#registry.store.find(CRDS, BY_NAME, words).map(({ name }) => name);
+    // Its own status says nothing new to the one that is just being settled.
+    for (const name of [record.name, ...touched]) if (name !== this.#settling) this.#changed.add(name);
+    if (this.#changed.size === 0) return;
+    // After the answer to the write that caused it, as a controller would.
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.settle();
+    });
+  }
+
+  /** Brings the status of every CRD that has changed, and what is served, up to date. */
+  settle(): void {
+    const { kinds, store } = this.#registry;
+    const names = [...this.#changed].sort();
+    this.#changed.clear();
+    const crdKind = kinds.find('apiextensions.k8s.io', 'v1', 'customresourcedefinitions');
+    if (crdKind === undefined) return;
+    this.#cleanup ??= new CrdCleanup(this.#registry, crdKind);
+    for (const name of names) {
+      const record = store.get(CRDS, '', name);
+      if (record === undefined) continue;
+      const crd = this.#registry.parse(crdKind, record);
+      const others = () =>
+        store
+          .find(CRDS, BY_NAME, namesOf(record))
+          .filter((one) => one !== record)
+          .map((one) => this.#registry.parse(crdKind, one));
+      const status = crdStatus(crd, others(), this.#registry.now());
+      if (!jsonEquals(status, crd.status)) {
+        this.#settling = name;
+        try {
+          putStatus(this.#registry, crdKind, crd, status);
+        } finally {
+          this.#settling = undefined;
+        }
+      }
+      crd.status = status;
+      this.#serve(crd);
+      if (crd.metadata.deletionTimestamp !== undefined) this.#cleanup.begin(name);
+    }
+  }
+
+  #serve(crd: ApiObject): void {
+    const name = crd.metadata.name ?? '';
+    const isServed = isEstablished(crd);
+    const kinds = isServed ? withStorageVersion(crd) : [];
+    const served = isServed ? { spec: crd.spec, terminating: kinds[0]?.terminating } : undefined;
+    if (jsonEquals(this.#served.get(name), served)) return;
+    this.#served.set(name, served);
+    this.#registry.kinds.setCustom(name, kinds, Number(crd.metadata.resourceVersion ?? 0));
+  }
+}

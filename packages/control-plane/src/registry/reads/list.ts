@@ -1,0 +1,262 @@
+import {
+  badRequest,
+  expired,
+  internal,
+  jsonTypeOf,
+  tooLargeResourceVersion,
+} from '../../apimachinery/errors/errors.ts';
+import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
+import { sleep } from '../../apimachinery/objects/clock.ts';
+import { isRecord } from '../../apimachinery/objects/json-value.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { ListOptions } from '../../resources/options.ts';
+import type { Registry, Target } from '../../resources/registry.ts';
+import { parseFieldSelector, parseTerms } from '../../selectors/field-selector.ts';
+import { labelDemands, parseLabelSelector } from '../../selectors/label-selector.ts';
+import type { Demand } from '../../store/demand.ts';
+import type { PageOptions, RecordPage, StoredRecord } from '../../store/store.ts';
+
+/** How long a resourceVersion of the future is waited for. */
+const FUTURE_WAIT_MS = 3000;
+
+/** Chosen records of a list, with what its metadata says. */
+export interface ListResult {
+  readonly records: readonly StoredRecord[];
+  readonly resourceVersion: number;
+  readonly continue: string;
+  readonly remainingItemCount: number | undefined;
+}
+
+/** Decides whether a record is meant by both selectors. undefined: every one is. */
+export interface Selection {
+  readonly matches: ((record: StoredRecord) => boolean) | undefined;
+  /** What every match has, by which the records are found. */
+  readonly where: readonly Demand[];
+}
+
+/** Whether the selectors of a query can be read at all, which is asked before its other options. @throws StatusError 400 */
+export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
+  parseLabelSelector(labelSelector);
+  parseTerms(fieldSelector);
+}
+
+/** @throws StatusError 400 */
+export function parseSelection(served: ServedKind, options: ListOptions, name = ''): Selection {
+  const labels = parseLabelSelector(options.labelSelector);
+  const fields = parseFieldSelector(served.kind, options.fieldSelector);
+  const labelled = labels === undefined ? [] : labelDemands(options.labelSelector);
+  const where = [
+    ...(fields?.where ?? []),
+    ...labelled,
+    ...(name === '' ? [] : [{ field: 'metadata.name', value: name }]),
+  ];
+  if (labels === undefined && fields === undefined && name === '') return { matches: undefined, where };
+  return {
+    matches: (record) =>
+      (name === '' || record.name === name) &&
+      (labels === undefined || labels(record.labels)) &&
+      (fields === undefined || fields.matches(record)),
+    where,
+  };
+}
+
+/** The namespace in which a target's objects are; undefined: in any. */
+export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
+  namespace === '' && served.kind.namespaced ? undefined : namespace;
+
+const TOKEN_VERSION = 'meta.k8s.io/v1';
+
+/** Makes a key the first one after it in the order of bytes. */
+const END_OF_KEY = '\u0000';
+
+interface ContinueToken {
+  readonly v: 'meta.k8s.io/v1';
+  readonly rv: number;
+  readonly start: string;
+  /** How many are left, so that the next page need not count them. The real server has no such field. */
+  readonly left?: number;
+}
+
+const encodeToken = (rv: number, last: StoredRecord, left: number | undefined): string => {
+  const token: ContinueToken = {
+    v: 'meta.k8s.io/v1',
+    rv,
+    start: `${last.namespace}/${last.name}${END_OF_KEY}`,
+    ...(left === undefined ? {} : { left }),
+  };
+  return Buffer.from(JSON.stringify(token)).toString('base64url');
+};
+
+interface Place {
+  readonly rv: number;
+  readonly namespace: string;
+  readonly name: string;
+  readonly left: number | undefined;
+}
+
+function decodeToken(text: string): Place {
+  const { v, rv, start, left } = readToken(text);
+  const [namespace, name] = typeof start === 'string' ? start.replace(END_OF_KEY, '').split('/') : [];
+  if (v !== TOKEN_VERSION) {
+    throw invalidToken(`server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`);
+  }
+  if (rv === undefined || rv === null || rv === 0) {
+    throw invalidToken(`incorrect encoded start resourceVersion (version ${TOKEN_VERSION})`);
+  }
+  if (namespace === undefined || start === '') {
+    throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
+  }
+  // Nobody climbs out of the resource that a token is for.
+  if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
+  return { rv: Number(rv), namespace, name: name ?? '', left: typeof left === 'number' ? left : undefined };
+}
+
+const invalidToken = (why: string): StatusError =>
+  badRequest(`invalid continue token: continue key is not valid: ${why}`);
+
+/** What a token holds. It comes from outside: nothing about it is certain. */
+function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> {
+  const strange = text.search(/[^A-Za-z0-9_-]/);
+  if (strange >= 0 || text.length % 4 === 1) {
+    throw invalidToken(`illegal base64 data at input byte ${strange >= 0 ? strange : text.length - 1}`);
+  }
+  const json = Buffer.from(text, 'base64url').toString('latin1');
+  try {
+    return checkToken(JSON.parse(json));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw invalidToken(jsonProblem(json));
+    throw error;
+  }
+}
+
+const TOKEN_TYPES = { v: 'string', rv: 'int64', start: 'string' } as const;
+
+/** The types of a token's fields, in the words of Go's decoder. @throws StatusError 400 */
+function checkToken(token: unknown): Partial<Record<keyof ContinueToken, unknown>> {
+  if (token === null) return {};
+  if (!isRecord(token)) {
+    throw invalidToken(`json: cannot unmarshal ${jsonTypeOf(token)} into Go value of type storage.continueToken`);
+  }
+  for (const [field, value] of Object.entries(token)) {
+    const type = TOKEN_TYPES[field as keyof typeof TOKEN_TYPES];
+    if (type === undefined || value === null) continue;
+    if (type === 'string' ? typeof value === 'string' : Number.isSafeInteger(value)) continue;
+    const found = typeof value === 'number' && type === 'int64' ? `number ${value}` : jsonTypeOf(value);
+    throw invalidToken(`json: cannot unmarshal ${found} into Go struct field continueToken.${field} of type ${type}`);
+  }
+  return token;
+}
+
+const INCONSISTENT =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
+
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+/** A resourceVersion as a number. @throws StatusError 400 in a list, 500 in a get or a watch */
+export function parseResourceVersion(text: string, failure: 400 | 500): number | undefined {
+  if (text === '') return undefined;
+  const digits = /^\d+$/.test(text);
+  if (digits && BigInt(text) <= MAX_UINT64) return Number(text);
+  const why = `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${digits ? 'value out of range' : 'invalid syntax'}`;
+  if (failure === 500) throw internal(`resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
+  throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
+}
+
+/** Waits for a version that is not there yet. @throws StatusError 504 when it does not come */
+export async function awaitVersion(registry: Registry, version: number | undefined, asked: string): Promise<void> {
+  if (version === undefined || version <= registry.store.revision()) return;
+  await sleep(registry.clock, FUTURE_WAIT_MS);
+  if (version > registry.store.revision()) throw tooLargeResourceVersion(asked, registry.store.revision());
+}
+
+/**
+ * One page of a resource: from the present, from the snapshot of a first page, or from an exact version.
+ * @throws StatusError 400, 410, 422 or 504
+ */
+export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
+  const { served } = target;
+  const selection = parseSelection(served, options);
+  const version = parseResourceVersion(options.resourceVersion, 400);
+  const token = options.continue === '' ? undefined : decodeToken(options.continue);
+  if (token !== undefined && version !== undefined && version !== 0) {
+    throw badRequest('specifying resource version is not allowed when using continue');
+  }
+  await awaitVersion(registry, version, options.resourceVersion);
+  await awaitVersion(registry, token?.rv, String(token?.rv));
+  const exact =
+    version !== undefined &&
+    version > 0 &&
+    (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
+  // A continue token with rv -1 goes on from the present, after an expired one.
+  const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
+  // Pages with resourceVersion=0 come from the cache of the real server, which knows no limit.
+  const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
+  const current = registry.store.revision();
+  const { matches, where } = selection;
+  const all = matches === undefined;
+  const page = find(registry, token, served.resource, {
+    namespace: namespaceOf(target),
+    revision: at,
+    after: token,
+    limit,
+    where: all ? undefined : where,
+    matches,
+    left: token?.left,
+  });
+  const last = page.records.at(-1);
+  const more = page.remaining > 0 && last !== undefined;
+  const left = all ? page.remaining : undefined;
+  return {
+    records: page.records,
+    resourceVersion: at ?? current,
+    continue: more ? encodeToken(at ?? current, last, left) : '',
+    remainingItemCount: more ? left : undefined,
+  };
+}
+
+/** @throws StatusError 410 when the version is not known any more */
+function find(registry: Registry, token: Place | undefined, resource: string, options: PageOptions): RecordPage {
+  try {
+    return registry.store.list(resource, options);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw compacted(token, registry.store.revision());
+  }
+}
+
+function compacted(token: { namespace: string; name: string } | undefined, current: number): Error {
+  if (token === undefined) return expired('The resourceVersion for the provided list is too old.');
+  const failure = new StatusError({ message: INCONSISTENT, reason: 'Expired', code: 410 });
+  const start = `${token.namespace}/${token.name}${END_OF_KEY}`;
+  failure.status.metadata.continue = Buffer.from(JSON.stringify({ v: 'meta.k8s.io/v1', rv: -1, start })).toString(
+    'base64url',
+  );
+  failure.status.metadata.resourceVersion = String(current);
+  return failure;
+}
+
+/** The text of an item in a list: built-in kinds leave apiVersion and kind out. */
+export function itemText(served: ServedKind, record: StoredRecord): string {
+  const text = served.textOf(record);
+  if (served.kind.custom) return text;
+  const prefix = `{"apiVersion":"${served.apiVersion}","kind":"${served.kind.kind}",`;
+  return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
+}
+
+/** The metadata of a list, as both sorts of kinds write it. */
+export function listMeta(served: ServedKind, result: ListResult): Record<string, unknown> {
+  const meta: Record<string, unknown> = { resourceVersion: String(result.resourceVersion) };
+  if (result.continue !== '' || served.kind.custom) meta.continue = result.continue;
+  if (result.remainingItemCount !== undefined) meta.remainingItemCount = result.remainingItemCount;
+  return meta;
+}
+
+/** The text of a whole list. Items are stored texts: nothing is parsed. */
+export function listText(served: ServedKind, result: ListResult): string {
+  const items = result.records.map((record) => itemText(served, record)).join(',');
+  const head = served.kind.custom
+    ? `{"apiVersion":"${served.apiVersion}","kind":"${served.kind.listKind}"`
+    : `{"kind":"${served.kind.listKind}","apiVersion":"${served.apiVersion}"`;
+  return `${head},"metadata":${JSON.stringify(listMeta(served, result))},"items":[${items}]}`;
+}

@@ -1,0 +1,350 @@
+import type { Sink } from '../../apimachinery/http/exchange.ts';
+import type { Timer } from '../../apimachinery/objects/clock.ts';
+import { parseJson, stringifyJson } from '../../apimachinery/objects/json.ts';
+import { type Status, StatusError } from '../../apimachinery/objects/status.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { ListOptions } from '../../resources/options.ts';
+import type { Registry, Target } from '../../resources/registry.ts';
+import type { Demand } from '../../store/demand.ts';
+import type { StoredRecord, StoreEvent } from '../../store/store.ts';
+import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
+
+/** Changes that a client which does not read may lag behind before its watch is closed. */
+const MAX_QUEUED_EVENTS = 16_384;
+/** Characters of objects that may wait for such a client, so that large objects are bounded as well as many. */
+const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
+const BOOKMARK_EVERY_MS = 60_000;
+/** A watch with a timeout gets a last bookmark this long before it ends. */
+const LAST_BOOKMARK_MS = 2_000;
+/** Without a timeout of the client's a watch lasts between this and twice this. */
+const MIN_TIMEOUT_MS = 1_800_000;
+/** The longest that a timer of Node's takes (24.8 days); a longer one would ring at once. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+/** How a watch shows its objects: whole, as metadata, or as table rows. `first`: nothing was sent before. */
+export interface WatchFormat {
+  /** Equal keys give equal texts, so that one text serves all watchers; undefined: not to be shared. */
+  readonly shareKey: string | undefined;
+  object(text: string, first: boolean): string;
+  bookmark(resourceVersion: string, initialEventsEnd: boolean): string;
+  /** An event on the wire, of an object's JSON text. */
+  frame(type: EventType, object: string): Uint8Array;
+}
+
+const encoder = new TextEncoder();
+
+/** One event as a line of JSON. */
+export const frame = (type: EventType, object: string): Uint8Array =>
+  encoder.encode(`{"type":"${type}","object":${object}}\n`);
+
+/** Frames of the event that is being delivered, so that it is serialized once however many watch. */
+let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
+
+function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
+  // Only of one event: all watchers get an event in the same turn, and frames that were kept would double the history.
+  if (delivered?.event !== event) delivered = { event, frames: new Map() };
+  const { frames } = delivered;
+  let bytes = frames.get(key);
+  if (bytes === undefined) {
+    bytes = make();
+    frames.set(key, bytes);
+  }
+  return bytes;
+}
+
+/** A prepared watch; `run` sends it to a sink. */
+export interface Watch {
+  run(sink: Sink): void;
+}
+
+/**
+ * Prepares a watch: everything that may refuse it happens here, before the first byte.
+ * @throws StatusError 400, 422 or 500
+ */
+export async function openWatch(
+  registry: Registry,
+  target: Target,
+  options: ListOptions,
+  format: WatchFormat,
+): Promise<Watch> {
+  const { served } = target;
+  const selection = parseSelection(served, options, target.name);
+  const version = parseResourceVersion(options.resourceVersion, 500);
+  const missing = await missingState(registry, version, options);
+  if (missing !== undefined) {
+    return {
+      run: (sink) => {
+        sink.write(format.frame('ERROR', JSON.stringify(missing)));
+        sink.end();
+      },
+    };
+  }
+  // Its time is over before it has begun.
+  if (options.timeoutSeconds !== undefined && options.timeoutSeconds < 0) return { run: (sink) => sink.end() };
+  // Without a version (or with 0) a watch begins with what there is, unless it says otherwise.
+  const fresh = version === undefined || version === 0;
+  const initial = options.sendInitialEvents ?? fresh;
+  return {
+    run: (sink) =>
+      new Watcher(registry, target, selection, options, format, sink).start(
+        initial ? 'state' : fresh ? 'now' : version,
+      ),
+  };
+}
+
+/** Of a watch that wants the state at a version: what it is told when that does not come. It has begun by then, so this is an event of its. */
+async function missingState(
+  registry: Registry,
+  version: number | undefined,
+  { resourceVersion, sendInitialEvents }: ListOptions,
+): Promise<Status | undefined> {
+  // Every other watch begins where it is told to, however far off that is.
+  if (sendInitialEvents !== true) return undefined;
+  try {
+    await awaitVersion(registry, version, resourceVersion);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    return error.status;
+  }
+}
+
+type Queued = () => Uint8Array | undefined;
+
+/** One running watch. Frames wait as thunks: what is never sent is never serialized. */
+class Watcher {
+  readonly #registry: Registry;
+  readonly #served: ServedKind;
+  /** The namespace that is watched; undefined: all. */
+  readonly #within: string | undefined;
+  readonly #selection: Selection;
+  readonly #options: ListOptions;
+  readonly #format: WatchFormat;
+  readonly #sink: Sink;
+  readonly #timers = new Set<Timer>();
+  #queue: Queued[] = [];
+  #head = 0;
+  #events = 0;
+  #length = 0;
+  #seen = 0;
+  #sent = false;
+  #blocked = false;
+  #ending = false;
+  #closed = false;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(
+    registry: Registry,
+    target: Target,
+    selection: Selection,
+    options: ListOptions,
+    format: WatchFormat,
+    sink: Sink,
+  ) {
+    this.#registry = registry;
+    this.#served = target.served;
+    this.#within = namespaceOf(target);
+    this.#selection = selection;
+    this.#options = options;
+    this.#format = format;
+    this.#sink = sink;
+  }
+
+  start(from: 'state' | 'now' | number): void {
+    const { store } = this.#registry;
+    this.#sink.onClose(() => this.#close());
+    this.#sink.onDrain(() => {
+      this.#blocked = false;
+      this.#pump();
+    });
+    if (from === 'state') this.#sendState();
+    else if (from === 'now') this.#seen = store.revision();
+    else if (!this.#replay(from)) return;
+    this.#unsubscribe = store.subscribe(this.#served.resource, (event) => this.#onEvent(event), this.#where());
+    this.#schedule();
+    this.#pump();
+  }
+
+  /** What concerns this watch at most. */
+  #where(): readonly Demand[] {
+    const { where } = this.#selection;
+    return this.#within === undefined ? where : [...where, { field: 'metadata.namespace', value: this.#within }];
+  }
+
+  #sendState(): void {
+    const { store } = this.#registry;
+    const { resource } = this.#served;
+    this.#seen = store.revision();
+    const { where, matches } = this.#selection;
+    for (const record of store.list(resource, { namespace: this.#within, where }).records) {
+      if (matches !== undefined && !matches(record)) continue;
+      this.#queue.push(() => this.#format.frame('ADDED', this.#show(this.#served.textOf(record))));
+    }
+    if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
+  }
+
+  /** Sends the past after a version; false when it is not known any more and the watch has ended. */
+  #replay(version: number): boolean {
+    const { store } = this.#registry;
+    const events = store.since(this.#served.resource, version, this.#where());
+    if (events === undefined) {
+      const oldest = store.compactedRevision(this.#served.resource);
+      this.#queue.push(() => this.#format.frame('ERROR', JSON.stringify(tooOld(version, oldest))));
+      this.#ending = true;
+      this.#pump();
+      return false;
+    }
+    this.#seen = version;
+    // What is caught up with is not counted as lagging behind: else a watch that was cut off could never go on.
+    for (const event of events) {
+      const queued = this.#next(event);
+      if (queued !== undefined) this.#queue.push(queued);
+    }
+    return true;
+  }
+
+  #onEvent(event: StoreEvent): void {
+    this.#enqueue(event);
+    this.#pump();
+  }
+
+  /** What an event that is new to this watch is to it. */
+  #next(event: StoreEvent): Queued | undefined {
+    // Events that the initial state or the replay has covered come again when they become durable.
+    if (event.revision <= this.#seen) return undefined;
+    this.#seen = event.revision;
+    return this.#translate(event);
+  }
+
+  #enqueue(event: StoreEvent): void {
+    const queued = this.#next(event);
+    if (queued === undefined || this.#ending) return;
+    const { length } = event.record.json;
+    this.#events++;
+    this.#length += length;
+    if (this.#events > MAX_QUEUED_EVENTS || this.#length > MAX_QUEUED_LENGTH) {
+      // As the real server does: a client that cannot keep up has to begin anew.
+      this.#queue = [];
+      this.#head = 0;
+      this.#ending = true;
+      return;
+    }
+    this.#queue.push(() => {
+      this.#events--;
+      this.#length -= length;
+      return queued();
+    });
+  }
+
+  /** What an event is to somebody who sees only the selected objects. */
+  #translate(event: StoreEvent): Queued | undefined {
+    if (this.#within !== undefined && event.record.namespace !== this.#within) return undefined;
+    const { matches } = this.#selection;
+    const { record, previous } = event;
+    const before = previous !== undefined && (matches === undefined || matches(previous));
+    const after = event.type !== 'DELETED' && (matches === undefined || matches(record));
+    if (!before && !after) return undefined;
+    if (after) return () => this.#eventFrame(event, before ? 'MODIFIED' : 'ADDED', record);
+    if (event.type === 'DELETED') return () => this.#eventFrame(event, 'DELETED', record);
+    return () => {
+      // Left the selection: its last selected state, under the version of the change.
+      const object = parseJson(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
+      object.metadata.resourceVersion = String(event.revision);
+      const json = stringifyJson(object);
+      return this.#format.frame('DELETED', this.#show(this.#served.textOf({ ...record, json })));
+    };
+  }
+
+  #eventFrame(event: StoreEvent, type: EventType, record: StoredRecord): Uint8Array {
+    const make = () => this.#format.frame(type, this.#show(this.#served.textOf(record)));
+    const { shareKey } = this.#format;
+    return shareKey === undefined ? make() : sharedFrame(event, `${type} ${shareKey}`, make);
+  }
+
+  #show(text: string): string {
+    const shown = this.#format.object(text, !this.#sent);
+    this.#sent = true;
+    return shown;
+  }
+
+  #bookmark(revision: number, initialEventsEnd: boolean): Uint8Array {
+    return this.#format.frame('BOOKMARK', this.#format.bookmark(String(revision), initialEventsEnd));
+  }
+
+  #pump(): void {
+    while (!this.#blocked && !this.#closed && this.#head < this.#queue.length) {
+      const bytes = this.#queue[this.#head]?.();
+      this.#head++;
+      if (bytes !== undefined && !this.#sink.write(bytes)) this.#blocked = true;
+    }
+    if (this.#head === this.#queue.length) {
+      this.#queue = [];
+      this.#head = 0;
+      if (this.#ending && !this.#closed) {
+        this.#sink.end();
+        this.#close();
+      }
+    } else if (this.#head > 1024) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+  }
+
+  /** Timers of the end and of bookmarks. */
+  #schedule(): void {
+    const { timeoutSeconds, allowWatchBookmarks } = this.#options;
+    const lasts =
+      timeoutSeconds !== undefined && timeoutSeconds > 0
+        ? Math.min(timeoutSeconds * 1000, MAX_TIMEOUT_MS)
+        : MIN_TIMEOUT_MS * (1 + this.#registry.random());
+    this.#after(lasts, () => {
+      this.#ending = true;
+      this.#pump();
+    });
+    if (!allowWatchBookmarks) return;
+    if (lasts > LAST_BOOKMARK_MS) this.#after(lasts - LAST_BOOKMARK_MS, () => this.#sendBookmark());
+    const tick = (): void => {
+      this.#after(BOOKMARK_EVERY_MS, () => {
+        this.#sendBookmark();
+        tick();
+      });
+    };
+    if (lasts > BOOKMARK_EVERY_MS) tick();
+  }
+
+  #sendBookmark(): void {
+    // Everything up to here has been delivered: listeners are called in the order of revisions.
+    const revision = Math.max(this.#seen, this.#registry.deliveredRevision());
+    this.#queue.push(() => this.#bookmark(revision, false));
+    this.#pump();
+  }
+
+  #after(ms: number, fn: () => void): void {
+    const timer = this.#registry.clock.setTimeout(() => {
+      this.#timers.delete(timer);
+      if (!this.#closed) fn();
+    }, ms);
+    this.#timers.add(timer);
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#unsubscribe?.();
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#queue = [];
+  }
+}
+
+const tooOld = (asked: number, oldest: number): Status => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: `too old resource version: ${asked} (${oldest})`,
+  reason: 'Expired',
+  code: 410,
+});

@@ -1,0 +1,205 @@
+import { alreadyExists, badRequest, internal, invalid, shownKind } from '../../apimachinery/errors/errors.ts';
+import { keepEmpties } from '../../apimachinery/objects/empties.ts';
+import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
+import { formatTime, tidyMeta } from '../../apimachinery/objects/object-text.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+import { isTyped, trackUpdate } from '../../patch/index.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { WriteOptions } from '../../resources/options.ts';
+import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
+import { nodeOf } from '../../schema/node.ts';
+import { checkCustomType } from '../bodies/type-meta.ts';
+import { dedupOwners, finalizerWarnings, metaCauses } from './metadata.ts';
+import { schemaCauses } from './schema-causes.ts';
+
+/** Kinds whose new objects the real server stores without a default: the phase of a claim. */
+const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
+
+/** Letters of a generated suffix: no vowels and no digits that look like them. */
+const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
+const SUFFIX_LENGTH = 5;
+const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
+/** How often a taken generated name is replaced by another. */
+const NAME_ATTEMPTS = 8;
+
+function generateName(prefix: string, random: () => number): string {
+  const start = prefix.slice(0, MAX_GENERATED_PREFIX);
+  const letter = () => SUFFIX_LETTERS.charAt(Math.floor(random() * SUFFIX_LETTERS.length));
+  return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
+}
+
+/** The namespace of the body must be that of the path. It is filled in where it is absent, and dropped where the kind has none. */
+export function matchNamespace(object: ApiObject, target: Target): void {
+  const { metadata } = object;
+  if (!target.served.kind.namespaced) {
+    delete metadata.namespace;
+    return;
+  }
+  if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = target.namespace;
+  else if (metadata.namespace !== target.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+  }
+}
+
+/**
+ * Adds the manager of this write to the managed fields. With `schema`-less kinds too. The status of a kind whose main resource does not write it
+ * belongs to nobody.
+ */
+export function track(
+  registry: Registry,
+  served: ServedKind,
+  live: ApiObject | undefined,
+  updated: ApiObject,
+  options: Pick<WriteOptions, 'fieldManager'>,
+  subresource: string,
+): void {
+  const { kind } = served;
+  const ignoresStatus = subresource === '' && kind.subresources?.status === true;
+  const seen = (object: ApiObject): ApiObject => {
+    if (!ignoresStatus || object.status === undefined) return object;
+    const { status: _status, ...rest } = object;
+    return keepEmpties(rest, object);
+  };
+  if (ignoresStatus && !isTypedStatus(served, updated.status)) {
+    updated.metadata.managedFields = [];
+    return;
+  }
+  updated.metadata.managedFields = trackUpdate({
+    ...(live === undefined ? {} : { live: seen(live) }),
+    updated: seen(updated),
+    manager: options.fieldManager,
+    ...(kind.schema === undefined ? {} : { schema: kind.schema }),
+    subresource,
+    now: registry.now(),
+    kind,
+  });
+}
+
+/** Whether the status that a main write brings has the types of its schema: without them nobody owns anything, though it is not written. */
+const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
+  status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
+
+/** Stores a status that the server changes for a request about another object: its own client owns what is new in it. */
+export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
+  const updated = { ...live, metadata: { ...live.metadata }, status };
+  track(registry, served, live, updated, { fieldManager: 'kube-apiserver' }, 'status');
+  registry.put(served, updated);
+}
+
+/** Every cause that a new object gives. */
+function causesOf(
+  registry: Registry,
+  call: Call,
+  served: ServedKind,
+  object: ApiObject,
+  subresource: string,
+): StatusCause[] {
+  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
+  const rules = served.kind.validate?.(object, context) ?? [];
+  if (served.kind.judgesMetaLast === true && rules.length > 0) return rules;
+  const meta = metaCauses(served.kind, object.metadata);
+  return [...meta, ...rules, ...schemaCauses(served, object, undefined, meta, subresource, call.warn)];
+}
+
+/** Fields that a client cannot give. */
+const SYSTEM_FIELDS = [
+  'creationTimestamp',
+  'deletionGracePeriodSeconds',
+  'deletionTimestamp',
+  'selfLink',
+  'uid',
+] as const satisfies readonly (keyof ObjectMeta)[];
+
+/** Those of them that the server fills in. */
+const FILLED_IN = ['creationTimestamp', 'uid'] as const;
+
+/** Drops what a client cannot give. The router does so for creations only: an update that creates may begin a deletion. */
+export function dropSystemFields({ metadata }: ApiObject): void {
+  for (const field of SYSTEM_FIELDS) delete metadata[field];
+}
+
+/** Fields that only the server sets, before the kind's own preparation. */
+function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject): void {
+  const { metadata } = object;
+  metadata.uid = registry.uid();
+  metadata.creationTimestamp = formatTime(registry.now());
+  if (served.kind.hasGeneration === true || served.kind.custom) metadata.generation = 1;
+  if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
+}
+
+/** Whether a new object says which version it is. What is no number says nothing to the store. */
+const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
+  /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
+
+/**
+ * Creates an object from a decoded and defaulted body. `managed`: its managedFields stand already (server-side apply). `byUpdate`: the
+ * request is an update of what is not there.
+ * @throws StatusError 400, 403, 409, 422 or 500
+ */
+export async function createObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  object: ApiObject,
+  options: WriteOptions,
+  { managed = false, byUpdate = false }: { readonly managed?: boolean; readonly byUpdate?: boolean } = {},
+): Promise<Written> {
+  const { served } = target;
+  const { kind } = served;
+  const { metadata } = object;
+  matchNamespace(object, target);
+  if (!byUpdate) dropSystemFields(object);
+  const repeated = dedupOwners(object);
+  if (repeated !== undefined) call.warn(repeated);
+  object.metadata = tidyMeta(metadata);
+  // The server fills these in once mutating admission has seen the object. So nobody owns what a body says of them.
+  for (const field of FILLED_IN) delete object.metadata[field];
+  if (!managed) track(registry, served, undefined, object, options, target.subresource);
+
+  const given = metadata.name ?? '';
+  const attributes = registry.attributes(call, target, {
+    operation: 'CREATE',
+    object,
+    old: undefined,
+    dryRun: options.dryRun,
+    options: options.given,
+    name: given,
+  });
+  const admitted = (await registry.admission.admit(attributes)) ?? object;
+  matchNamespace(admitted, target);
+  const { subresource } = target;
+  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
+  if (kind.custom) checkCustomType(admitted, served);
+  prepareMeta(registry, served, admitted);
+
+  const { generateName: prefix = '' } = admitted.metadata;
+  const generated = (admitted.metadata.name ?? '') === '' && prefix !== '';
+  for (let attempt = 1; ; attempt++) {
+    if (generated) admitted.metadata.name = generateName(prefix, registry.random);
+    // What a kind prepares may hold the name (the labels of a job's pods).
+    kind.prepareForCreate?.(admitted, context);
+    const causes = causesOf(registry, call, served, admitted, '');
+    if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
+    for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);
+    if (kind.custom) for (const warning of finalizerWarnings(admitted.metadata, undefined)) call.warn(warning);
+    await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
+    // The store asks for the version before it looks for the name. A dry run does not reach it.
+    if (!options.dryRun && namesVersion(admitted.metadata)) {
+      throw internal('resourceVersion should not be set on objects to be created');
+    }
+    const name = admitted.metadata.name ?? '';
+    const existing = registry.store.get(served.resource, admitted.metadata.namespace ?? '', name);
+    if (existing === undefined) break;
+    if (generated && attempt < NAME_ATTEMPTS) continue;
+    const dying = registry.parse(served, existing).metadata.deletionTimestamp !== undefined;
+    throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
+  }
+  kind.defaultsOnRead?.(admitted);
+  // Only the store forgets a link and a version that a creation brings.
+  if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
+  delete admitted.metadata.selfLink;
+  delete admitted.metadata.resourceVersion;
+  const record = registry.put(served, admitted);
+  if (STORED_WITHOUT_DEFAULTS.has(served.resource)) registry.lacksDefaults(record);
+  return { text: served.textOf(record), created: true };
+}

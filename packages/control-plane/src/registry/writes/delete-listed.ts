@@ -1,0 +1,33 @@
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import type { DeleteOptions, ListOptions } from '../../resources/options.ts';
+import type { Call, Registry, Target } from '../../resources/registry.ts';
+import { type ListResult, listRecords } from '../reads/list.ts';
+import { deleteObject } from './delete.ts';
+
+const isNotFound = (error: unknown): boolean => error instanceof StatusError && error.status.code === 404;
+
+/**
+ * Deletes what a list shows: one page if it has a limit, else everything. Without a limit the real server lists in large pages, so that a
+ * version means exactly that one, as it does for every page.
+ * @returns the objects as they were listed
+ * @throws StatusError of the list, or of the first delete that is refused
+ */
+export async function deleteListed(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  list: ListOptions,
+  options: DeleteOptions,
+): Promise<ListResult> {
+  const asked = list.limit > 0 ? list : { ...list, limit: Number.MAX_SAFE_INTEGER };
+  const listed = await listRecords(registry, target, asked);
+  for (const { namespace, name } of listed.records) {
+    try {
+      await deleteObject(registry, call, { ...target, namespace, name }, options, 'listed');
+    } catch (error) {
+      // Gone meanwhile: somebody else has deleted it.
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return listed;
+}

@@ -1,0 +1,47 @@
+import { conflict } from '../../apimachinery/errors/errors.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
+import { formatTime } from '../../apimachinery/objects/object-text.ts';
+import type { DeleteOptions } from '../../resources/options.ts';
+
+const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+
+/** Whether a kind is that of namespaces, which are emptied before they go. */
+export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
+  kind === 'Namespace' && group === '' && !custom;
+
+/**
+ * The options of a delete that marks an object first (namespaces, CRDs): it is always for the one that was read, and webhooks see that it is.
+ * @see kubernetes pkg/registry/core/namespace/storage
+ * @throws StatusError 409 when the object is not the one, or not the version, that the delete is for
+ */
+export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: DeleteOptions): DeleteOptions {
+  const { name = '', uid = '', resourceVersion = '' } = object.metadata;
+  const { uid: wantedUid = uid, resourceVersion: wantedVersion = resourceVersion } = options.preconditions ?? {};
+  const refuse = (what: string, wanted: string, found: string): Error =>
+    conflict(kind, name, `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${found}`);
+  if (wantedUid !== uid) throw refuse('UID', wantedUid, uid);
+  if (wantedVersion !== resourceVersion) throw refuse('ResourceVersion', wantedVersion, resourceVersion);
+  const preconditions = { ...options.preconditions, uid };
+  return { ...options, preconditions, given: { ...options.given, preconditions } as JsonObject };
+}
+
+/** What propagation asks for: `undefined` leaves the finalizers as they are. The old `orphanDependents: false` waits for dependents here. */
+function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | undefined {
+  if (propagationPolicy === undefined) return undefined;
+  if (propagationPolicy === 'Orphan') return ORPHAN;
+  const waits = propagationPolicy === 'Foreground' || String(given?.orphanDependents) === 'false';
+  return waits ? FOREGROUND : '';
+}
+
+/** The first delete of a namespace only marks it; it goes with the last of its finalizers. */
+export function markNamespace(namespace: ApiObject, options: DeleteOptions, now: Date): void {
+  namespace.metadata.deletionTimestamp = formatTime(now);
+  namespace.status = { ...(namespace.status as object | undefined), phase: 'Terminating' };
+  const wanted = wantedFinalizer(options);
+  if (wanted === undefined) return;
+  const before = namespace.metadata.finalizers ?? [];
+  const kept = before.filter((finalizer) => finalizer === wanted || (finalizer !== ORPHAN && finalizer !== FOREGROUND));
+  namespace.metadata.finalizers = wanted === '' || kept.includes(wanted) ? kept : [...kept, wanted];
+}

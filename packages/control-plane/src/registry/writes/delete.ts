@@ -1,0 +1,227 @@
+import { conflict, MODIFIED, notFound, preconditionFailed } from '../../apimachinery/errors/errors.ts';
+import { parseJson } from '../../apimachinery/objects/json.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject } from '../../apimachinery/objects/object.ts';
+import { formatTime, jsonEquals, renderObject } from '../../apimachinery/objects/object-text.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { DeleteOptions } from '../../resources/options.ts';
+import type { Call, Registry, Target } from '../../resources/registry.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
+import { hasSpecFinalizers } from './update.ts';
+
+/** What a delete did: the object is gone, or marked and still there. */
+export interface Deleted {
+  readonly gone: boolean;
+  /** The object's last state, or its present one, in the version that was asked for. */
+  readonly text: string;
+  readonly object: ApiObject;
+}
+
+const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+const ATTEMPTS = 8;
+
+/**
+ * Deletes one object, or marks it: when it has finalizers, is given time (pods), or its dependents come first.
+ * @param how `admitted`: the request has passed admission already, as something else than a delete (an eviction); `listed`: the request is for
+ * a collection, so that admission is told no name
+ * @throws StatusError 403, 404 or 409
+ */
+export async function deleteObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  given: DeleteOptions,
+  how?: 'admitted' | 'listed',
+): Promise<Deleted> {
+  const { served } = target;
+  const { propagationWarning } = served.kind;
+  if (propagationWarning !== undefined && given.propagationPolicy === undefined) call.warn(propagationWarning);
+  for (let attempt = 1; ; attempt++) {
+    const record = registry.store.get(served.resource, target.namespace, target.name);
+    if (record === undefined) throw notFound(served.kind, target.name);
+    const old = registry.parse(served, record);
+    const marksItself = isNamespace(served.kind) || (served.kind.markForDeletion !== undefined && how !== 'listed');
+    const options = marksItself ? pinnedOptions(served.kind, old, given) : given;
+    // A namespace that is being emptied stays as it is, whatever a second delete asks for.
+    if (hasSpecFinalizers(old) && isDying(old)) return { gone: false, text: served.textOf(record), object: old };
+    checkPreconditions(served.kind, old, options);
+    if (how !== 'admitted') {
+      await admitDelete(registry, call, target, how === 'listed' ? '' : target.name, old, options);
+    }
+    if (registry.store.get(served.resource, target.namespace, target.name) === record) {
+      return finish(registry, target, record, old, options, how === 'listed');
+    }
+    if (attempt >= ATTEMPTS) throw conflict(served.kind, target.name, MODIFIED);
+  }
+}
+
+/** A delete without options. */
+const PLAIN: DeleteOptions = {
+  dryRun: false,
+  gracePeriodSeconds: undefined,
+  propagationPolicy: undefined,
+  preconditions: undefined,
+};
+
+/** Deletes a stored object for the server itself: without admission, and with the usual wait for finalizers. */
+export function deleteRecord(registry: Registry, served: ServedKind, record: StoredRecord): void {
+  const target = { served, namespace: record.namespace, name: record.name, subresource: '' };
+  finish(registry, target, record, registry.parse(served, record), PLAIN, true);
+}
+
+const isDying = ({ metadata }: ApiObject): boolean => metadata.deletionTimestamp !== undefined;
+
+async function admitDelete(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  name: string,
+  old: ApiObject,
+  options: DeleteOptions,
+): Promise<void> {
+  const attributes = registry.attributes(call, target, {
+    operation: 'DELETE',
+    name,
+    object: undefined,
+    old,
+    dryRun: options.dryRun,
+    options: options.given,
+  });
+  await registry.admission.admit(attributes);
+  await registry.admission.validate(attributes);
+}
+
+/** @throws StatusError 409 when the object is not the one, or not the version, that the delete is for */
+export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preconditions }: DeleteOptions): void {
+  const { uid, resourceVersion, name = '' } = old.metadata;
+  if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
+    throw preconditionFailed(
+      kind,
+      name,
+      `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+    );
+  }
+  if (preconditions?.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
+    throw preconditionFailed(
+      kind,
+      name,
+      `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
+    );
+  }
+}
+
+/** The synchronous end of a delete: nothing comes between what was read and what is written. */
+function finish(
+  registry: Registry,
+  target: Target,
+  record: StoredRecord,
+  old: ApiObject,
+  options: DeleteOptions,
+  isListed: boolean,
+): Deleted {
+  const { served } = target;
+  const object = registry.parse(served, record);
+  const mark = isNamespace(served.kind)
+    ? () => markNamespace(object, options, registry.now())
+    : isListed
+      ? undefined
+      : served.kind.markForDeletion && (() => served.kind.markForDeletion?.(object, registry.now()));
+  if (mark !== undefined && !isDying(old)) {
+    mark();
+    if (options.dryRun) return { gone: false, text: renderObject(object, undefined), object };
+    return { gone: false, text: served.textOf(registry.put(served, object)), object };
+  }
+  const grace = applyGrace(registry, target, object, options);
+  if (grace === 'pending') return { gone: false, text: served.textOf(record), object };
+  const finalizers = finalizersFor(object, options, served.kind.defaultPropagation);
+  object.metadata.finalizers = finalizers;
+  const waits = finalizers.length > 0 || hasSpecFinalizers(object);
+  if (grace === 'none' && waits && !hasSpecFinalizers(object)) markAsDeleting(registry, object);
+  const marked = grace === 'given' || waits;
+  const gone = !waits && (object.metadata.deletionGracePeriodSeconds ?? 0) <= 0;
+  if (options.dryRun) return { gone, text: gone ? served.textOf(record) : renderObject(object, undefined), object };
+  let current = record;
+  if (marked && !isMarkedSo(object, old)) current = registry.put(served, object);
+  if (gone) current = registry.remove(served, current);
+  return { gone, text: served.textOf(current), object };
+}
+
+/** Whether a delete that marks an object finds it marked so already. A first delete never does. */
+const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
+  old.metadata.deletionTimestamp !== undefined &&
+  jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
+
+/**
+ * Graceful deletion (rest.BeforeDelete). `pending`: is being deleted already and nothing changes; `given`: the object now
+ * carries its time; `none`: this kind knows no grace.
+ */
+function applyGrace(
+  registry: Registry,
+  { served: { kind } }: Target,
+  object: ApiObject,
+  options: DeleteOptions,
+): 'pending' | 'given' | 'none' {
+  if (kind.gracePeriodSeconds === undefined) return 'none';
+  const { metadata } = object;
+  const given = options.gracePeriodSeconds;
+  const asked = given === undefined || given >= 0 ? given : 1;
+  if (metadata.deletionTimestamp !== undefined) {
+    const before = metadata.deletionGracePeriodSeconds;
+    if (before === undefined) return 'none';
+    if (asked === undefined || asked >= before) return 'pending';
+    const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
+    const now = registry.now().getTime();
+    const end = start + asked * 1000;
+    // A period that is over already becomes the shortest one: whoever ends the object still sees the change.
+    metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
+    metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
+    return 'given';
+  }
+  const own = kind.gracePeriodSeconds(object);
+  const period = own === 0 ? 0 : (asked ?? own);
+  metadata.deletionTimestamp = formatTime(timeAfter(registry.now(), period));
+  metadata.deletionGracePeriodSeconds = period;
+  if ((metadata.generation ?? 0) > 0) metadata.generation = (metadata.generation ?? 0) + 1;
+  return 'given';
+}
+
+/** The last second that a time can be. */
+const LAST = Date.parse('9999-12-31T23:59:59Z');
+
+const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
+
+/** The finalizers that the propagation policy asks for, in place of those of an earlier one. */
+function finalizersFor(
+  object: ApiObject,
+  options: DeleteOptions,
+  usual: KindDefinition['defaultPropagation'] = 'Background',
+): string[] {
+  const before = object.metadata.finalizers ?? [];
+  let policy = usual === 'Unsupported' ? usual : options.propagationPolicy;
+  if (policy === undefined) {
+    if (before.includes(ORPHAN)) policy = 'Orphan';
+    else if (before.includes(FOREGROUND)) policy = 'Foreground';
+    else policy = usual;
+  }
+  const wanted = policy === 'Orphan' ? ORPHAN : policy === 'Foreground' ? FOREGROUND : undefined;
+  if (wanted !== undefined && before.includes(wanted)) {
+    return before.filter((finalizer) => finalizer === wanted || (finalizer !== ORPHAN && finalizer !== FOREGROUND));
+  }
+  const others = before.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
+  return wanted === undefined ? others : [...others, wanted];
+}
+
+/** Deletion without grace of an object that must wait. Twice changes nothing. */
+function markAsDeleting(registry: Registry, object: ApiObject): void {
+  const { metadata } = object;
+  const now = registry.now();
+  if (metadata.deletionTimestamp === undefined && (metadata.generation ?? 0) > 0) {
+    metadata.generation = (metadata.generation ?? 0) + 1;
+  }
+  if (metadata.deletionTimestamp === undefined || Date.parse(metadata.deletionTimestamp) > now.getTime()) {
+    metadata.deletionTimestamp = formatTime(now);
+  }
+  metadata.deletionGracePeriodSeconds = 0;
+}

@@ -1,0 +1,333 @@
+import {
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  tooLong,
+  unsupportedValue,
+} from '../../apimachinery/errors/errors.ts';
+import {
+  labelProblems,
+  labelValueProblems,
+  qualifiedNameProblems,
+  subdomainProblems,
+} from '../../apimachinery/errors/names.ts';
+import type { KindDefinition } from '../../apimachinery/objects/kind.ts';
+import type { ApiObject, ObjectMeta, OwnerReference } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import type { StatusCause } from '../../apimachinery/objects/status.ts';
+
+const ANNOTATIONS_LIMIT = 256 * 1024;
+const STANDARD_FINALIZERS = new Set(['kubernetes', 'orphan', 'foregroundDeletion']);
+
+function labelCauses(labels: Readonly<Record<string, string>> | undefined): StatusCause[] {
+  const causes: StatusCause[] = [];
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    for (const problem of qualifiedNameProblems(key)) causes.push(invalidValue('metadata.labels', key, problem));
+    for (const problem of labelValueProblems(value)) causes.push(invalidValue('metadata.labels', value, problem));
+  }
+  return causes;
+}
+
+function annotationCauses(annotations: Readonly<Record<string, string>> | undefined): StatusCause[] {
+  const causes: StatusCause[] = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    // Keys are compared in lower case: annotations were case-insensitive once.
+    for (const problem of qualifiedNameProblems(key.toLowerCase())) {
+      causes.push(invalidValue('metadata.annotations', key, problem));
+    }
+    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (size > ANNOTATIONS_LIMIT) causes.push(tooLong('metadata.annotations', ANNOTATIONS_LIMIT));
+  return causes;
+}
+
+/** Whether an apiVersion names a version: `v1` and `group/v1` do, `group/` and `a/b/c` do not. */
+const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
+
+const ownerShown = (owner: OwnerReference): OwnerReference => owner;
+
+function ownerCauses(owners: readonly OwnerReference[] | undefined): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const path = 'metadata.ownerReferences';
+  let controller: OwnerReference | undefined;
+  for (const owner of owners ?? []) {
+    if (!hasVersion(owner.apiVersion ?? '')) {
+      causes.push(invalidValue(`${path}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'));
+    }
+    if ((owner.kind ?? '') === '') causes.push(invalidValue(`${path}.kind`, '', 'must not be empty'));
+    if ((owner.name ?? '') === '') causes.push(invalidValue(`${path}.name`, '', 'must not be empty'));
+    if ((owner.uid ?? '') === '') causes.push(invalidValue(`${path}.uid`, '', 'must not be empty'));
+    if (owner.kind === 'Event' && owner.apiVersion === 'v1') {
+      causes.push(invalidValue(path, ownerShown(owner), '/v1, Kind=Event is disallowed from being an owner'));
+    }
+    if (owner.controller !== true) continue;
+    if (controller !== undefined) {
+      causes.push(
+        invalidValue(
+          path,
+          owners,
+          `Only one reference can have Controller set to true. Found "true" in references for ${controller.kind}/${controller.name} and ${owner.kind}/${owner.name}`,
+        ),
+      );
+    }
+    controller = owner;
+  }
+  return causes;
+}
+
+function finalizerNameCauses(finalizers: readonly string[]): StatusCause[] {
+  return finalizers.flatMap((finalizer) =>
+    qualifiedNameProblems(finalizer).map((problem) => invalidValue('metadata.finalizers', finalizer, problem)),
+  );
+}
+
+/** The rule of the built-in kinds: a finalizer has a domain, or is one of the server's own. */
+function finalizerDomainCauses(finalizers: readonly string[]): StatusCause[] {
+  const causes: StatusCause[] = [];
+  for (const [index, finalizer] of finalizers.entries()) {
+    if (finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)) continue;
+    const why = 'name is neither a standard finalizer name nor is it fully qualified';
+    causes.push(invalidValue(`metadata.finalizers[${index}]`, finalizer, why));
+  }
+  return causes;
+}
+
+function finalizerPairCauses(finalizers: readonly string[]): StatusCause[] {
+  const names = new Set(finalizers);
+  if (!names.has('orphan') || !names.has('foregroundDeletion')) return [];
+  const why = 'finalizer orphan and foregroundDeletion cannot be both set';
+  return [invalidValue('metadata.finalizers', finalizers, why)];
+}
+
+function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): StatusCause[] {
+  return [
+    ...finalizerNameCauses(finalizers),
+    // The rule of the built-in kinds is asked after the general one has seen them all.
+    ...(anyName ? [] : finalizerDomainCauses(finalizers)),
+    ...finalizerPairCauses(finalizers),
+  ];
+}
+
+/** Kinds of which only the name that was made is judged, not what it was made of. */
+const PREFIX_IS_FREE: ReadonlySet<string> = new Set(['/events', '/replicationcontrollers', 'events.k8s.io/events']);
+
+/** What the rules of the metadata ask of a kind. */
+type JudgedKind = Pick<
+  KindDefinition,
+  'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'judgesMetaLast'
+>;
+
+/** Causes that the metadata of a new object gives (apimachinery's `ValidateObjectMeta`). */
+export function metaCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
+  const causes: StatusCause[] = [];
+  const nameProblems = kind.validateName ?? subdomainProblems;
+  const judgesPrefix = !PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`);
+  if (judgesPrefix && meta.generateName !== undefined && meta.generateName !== '') {
+    // A prefix may end in a dash; the suffix stands in for it.
+    const prefix = meta.generateName.endsWith('-') ? `${meta.generateName.slice(0, -1)}a` : meta.generateName;
+    for (const problem of nameProblems(prefix)) {
+      causes.push(invalidValue('metadata.generateName', meta.generateName, problem));
+    }
+  }
+  if (meta.name === undefined || meta.name === '') {
+    causes.push(requiredValue('metadata.name', 'name or generateName is required'));
+  } else {
+    for (const problem of nameProblems(meta.name)) causes.push(invalidValue('metadata.name', meta.name, problem));
+  }
+  if (kind.namespaced) {
+    if (meta.namespace === undefined || meta.namespace === '') causes.push(requiredValue('metadata.namespace'));
+    else {
+      for (const problem of labelProblems(meta.namespace)) {
+        causes.push(invalidValue('metadata.namespace', meta.namespace, problem));
+      }
+    }
+  } else if (meta.namespace !== undefined && meta.namespace !== '') {
+    causes.push(forbiddenValue('metadata.namespace', 'not allowed on this type'));
+  }
+  const { generation = 0 } = meta;
+  if (generation < 0) {
+    causes.push(invalidValue('metadata.generation', generation, 'must be greater than or equal to 0'));
+  }
+  causes.push(...commonCauses(kind, meta));
+  return causes;
+}
+
+/** Groups whose kinds are checked by the general rules alone: finalizers need no domain there. */
+const GENERAL_RULES: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'policy',
+]);
+
+const takesAnyFinalizer = (kind: JudgedKind): boolean =>
+  kind.custom === true || kind.judgesMetaLast === true || GENERAL_RULES.has(kind.group);
+
+/** What a kind's strategy looks at in the metadata of an update, beside the general step: as at a change, and as at a new object. */
+type Look = 'change' | 'new';
+
+/** Strategies that look at more, or at other things, than the change. `group/plural`, and the subresource where it has one of its own. */
+const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
+  ...[
+    '/configmaps',
+    '/endpoints',
+    '/namespaces',
+    '/nodes',
+    '/persistentvolumeclaims',
+    '/pods',
+    '/secrets',
+    '/serviceaccounts',
+    'apps/controllerrevisions',
+    'batch/jobs',
+    'networking.k8s.io/ingressclasses',
+    'networking.k8s.io/ingresses',
+    'node.k8s.io/runtimeclasses',
+    'rbac.authorization.k8s.io/clusterrolebindings',
+    'rbac.authorization.k8s.io/clusterroles',
+    'rbac.authorization.k8s.io/rolebindings',
+    'rbac.authorization.k8s.io/roles',
+    'storage.k8s.io/csistoragecapacities',
+    'storage.k8s.io/storageclasses',
+  ].map((id): [string, readonly Look[]] => [id, ['change', 'new']]),
+  ...[
+    '/limitranges',
+    'admissionregistration.k8s.io/mutatingadmissionpolicies',
+    'admissionregistration.k8s.io/mutatingadmissionpolicybindings',
+    'admissionregistration.k8s.io/mutatingwebhookconfigurations',
+    'admissionregistration.k8s.io/validatingadmissionpolicies',
+    'admissionregistration.k8s.io/validatingadmissionpolicies/status',
+    'admissionregistration.k8s.io/validatingadmissionpolicybindings',
+    'admissionregistration.k8s.io/validatingwebhookconfigurations',
+    'discovery.k8s.io/endpointslices',
+    'flowcontrol.apiserver.k8s.io/flowschemas',
+    'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
+    'storage.k8s.io/csinodes',
+    'storage.k8s.io/volumeattachments',
+    'storage.k8s.io/volumeattachments/status',
+  ].map((id): [string, readonly Look[]] => [id, ['new']]),
+  ['/persistentvolumes', ['new', 'new']],
+  ...['/events', 'batch/cronjobs/status', 'policy/poddisruptionbudgets', 'policy/poddisruptionbudgets/status'].map(
+    (id): [string, readonly Look[]] => [id, []],
+  ),
+]);
+
+const looksOf = ({ group, plural }: KindDefinition, subresource: string): readonly Look[] =>
+  LOOKS.get(`${group}/${plural}${subresource === '' ? '' : `/${subresource}`}`) ?? ['change'];
+
+/** What is looked at in every metadata, new or changed. */
+const plainCauses = (meta: ObjectMeta): StatusCause[] => [
+  ...labelCauses(meta.labels),
+  ...annotationCauses(meta.annotations),
+  ...ownerCauses(meta.ownerReferences),
+];
+
+function commonCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
+  return [
+    ...plainCauses(meta),
+    ...finalizerCauses(meta.finalizers, takesAnyFinalizer(kind)),
+    ...managedFieldsCauses(meta),
+  ];
+}
+
+function managedFieldsCauses(meta: ObjectMeta): StatusCause[] {
+  const causes: StatusCause[] = [];
+  for (const [index, entry] of (meta.managedFields ?? []).entries()) {
+    const path = `metadata.managedFields[${index}]`;
+    if (entry.operation !== 'Apply' && entry.operation !== 'Update') {
+      causes.push(invalidValue(`${path}.operation`, entry.operation ?? '', 'must be `Apply` or `Update`'));
+    }
+    if (entry.fieldsType !== undefined && entry.fieldsType !== 'FieldsV1') {
+      causes.push(unsupportedValue(`${path}.fieldsType`, entry.fieldsType, ['FieldsV1']));
+    }
+  }
+  return causes;
+}
+
+const IMMUTABLE: readonly (keyof ObjectMeta)[] = [
+  'name',
+  'namespace',
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+];
+
+/** What a dying object, and what stays as it is, says to a change of the metadata. */
+function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
+  const causes: StatusCause[] = [];
+  if (old.deletionTimestamp !== undefined) {
+    const before = new Set(old.finalizers ?? []);
+    const added = (meta.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
+    if (added.length > 0) {
+      const list = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
+      causes.push(
+        forbiddenValue(
+          'metadata.finalizers',
+          `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
+        ),
+      );
+    }
+  }
+  for (const field of IMMUTABLE) {
+    const value = meta[field];
+    if (!jsonEquals(value ?? undefined, old[field] ?? undefined)) {
+      causes.push(invalidValue(`metadata.${field}`, value ?? '', 'field is immutable'));
+    }
+  }
+  return causes;
+}
+
+/**
+ * Causes that a change of the metadata gives. Several steps look at it, each with some of the rules, and a cause comes as often as it is
+ * found: the general step as at a new object and as at a change, then the kind's strategy (`ValidateObjectMetaAccessor`,
+ * `ValidateObjectMetaAccessorUpdate`; `ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
+ */
+export function metaUpdateCauses(
+  kind: KindDefinition,
+  meta: ObjectMeta,
+  old: ObjectMeta,
+  subresource: string,
+): StatusCause[] {
+  const { finalizers = [] } = meta;
+  const change = [...changeCauses(meta, old), ...plainCauses(meta), ...managedFieldsCauses(meta)];
+  const general = [...plainCauses(meta), ...finalizerCauses(finalizers, true), ...managedFieldsCauses(meta)];
+  const domains = takesAnyFinalizer(kind) ? [] : finalizerDomainCauses(finalizers);
+  const looks = looksOf(kind, subresource).flatMap((look) => [...(look === 'change' ? change : general), ...domains]);
+  return [...general, ...change, ...looks];
+}
+
+/** What is said of the finalizers of a custom object that was accepted: those that it has, or that an update has added. */
+export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined): string[] {
+  const before = new Set(old?.finalizers ?? []);
+  const warnings: string[] = [];
+  for (const finalizer of [...new Set(meta.finalizers ?? [])].sort()) {
+    if (before.has(finalizer) || finalizer.includes('/') || STANDARD_FINALIZERS.has(finalizer)) continue;
+    const path = finalizer.includes('.') ? ' including a path (/)' : '';
+    const why = `prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;
+    warnings.push(`metadata.finalizers: ${JSON.stringify(finalizer)}: ${why}`);
+  }
+  return warnings;
+}
+
+/** Removes repeated owners by uid, and says which were repeated. Mutates. */
+export function dedupOwners(object: ApiObject): string | undefined {
+  const owners = object.metadata.ownerReferences;
+  if (owners === undefined || owners.length < 2) return undefined;
+  const seen = new Set<string>();
+  const repeated = new Set<string>();
+  const kept: OwnerReference[] = [];
+  for (const owner of owners) {
+    if (seen.has(owner.uid) && kept.some((other) => jsonEquals(other, owner))) {
+      repeated.add(owner.uid);
+      continue;
+    }
+    seen.add(owner.uid);
+    kept.push(owner);
+  }
+  if (repeated.size === 0) return undefined;
+  object.metadata.ownerReferences = kept;
+  return `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${[...repeated].join(', ')}`;
+}

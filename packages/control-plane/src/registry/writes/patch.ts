@@ -1,0 +1,327 @@
+import { badRequest, internal, internalError } from '../../apimachinery/errors/errors.ts';
+import { jsonProblem } from '../../apimachinery/errors/json-problem.ts';
+import { stringifyJson } from '../../apimachinery/objects/json.ts';
+import { goJson } from '../../apimachinery/objects/json-value.ts';
+import type { ApiObject, JsonObject } from '../../apimachinery/objects/object.ts';
+import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
+import { StatusError } from '../../apimachinery/objects/status.ts';
+import {
+  applyJsonPatch,
+  applyMergePatch,
+  applyStrategicMergePatch,
+  goPlain,
+  serverSideApply,
+} from '../../patch/index.ts';
+import type { KindRegistry, ServedKind } from '../../resources/kind-registry.ts';
+import type { WriteOptions } from '../../resources/options.ts';
+import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
+import { converterComplaint, convertUntyped, DecodeError, roundTrip } from '../../resources/shape.ts';
+import { parseJsonBody } from '../bodies/body.ts';
+import { checkPatched, normalize, strictMessage } from '../bodies/decode.ts';
+import { isOfResource, parseApiVersion, sameVersion, typeMetaProblem, unconvertible } from '../bodies/type-meta.ts';
+import { parseYamlText } from '../bodies/yaml-body.ts';
+import { nameless, type Transformation, updateObject } from './update.ts';
+
+export type PatchType =
+  | 'application/json-patch+json'
+  | 'application/merge-patch+json'
+  | 'application/strategic-merge-patch+json'
+  | 'application/apply-patch+yaml';
+
+/** The types that a kind understands, in the order of the refusal of others. */
+export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
+  served.kind.custom
+    ? ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+    : [
+        'application/json-patch+json',
+        'application/merge-patch+json',
+        'application/strategic-merge-patch+json',
+        'application/apply-patch+yaml',
+      ];
+
+function parsePatch(bytes: Uint8Array, prefix: string): unknown {
+  const text = Buffer.from(bytes).toString('utf8');
+  try {
+    return parseJsonBody(text);
+  } catch {
+    throw badRequest(`${prefix}${jsonProblem(text)}`);
+  }
+}
+
+const isPlain = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A function from the live object to the patched one, not yet decoded. */
+export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind): (target: JsonObject) => JsonObject {
+  const patch = parsePatch(bytes, type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ');
+  if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
+  if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
+  // Nothing of a strategic merge patch is no change.
+  if (patch === null) return (target) => target;
+  if (!isPlain(patch)) {
+    const type_ = Array.isArray(patch) ? 'array' : typeof patch;
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${type_} into Go value of type map[string]interface {}`,
+    );
+  }
+  if (type === 'application/merge-patch+json') return (target) => applyMergePatch(target, patch);
+  return (target) => applyStrategicMergePatch(target, patch, served.kind.schema ?? {});
+}
+
+/**
+ * A patched value with its fields as Go's patch libraries write them: what the patch has opened is a map by then, and sorted; what it has
+ * not keeps its order.
+ */
+function opened(before: unknown, after: unknown, isTop = false): unknown {
+  if (!isTop && jsonEquals(before, after)) return before;
+  if (Array.isArray(before) && Array.isArray(after) && before.length === after.length) {
+    return after.map((item, index) => opened(before[index], item));
+  }
+  if (!isPlain(before) || !isPlain(after)) return after;
+  const fields = Object.entries(after).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(fields.map(([key, value]) => [key, opened(before[key], value)]));
+}
+
+/** The result of a patch as its refusal shows it. */
+export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
+
+/** A refusal of the decoded result of a patch shows the whole of it. */
+export const invalidPatch = (shown: string, why: string): StatusError => {
+  const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
+  return new StatusError({
+    message: ` "" is invalid: patch: ${message}`,
+    reason: 'Invalid',
+    details: { causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }] },
+    code: 422,
+  });
+};
+
+const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+
+/** Reads what a patch has made as an object of its kind: unknown fields, metadata types, defaults. */
+function decodePatched(
+  patched: JsonObject,
+  live: ApiObject,
+  served: ServedKind,
+  kinds: KindRegistry,
+  call: Call,
+  options: WriteOptions,
+  strategic: (() => string) | undefined,
+): ApiObject {
+  const object = patched as unknown as ApiObject;
+  if (served.kind.custom && (object.kind ?? '') === '') {
+    const text = goJson(object);
+    throw invalidPatch(text, `Object 'Kind' is missing in '${text}'`);
+  }
+  if (served.kind.custom && (object.apiVersion as unknown) === null) {
+    const why = '.apiVersion accessor error: <nil> is of the type <nil>, expected string';
+    throw invalidPatch(goJson(object), why);
+  }
+  if (strategic !== undefined) {
+    for (const field of ['apiVersion', 'kind'] as const) {
+      const value: unknown = object[field] ?? '';
+      if (typeof value !== 'string') throw invalidPatch(strategic(), converterComplaint(value, 'string'));
+    }
+    // The object is made from the patched fields; what kind it is was never in question.
+    object.apiVersion = served.apiVersion;
+    object.kind = served.kind.kind;
+  }
+  const whole = options.fieldValidation === 'Strict' ? structuredClone(object) : object;
+  const shown = (): string => strategic?.() ?? patchedText(live, whole);
+  const wrongType = typeMetaProblem(object);
+  if (wrongType !== undefined) throw invalidPatch(shown(), wrongType);
+  if (strategic === undefined && !served.kind.custom) {
+    if ((object.apiVersion ?? '') === '') throw unversioned(object, live, options, shown, call);
+    if ((object.kind ?? '') === '') object.kind = served.kind.kind;
+  }
+  if (parseApiVersion(object.apiVersion ?? '') === undefined) {
+    throw invalidPatch(shown(), `unexpected GroupVersion string: ${object.apiVersion}`);
+  }
+  const read = (): string[] => {
+    checkPatched(object, served);
+    if (!served.kind.custom && !sameVersion(object, served)) refuseVersion(object, live, served, kinds);
+    if (!served.kind.custom || sameVersion(object, served)) return normalize(object, served);
+    // Another kind has no schema here. Another version of this one knows no field.
+    return isOfResource(object, served)
+      ? Object.keys(object)
+          .filter((field) => !TYPE_FIELDS.has(field))
+          .sort()
+      : [];
+  };
+  const unknown = typed(strategic !== undefined, shown, strategic === undefined ? read : () => convertUntyped(read));
+  if (unknown.length > 0) {
+    if (options.fieldValidation === 'Strict') {
+      throw invalidPatch(shown(), strictMessage(unknown));
+    }
+    if (options.fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
+  }
+  if (served.kind.custom && object.apiVersion === undefined) {
+    if ((object.metadata.name ?? '') === '') throw nameless(live.metadata.name ?? '');
+    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  }
+  return object;
+}
+
+/**
+ * Without an apiVersion the real server reads the object as one of its internal version, which knows no field of a built-in kind by the name
+ * that it has in the API. So the object has no name.
+ */
+function unversioned(
+  object: ApiObject,
+  live: ApiObject,
+  { fieldValidation }: WriteOptions,
+  shown: () => string,
+  call: Call,
+): StatusError {
+  const unknown = Object.keys(object)
+    .filter((field) => field !== 'apiVersion' && field !== 'kind')
+    .sort();
+  if (fieldValidation === 'Strict') return invalidPatch(shown(), strictMessage(unknown));
+  if (fieldValidation === 'Warn') for (const field of unknown) call.warn(`unknown field "${field}"`);
+  return nameless(live.metadata.name ?? '');
+}
+
+/** A patch may not make an object another kind. What the other kind cannot read comes first. */
+export function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
+  const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
+  if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
+  throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
+}
+
+/** Wrong types are told as a refusal of the patch: by all of its result, or (strategic) by the patch itself. */
+function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw invalidPatch(shown(), isStrategic ? error.converterWhy : error.why);
+  }
+}
+
+/**
+ * JSON, merge and strategic merge patches, and server-side apply, of an object or its status.
+ * @throws StatusError 400, 404, 409, 415, 422 or 500
+ */
+export function patchObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  type: PatchType,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<Written> {
+  const { served } = target;
+  if (type === 'application/apply-patch+yaml') return applyObject(registry, call, target, bytes, options);
+  let patch: ((target: JsonObject) => JsonObject) | undefined;
+  const isStrategic = type === 'application/strategic-merge-patch+json';
+  // Only its refusals show a strategic merge patch, as Go prints it.
+  const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
+  let warned = false;
+  // A patch that is done again after a lost race must not warn again.
+  const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
+  const transformation: Transformation = {
+    patched: true,
+    next: (live, old) => {
+      patch ??= patcher(type, bytes, served);
+      const patched = patch(live as unknown as JsonObject);
+      const object = decodePatched(patched, old, served, registry.kinds, quiet, options, strategic);
+      warned = true;
+      return object;
+    },
+  };
+  return updateObject(registry, call, target, transformation, options);
+}
+
+/** The body of an apply: YAML, which JSON is too. */
+export function parseApplied(bytes: Uint8Array): ApiObject {
+  const text = Buffer.from(bytes).toString('utf8');
+  const value = parseYamlText(text, 'error decoding YAML: ');
+  if (value === null || value === undefined) throw badRequest('invalid object type: /, Kind=');
+  if (!isPlain(value as JsonObject)) {
+    const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`,
+    );
+  }
+  return value as unknown as ApiObject;
+}
+
+/** @throws StatusError 400 for a configuration of another version or kind */
+function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own }: ServedKind): void {
+  const { apiVersion = '', kind = '' } = applied as unknown as Record<string, unknown>;
+  if (apiVersion === expected && kind === own.kind) return;
+  const parsed = typeof apiVersion === 'string' ? parseApiVersion(apiVersion) : { group: '', version: '' };
+  // A version that cannot be read leaves nothing of the type.
+  const { group, version } = parsed ?? { group: '', version: '' };
+  const name = parsed === undefined || typeof kind !== 'string' ? '' : kind;
+  throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
+}
+
+/** What was applied has fields of the right types, and a value that the server's own types cannot hold. */
+function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
+  const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+  const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+  return internal(
+    `failed to convert new object (${name}; ${type}) to proper version: unable to convert unstructured object to ${type}: ${error.converterWhy}`,
+  );
+}
+
+/** Kinds of which an applied status makes the object, too. */
+const MADE_BY_STATUS: ReadonlySet<string> = new Set([
+  '/services',
+  'admissionregistration.k8s.io/validatingadmissionpolicies',
+]);
+
+const makesObject = ({ served, subresource }: Target): boolean =>
+  subresource === 'status' && MADE_BY_STATUS.has(served.resource);
+
+function applyObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<Written> {
+  const { served } = target;
+  const read = (): ApiObject => {
+    const applied = parseApplied(bytes);
+    checkAppliedType(applied, served);
+    // What else is wrong with it is told by the apply itself, in words of its own.
+    if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
+    return applied;
+  };
+  const apply = (live: ApiObject | undefined): ApiObject => {
+    const merged = serverSideApply({
+      ...(live === undefined ? {} : { live }),
+      applied: read(),
+      manager: options.fieldManager,
+      force: options.force,
+      ...(served.kind.schema === undefined ? {} : { schema: served.kind.schema }),
+      subresource: target.subresource,
+      now: registry.now(),
+      kind: served.kind,
+    });
+    try {
+      convertUntyped(() => {
+        checkPatched(merged, served, true);
+        normalize(merged, served, true);
+      });
+    } catch (error) {
+      if (error instanceof DecodeError) throw unreadableApply(read(), served, error);
+      throw error;
+    }
+    return merged;
+  };
+  return updateObject(
+    registry,
+    call,
+    target,
+    {
+      next: (live) => apply(live),
+      ...(target.subresource === '' || makesObject(target) ? { create: () => apply(undefined) } : {}),
+      managed: true,
+      patched: true,
+    },
+    options,
+  );
+}

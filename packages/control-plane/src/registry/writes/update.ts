@@ -1,0 +1,367 @@
+import {
+  badRequest,
+  conflict,
+  internal,
+  invalid,
+  invalidValue,
+  MODIFIED,
+  notFound,
+  shownKind,
+} from '../../apimachinery/errors/errors.ts';
+import { holdsEmpties, isGivenEmpty } from '../../apimachinery/objects/empties.ts';
+import type { ApiObject, ObjectMeta } from '../../apimachinery/objects/object.ts';
+import { jsonEquals, renderObject, tidyMeta } from '../../apimachinery/objects/object-text.ts';
+import type { StatusCause, StatusError } from '../../apimachinery/objects/status.ts';
+import { differInTimes } from '../../patch/index.ts';
+import type { ServedKind } from '../../resources/kind-registry.ts';
+import type { WriteOptions } from '../../resources/options.ts';
+import type { Call, Registry, Target, Written } from '../../resources/registry.ts';
+import type { StoredRecord } from '../../store/store.ts';
+import { checkCustomType } from '../bodies/type-meta.ts';
+import { createObject, matchNamespace, track } from './create.ts';
+import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';
+import { schemaCauses } from './schema-causes.ts';
+
+/** What makes the new object out of the one that is there. */
+export interface Transformation {
+  /**
+   * The new object; `live` may be changed, `old` not. undefined for `live`: there is none (only asked when `mayCreate`).
+   */
+  readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
+  /** Makes the object that is created when there is none. */
+  readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
+  /** The managedFields of what `next` gives stand already. */
+  readonly managed?: boolean;
+  /** Admission has seen the request in another form (a Binding): it is not asked about the object. */
+  readonly admitted?: boolean;
+  /** Asks admission about that form once the object has been found good. */
+  readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
+  /** The object comes of a patch: a changed uid is an invalid field there, where an update takes it for a precondition. */
+  readonly patched?: boolean;
+}
+
+/** Writes to these never bump the generation. */
+const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
+
+/** How often a write that lost a race is done again. */
+const ATTEMPTS = 8;
+
+/**
+ * Changes one object: read, transform, prepare, admit, validate, write — again when another write came between.
+ * @throws StatusError 400, 404, 409, 422 or 500
+ */
+export async function updateObject(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  transformation: Transformation,
+  options: WriteOptions,
+): Promise<Written> {
+  const { served } = target;
+  for (let attempt = 1; ; attempt++) {
+    const record = registry.store.get(served.resource, target.namespace, target.name);
+    if (record === undefined) {
+      if (transformation.create === undefined) throw notFound(served.kind, target.name);
+      const object = await transformation.create();
+      checkName(object, target);
+      const { metadata } = object;
+      const { uid = '' } = metadata;
+      if (uid !== '') throw transformation.patched === true ? absentUid(target, uid) : uidConflict(target, uid, '');
+      // An update that creates has no version to compare with.
+      checkVersionText(metadata.resourceVersion ?? '');
+      if (!options.dryRun) delete metadata.resourceVersion;
+      const { managed = false } = transformation;
+      return createObject(registry, call, target, object, options, { managed, byUpdate: true });
+    }
+    const written = await attemptUpdate(registry, call, target, transformation, options, record);
+    if (written !== undefined) return written;
+    if (attempt >= ATTEMPTS) throw conflict(served.kind, target.name, MODIFIED);
+  }
+}
+
+async function attemptUpdate(
+  registry: Registry,
+  call: Call,
+  target: Target,
+  transformation: Transformation,
+  options: WriteOptions,
+  record: StoredRecord,
+): Promise<Written | undefined> {
+  const { served, subresource } = target;
+  const { kind } = served;
+  const old = registry.parse(served, record);
+  let updated = await transformation.next(registry.parse(served, record), old);
+  checkIdentity(updated, old, target, transformation.patched === true);
+  const repeated = dedupOwners(updated);
+  if (repeated !== undefined) call.warn(repeated);
+  updated.metadata = tidyMeta(updated.metadata);
+  if (transformation.managed !== true) track(registry, served, old, updated, options, subresource);
+  const attributes = registry.attributes(call, target, {
+    operation: 'UPDATE',
+    object: updated,
+    old,
+    dryRun: options.dryRun,
+    options: options.given,
+  });
+  const admission = transformation.admitted === true ? undefined : registry.admission;
+  updated = (await admission?.admit(attributes)) ?? updated;
+  matchNamespace(updated, target);
+  keepTimes(updated, old);
+  checkVersion(updated, old, target);
+  if (kind.custom) checkCustomType(updated, served);
+  prepare(registry, call, served, subresource, updated, old);
+  const causes = causesOf(registry, call, served, subresource, updated, old);
+  if (causes.length > 0) throw invalid(shownKind(kind), target.name, causes);
+  if (subresource === '' && kind.custom) {
+    for (const warning of finalizerWarnings(updated.metadata, old.metadata)) call.warn(warning);
+  }
+  if (subresource === '') for (const warning of kind.warnings?.(updated, old) ?? []) call.warn(warning);
+  await admission?.validate({ ...attributes, object: updated });
+  await transformation.validate?.(updated, old);
+
+  if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
+  if (isFinished(updated, old)) {
+    // The answer shows the object as it was before it went, under its last version.
+    updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
+    const text = renderObject(updated, undefined);
+    if (!options.dryRun) registry.remove(served, record);
+    return { text, created: false };
+  }
+  updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
+  const isSame = jsonEquals(strip(updated), strip(old));
+  if (isSame && (options.dryRun || !registry.isWrittenAnyway(record))) {
+    return { text: served.textOf(record), created: false };
+  }
+  if (options.dryRun) return { text: registry.preview(served, updated), created: false };
+  return { text: served.textOf(registry.put(served, updated)), created: false };
+}
+
+/** What a comparison of two states looks at. Empty lists of the metadata count as absent. */
+const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
+
+/** A write that would change nothing but the times of owners changes nothing (`IgnoreManagedFieldsTimestampsTransformer`). */
+function keepTimes(updated: ApiObject, old: ApiObject): void {
+  const { managedFields: next = [], ...metadata } = updated.metadata;
+  const { managedFields: before = [], ...oldMetadata } = old.metadata;
+  if (!differInTimes(next, before)) return;
+  if (jsonEquals(strip({ ...updated, metadata }), strip({ ...old, metadata: oldMetadata }))) {
+    updated.metadata.managedFields = before;
+  }
+}
+
+/** 400 for an object without the name that the URL has. */
+export const nameless = (name: string): StatusError =>
+  badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
+
+/** An object says its own name, also where the URL has it. */
+export function checkName({ metadata }: ApiObject, target: Target): void {
+  const name = metadata.name ?? '';
+  if (name === '') throw nameless(target.name);
+  if (name !== target.name) {
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`);
+  }
+}
+
+/** The name, namespace and uid in the body must be those of the object. */
+function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patched: boolean): void {
+  const meta = updated.metadata;
+  checkName(updated, target);
+  matchNamespace(updated, target);
+  if (!patched && meta.uid !== undefined && meta.uid !== '' && meta.uid !== old.metadata.uid) {
+    throw uidConflict(target, meta.uid, old.metadata.uid ?? '');
+  }
+}
+
+/** @throws StatusError 500 for a version that is no number of 64 bits */
+function checkVersionText(version: string): void {
+  if (version !== '' && !/^\d+$/.test(version)) {
+    throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+  }
+  if (version !== '' && BigInt(version) >= 2n ** 64n) {
+    throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: value out of range`);
+  }
+}
+
+/** The version in the body must be that of the object; mutating admission comes before. Fills it in when absent. */
+function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
+  const meta = updated.metadata;
+  const version = meta.resourceVersion ?? '';
+  checkVersionText(version);
+  if (version === '' || version === '0') {
+    if (kind.requiresResourceVersion === true || kind.custom) {
+      // The store names the resource where everybody else names the kind.
+      throw invalid({ group: kind.group, kind: kind.plural }, name, [
+        invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
+      ]);
+    }
+    meta.resourceVersion = old.metadata.resourceVersion ?? '';
+  }
+  if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, MODIFIED);
+}
+
+/** Resources that are kept under another name than their own. */
+const OWN_KEYS: Readonly<Record<string, string>> = {
+  '/services': 'services/specs',
+  '/endpoints': 'services/endpoints',
+  '/nodes': 'minions',
+  '/replicationcontrollers': 'controllers',
+  'networking.k8s.io/ingresses': 'ingress',
+};
+
+/** A precondition (`UID` or `ResourceVersion`) that the object (`actual` '': there is none) does not meet. */
+export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
+  conflict(
+    target.served.kind,
+    target.name,
+    `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
+  );
+
+/** An apply that names a uid is for an object that is there. */
+const absentUid = ({ served, name }: Target, uid: string): StatusError =>
+  conflict(
+    served.kind,
+    name,
+    `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+  );
+
+/** The uid of the body is a precondition. */
+const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
+  preconditionConflict(target, 'UID', wanted, actual);
+
+/** etcd's key, as errors show it. */
+function storageKey({ served: { kind }, namespace, name }: Target): string {
+  const own = OWN_KEYS[`${kind.group}/${kind.plural}`];
+  const resource = own ?? (kind.custom ? `${kind.group}/${kind.plural}` : kind.plural);
+  return ['/registry', resource, namespace, name].filter((part) => part !== '').join('/');
+}
+
+/** What an update keeps of the old object, whatever the client sent. */
+function prepare(
+  registry: Registry,
+  call: Call,
+  served: ServedKind,
+  subresource: string,
+  updated: ApiObject,
+  old: ApiObject,
+): void {
+  const { kind } = served;
+  const meta = updated.metadata;
+  const before = old.metadata;
+  if ((meta.uid ?? '') === '') meta.uid = before.uid ?? '';
+  meta.creationTimestamp = before.creationTimestamp ?? null;
+  if (before.generation === undefined) delete meta.generation;
+  else meta.generation = before.generation;
+  // A deletion is not taken back by an update, and not begun by one: that is told as a change of what is immutable.
+  if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
+  if (before.deletionGracePeriodSeconds !== undefined) {
+    meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
+  }
+  delete meta.selfLink;
+  if (subresource === 'status') keepAllButStatus(served, updated, old);
+  else if (subresource === '' && kind.subresources?.status === true) {
+    if (old.status === undefined) delete updated.status;
+    else updated.status = old.status;
+  }
+  kind.prepareForUpdate?.(updated, old, {
+    now: registry.now(),
+    subresource,
+    userName: call.user.name,
+    newUid: () => registry.uid(),
+  });
+  if (
+    (kind.hasGeneration === true || kind.custom) &&
+    !QUIET_SUBRESOURCES.has(subresource) &&
+    bumps(served, updated, old)
+  ) {
+    updated.metadata.generation = (before.generation ?? 0) + 1;
+  }
+}
+
+/** Built-in kinds whose metadata a status write leaves alone as that of custom ones. */
+const METADATA_STAYS: ReadonlySet<string> = new Set([
+  'flowcontrol.apiserver.k8s.io/flowschemas',
+  'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
+]);
+const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
+type Kept = (typeof CLIENTS_FIELDS)[number];
+/** What a status write leaves alone in the metadata of other kinds (`ResetObjectMetaForStatus`, and some by themselves). */
+const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
+  ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
+  ['apiregistration.k8s.io/apiservices', ['labels', 'annotations', 'finalizers', 'ownerReferences']],
+  ['storage.k8s.io/volumeattachments', CLIENTS_FIELDS],
+  ['apps/deployments', ['labels']],
+  ['/pods', ['ownerReferences', 'deletionTimestamp']],
+]);
+
+function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: Field): void {
+  const value = from[field];
+  if (value === undefined) delete to[field];
+  else to[field] = value;
+}
+
+/** A status write leaves everything else alone; of the metadata, built-in kinds say themselves what stays. */
+function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
+  const { status } = updated;
+  for (const field of Object.keys(updated)) {
+    if (field !== 'metadata' && field !== 'status' && !Object.hasOwn(old, field)) delete updated[field];
+  }
+  for (const [field, value] of Object.entries(old)) {
+    if (field !== 'metadata' && field !== 'status') updated[field] = value;
+  }
+  if (status === undefined) delete updated.status;
+  const id = `${kind.group}/${kind.plural}`;
+  for (const field of FIELDS_STAY.get(id) ?? []) copyField(updated.metadata, old.metadata, field);
+  if (!kind.custom && !METADATA_STAYS.has(id)) return;
+  const { managedFields, resourceVersion } = updated.metadata;
+  updated.metadata = { ...old.metadata };
+  if (managedFields !== undefined) updated.metadata.managedFields = managedFields;
+  if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
+}
+
+/** Whether a body gives an empty list or map, which what is stored never has. */
+function emptyIsNew(updated: ApiObject): boolean {
+  const { metadata: _metadata, status: _status, ...body } = updated;
+  return isGivenEmpty(updated) || holdsEmpties(body);
+}
+
+/** Whether something beside the metadata (and a status with a subresource of its own) has changed. */
+function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
+  const keepsStatus = kind.subresources?.status === true || !kind.custom;
+  const body = ({ metadata: _metadata, status, ...rest }: ApiObject) => (keepsStatus ? rest : { ...rest, status });
+  if (!jsonEquals(body(updated), body(old))) return true;
+  if (kind.generationTellsEmpty === true && emptyIsNew(updated)) return true;
+  const { generationCounts: part } = kind;
+  return part !== undefined && !jsonEquals(updated.metadata[part] ?? {}, old.metadata[part] ?? {});
+}
+
+function causesOf(
+  registry: Registry,
+  call: Call,
+  served: ServedKind,
+  subresource: string,
+  updated: ApiObject,
+  old: ApiObject,
+): StatusCause[] {
+  const context = { now: registry.now(), subresource, userName: call.user.name, newUid: () => registry.uid() };
+  const meta = metaUpdateCauses(served.kind, updated.metadata, old.metadata, subresource);
+  return [
+    ...meta,
+    ...(served.kind.validateUpdate?.(updated, old, context) ?? []),
+    ...schemaCauses(served, updated, old, meta, subresource, call.warn),
+  ];
+}
+
+/** A dying object goes with its last finalizer, once it has no time left (pods) and its own finalizers are gone (namespaces). */
+function isFinished(updated: ApiObject, old: ApiObject): boolean {
+  const { metadata } = updated;
+  if (old.metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return false;
+  if ((old.metadata.deletionGracePeriodSeconds ?? 0) !== 0) return false;
+  return !hasSpecFinalizers(updated);
+}
+
+/** Namespaces carry finalizers in their spec too. */
+export function hasSpecFinalizers(object: ApiObject): boolean {
+  if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
+  const spec = object.spec as { finalizers?: unknown[] } | undefined;
+  return (spec?.finalizers ?? []).length > 0;
+}

@@ -1,0 +1,194 @@
+import type { JsonSchema } from '../apimachinery/objects/kind.ts';
+
+/**
+ * Facts about built-in fields that the client's models do not carry: how lists merge, which strings are quantities, which
+ * structures are replaced as a whole. Source: the `+listType`, `patchStrategy` and `+structType` marks of the types in k8s.io/api v0.36
+ * and what kube-apiserver publishes under /openapi/v3.
+ *
+ * A row reads `owner: field=keys`, keys being those of a list of type map (`set` for a set); `~` before the field says
+ * that a strategic merge patch replaces the list, `+` that it merges and retains keys.
+ */
+const LISTS = `
+admissionregistration.v1.MutatingAdmissionPolicySpec: matchConditions=name
+admissionregistration.v1.MutatingWebhook: matchConditions=name
+admissionregistration.v1.MutatingWebhookConfiguration: webhooks=name
+admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec: ~validationActions=set
+admissionregistration.v1.ValidatingAdmissionPolicySpec: matchConditions=name variables=name
+admissionregistration.v1.ValidatingAdmissionPolicyStatus: ~conditions=type
+admissionregistration.v1.ValidatingWebhook: matchConditions=name
+admissionregistration.v1.ValidatingWebhookConfiguration: webhooks=name
+apiextensions.v1.CustomResourceDefinitionStatus: ~conditions=type
+apiextensions.v1.JSONSchemaProps: x-kubernetes-validations=rule
+apiregistration.v1.APIServiceStatus: conditions=type
+apps.v1.DaemonSetStatus: conditions=type
+apps.v1.DeploymentStatus: conditions=type
+apps.v1.ReplicaSetStatus: conditions=type
+apps.v1.StatefulSetStatus: conditions=type
+autoscaling.v2.HorizontalPodAutoscalerStatus: conditions=type
+batch.v1.PodFailurePolicyOnExitCodesRequirement: ~values=set
+batch.v1.UncountedTerminatedPods: ~failed=set ~succeeded=set
+certificates.v1.CertificateSigningRequestStatus: ~conditions=type
+core.v1.ComponentStatus: conditions=type
+core.v1.Container: env=name ports=containerPort,protocol volumeDevices=devicePath volumeMounts=mountPath
+core.v1.ContainerRestartRuleOnExitCodes: ~values=set
+core.v1.ContainerStatus: allocatedResourcesStatus=name volumeMounts=mountPath
+core.v1.EphemeralContainer: env=name ports=containerPort,protocol volumeDevices=devicePath volumeMounts=mountPath
+core.v1.NamespaceStatus: conditions=type
+core.v1.NodeAllocatableResourceClaimStatus: ~containers=set
+core.v1.NodeSpec: podCIDRs=set
+core.v1.NodeStatus: addresses=type conditions=type
+core.v1.PersistentVolumeClaimStatus: conditions=type
+core.v1.PodSpec: containers=name ephemeralContainers=name hostAliases=ip imagePullSecrets=name initContainers=name
+core.v1.PodSpec: +resourceClaims=name schedulingGates=name topologySpreadConstraints=topologyKey,whenUnsatisfiable
+core.v1.PodSpec: +volumes=name
+core.v1.PodStatus: conditions=type podIPs=ip +resourceClaimStatuses=name
+core.v1.ReplicationControllerStatus: conditions=type
+core.v1.ResourceRequirements: ~claims=name
+core.v1.ResourceStatus: ~resources=resourceID
+core.v1.ServiceAccount: secrets=name
+core.v1.ServiceSpec: ports=port,protocol
+core.v1.ServiceStatus: conditions=type
+discovery.v1.Endpoint: ~addresses=set
+flowcontrol.v1.FlowSchemaStatus: conditions=type
+flowcontrol.v1.NonResourcePolicyRule: ~nonResourceURLs=set ~verbs=set
+flowcontrol.v1.PriorityLevelConfigurationStatus: conditions=type
+flowcontrol.v1.ResourcePolicyRule: ~apiGroups=set ~namespaces=set ~resources=set ~verbs=set
+networking.v1.ServiceCIDRStatus: conditions=type
+policy.v1.PodDisruptionBudgetStatus: conditions=type
+storage.v1.CSIDriverSpec: ~volumeLifecycleModes=set
+storage.v1.CSINodeSpec: drivers=name
+meta.v1.ObjectMeta: finalizers=set ownerReferences=uid
+`;
+
+/** Rows of a table `owner: field=value field=value`. */
+function* rowsOf(table: string): Generator<readonly [owner: string, field: string, value: string]> {
+  for (const line of table.trim().split('\n')) {
+    const [owner = '', fields = ''] = line.split(': ');
+    for (const entry of fields.split(' ')) {
+      const [field = '', value = ''] = entry.split('=');
+      yield [owner, field, value];
+    }
+  }
+}
+
+function listFact(mark: string, keys: string): JsonSchema {
+  const names = keys.split(',');
+  const type: JsonSchema =
+    keys === 'set'
+      ? { 'x-kubernetes-list-type': 'set' }
+      : { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': names };
+  if (mark === '~') return type;
+  return {
+    ...type,
+    ...(keys === 'set' ? {} : { 'x-kubernetes-patch-merge-key': names[0] }),
+    'x-kubernetes-patch-strategy': mark === '+' ? 'merge,retainKeys' : 'merge',
+  };
+}
+
+/** List type, keys and patch strategy by `owner.field`; a list that is not here is atomic. */
+export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
+  ...[...rowsOf(LISTS)].map(([owner, field, keys]): [string, JsonSchema] => {
+    const mark = /^[~+]/.exec(field)?.[0] ?? '';
+    return [`${owner}.${field.slice(mark.length)}`, listFact(mark, keys)];
+  }),
+  // Server-side apply replaces these lists, a strategic merge patch merges them.
+  [
+    'core.v1.PodStatus.hostIPs',
+    {
+      'x-kubernetes-list-type': 'atomic',
+      'x-kubernetes-patch-merge-key': 'ip',
+      'x-kubernetes-patch-strategy': 'merge',
+    },
+  ],
+  [
+    'batch.v1.JobStatus.conditions',
+    {
+      'x-kubernetes-list-type': 'atomic',
+      'x-kubernetes-patch-merge-key': 'type',
+      'x-kubernetes-patch-strategy': 'merge',
+    },
+  ],
+]);
+
+const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
+
+/** Maps and structures that are replaced as a whole where this field holds them, and patch strategies of structures. */
+export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
+  // A raw JSON object: nobody owns parts of it.
+  ['apps.v1.ControllerRevision.data', atomicMap],
+  ['core.v1.PodSpec.nodeSelector', atomicMap],
+  ['core.v1.ReplicationControllerSpec.selector', atomicMap],
+  ['core.v1.ServiceSpec.selector', atomicMap],
+  ['node.v1.Scheduling.nodeSelector', atomicMap],
+  ['core.v1.PersistentVolumeSpec.claimRef', { 'x-kubernetes-map-type': 'granular' }],
+  ['core.v1.PersistentVolumeClaimStatus.allocatedResourceStatuses', { 'x-kubernetes-map-type': 'granular' }],
+  ['apps.v1.DeploymentSpec.strategy', { 'x-kubernetes-patch-strategy': 'retainKeys' }],
+  ['policy.v1.PodDisruptionBudgetSpec.selector', { 'x-kubernetes-patch-strategy': 'replace' }],
+]);
+
+const ATOMIC_STRUCTURES = `
+admissionregistration.v1: MatchResources NamedRuleWithOperations ParamKind ParamRef Variable
+autoscaling.v1: CrossVersionObjectReference
+core.v1: ConfigMapKeySelector EndpointAddress EndpointPort FileKeySelector LocalObjectReference NodeSelector
+core.v1: NodeSelectorTerm ObjectFieldSelector ObjectReference ResourceFieldSelector ScopeSelector SecretKeySelector
+core.v1: SecretReference TopologySelectorTerm TypedLocalObjectReference
+discovery.v1: EndpointPort
+networking.v1: ServiceBackendPort
+rbac.v1: RoleRef Subject
+meta.v1: LabelSelector OwnerReference
+`;
+
+const preserving: JsonSchema = { 'x-kubernetes-preserve-unknown-fields': true };
+
+/** Facts about a definition as a whole, by its name. */
+export const wholeFacts: ReadonlyMap<string, JsonSchema> = new Map([
+  ...[...rowsOf(ATOMIC_STRUCTURES)].map(([owner, name]): [string, JsonSchema] => [`${owner}.${name}`, atomicMap]),
+  // The metadata of an object is judged by the server, not by its schema.
+  ['meta.v1.FieldsV1', preserving],
+]);
+
+const QUANTITIES = `
+autoscaling.v2.HPAScalingRules: tolerance
+autoscaling.v2.MetricTarget: averageValue value
+autoscaling.v2.MetricValueStatus: averageValue value
+core.v1.ContainerStatus: {}allocatedResources
+core.v1.EmptyDirVolumeSource: sizeLimit
+core.v1.LimitRangeItem: {}default {}defaultRequest {}max {}maxLimitRequestRatio {}min
+core.v1.NodeAllocatableResourceClaimStatus: {}resources
+core.v1.NodeStatus: {}allocatable {}capacity
+core.v1.PersistentVolumeClaimStatus: {}allocatedResources {}capacity
+core.v1.PersistentVolumeSpec: {}capacity
+core.v1.PodSpec: {}overhead
+core.v1.PodStatus: {}allocatedResources
+core.v1.ResourceFieldSelector: divisor
+core.v1.ResourceQuotaSpec: {}hard
+core.v1.ResourceQuotaStatus: {}hard {}used
+core.v1.ResourceRequirements: {}limits {}requests
+core.v1.VolumeResourceRequirements: {}limits {}requests
+node.v1.Overhead: {}podFixed
+storage.v1.CSIStorageCapacity: capacity maximumVolumeSize
+`;
+
+const BYTES = `
+core.v1.ConfigMap: {}binaryData
+core.v1.Secret: {}data
+`;
+
+const typed = (table: string, scalar: string): [string, string][] =>
+  [...rowsOf(table)].map(([owner, field]) =>
+    field.startsWith('{}') ? [`${owner}.${field.slice(2)}`, `{}${scalar}`] : [`${owner}.${field}`, scalar],
+  );
+
+/** Fields whose type the models give as a plain string: the true type, in the short form of `definitions.json`. */
+export const quantityFields: ReadonlyMap<string, string> = new Map([
+  ...typed(QUANTITIES, 'quantity'),
+  ...typed(BYTES, 'byte'),
+  // A schema in its old place may be anything; CRDs hold default, example and enum values as they come.
+  ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
+]);
+
+/** Defaults that the published schema carries because keys of lists depend on them. */
+export const scalarDefaults: ReadonlyMap<string, string | number> = new Map([
+  ['core.v1.ContainerPort.protocol', 'TCP'],
+  ['core.v1.ServicePort.protocol', 'TCP'],
+]);

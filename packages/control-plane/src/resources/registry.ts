@@ -1,0 +1,187 @@
+import { internal } from '../apimachinery/errors/errors.ts';
+import type { Clock } from '../apimachinery/objects/clock.ts';
+import { parseJson, stringifyJson } from '../apimachinery/objects/json.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { renderObject } from '../apimachinery/objects/object-text.ts';
+import type { Authorizer } from '../apimachinery/users/authorizer.ts';
+import type { UserInfo } from '../apimachinery/users/user.ts';
+import { fieldsOf } from '../selectors/field-selector.ts';
+import type { Store, StoredRecord } from '../store/store.ts';
+import { type AdmissionAttributes, AdmissionChain } from './admission.ts';
+import type { KindRegistry, ServedKind } from './kind-registry.ts';
+import type { ReviewHandler } from './review.ts';
+
+/** etcd's limit of a request, with room for what surrounds the object. */
+const STORE_LIMIT = 1.5 * 1024 * 1024;
+
+/** Who asks, and where warnings go. */
+export interface Call {
+  readonly user: UserInfo;
+  readonly userAgent: string;
+  /** Adds a warning to the answer. */
+  readonly warn: (message: string) => void;
+}
+
+/** One object (or, without a name, one collection) of one served kind. */
+export interface Target {
+  readonly served: ServedKind;
+  /** '' for cluster-scoped kinds and for all namespaces. */
+  readonly namespace: string;
+  readonly name: string;
+  /** '' for the main resource. */
+  readonly subresource: string;
+}
+
+/** The result of a write: the text in the version that was asked for. */
+export interface Written {
+  readonly text: string;
+  readonly created: boolean;
+}
+
+/** The object that a service account token ends with. */
+export interface BoundObject {
+  readonly kind: 'Pod' | 'Secret' | 'Node';
+  readonly name: string;
+  readonly uid: string;
+  /** The node of a pod. */
+  readonly node?: { readonly name: string; readonly uid?: string };
+}
+
+/** What a service account token states. */
+export interface TokenFacts {
+  readonly account: ApiObject;
+  readonly audiences: readonly string[];
+  readonly expirationSeconds: number;
+  readonly bound?: BoundObject;
+}
+
+/** Signs tokens of service accounts. */
+export interface TokenSigner {
+  issue(facts: TokenFacts): string;
+}
+
+/** Everything that the operations on objects share. */
+export class Registry {
+  readonly store: Store;
+  readonly kinds: KindRegistry;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly admission = new AdmissionChain();
+  /** Kinds that are answered instead of stored, by `group/plural`. */
+  readonly reviews = new Map<string, ReviewHandler>();
+  /** Signs tokens of service accounts; set before the first request. */
+  tokens: TokenSigner | undefined;
+  /** Decides what expressions ask the authorizer; set before the first request. */
+  authorize: Authorizer | undefined;
+
+  /** Records that lack defaults (see `lacksDefaults`). */
+  readonly #lacking = new WeakSet<StoredRecord>();
+
+  constructor(parts: { store: Store; kinds: KindRegistry; clock: Clock; random: () => number }) {
+    this.store = parts.store;
+    this.kinds = parts.kinds;
+    this.clock = parts.clock;
+    this.random = parts.random;
+  }
+
+  now(): Date {
+    return this.clock.now();
+  }
+
+  /** The object of a record in the version of `served`. A copy of its own: the caller may change it. */
+  parse(served: ServedKind, record: StoredRecord): ApiObject {
+    return parseJson(served.textOf(record)) as ApiObject;
+  }
+
+  /** Writes an object. @throws StatusError 500 when it is larger than the store takes. */
+  put(served: ServedKind, given: ApiObject): StoredRecord {
+    const { object, gained } = this.#inStorageVersion(served, given);
+    const { metadata } = object;
+    const encode = served.kind.storedAs?.encode;
+    const record = this.store.put(served.resource, {
+      namespace: metadata.namespace ?? '',
+      name: metadata.name ?? '',
+      labels: metadata.labels,
+      fields: fieldsOf(served.kind, object),
+      render: (revision) => limited(renderObject(encode === undefined ? object : encode({ ...object }), revision)),
+    });
+    if (gained) this.lacksDefaults(record);
+    return record;
+  }
+
+  /** A written object as a dry run answers it: it has been through the version that is stored, too. */
+  preview(served: ServedKind, given: ApiObject): string {
+    const { object } = this.#inStorageVersion(served, given);
+    return renderObject({ ...object, apiVersion: served.apiVersion }, undefined);
+  }
+
+  /** Marks a record that a real server stores without a default, which each of its readers adds. */
+  lacksDefaults(record: StoredRecord): void {
+    this.#lacking.add(record);
+  }
+
+  /** Whether a write that changes nothing makes a version all the same: what is stored gains the defaults that were read. */
+  isWrittenAnyway(record: StoredRecord): boolean {
+    return this.#lacking.has(record);
+  }
+
+  /** An object of a version that is not stored takes the defaults of the one that is. `gained`: it had to. */
+  #inStorageVersion(served: ServedKind, object: ApiObject): { readonly object: ApiObject; readonly gained: boolean } {
+    const { group, plural, version, storageVersion = version } = served.kind;
+    if (storageVersion === version) return { object, gained: false };
+    const stored = this.kinds.find(group, storageVersion, plural);
+    if (stored === undefined) return { object, gained: false };
+    const converted = parseJson(stringifyJson(object)) as ApiObject;
+    converted.apiVersion = stored.apiVersion;
+    stored.schema?.prune(converted);
+    const before = stringifyJson(converted);
+    stored.schema?.setDefaults(converted);
+    return { object: converted, gained: stringifyJson(converted) !== before };
+  }
+
+  /** Removes what a record holds. Watches and the answer get it under the revision of the deletion. */
+  remove(served: ServedKind, record: StoredRecord): StoredRecord {
+    const { namespace, name, labels, fields } = record;
+    return this.store.delete(served.resource, {
+      namespace,
+      name,
+      labels,
+      fields,
+      render: (revision) => renderObject(parseJson(record.json) as ApiObject, revision),
+    });
+  }
+
+  /** The revision up to which listeners have been told everything. */
+  deliveredRevision(): number {
+    return this.store.deliveredRevision();
+  }
+
+  attributes(
+    call: Call,
+    target: Target,
+    write: Pick<AdmissionAttributes, 'operation' | 'object' | 'old' | 'carries' | 'dryRun' | 'options'> & {
+      name?: string;
+    },
+  ): AdmissionAttributes {
+    const { served, namespace, subresource } = target;
+    const name = write.name ?? target.name;
+    return { ...write, served, namespace, name, subresource, user: call.user, warn: call.warn };
+  }
+
+  uid(): string {
+    const bytes = new Uint8Array(16);
+    for (let at = 0; at < bytes.length; at++) bytes[at] = Math.floor(this.random() * 256);
+    bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+    bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+    const hex = Buffer.from(bytes).toString('hex');
+    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  }
+}
+
+function limited(text: string): string {
+  // Only a text of a third of the limit can be longer in bytes than the limit.
+  if (text.length > STORE_LIMIT / 3 && Buffer.byteLength(text) > STORE_LIMIT) {
+    throw internal('etcdserver: request is too large');
+  }
+  return text;
+}

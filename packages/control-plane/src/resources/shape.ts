@@ -1,0 +1,430 @@
+import { noteEmpty } from '../apimachinery/objects/empties.ts';
+import { type GoTime, parseGoTime } from '../apimachinery/objects/go-time.ts';
+import type { ApiObject } from '../apimachinery/objects/object.ts';
+import { canonicalQuantity, QUANTITY_ERROR } from '../apimachinery/objects/quantity.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
+import { quantityFields } from './facts.ts';
+import { fieldsOfModel } from './schemas.ts';
+import { SHAPES } from './shape-table.ts';
+
+/**
+ * The body does not fit the server's types. Answered as 400; a patch, which reports it otherwise, finds Go's own words in
+ * `why`.
+ */
+export class DecodeError extends StatusError {
+  readonly why: string;
+  /** The same in the words of the converter from untyped objects, which reads what a strategic merge patch has made. */
+  readonly converterWhy: string;
+
+  constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
+    const version = object.apiVersion.split('/').at(-1) ?? '';
+    super({
+      message: `${object.kind} in version "${version}" cannot be handled as a ${object.kind}: ${why}`,
+      reason: 'BadRequest',
+      code: 400,
+    });
+    this.why = why;
+    this.converterWhy = converterWhy;
+  }
+}
+
+/** Thrown while reading and turned into a DecodeError, which knows the object, at the top. */
+class Mismatch extends Error {
+  readonly converterMessage: string;
+
+  constructor(message: string, converterMessage = message) {
+    super(message);
+    this.converterMessage = converterMessage;
+  }
+}
+
+/** Where a value stands: the Go structure that holds it and the path from the object's root. */
+type Reader = (value: unknown, owner: string, path: string) => unknown;
+
+type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted';
+
+interface Field {
+  readonly name: string;
+  readonly mode: Mode;
+  readonly read: Reader;
+  readonly zero: unknown;
+}
+
+const goKind = (value: unknown): string => {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean') return 'bool';
+  return typeof value === 'bigint' ? 'number' : typeof value;
+};
+
+/** A number as its text had it, as far as a double tells. */
+const numberText = (value: number | bigint): string =>
+  typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
+
+/** The kind of a value in an untyped object of Go. */
+function untypedKind(value: unknown): string {
+  if (typeof value === 'bigint') return 'int64';
+  // Beyond 2^53 a number that is no bigint had an exponent, or more than 64 bits.
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'boolean') return 'bool';
+  return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
+}
+
+/** What the converter from untyped objects says of a value that is not of this type of Go. */
+export function converterComplaint(value: unknown, type: string): string {
+  if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
+  if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
+  if (type.includes('.')) return `cannot restore struct from: ${untypedKind(value)}`;
+  const isNumber = typeof value === 'number' || typeof value === 'bigint';
+  return isNumber && type !== 'bool' ? `cannot convert ${untypedKind(value)} to ${type}` : `unrecognized type: ${type}`;
+}
+
+const mismatch = (value: unknown, owner: string, path: string, type: string, found = goKind(value)): Mismatch =>
+  new Mismatch(
+    `json: cannot unmarshal ${found} into Go struct field ${owner}.${path} of type ${type}`,
+    converterComplaint(value, type),
+  );
+
+const plainModel = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
+
+/** A type of `definitions.json` in Go's words. */
+function goType(type: string): string {
+  if (type.startsWith('[]')) return `[]${goType(type.slice(2))}`;
+  if (type.startsWith('{}')) return `map[string]${goType(type.slice(2))}`;
+  if (type === 'boolean') return 'bool';
+  if (type === 'double' || type === 'number') return 'float64';
+  if (type === 'byte') return '[]uint8';
+  if (type === 'date-time') return 'v1.Time';
+  if (/^[A-Z]/.test(type)) return `${/V[0-9]+/.exec(type)?.[0].toLowerCase() ?? 'v1'}.${plainModel(type)}`;
+  return type;
+}
+
+function readString(value: unknown, owner: string, path: string): unknown {
+  if (typeof value === 'string') return value;
+  throw mismatch(value, owner, path, 'string');
+}
+
+function readBoolean(value: unknown, owner: string, path: string): unknown {
+  if (typeof value === 'boolean') return value;
+  throw mismatch(value, owner, path, 'bool');
+}
+
+/** Whether values come out of an untyped object of Go: its converter cuts integers that are too large, where the decoder refuses them. */
+let isConverting = false;
+
+/** Reads objects as Go's converter from untyped objects does (server-side apply, strategic merge patches). `read` must not wait. */
+export function convertUntyped<T>(read: () => T): T {
+  isConverting = true;
+  try {
+    return read();
+  } finally {
+    isConverting = false;
+  }
+}
+
+/** Reads as the decoder does. Types that read their own JSON (int-or-string) do so in the converter, too. */
+const decodeInteger =
+  (type: 'int32' | 'int64'): Reader =>
+  (value, owner, path) => {
+    if (typeof value === 'bigint' && type === 'int64') return value;
+    if (typeof value !== 'number' && typeof value !== 'bigint') throw mismatch(value, owner, path, type);
+    const fits = Number.isSafeInteger(value) && (type === 'int64' || (value >= -(2 ** 31) && value < 2 ** 31));
+    if (!fits) throw mismatch(value, owner, path, type, `number ${numberText(value)}`);
+    return value;
+  };
+
+/** A whole number as Go's converter holds it: one beyond 64 bits is a float there, which becomes the least integer. */
+function convertedInteger(value: unknown): bigint | undefined {
+  if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
+  const whole = BigInt(value as number | bigint);
+  return BigInt.asIntN(64, whole) === whole ? whole : -(2n ** 63n);
+}
+
+const readInt32: Reader = (value, owner, path) => {
+  const whole = isConverting ? convertedInteger(value) : undefined;
+  return whole === undefined ? decodeInteger('int32')(value, owner, path) : Number(BigInt.asIntN(32, whole));
+};
+
+const readInt64: Reader = (value, owner, path) => {
+  const whole = isConverting ? convertedInteger(value) : undefined;
+  if (whole === undefined) return decodeInteger('int64')(value, owner, path);
+  return Number.isSafeInteger(Number(whole)) ? Number(whole) : whole;
+};
+
+function readNumber(value: unknown, owner: string, path: string): unknown {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  throw mismatch(value, owner, path, 'float64');
+}
+
+/** Base64, with Go's complaint about the first byte that is none. */
+function readBytes(text: unknown, owner: string, path: string): unknown {
+  // A null among values is no bytes at all.
+  if (text === null) return '';
+  if (typeof text !== 'string') throw mismatch(text, owner, path, '[]uint8');
+  if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
+  const bare = text.replaceAll(/[\r\n]/g, '');
+  if (bare.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(bare)) return bare;
+  const wrong = text.search(/[^A-Za-z0-9+/\r\n]/);
+  const why = `illegal base64 data at input byte ${wrong === -1 ? text.length - (text.length % 4) : wrong}`;
+  throw new Mismatch(why, `error decoding from json: ${why}`);
+}
+
+/** The zero time of Go, which is written as null. */
+const ZERO_TIME = '0001-01-01T00:00:00';
+
+/** Drops the fields of a structure that its model does not know, and those of structures in it; returns their paths. Mutates. */
+function dropUnknown(value: unknown, type: string, path: string): string[] {
+  if (Array.isArray(value)) {
+    const item = type.replace(/^\[\]/, '');
+    return value.flatMap((one, at) => dropUnknown(one, item, `${path}[${at}]`));
+  }
+  if (!isRecord(value) || !/^V\d/.test(type)) return [];
+  const { fields } = fieldsOfModel(type);
+  const unknown: string[] = [];
+  for (const key of Object.keys(value)) {
+    const here = path === '' ? key : `${path}.${key}`;
+    const field = fields[key];
+    if (field === undefined) {
+      unknown.push(here);
+      delete value[key];
+    } else unknown.push(...dropUnknown(value[key], field, here));
+  }
+  return unknown;
+}
+
+/**
+ * Metadata that stands inside of another object, in the form of the server's own type, and the paths of what that does not know.
+ * @throws RangeError in the decoder's words when a value has the wrong type
+ */
+export function readMeta(given: unknown): { meta: Record<string, unknown>; unknown: string[] } {
+  const meta = given === null ? {} : given;
+  if (!isRecord(meta))
+    throw new RangeError(`json: cannot unmarshal ${goKind(meta)} into Go value of type v1.ObjectMeta`);
+  try {
+    const unknown = dropUnknown(meta, 'V1ObjectMeta', '');
+    structureReader('V1ObjectMeta')(meta, '', '');
+    if (meta.creationTimestamp === null) delete meta.creationTimestamp;
+    return { meta, unknown };
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    throw new RangeError(error.message);
+  }
+}
+
+/** @throws DecodeError when the text is no time of RFC 3339 */
+export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>): void {
+  try {
+    parseGoTime(text, false);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new DecodeError(error.message, object);
+  }
+}
+
+/** A time in UTC, to the second or (micro times) to the microsecond. */
+const readTime =
+  (micro: boolean): Reader =>
+  (value, owner, path) => {
+    const text = readString(value, owner, path) as string;
+    let time: GoTime;
+    try {
+      time = parseGoTime(text, micro);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      throw new Mismatch(error.message);
+    }
+    const { seconds, nanos } = time;
+    if (seconds === ZERO_TIME && nanos === 0) return null;
+    return micro ? `${seconds}.${String(Math.trunc(nanos / 1000)).padStart(6, '0')}Z` : `${seconds}Z`;
+  };
+
+function readQuantity(value: unknown): unknown {
+  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
+  const written = typeof text === 'string' ? canonicalQuantity(text) : undefined;
+  if (written === undefined) throw new Mismatch(QUANTITY_ERROR);
+  return written;
+}
+
+function readIntOrString(value: unknown, owner: string, path: string): unknown {
+  if (typeof value === 'string') return value;
+  try {
+    return decodeInteger('int32')(value, owner, path);
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    const found =
+      typeof value === 'number' || typeof value === 'bigint' ? `number ${numberText(value)}` : goKind(value);
+    throw new Mismatch(error.message, `json: cannot unmarshal ${found} into Go value of type int32`);
+  }
+}
+
+const scalars: Readonly<Record<string, Reader>> = {
+  string: readString,
+  boolean: readBoolean,
+  number: readNumber,
+  double: readNumber,
+  int32: readInt32,
+  int64: readInt64,
+  byte: readBytes,
+  'date-time': readTime(false),
+  'date-time-micro': readTime(true),
+  'int-or-string': readIntOrString,
+  quantity: readQuantity,
+  any: (value) => value,
+};
+
+const zeros: Readonly<Record<string, unknown>> = {
+  string: '',
+  boolean: false,
+  number: 0,
+  double: 0,
+  int32: 0,
+  int64: 0,
+  'int-or-string': 0,
+  quantity: '0',
+};
+
+function readerOf(type: string): Reader {
+  if (type.startsWith('[]')) {
+    const item = readerOf(type.slice(2));
+    const words = goType(type);
+    return (value, owner, path) => {
+      if (!Array.isArray(value)) throw mismatch(value, owner, path, words);
+      for (let at = 0; at < value.length; at++) value[at] = item(value[at] ?? zeroOf(type.slice(2)), owner, path);
+      return value;
+    };
+  }
+  if (type.startsWith('{}')) {
+    const item = readerOf(type.slice(2));
+    const words = goType(type);
+    return (value, owner, path) => {
+      if (!isRecord(value)) throw mismatch(value, owner, path, words);
+      for (const key of Object.keys(value)) value[key] = item(value[key] ?? zeroOf(type.slice(2)), owner, path);
+      return value;
+    };
+  }
+  return scalars[type] ?? structureReader(type);
+}
+
+const zeroOf = (type: string): unknown => {
+  if (/^[A-Z]/.test(type)) return {};
+  return zeros[type] ?? null;
+};
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isZero = (value: unknown): boolean => {
+  if (value === '' || value === 0 || value === false) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  if (isRecord(value)) {
+    for (const _key in value) return false;
+    return true;
+  }
+  return false;
+};
+
+const MODES: readonly Mode[] = ['dropped', 'structure', 'kept', 'omitted'];
+
+let shapes: Map<string, Map<string, Mode>> | undefined;
+
+/** `SHAPES` as a map, made when first needed. */
+function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
+  if (shapes === undefined) {
+    shapes = new Map();
+    for (const row of SHAPES.trim().split('\n')) {
+      const [name = '', columns = ''] = row.split(': ');
+      const modes = new Map<string, Mode>();
+      for (const [at, fields] of columns.split('|').entries()) {
+        for (const field of fields.split(' ')) if (field !== '') modes.set(field, MODES[at] ?? 'optional');
+      }
+      shapes.set(name, modes);
+    }
+  }
+  return shapes.get(owner);
+}
+
+function compileFields(model: string): readonly Field[] {
+  const { owner, fields } = fieldsOfModel(model);
+  const modes = shapeOf(owner);
+  return Object.entries(fields)
+    .filter(([name]) => name !== 'apiVersion' || !('kind' in fields) || !('metadata' in fields))
+    .filter(([name]) => name !== 'kind' || !('apiVersion' in fields) || !('metadata' in fields))
+    .map(([name, type]) => {
+      const trueType = quantityFields.get(`${owner}.${name}`) ?? type;
+      return {
+        name,
+        mode: modes?.get(name) ?? 'optional',
+        read: readerOf(trueType),
+        zero: zeroOf(trueType),
+      };
+    });
+}
+
+/** Structures that Go embeds in others: its decoder names them in the path of a field. */
+const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
+  Volume: ['VolumeSource', new Set(['name'])],
+  Probe: [
+    'ProbeHandler',
+    new Set([
+      'initialDelaySeconds',
+      'timeoutSeconds',
+      'periodSeconds',
+      'successThreshold',
+      'failureThreshold',
+      'terminationGracePeriodSeconds',
+    ]),
+  ],
+};
+
+function readField(record: Record<string, unknown>, field: Field, owner: string, path: string): void {
+  const { name, mode } = field;
+  const value = record[name];
+  if (value === undefined || value === null) {
+    if (mode === 'kept') record[name] = field.zero;
+    else if (mode === 'structure') record[name] = field.read({}, owner, path);
+    else if (value === null) delete record[name];
+    return;
+  }
+  const embedded = EMBEDDED[owner];
+  const inner = embedded === undefined || embedded[1].has(name) ? name : `${embedded[0]}.${name}`;
+  const read = field.read(value, owner, path === '' ? inner : `${path}.${inner}`);
+  if ((mode === 'dropped' || mode === 'omitted') && isZero(read)) {
+    delete record[name];
+    if (mode === 'dropped' && typeof read === 'object') noteEmpty(record, name, read);
+  } else if (mode === 'kept' && Array.isArray(read) && read.length === 0) {
+    record[name] = null;
+    noteEmpty(record, name, read);
+  } else if (read !== value) record[name] = read;
+}
+
+const structureReaders = new Map<string, Reader>();
+
+function structureReader(model: string): Reader {
+  const known = structureReaders.get(model);
+  if (known !== undefined) return known;
+  const words = goType(model);
+  const name = plainModel(model);
+  let fields: readonly Field[] | undefined;
+  const reader: Reader = (value, owner, path) => {
+    if (!isRecord(value)) throw mismatch(value, owner, path, words);
+    fields ??= compileFields(model);
+    for (const field of fields) readField(value, field, name, path);
+    return value;
+  };
+  structureReaders.set(model, reader);
+  return reader;
+}
+
+/**
+ * Brings a value into the form that a round trip through the server's own types gives it: quantities canonical, times in UTC, zero
+ * fields left out or filled in, nulls gone. Fields that the model does not know are left alone. Mutates.
+ * @throws DecodeError when a value has the wrong type
+ */
+export function roundTrip(object: ApiObject, model: string): void {
+  try {
+    structureReader(model)(object, '', '');
+  } catch (error) {
+    if (!(error instanceof Mismatch)) throw error;
+    throw new DecodeError(error.message, object, error.converterMessage);
+  }
+}

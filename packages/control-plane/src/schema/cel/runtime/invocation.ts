@@ -1,0 +1,22 @@
+import { resultSize } from '../cost.ts';
+import { isOfType, type Overload } from '../lib/index.ts';
+import type { Compiled, Run } from './compiled.ts';
+import { noOverload } from './no-overload.ts';
+
+/** A conversion of a dynamic value (int-or-string) keeps its size; any other conversion to a string has none that is known. */
+export const sizeOfResult = (name: string, args: readonly Compiled[]): number =>
+  name === 'string' && args[0]?.type.kind === 'dyn' ? args[0].size : resultSize(name, args);
+
+/** Calls the overload that fits the values; with one candidate there is nothing to choose. */
+export function invocation(overloads: readonly Overload[], args: readonly Compiled[]): Run {
+  const runs = args.map((arg) => arg.run);
+  const [only] = overloads;
+  const sure = overloads.length === 1 && args.every((arg) => arg.type.kind !== 'dyn');
+  if (only !== undefined && sure) return (frame) => only.call(runs.map((run) => run(frame)) as never[]);
+  return (frame) => {
+    const values = runs.map((run) => run(frame));
+    const chosen = overloads.find((overload) => overload.params.every((type, at) => isOfType(values[at], type)));
+    if (chosen === undefined) throw noOverload(overloads[0]?.name ?? '', values);
+    return chosen.call(values as never[]);
+  };
+}

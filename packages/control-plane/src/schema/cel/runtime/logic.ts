@@ -1,0 +1,55 @@
+import type { Expr } from '../syntax/ast.ts';
+import { BOOL, type CelType, printType } from '../types.ts';
+import { join } from '../unify.ts';
+import { type Compiled, type Run, type Scope, truth } from './compiled.ts';
+import { CelRuntimeError } from './values.ts';
+
+/** `&&` and `||` forgive an error on one side when the other side decides. */
+const shortCircuit =
+  (left: Run, right: Run, decisive: boolean): Run =>
+  (frame) => {
+    let failure: CelRuntimeError;
+    try {
+      if (truth(left(frame)) === decisive) return decisive;
+      return truth(right(frame));
+    } catch (error) {
+      if (!(error instanceof CelRuntimeError)) throw error;
+      failure = error;
+    }
+    if (truth(right(frame)) === decisive) return decisive;
+    throw failure;
+  };
+
+/** What is said of an operand of `&&` and `||` that is none. */
+export const notBool = (type: CelType): string => `expected type 'bool' but found '${printType(type)}'`;
+
+/** Plans `&&` and `||`. */
+export function logic(scope: Scope, expr: Extract<Expr, { kind: 'call' }>): Compiled {
+  const [left, right] = expr.args.map((arg) => scope.compile(arg));
+  if (left === undefined || right === undefined) return scope.issue(expr.at, 'missing operand');
+  for (const [at, side] of [left, right].entries()) {
+    if (side.type.kind !== 'bool' && side.type.kind !== 'dyn') {
+      return scope.issue(expr.args[at]?.at ?? expr.at, notBool(side.type));
+    }
+  }
+  const decisive = expr.name === '_||_';
+  return { type: BOOL, cost: left.cost + right.cost, size: 1, run: shortCircuit(left.run, right.run, decisive) };
+}
+
+/** Plans `condition ? yes : no`. */
+export function conditional(scope: Scope, expr: Extract<Expr, { kind: 'call' }>): Compiled {
+  const [condition, yes, no] = expr.args.map((arg) => scope.compile(arg));
+  if (condition === undefined || yes === undefined || no === undefined) return scope.issue(expr.at, 'missing operand');
+  const joined = join(yes.type, no.type);
+  const bad = condition.type.kind !== 'bool' && condition.type.kind !== 'dyn';
+  if (bad || (joined.kind === 'dyn' && yes.type.kind !== 'dyn' && no.type.kind !== 'dyn')) {
+    const types = [condition, yes, no].map((each) => printType(each.type)).join(', ');
+    return scope.issue(expr.at, `found no matching overload for '_?_:_' applied to '(${types})'`);
+  }
+  return {
+    type: joined,
+    cost: condition.cost + Math.max(yes.cost, no.cost),
+    size: Math.max(yes.size, no.size),
+    run: (frame) => (truth(condition.run(frame)) ? yes.run(frame) : no.run(frame)),
+  };
+}

@@ -1,0 +1,126 @@
+import { badRequest } from '../apimachinery/errors/errors.ts';
+import type { KindDefinition } from '../apimachinery/objects/kind.ts';
+import { StatusError } from '../apimachinery/objects/status.ts';
+import { type Demand, fieldOf } from '../store/demand.ts';
+import type { StoredRecord } from '../store/store.ts';
+
+/** One demand of a field selector. */
+export interface Term {
+  readonly field: string;
+  readonly equal: boolean;
+  readonly value: string;
+}
+
+/** Decides whether a stored object is meant. */
+export type FieldSelector = (record: StoredRecord) => boolean;
+
+/** What a field selector asks, with the exact name it may pin. */
+export interface ParsedFieldSelector {
+  readonly matches: FieldSelector;
+  /** What it demands, by which the objects are found. */
+  readonly where: readonly Demand[];
+}
+
+const withoutEscapes = (value: string): string => value.replace(/\\([\\,=])/g, '$1');
+
+/** Splits at commas that no backslash escapes. */
+function split(text: string): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === ',') {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  parts.push(text.slice(start));
+  return parts.filter((part) => part !== '');
+}
+
+function parseTerm(part: string, whole: string): Term {
+  for (let at = 0; at < part.length; at++) {
+    if (part[at] === '\\') {
+      at++;
+      continue;
+    }
+    for (const operator of ['!=', '==', '=']) {
+      if (!part.startsWith(operator, at)) continue;
+      return {
+        field: part.slice(0, at),
+        equal: operator !== '!=',
+        value: withoutEscapes(part.slice(at + operator.length)),
+      };
+    }
+  }
+  throw badRequest(`invalid selector: '${whole}'; can't understand '${part}'`);
+}
+
+function refuse(kind: KindDefinition, field: string): Error {
+  const known = Object.keys(kind.selectableFields ?? {});
+  // Kinds with a conversion function of their own for field labels speak differently from the default one.
+  if (kind.custom) return badRequest(`field label not supported: ${field}`);
+  if (kind.kind === 'Job') return badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
+  if (known.length > 0) return badRequest(`field label not supported: ${field}`);
+  return badRequest(
+    `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`,
+  );
+}
+
+/** The demands of a selector, sorted as the real parser has them before it complains. @throws StatusError 400 */
+export const parseTerms = (text: string): Term[] =>
+  split(text)
+    .sort()
+    .map((part) => parseTerm(part, text))
+    // A term without field and value asks nothing, and is not looked at.
+    .filter(({ field, value }) => field !== '' || value !== '');
+
+/** What a selector demands, as authorizers look at it, whatever fields the kind knows. []: nothing, or it cannot be read. */
+export function fieldDemands(text: string): readonly Term[] {
+  try {
+    return parseTerms(text);
+  } catch (error) {
+    if (error instanceof StatusError) return [];
+    throw error;
+  }
+}
+
+/** Built-in kinds of the cluster with a list of their own of selectable fields, which names no namespace. */
+const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
+  '/namespaces',
+  '/nodes',
+  'certificates.k8s.io/certificatesigningrequests',
+]);
+
+/** Other built-in kinds take a selector of the namespace, also those of the cluster. */
+const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
+  namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
+
+/**
+ * Reads the `fieldSelector` of a query: `a=b,c!=d`. undefined when it selects everything.
+ * @throws StatusError 400 for what cannot be read and for fields that the kind does not offer.
+ */
+export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {
+  const terms = parseTerms(text);
+  if (terms.length === 0) return undefined;
+  for (const { field } of terms) {
+    const common = field === 'metadata.name' || (field === 'metadata.namespace' && selectsNamespace(kind));
+    if (!common && !Object.hasOwn(kind.selectableFields ?? {}, field)) throw refuse(kind, field);
+  }
+  return {
+    matches: (record) => terms.every(({ field, equal, value }) => (fieldOf(record, field) === value) === equal),
+    where: terms.map(({ field, equal, value }) => (equal ? { field, value } : { field, values: [value], not: true })),
+  };
+}
+
+/** The selectable fields of an object, as they are kept beside its record. */
+export function fieldsOf(
+  kind: KindDefinition,
+  object: Parameters<NonNullable<KindDefinition['selectableFields']>[string]>[0],
+): Record<string, string> | undefined {
+  const selectable = kind.selectableFields;
+  if (selectable === undefined) return undefined;
+  const fields: Record<string, string> = {};
+  for (const [path, read] of Object.entries(selectable)) fields[path] = read(object);
+  return fields;
+}
