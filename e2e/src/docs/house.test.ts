@@ -15,7 +15,7 @@ test('there are sources to look at', () => {
 
 test('clients of clusters are made in one place (R7)', () => {
   expect(pathsOf(/\bconnectClusters\(/)).toEqual([
-    'packages/kube/src/run/clusters.ts',
+    'packages/kube/src/run/cluster/clusters.ts',
     'packages/kube/src/run/run-binary.ts',
   ]);
 });
@@ -38,7 +38,7 @@ test('there are no client builders, no kinds of one cloud and no prefixes of Clu
 test('nothing below main reads the time, sets a timer or draws at random by itself', () => {
   const library = sources.filter(({ path }) => /^packages\/(api|kube|core)\/src\//.test(path));
   const isClock = (path: string) =>
-    /^packages\/kube\/src\/clock[./]/.test(path) || path === 'packages/kube/src/random.ts';
+    /^packages\/kube\/src\/clock[./]/.test(path) || path === 'packages/kube/src/base/random.ts';
   const own = /\bDate\.now\(\)|\bnew Date\(\)|(?<![.\w])setTimeout\(|(?<![.\w])setInterval\(|\bMath\.random\(/;
   expect(library.filter(({ path, text }) => own.test(text) && !isClock(path)).map(({ path }) => path)).toEqual([]);
 });

@@ -9,18 +9,29 @@ export {
 export { issueAuthority, issueServing } from './admission/self-made/issue.ts';
 export { keepSelfMadeCertificates, type SelfMadeOptions } from './admission/self-made/keep.ts';
 export { type AdmissionServer, type ServingPair, startAdmissionServer } from './admission/server.ts';
-export * from './backoff.ts';
+export * from './base/backoff.ts';
+export { errorText } from './base/error-text.ts';
+export { nearest } from './base/nearest.ts';
+export { createOutageLog, type OutageLog } from './base/outage-log.ts';
+export * from './base/random.ts';
 export { conformingClient } from './client/conforming-client.ts';
 export { type ClientOptions, createClient, userAgent } from './client/create-client.ts';
 export { type EvictedPod, type Eviction, evictPod } from './client/evict-pod.ts';
 export type { RequestSample } from './client/exchange.ts';
 export type { RateLimit } from './client/rate-limit.ts';
-export { type LeaseVacancy, ServerHistory } from './client/server-history.ts';
 export { unreached } from './client/unreached.ts';
-export * from './client.ts';
+export * from './clock/clock.ts';
 export { VirtualClock, type VirtualClockOptions } from './clock/virtual-clock.ts';
-export * from './clock.ts';
-export * from './controller.ts';
+export * from './contract/client.ts';
+export * from './contract/controller.ts';
+export * from './contract/errors.ts';
+export * from './contract/informer.ts';
+export * from './contract/logger.ts';
+export * from './contract/objects.ts';
+export * from './contract/recorder.ts';
+export { type LeaseVacancy, ServerHistory } from './contract/server-history.ts';
+export { conform, type Fault, type Shape } from './contract/shape.ts';
+export * from './contract/transport.ts';
 export { type ClusterConfig, ConfigError } from './credentials/cluster-config.ts';
 export type { FilesNews } from './credentials/follow-files.ts';
 export { IN_CLUSTER, type LoadOptions, loadKubeconfig } from './credentials/load-kubeconfig.ts';
@@ -29,9 +40,6 @@ export { fencedClient } from './election/fenced-client.ts';
 export { holderSettings } from './election/record.ts';
 export { type ElectionEnd, runElected } from './election/run-elected.ts';
 export { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './election/settings.ts';
-
-export { errorText } from './error-text.ts';
-export * from './errors.ts';
 export { createRecorder, type RecorderOptions } from './events/create-recorder.ts';
 export { makeFolder } from './files/make-folder.ts';
 export { type CommonDefaults, type CommonFlags, commonFlags } from './flags/common-flags.ts';
@@ -45,14 +53,12 @@ export {
 } from './flags/feature-gates.ts';
 export * from './flags/flag.ts';
 export { variableOf } from './flags/given.ts';
-export { nearest } from './flags/nearest.ts';
 export { type Parsed, type Program, parseFlags } from './flags/parse-flags.ts';
 export { createInformer, type InformerRuntime } from './informer/create-informer.ts';
 export { faultsOf, faultText, isHeld } from './informer/faults.ts';
 export { deepFreeze } from './informer/freeze.ts';
+export { type Permission, permissionText, refusedPermission } from './informer/permission.ts';
 export { refusalOf } from './informer/refusal.ts';
-export { conform, type Fault, type Shape } from './informer/shape.ts';
-export * from './informer.ts';
 export { createLogger, type LoggerOptions } from './log/create-logger.ts';
 export { FileSink, type LossyOptions, LossyWriter, type Sink } from './log/lossy-writer.ts';
 export {
@@ -62,14 +68,11 @@ export {
   type MemoryLogger,
   silentLogger,
 } from './log/memory-logger.ts';
-export * from './logger.ts';
 export { createMetrics, type Metrics, type MetricsOptions } from './metrics/create-metrics.ts';
 export type { MeterLabels, MeterName, Meters, Sample } from './metrics/meters.ts';
 export { watchProcess } from './metrics/process.ts';
-export * from './objects.ts';
 export { observingClient } from './observe/client.ts';
 export { type Decision, ObserveLedger, type Outcome as ObserveOutcome } from './observe/ledger.ts';
-export { createOutageLog, type OutageLog } from './outage-log.ts';
 export {
   type ControllerOptions,
   createController,
@@ -77,28 +80,24 @@ export {
   type QueueMetrics,
 } from './queue/create-controller.ts';
 export type { QueueObserver } from './queue/work-queue.ts';
-export * from './random.ts';
-export * from './recorder.ts';
-export { type Access, type AccessRequest, createAccess, type Refusal } from './run/access.ts';
-export { discoverResources, type WaitOptions, waitForApiServer } from './run/api-server.ts';
-export { type Cluster, type ClusterSettings, type Clusters, connectClusters } from './run/clusters.ts';
+export { type Access, type AccessRequest, createAccess, type Refusal } from './run/cluster/access.ts';
+export { discoverResources, type WaitOptions, waitForApiServer } from './run/cluster/api-server.ts';
+export { type Cluster, type ClusterSettings, type Clusters, connectClusters } from './run/cluster/clusters.ts';
 export type { BinaryContext, BinaryDefinition, Configuration } from './run/definition.ts';
-export { type Arrived, type ForeignRefusal, foreignRefusal } from './run/foreign.ts';
-export type { Check } from './run/health.ts';
+export { type Arrived, type ForeignRefusal, foreignRefusal } from './run/health/foreign.ts';
+export type { Check } from './run/health/health.ts';
+export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/health/tls-server.ts';
 export { type Host, processHost } from './run/host.ts';
 export { createManager, type Manager, type ManagerOptions } from './run/manager.ts';
 export type { Phase, PhaseState, PhaseStatus, Stop } from './run/phase.ts';
 export { runBinary } from './run/run-binary.ts';
-export { type PlainAnswer, type PlainRequest, startTlsServer, type TlsServer } from './run/tls-server.ts';
 export { type Need, type Unit, UnitRunner, type UnitRunnerOptions } from './run/units.ts';
 export { type ExpectedCrd, registerWarningMetrics } from './run/warnings/index.ts';
-export { type Permission, permissionText, refusedPermission } from './run/warnings/permission.ts';
 export { createSpanExporter, type SpanExporter, type SpanExporterOptions } from './tracing/exporter.ts';
 export { otlpBody, type Resource } from './tracing/otlp.ts';
 export { type TracingOff, type TracingSettings, tracingSettings } from './tracing/settings.ts';
 export { type Span, type SpanEvent, type SpanValue, spanIdOf, traceIdOf } from './tracing/span.ts';
 export { registerSpanMetrics } from './tracing/span-metrics.ts';
-export * from './transport.ts';
 export { handlerTransport } from './transports/handler.ts';
 export { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './transports/undici.ts';
 export * from './types/core.ts';

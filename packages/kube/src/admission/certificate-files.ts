@@ -1,11 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, pause } from '../clock.ts';
+import { errorText } from '../base/error-text.ts';
+import { type Clock, pause } from '../clock/clock.ts';
+import type { Logger } from '../contract/logger.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
 import { mustNotHaveExpired } from '../credentials/key-pair.ts';
-import { errorText } from '../error-text.ts';
-import type { Logger } from '../logger.ts';
 import type { ServingPair } from './server.ts';
 
 /** A directory with `tls.crt` and `tls.key`, as a Secret of type kubernetes.io/tls is mounted. */

@@ -1,4 +1,4 @@
-import { errorText } from '../error-text.ts';
+import { errorText } from '../base/error-text.ts';
 
 /** What the API server asks a webhook. Source: admission.k8s.io/v1, AdmissionRequest. */
 export interface AdmissionRequest {

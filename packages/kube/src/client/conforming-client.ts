@@ -1,7 +1,7 @@
-import type { KubeClient, ResourceClient, WatchEvent } from '../client.ts';
+import type { KubeClient, ResourceClient, WatchEvent } from '../contract/client.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import { conform } from '../contract/shape.ts';
 import { faultText, noteFaults } from '../informer/faults.ts';
-import { conform } from '../informer/shape.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
 
 /**
  * A client for what only shows objects: what is read is of its type, as in a cache. What it reads must not be written

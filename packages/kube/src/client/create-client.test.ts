@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import type { Patch, WatchEvent } from '../client.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import { isConflict, isGone, KubeError } from '../errors.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import type { Patch, WatchEvent } from '../contract/client.ts';
+import { isConflict, isGone, KubeError } from '../contract/errors.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import type { TransportRequest } from '../contract/transport.ts';
 import { type Answer, ScriptedStream, scriptedTransport, status } from '../testing/scripted-server.ts';
-import type { TransportRequest } from '../transport.ts';
 import { nodes, pods, secrets } from '../types/core.ts';
 import { createClient, userAgent } from './create-client.ts';
 

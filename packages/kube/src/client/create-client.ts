@@ -1,13 +1,13 @@
-import type { KubeClient, RequestOptions } from '../client.ts';
-import type { Clock } from '../clock.ts';
-import type { KubeError } from '../errors.ts';
-import { type Random, seededRandom } from '../random.ts';
-import type { Transport } from '../transport.ts';
+import { type Random, seededRandom } from '../base/random.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { KubeClient, RequestOptions } from '../contract/client.ts';
+import type { KubeError } from '../contract/errors.ts';
+import { ServerHistory } from '../contract/server-history.ts';
+import type { Transport } from '../contract/transport.ts';
 import { Exchange, type RequestSample } from './exchange.ts';
 import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { parseJson } from './refusal.ts';
 import { HttpResourceClient } from './resource-client.ts';
-import { ServerHistory } from './server-history.ts';
 
 /** What a client is made of. */
 export interface ClientOptions {

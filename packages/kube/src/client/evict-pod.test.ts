@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import { KubeError } from '../errors.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { TransportRequest } from '../contract/transport.ts';
 import { type Answer, scriptedTransport } from '../testing/scripted-server.ts';
-import type { TransportRequest } from '../transport.ts';
 import { createClient } from './create-client.ts';
 import { evictPod } from './evict-pod.ts';
 

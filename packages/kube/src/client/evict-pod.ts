@@ -1,5 +1,5 @@
-import type { KubeClient } from '../client.ts';
-import { isNotFound, KubeError } from '../errors.ts';
+import type { KubeClient } from '../contract/client.ts';
+import { isNotFound, KubeError } from '../contract/errors.ts';
 import { pods } from '../types/core.ts';
 
 /** A pod, and no later one of the same name. */

@@ -1,7 +1,7 @@
-import { type Clock, sleep } from '../clock.ts';
-import { KubeError } from '../errors.ts';
-import type { Random } from '../random.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
+import type { Random } from '../base/random.ts';
+import { type Clock, sleep } from '../clock/clock.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { noAnswer, refusal, tooLate } from './refusal.ts';
 
 /** One finished exchange, for metrics. `code` is 0 when there was no answer. */

@@ -1,5 +1,5 @@
-import { KubeError } from '../errors.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 
 const refuse = (message: string): never => {
   throw new KubeError(message, { code: 400, reason: 'BadRequest' });

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../clock.ts';
+import { type Clock, sleep } from '../clock/clock.ts';
 
 /** Client-side limit: `burst` requests at once, `qps` a second from then on. */
 export interface RateLimit {

@@ -1,6 +1,6 @@
-import { errorText } from '../error-text.ts';
-import { KubeError, type StatusBody } from '../errors.ts';
-import type { TransportResponse } from '../transport.ts';
+import { errorText } from '../base/error-text.ts';
+import { KubeError, type StatusBody } from '../contract/errors.ts';
+import type { TransportResponse } from '../contract/transport.ts';
 
 /** What was asked, for messages: never with its query, headers or body. */
 export interface Asked {

@@ -9,9 +9,9 @@ import type {
   WatchEvent,
   WatchOptions,
   WriteOptions,
-} from '../client.ts';
-import type { Draft, KubeObject, ResourceDefinition } from '../objects.ts';
-import type { TransportResponse } from '../transport.ts';
+} from '../contract/client.ts';
+import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import type { TransportResponse } from '../contract/transport.ts';
 import type { Call, Exchange } from './exchange.ts';
 import { ItemSplitter } from './item-splitter.ts';
 import { apiVersionOf, collectionPath, objectPath, query } from './paths.ts';

@@ -1,4 +1,4 @@
-import { KubeError } from '../errors.ts';
+import { KubeError } from '../contract/errors.ts';
 
 /** What is wrong where no API server answered, by the codes of Node and undici, and the cure. */
 const FAULTS: Readonly<Record<string, string>> = {

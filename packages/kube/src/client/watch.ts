@@ -1,5 +1,5 @@
-import type { WatchEvent } from '../client.ts';
-import { KubeError, type StatusBody } from '../errors.ts';
+import type { WatchEvent } from '../contract/client.ts';
+import { KubeError, type StatusBody } from '../contract/errors.ts';
 import type { Call, Exchange, Stream } from './exchange.ts';
 import { jsonLines } from './json-lines.ts';
 import { noAnswer, parseJson, watchRefusal } from './refusal.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { sleep } from '../clock.ts';
+import { sleep } from './clock.ts';
 import { VirtualClock } from './virtual-clock.ts';
 
 const nothing = () => undefined;

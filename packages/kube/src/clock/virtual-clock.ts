@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../clock.ts';
+import type { Clock, Timer } from './clock.ts';
 import { Schedule } from './schedule.ts';
 
 /** Where a virtual clock begins, and when it takes everything for settled. */

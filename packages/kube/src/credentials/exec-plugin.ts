@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../clock/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

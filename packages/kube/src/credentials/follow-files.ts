@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '../clock.ts';
-import { errorText } from '../error-text.ts';
+import { errorText } from '../base/error-text.ts';
+import type { Clock } from '../clock/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 import { mustNotHaveExpired } from './key-pair.ts';
 

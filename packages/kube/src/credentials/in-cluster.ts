@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../clock/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 import type { ReadText } from './follow-files.ts';
 import { mustBeCertificate } from './key-pair.ts';

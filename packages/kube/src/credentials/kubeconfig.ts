@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
-import type { Clock } from '../clock.ts';
-import { nearest } from '../flags/nearest.ts';
+import { nearest } from '../base/nearest.ts';
+import type { Clock } from '../clock/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 import type { ReadText } from './follow-files.ts';
 import { mustBeCertificate, mustFit, type Pem } from './key-pair.ts';

@@ -1,4 +1,4 @@
-import { type Clock, realClock } from '../clock.ts';
+import { type Clock, realClock } from '../clock/clock.ts';
 import type { ClusterConfig } from './cluster-config.ts';
 import { type FollowOptions, followFiles, type ReadText } from './follow-files.ts';
 import { inClusterConfig } from './in-cluster.ts';

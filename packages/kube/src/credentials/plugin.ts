@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { errorText } from '../error-text.ts';
+import { errorText } from '../base/error-text.ts';
+import type { Clock } from '../clock/clock.ts';
 import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 import { execAsker, type Given, readPlugin } from './exec-plugin.ts';
 

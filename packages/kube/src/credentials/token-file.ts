@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../clock/clock.ts';
 
 /** As client-go: the kubelet replaces a projected token long before it expires. */
 const REREAD_AFTER_MS = 60_000;

@@ -1,9 +1,9 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../client/create-client.ts';
+import type { Transport } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { serve } from '../testing/serve.ts';
-import type { Transport } from '../transport.ts';
 import { leases } from '../types/groups.ts';
 import { Candidate } from './candidate.ts';
 import { holderSettings, holderVersion } from './record.ts';

@@ -1,8 +1,8 @@
-import type { ResourceClient } from '../client.ts';
-import type { Timer } from '../clock.ts';
-import { isConflict, isForbidden, isNotFound } from '../errors.ts';
+import { createOutageLog, type OutageLog } from '../base/outage-log.ts';
+import type { Timer } from '../clock/clock.ts';
+import type { ResourceClient } from '../contract/client.ts';
+import { isConflict, isForbidden, isNotFound } from '../contract/errors.ts';
 import { versionNumber } from '../informer/versions.ts';
-import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { type Lease, leases } from '../types/groups.ts';
 import { Age } from './fence.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../clock/clock.ts';
 
 /** Stands before acts that must not happen once another process may lead: a request to a cloud cannot be taken back. */
 export interface Fence {

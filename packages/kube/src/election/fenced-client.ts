@@ -1,8 +1,15 @@
+import { errorText } from '../base/error-text.ts';
 import { isReview } from '../client/paths.ts';
-import type { DeleteOptions, KubeClient, ListOptions, Patch, ResourceClient, WriteOptions } from '../client.ts';
-import { errorText } from '../error-text.ts';
-import { KubeError } from '../errors.ts';
-import type { Draft, KubeObject } from '../objects.ts';
+import type {
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  Patch,
+  ResourceClient,
+  WriteOptions,
+} from '../contract/client.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { Draft, KubeObject } from '../contract/objects.ts';
 import type { Fence } from './fence.ts';
 
 async function ask(fence: Fence, what: string): Promise<void> {

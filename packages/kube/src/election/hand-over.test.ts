@@ -1,9 +1,9 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createClient } from '../client/create-client.ts';
+import type { Transport } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { serve } from '../testing/serve.ts';
-import type { Transport } from '../transport.ts';
 import { configMaps } from '../types/core.ts';
 import { leases } from '../types/groups.ts';
 import type { Fence } from './fence.ts';

@@ -1,9 +1,9 @@
 import { startRestorablePlane } from '@mcm/control-plane';
 import { expect, onTestFinished, test } from 'vitest';
+import { seededRandom } from '../base/random.ts';
 import { createClient } from '../client/create-client.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { silentLogger } from '../log/memory-logger.ts';
-import { seededRandom } from '../random.ts';
 import { secrets } from '../types/core.ts';
 import { runElected } from './run-elected.ts';
 

@@ -1,10 +1,10 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createClient } from '../client/create-client.ts';
-import { sleep } from '../clock.ts';
+import { sleep } from '../clock/clock.ts';
+import type { Transport } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { serve } from '../testing/serve.ts';
-import type { Transport } from '../transport.ts';
 import { leases } from '../types/groups.ts';
 import type { Fence } from './fence.ts';
 import { runElected } from './run-elected.ts';

@@ -1,6 +1,6 @@
-import { pause } from '../clock.ts';
-import { errorText } from '../error-text.ts';
-import { isForbidden, KubeError } from '../errors.ts';
+import { errorText } from '../base/error-text.ts';
+import { pause } from '../clock/clock.ts';
+import { isForbidden, KubeError } from '../contract/errors.ts';
 import { Candidate } from './candidate.ts';
 import type { Fence } from './fence.ts';
 import type { ElectionOptions, ElectionTimings } from './settings.ts';

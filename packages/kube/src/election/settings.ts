@@ -1,8 +1,8 @@
-import type { KubeClient } from '../client.ts';
-import type { Clock } from '../clock.ts';
-import type { KubeError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../base/random.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { KubeClient } from '../contract/client.ts';
+import type { KubeError } from '../contract/errors.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** Milliseconds; client-go's defaults are 15,000, 10,000 and 2000. */
 export interface ElectionTimings {

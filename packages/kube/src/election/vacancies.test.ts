@@ -1,10 +1,10 @@
 import { startRestorablePlane } from '@mcm/control-plane';
 import { expect, onTestFinished, test } from 'vitest';
+import { seededRandom } from '../base/random.ts';
 import { createClient } from '../client/create-client.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
+import type { Transport } from '../contract/transport.ts';
 import { silentLogger } from '../log/memory-logger.ts';
-import { seededRandom } from '../random.ts';
-import type { Transport } from '../transport.ts';
 import { type Lease, leases } from '../types/groups.ts';
 import { runElected } from './run-elected.ts';
 import { leaseVacancies, VACANCIES, vacancyAnnotation } from './vacancies.ts';

@@ -1,4 +1,4 @@
-import type { LeaseVacancy } from '../client/server-history.ts';
+import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 
 /** Annotation of a Lease: the times in which no process held it, as `from/to` in RFC 3339, separated by commas. */

@@ -1,9 +1,9 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createClient } from '../client/create-client.ts';
-import type { KubeObject } from '../objects.ts';
+import type { KubeObject } from '../contract/objects.ts';
+import type { Transport } from '../contract/transport.ts';
 import { serve } from '../testing/serve.ts';
-import type { Transport } from '../transport.ts';
 import { events } from '../types/core.ts';
 import { createRecorder } from './create-recorder.ts';
 

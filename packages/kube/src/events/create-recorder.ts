@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type BackoffOptions, backoffMs } from '../backoff.ts';
-import type { KubeClient } from '../client.ts';
-import type { Clock, Timer } from '../clock.ts';
-import { errorText } from '../error-text.ts';
-import { isAlreadyExists, isNotFound, KubeError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { KubeObject } from '../objects.ts';
-import { type Random, randomString, seededRandom } from '../random.ts';
-import type { EventOptions, EventRecorder } from '../recorder.ts';
+import { type BackoffOptions, backoffMs } from '../base/backoff.ts';
+import { errorText } from '../base/error-text.ts';
+import { type Random, randomString, seededRandom } from '../base/random.ts';
+import type { Clock, Timer } from '../clock/clock.ts';
+import type { KubeClient } from '../contract/client.ts';
+import { isAlreadyExists, isNotFound, KubeError } from '../contract/errors.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { KubeObject } from '../contract/objects.ts';
+import type { EventOptions, EventRecorder } from '../contract/recorder.ts';
 import { type EventObject, events } from '../types/core.ts';
 import { EventGroups, type Series } from './series.ts';
 

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import type { YAMLParseError } from 'yaml';
+import { errorText } from '../base/error-text.ts';
+import { nearest } from '../base/nearest.ts';
 import { ConfigError } from '../credentials/cluster-config.ts';
-import { errorText } from '../error-text.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
-import { nearest } from './nearest.ts';
 
 /** More than any set of flags takes; a path given by mistake must not fill the memory. */
 const LARGEST_BYTES = 1_048_576;

@@ -1,6 +1,6 @@
+import { nearest } from '../base/nearest.ts';
 import type { Meters } from '../metrics/meters.ts';
 import type { Flag } from './flag.ts';
-import { nearest } from './nearest.ts';
 
 /** A part of a binary that can be switched on or off. */
 export interface Feature {

@@ -1,5 +1,5 @@
+import { nearest } from '../base/nearest.ts';
 import type { Flags } from './flag.ts';
-import { nearest } from './nearest.ts';
 
 /** A flag's value as somebody wrote it. */
 export interface Given {

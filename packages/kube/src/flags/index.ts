@@ -1,3 +1,3 @@
 /** What command lines are told with, and nothing else of the package: a program that only prints its version loads no client. */
-export { nearest } from './nearest.ts';
+export { nearest } from '../base/nearest.ts';
 export { refusalOf, tellRefusals } from './refusal.ts';

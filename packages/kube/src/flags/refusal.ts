@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { nearest } from './nearest.ts';
+import { nearest } from '../base/nearest.ts';
 
 const UNKNOWN = /unknown option '(?<flag>--?[^'=]*)/;
 const STRAY = /too many arguments.* Expected 0 arguments but got \d+: (?<words>.*)\.\s*$/;

@@ -1,5 +1,5 @@
-import type { Store } from '../informer.ts';
-import type { Key } from '../objects.ts';
+import type { Store } from '../contract/informer.ts';
+import type { Key } from '../contract/objects.ts';
 import { faultsOf } from './faults.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];

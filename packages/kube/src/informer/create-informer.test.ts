@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../base/random.ts';
 import { createClient } from '../client/create-client.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import type { Change } from '../informer.ts';
+import type { Change } from '../contract/informer.ts';
+import type { TransportRequest } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
-import { seededRandom } from '../random.ts';
 import { type Answer, ScriptedStream, scriptedTransport, status } from '../testing/scripted-server.ts';
-import type { TransportRequest } from '../transport.ts';
 import { type Node, nodes } from '../types/core.ts';
 import { createInformer } from './create-informer.ts';
 

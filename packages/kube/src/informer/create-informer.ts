@@ -1,16 +1,16 @@
-import type { KubeClient } from '../client.ts';
-import type { Clock } from '../clock.ts';
-import { errorText } from '../error-text.ts';
-import { isForbidden, type KubeError } from '../errors.ts';
-import type { Change, Informer, InformerOptions } from '../informer.ts';
-import type { Logger } from '../logger.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
-import type { Random } from '../random.ts';
+import { errorText } from '../base/error-text.ts';
+import type { Random } from '../base/random.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { KubeClient } from '../contract/client.ts';
+import { isForbidden, type KubeError } from '../contract/errors.ts';
+import type { Change, Informer, InformerOptions } from '../contract/informer.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import { conform } from '../contract/shape.ts';
 import { faultsOf, faultText, noteFaults } from './faults.ts';
 import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
 import { Replica } from './replica.ts';
-import { conform } from './shape.ts';
 
 /** What every informer of a process shares. */
 export interface InformerRuntime {

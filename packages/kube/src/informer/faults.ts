@@ -1,5 +1,5 @@
-import { type KubeObject, keyOf } from '../objects.ts';
-import type { Fault } from './shape.ts';
+import { type KubeObject, keyOf } from '../contract/objects.ts';
+import type { Fault } from '../contract/shape.ts';
 
 const known = new WeakMap<object, readonly Fault[]>();
 

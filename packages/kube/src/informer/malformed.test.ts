@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../base/random.ts';
 import { createClient } from '../client/create-client.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import { done } from '../controller.ts';
+import { done } from '../contract/controller.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import { conform } from '../contract/shape.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
 import { createController } from '../queue/create-controller.ts';
-import { seededRandom } from '../random.ts';
 import { malformations, sampleOf } from '../testing/malformed.ts';
 import { ScriptedStream, scriptedTransport } from '../testing/scripted-server.ts';
 import * as core from '../types/core.ts';
 import * as groups from '../types/groups.ts';
 import { createInformer } from './create-informer.ts';
 import { faultsOf, faultText } from './faults.ts';
-import { conform } from './shape.ts';
 
 const isDefinition = (value: unknown): value is ResourceDefinition<KubeObject> =>
   typeof value === 'object' && value !== null && 'plural' in value;

@@ -1,11 +1,11 @@
-import { type BackoffOptions, backoffMs } from '../backoff.ts';
-import type { KubeClient, ResourceReader } from '../client.ts';
-import { type Clock, pause, type Timer } from '../clock.ts';
-import { isForbidden, isGone, isNotFound, KubeError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
-import { createOutageLog, type OutageLog } from '../outage-log.ts';
-import type { Random } from '../random.ts';
+import { type BackoffOptions, backoffMs } from '../base/backoff.ts';
+import { createOutageLog, type OutageLog } from '../base/outage-log.ts';
+import type { Random } from '../base/random.ts';
+import { type Clock, pause, type Timer } from '../clock/clock.ts';
+import type { KubeClient, ResourceReader } from '../contract/client.ts';
+import { isForbidden, isGone, isNotFound, KubeError } from '../contract/errors.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import type { Replica } from './replica.ts';
 import { versionNumber } from './versions.ts';
 

@@ -1,5 +1,5 @@
-import type { KubeError } from '../errors.ts';
-import { permissionText, refusedPermission } from '../run/warnings/permission.ts';
+import type { KubeError } from '../contract/errors.ts';
+import { permissionText, refusedPermission } from './permission.ts';
 
 /** Why the API server does not give an informer what it keeps, as a clause: `this process may not list nodes`; undefined: it does. */
 export function refusalOf({

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Change } from '../informer.ts';
-import type { KubeObject } from '../objects.ts';
+import type { Change } from '../contract/informer.ts';
+import type { KubeObject } from '../contract/objects.ts';
 import { Replica } from './replica.ts';
 
 interface Thing extends KubeObject {

@@ -1,5 +1,5 @@
-import type { Change } from '../informer.ts';
-import { type Key, type KubeObject, keyOf } from '../objects.ts';
+import type { Change } from '../contract/informer.ts';
+import { type Key, type KubeObject, keyOf } from '../contract/objects.ts';
 import { Cache, type IndexFailed, type IndexFunction } from './cache.ts';
 import { versionNumber } from './versions.ts';
 

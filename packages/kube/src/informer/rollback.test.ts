@@ -1,14 +1,14 @@
 import { startRestorablePlane } from '@mcm/control-plane';
 import { expect, onTestFinished, test } from 'vitest';
+import { seededRandom } from '../base/random.ts';
 import { createClient } from '../client/create-client.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import { done } from '../controller.ts';
+import { done } from '../contract/controller.ts';
+import type { KubeObject } from '../contract/objects.ts';
+import type { Transport } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
-import type { KubeObject } from '../objects.ts';
 import { createController } from '../queue/create-controller.ts';
-import { seededRandom } from '../random.ts';
 import { type Answer, ScriptedStream, scriptedTransport } from '../testing/scripted-server.ts';
-import type { Transport } from '../transport.ts';
 import { namespaces, nodes, secrets } from '../types/core.ts';
 import { createInformer } from './create-informer.ts';
 

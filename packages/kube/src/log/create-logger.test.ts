@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { KubeError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { Logger } from '../contract/logger.ts';
 import { createLogger } from './create-logger.ts';
 import { createMemoryLogger, type LogLevel } from './memory-logger.ts';
 

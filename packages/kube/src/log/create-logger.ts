@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
-import { errorText } from '../error-text.ts';
-import { KubeError } from '../errors.ts';
-import { load } from '../lazy.ts';
-import type { Logger } from '../logger.ts';
+import { errorText } from '../base/error-text.ts';
+import { load } from '../base/lazy.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { Logger } from '../contract/logger.ts';
 import { LossyWriter, writeAll } from './lossy-writer.ts';
 import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 

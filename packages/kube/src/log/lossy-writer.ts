@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { errorText } from '../error-text.ts';
+import { errorText } from '../base/error-text.ts';
 
 /** Where bytes go; throws when they cannot, such as on a full disk or to a closed pipe. */
 export type Sink = (bytes: Uint8Array) => void;

@@ -1,4 +1,4 @@
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../contract/logger.ts';
 
 /** How grave a line is. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

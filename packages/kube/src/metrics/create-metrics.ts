@@ -1,6 +1,6 @@
 import type { Counter, Registry } from 'prom-client';
+import { load } from '../base/lazy.ts';
 import type { RequestSample } from '../client/exchange.ts';
-import { load } from '../lazy.ts';
 import type { QueueMetrics } from '../queue/create-controller.ts';
 import { createMeters, type Meters } from './meters.ts';
 import { tellProcess } from './process.ts';

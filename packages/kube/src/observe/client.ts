@@ -1,7 +1,7 @@
 import { isReview } from '../client/paths.ts';
-import type { KubeClient, Patch, ResourceClient, WatchEvent, WatchOptions, WriteOptions } from '../client.ts';
-import { KubeError } from '../errors.ts';
-import type { Draft, KubeObject, ResourceDefinition } from '../objects.ts';
+import type { KubeClient, Patch, ResourceClient, WatchEvent, WatchOptions, WriteOptions } from '../contract/client.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import { missing, missingOfPatch } from './holds.ts';
 import type { Decision, ObserveLedger } from './ledger.ts';
 

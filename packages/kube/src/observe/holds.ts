@@ -1,4 +1,4 @@
-import type { Patch } from '../client.ts';
+import type { Patch } from '../contract/client.ts';
 
 /** When something was written is not what was decided. */
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
+import type { KubeObject } from '../contract/objects.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
-import type { KubeObject } from '../objects.ts';
 import { missing } from './holds.ts';
 import { type Decision, ObserveLedger } from './ledger.ts';
 

@@ -1,7 +1,7 @@
-import type { Clock, Timer } from '../clock.ts';
-import type { Logger } from '../logger.ts';
+import type { Clock, Timer } from '../clock/clock.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { KubeObject } from '../contract/objects.ts';
 import type { Meters } from '../metrics/meters.ts';
-import type { KubeObject } from '../objects.ts';
 
 /**
  * `wanted`: it would have been done. Then `same`: somebody did it. `gone`: the object went before. `different`: nobody did

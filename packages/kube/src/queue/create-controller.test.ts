@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../base/random.ts';
+import { sleep } from '../clock/clock.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import { sleep } from '../clock.ts';
-import { again, type Controller, done, type Outcome, type Reconcile } from '../controller.ts';
-import { KubeError } from '../errors.ts';
-import type { Informer } from '../informer.ts';
+import { again, type Controller, done, type Outcome, type Reconcile } from '../contract/controller.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { Informer } from '../contract/informer.ts';
+import type { KubeObject } from '../contract/objects.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
-import type { KubeObject } from '../objects.ts';
-import { seededRandom } from '../random.ts';
 import { type ControllerOptions, createController, type QueueGauges } from './create-controller.ts';
 import type { QueueObserver } from './work-queue.ts';
 

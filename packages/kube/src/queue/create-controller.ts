@@ -1,13 +1,13 @@
-import type { BackoffOptions } from '../backoff.ts';
-import type { Clock } from '../clock.ts';
-import { type Controller, done, type Outcome, type Reconcile } from '../controller.ts';
-import { errorText } from '../error-text.ts';
-import { isConflict, isNotSent, KubeError } from '../errors.ts';
+import type { BackoffOptions } from '../base/backoff.ts';
+import { errorText } from '../base/error-text.ts';
+import type { Random } from '../base/random.ts';
+import type { Clock } from '../clock/clock.ts';
+import { type Controller, done, type Outcome, type Reconcile } from '../contract/controller.ts';
+import { isConflict, isNotSent, KubeError } from '../contract/errors.ts';
+import type { Change, Informer } from '../contract/informer.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Key, KubeObject } from '../contract/objects.ts';
 import { isHeld } from '../informer/faults.ts';
-import type { Change, Informer } from '../informer.ts';
-import type { Logger } from '../logger.ts';
-import type { Key, KubeObject } from '../objects.ts';
-import type { Random } from '../random.ts';
 import { type QueueObserver, WorkQueue } from './work-queue.ts';
 
 /** What a metrics registry needs of a queue to report it. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { seededRandom } from '../base/random.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import { seededRandom } from '../random.ts';
 import { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
 function setUp(change: Partial<WorkQueueOptions> = {}) {

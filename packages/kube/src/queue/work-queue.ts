@@ -1,8 +1,8 @@
-import { type BackoffOptions, backoffMs } from '../backoff.ts';
+import { type BackoffOptions, backoffMs } from '../base/backoff.ts';
+import type { Random } from '../base/random.ts';
+import type { Clock, Timer } from '../clock/clock.ts';
 import { Schedule, type Scheduled } from '../clock/schedule.ts';
-import type { Clock, Timer } from '../clock.ts';
-import type { Key } from '../objects.ts';
-import type { Random } from '../random.ts';
+import type { Key } from '../contract/objects.ts';
 
 /** What a queue tells of itself, for metrics. */
 export interface QueueObserver {

@@ -1,16 +1,16 @@
 import type { ServedCertificate } from '../admission/certificate-files.ts';
-import type { KubeClient } from '../client.ts';
-import type { Clock } from '../clock.ts';
+import type { Random } from '../base/random.ts';
+import type { Clock } from '../clock/clock.ts';
+import type { KubeClient } from '../contract/client.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { EventRecorder } from '../contract/recorder.ts';
 import type { Fence } from '../election/fence.ts';
 import type { CommonDefaults, CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { Program } from '../flags/parse-flags.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
-import type { Logger } from '../logger.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import type { ObserveLedger } from '../observe/ledger.ts';
-import type { Random } from '../random.ts';
-import type { EventRecorder } from '../recorder.ts';
 import type { Unit } from './units.ts';
 import type { ExpectedCrd } from './warnings/index.ts';
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
-import { type Clock, realClock } from '../clock.ts';
-import type { Random } from '../random.ts';
-import { type MemoryUse, watchMemory } from './memory.ts';
+import type { Random } from '../base/random.ts';
+import { type Clock, realClock } from '../clock/clock.ts';
+import { type MemoryUse, watchMemory } from './health/memory.ts';
 
 /** What a binary takes from its process. Tests give their own. */
 export interface Host {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { sleep } from '../clock/clock.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import { sleep } from '../clock.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { createManager } from './manager.ts';
 import type { Phase } from './phase.ts';

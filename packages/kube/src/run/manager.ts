@@ -1,6 +1,6 @@
-import { type Clock, pause } from '../clock.ts';
-import { errorText } from '../error-text.ts';
-import type { Logger } from '../logger.ts';
+import { errorText } from '../base/error-text.ts';
+import { type Clock, pause } from '../clock/clock.ts';
+import type { Logger } from '../contract/logger.ts';
 import type { Phase, PhaseState, PhaseStatus, Stop } from './phase.ts';
 
 /** What a manager needs of its environment. */

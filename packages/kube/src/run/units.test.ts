@@ -1,10 +1,10 @@
 import { startControlPlane } from '@mcm/control-plane';
 import { afterEach, describe, expect, test } from 'vitest';
-import { KubeError } from '../errors.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import { serve } from '../testing/serve.ts';
 import { nodes } from '../types/core.ts';
-import { discoverResources } from './api-server.ts';
+import { discoverResources } from './cluster/api-server.ts';
 import { type Unit, UnitRunner } from './units.ts';
 
 const things: ResourceDefinition<KubeObject> = {

@@ -1,15 +1,15 @@
-import { type BackoffOptions, backoffMs } from '../backoff.ts';
-import type { KubeClient } from '../client.ts';
-import { type Clock, pause } from '../clock.ts';
-import { errorText } from '../error-text.ts';
-import type { KubeError } from '../errors.ts';
+import { type BackoffOptions, backoffMs } from '../base/backoff.ts';
+import { errorText } from '../base/error-text.ts';
+import { createOutageLog } from '../base/outage-log.ts';
+import type { Random } from '../base/random.ts';
+import { type Clock, pause } from '../clock/clock.ts';
+import type { KubeClient } from '../contract/client.ts';
+import type { KubeError } from '../contract/errors.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import { refusalOf } from '../informer/refusal.ts';
-import type { Logger } from '../logger.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
-import { createOutageLog } from '../outage-log.ts';
-import type { Random } from '../random.ts';
-import { discoverResources } from './api-server.ts';
-import type { Check } from './health.ts';
+import { discoverResources } from './cluster/api-server.ts';
+import type { Check } from './health/health.ts';
 
 /** What `UnitRunner` needs of an informer. */
 export interface Runnable {

@@ -1,5 +1,5 @@
-import { type Clock, pause } from '../clock.ts';
-import type { EventRecorder } from '../recorder.ts';
+import { type Clock, pause } from '../clock/clock.ts';
+import type { EventRecorder } from '../contract/recorder.ts';
 import type { UnitRunner } from './units.ts';
 
 /** How long reconciles may continue after a request to end; then they are abandoned: each of their steps can be done again. */

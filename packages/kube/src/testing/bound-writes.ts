@@ -1,4 +1,4 @@
-import type { Transport } from '../transport.ts';
+import type { Transport } from '../contract/transport.ts';
 
 /** Kinds whose names say which object they are: Events, Leases, the token of one machine's UID. */
 const EXEMPT = /\/(events|leases)(\/|\?|$)|\/secrets\/bootstrap-token-/;

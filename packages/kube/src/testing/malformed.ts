@@ -1,4 +1,4 @@
-import type { Shape } from '../informer/shape.ts';
+import type { Shape } from '../contract/shape.ts';
 
 /** Objects as a permissive schema may hold them, for tests: one for each way in which one field is not of its type. */
 export interface Malformation {

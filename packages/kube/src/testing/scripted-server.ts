@@ -1,4 +1,4 @@
-import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
 /** How a test answers one request. */
 export type Answer =

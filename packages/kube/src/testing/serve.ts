@@ -1,8 +1,8 @@
+import { seededRandom } from '../base/random.ts';
 import { createClient } from '../client/create-client.ts';
+import type { Clock } from '../clock/clock.ts';
 import { VirtualClock } from '../clock/virtual-clock.ts';
-import type { Clock } from '../clock.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
-import { seededRandom } from '../random.ts';
 import { handlerTransport } from '../transports/handler.ts';
 
 /** What a test's API server is started with: `startControlPlane` fits. */

@@ -1,7 +1,7 @@
-import type { Clock, Timer } from '../clock.ts';
-import type { Logger } from '../logger.ts';
-import { createOutageLog } from '../outage-log.ts';
-import type { Transport } from '../transport.ts';
+import { createOutageLog } from '../base/outage-log.ts';
+import type { Clock, Timer } from '../clock/clock.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Transport } from '../contract/transport.ts';
 import { otlpBody, type Resource } from './otlp.ts';
 import type { Span } from './span.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
+import type { Transport, TransportRequest } from '../contract/transport.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
-import type { Transport, TransportRequest } from '../transport.ts';
 import { createSpanExporter } from './exporter.ts';
 import { tracingSettings } from './settings.ts';
 import { type Span, spanIdOf, traceIdOf } from './span.ts';

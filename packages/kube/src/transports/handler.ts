@@ -1,4 +1,4 @@
-import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
+import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 

@@ -1,4 +1,4 @@
-import { load } from '../lazy.ts';
+import { load } from '../base/lazy.ts';
 
 type Undici = typeof import('undici');
 /** What of undici a transport is made of. */

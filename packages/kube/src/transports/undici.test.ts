@@ -8,9 +8,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
 import type { ServingPair } from '../admission/server.ts';
 import { createClient } from '../client/create-client.ts';
-import { realClock } from '../clock.ts';
+import { realClock } from '../clock/clock.ts';
+import { KubeError } from '../contract/errors.ts';
 import type { ClusterConfig } from '../credentials/cluster-config.ts';
-import { KubeError } from '../errors.ts';
 import { configMaps, nodes } from '../types/core.ts';
 import { type UndiciTransport, type UndiciTransportOptions, undiciTransport } from './undici.ts';
 

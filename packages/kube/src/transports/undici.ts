@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
+import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
-import type { Transport, TransportRequest, TransportResponse } from '../transport.ts';
 import { undiciParts } from './undici-parts.ts';
 
 /** How a transport over the network is made. */

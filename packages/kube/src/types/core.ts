@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
+import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
 import {
   configMapShape,
   eventShape,

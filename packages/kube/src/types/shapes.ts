@@ -1,4 +1,4 @@
-import type { Shape } from '../informer/shape.ts';
+import type { Shape } from '../contract/shape.ts';
 
 /** What is read of the kinds of Kubernetes, field by field: stored objects are held against it before they enter a cache. */
 

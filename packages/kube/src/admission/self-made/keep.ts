@@ -1,13 +1,13 @@
-import type { KubeClient } from '../../client.ts';
-import type { Clock } from '../../clock.ts';
-import { again, type Controller, type Outcome } from '../../controller.ts';
-import { isAlreadyExists } from '../../errors.ts';
+import type { Random } from '../../base/random.ts';
+import type { Clock } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import { again, type Controller, type Outcome } from '../../contract/controller.ts';
+import { isAlreadyExists } from '../../contract/errors.ts';
+import type { Informer } from '../../contract/informer.ts';
+import type { Logger } from '../../contract/logger.ts';
+import type { Draft, KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 import { createInformer } from '../../informer/create-informer.ts';
-import type { Informer } from '../../informer.ts';
-import type { Logger } from '../../logger.ts';
-import type { Draft, KubeObject, ResourceDefinition } from '../../objects.ts';
 import { createController } from '../../queue/create-controller.ts';
-import type { Random } from '../../random.ts';
 import { type Secret, secrets } from '../../types/core.ts';
 import {
   mutatingWebhookConfigurations,

@@ -1,16 +1,16 @@
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { seededRandom } from '../../base/random.ts';
 import { createClient } from '../../client/create-client.ts';
+import { realClock } from '../../clock/clock.ts';
 import { VirtualClock } from '../../clock/virtual-clock.ts';
-import { realClock } from '../../clock.ts';
-import { KubeError } from '../../errors.ts';
+import { KubeError } from '../../contract/errors.ts';
+import type { Transport } from '../../contract/transport.ts';
 import { createMemoryLogger } from '../../log/memory-logger.ts';
 import { createMetrics } from '../../metrics/create-metrics.ts';
-import { seededRandom } from '../../random.ts';
-import type { Transport } from '../../transport.ts';
 import { undiciTransport } from '../../transports/undici.ts';
-import { waitForApiServer } from '../api-server.ts';
+import { waitForApiServer } from '../cluster/api-server.ts';
 import { warnOfAddress } from './address.ts';
 import { Warnings } from './warnings.ts';
 

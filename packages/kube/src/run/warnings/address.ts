@@ -1,6 +1,6 @@
+import { errorText } from '../../base/error-text.ts';
 import { unreached } from '../../client/unreached.ts';
-import { errorText } from '../../error-text.ts';
-import { KubeError } from '../../errors.ts';
+import { KubeError } from '../../contract/errors.ts';
 import { untrustedSentence } from './certificates.ts';
 import type { Warnings } from './warnings.ts';
 

@@ -1,6 +1,6 @@
-import type { KubeClient } from '../../client.ts';
-import { isNotFound } from '../../errors.ts';
-import { discoverResources } from '../api-server.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import { isNotFound } from '../../contract/errors.ts';
+import { discoverResources } from '../cluster/api-server.ts';
 import {
   crdSentence,
   type ExpectedCrd,

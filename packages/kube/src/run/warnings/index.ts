@@ -8,8 +8,8 @@ export { compareVersions } from './versions.ts';
 export { Warnings } from './warnings.ts';
 export { AnswerWatcher } from './watch-answers.ts';
 
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../logger.ts';
+import type { Clock } from '../../clock/clock.ts';
+import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 import { expiryMeter } from './certificates.ts';
 import { Warnings } from './warnings.ts';

@@ -1,7 +1,7 @@
-import type { Clock } from '../../clock.ts';
-import type { Logger } from '../../logger.ts';
+import type { Clock } from '../../clock/clock.ts';
+import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
-import type { Clusters } from '../clusters.ts';
+import type { Clusters } from '../cluster/clusters.ts';
 import type { Phase } from '../phase.ts';
 import type { ExpectedCrd } from './crd-fields.ts';
 import type { CertificatesInUse } from './in-use.ts';

@@ -1,4 +1,4 @@
-import type { Logger } from '../../logger.ts';
+import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 
 /** What is wrong around a process that nevertheless continues. */

@@ -1,10 +1,10 @@
 import type { RequestSample } from '../../client/exchange.ts';
-import type { Clock } from '../../clock.ts';
-import type { KubeError } from '../../errors.ts';
+import type { Clock } from '../../clock/clock.ts';
+import type { KubeError } from '../../contract/errors.ts';
+import { grantText, permissionOf, permissionText, refusedPermission } from '../../informer/permission.ts';
 import type { Meters } from '../../metrics/meters.ts';
 import { untrustedSentence } from './certificates.ts';
 import { skewSentence, surelySkewed } from './clock-skew.ts';
-import { grantText, permissionOf, permissionText, refusedPermission } from './permission.ts';
 import type { Warnings } from './warnings.ts';
 
 /** Where the credentials for an API server are read, for sentences. */

@@ -1,7 +1,7 @@
-import type { KubeClient } from '../../client.ts';
-import { type Clock, pause } from '../../clock.ts';
-import { errorText } from '../../error-text.ts';
-import type { Logger } from '../../logger.ts';
+import { errorText } from '../../base/error-text.ts';
+import { type Clock, pause } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 import { expiryMeter, judgeCertificate } from './certificates.ts';
 import { checkCrds } from './check-crds.ts';

@@ -1,9 +1,9 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { ServingPair } from '../admission/server.ts';
-import { ConfigError } from '../credentials/cluster-config.ts';
-import { errorText } from '../error-text.ts';
-import type { Access, Refusal } from './access.ts';
+import type { ServingPair } from '../../admission/server.ts';
+import { errorText } from '../../base/error-text.ts';
+import { ConfigError } from '../../credentials/cluster-config.ts';
+import type { Access, Refusal } from '../cluster/access.ts';
 import { foreignRefusal } from './foreign.ts';
 import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 

@@ -1,16 +1,16 @@
-import { type ClientOptions, createClient, userAgent } from '../client/create-client.ts';
-import { ServerHistory } from '../client/server-history.ts';
-import type { KubeClient } from '../client.ts';
-import type { Clock } from '../clock.ts';
-import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
-import type { FilesNews } from '../credentials/follow-files.ts';
-import { IN_CLUSTER, loadKubeconfig } from '../credentials/load-kubeconfig.ts';
-import { errorText } from '../error-text.ts';
-import type { Logger } from '../logger.ts';
-import type { Metrics } from '../metrics/create-metrics.ts';
-import type { Random } from '../random.ts';
-import { type UndiciTransport, undiciTransport } from '../transports/undici.ts';
-import type { AnswerWatcher, CertificatesInUse, Warnings } from './warnings/index.ts';
+import { errorText } from '../../base/error-text.ts';
+import type { Random } from '../../base/random.ts';
+import { type ClientOptions, createClient, userAgent } from '../../client/create-client.ts';
+import type { Clock } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import type { Logger } from '../../contract/logger.ts';
+import { ServerHistory } from '../../contract/server-history.ts';
+import { type ClusterConfig, ConfigError } from '../../credentials/cluster-config.ts';
+import type { FilesNews } from '../../credentials/follow-files.ts';
+import { IN_CLUSTER, loadKubeconfig } from '../../credentials/load-kubeconfig.ts';
+import type { Metrics } from '../../metrics/create-metrics.ts';
+import { type UndiciTransport, undiciTransport } from '../../transports/undici.ts';
+import type { AnswerWatcher, CertificatesInUse, Warnings } from '../warnings/index.ts';
 
 /** One cluster; a client for each component that wants to be told apart in the server's logs. */
 export interface Cluster {

@@ -1,4 +1,4 @@
-import type { Shape } from './informer/shape.ts';
+import type { Shape } from './shape.ts';
 
 /** An owner reference as in `metadata.ownerReferences`. */
 export interface OwnerReference {

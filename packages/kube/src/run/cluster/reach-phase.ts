@@ -1,9 +1,9 @@
-import { errorText } from '../error-text.ts';
+import { errorText } from '../../base/error-text.ts';
+import type { Host } from '../host.ts';
+import type { Phase } from '../phase.ts';
+import { type Warnings, warnOfAddress } from '../warnings/index.ts';
 import { waitForApiServer } from './api-server.ts';
 import type { Cluster } from './clusters.ts';
-import type { Host } from './host.ts';
-import type { Phase } from './phase.ts';
-import { type Warnings, warnOfAddress } from './warnings/index.ts';
 
 /** What reaching a cluster needs of its process. */
 export interface ReachParts {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { realClock } from '../clock.ts';
-import type { LogLevel } from '../log/memory-logger.ts';
+import { realClock } from '../../clock/clock.ts';
+import type { LogLevel } from '../../log/memory-logger.ts';
 import { answerHealth, audienceOf, type HealthSources } from './health.ts';
 
 const sources: HealthSources = {

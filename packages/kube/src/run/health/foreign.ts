@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import { isLoopback } from './access.ts';
+import { isLoopback } from '../cluster/access.ts';
 
 /** The parts of a request that tell where it comes from; an `IncomingMessage` of Node is one. */
 export interface Arrived {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { KubeClient } from '../client.ts';
-import type { Clock } from '../clock.ts';
-import { errorText } from '../error-text.ts';
-import type { Logger } from '../logger.ts';
+import { errorText } from '../../base/error-text.ts';
+import type { Clock } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import type { Logger } from '../../contract/logger.ts';
 
 /** Who asks for what. */
 export interface AccessRequest {

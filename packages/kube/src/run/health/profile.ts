@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { pause } from '../clock.ts';
+import type { Clock } from '../../clock/clock.ts';
+import { pause } from '../../clock/clock.ts';
 
 /** What can be recorded. A heap *snapshot* is not among them: it would hold every secret that the process has in memory. */
 export type ProfileKind = 'profile' | 'heap';

@@ -1,7 +1,7 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../clock/clock.ts';
+import { KubeError } from '../contract/errors.ts';
+import type { Logger } from '../contract/logger.ts';
 import { errorText } from './error-text.ts';
-import { KubeError } from './errors.ts';
-import type { Logger } from './logger.ts';
 
 /** Logs an outage when it begins and when it ends, not at every attempt in between. */
 export interface OutageLog {

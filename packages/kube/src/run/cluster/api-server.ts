@@ -1,10 +1,10 @@
-import { type BackoffOptions, backoffMs } from '../backoff.ts';
-import { badAnswer, noAnswer, tooLate } from '../client/refusal.ts';
-import type { KubeClient } from '../client.ts';
-import { type Clock, pause } from '../clock.ts';
-import { isNotFound } from '../errors.ts';
-import type { KubeObject, ResourceDefinition } from '../objects.ts';
-import type { Random } from '../random.ts';
+import { type BackoffOptions, backoffMs } from '../../base/backoff.ts';
+import type { Random } from '../../base/random.ts';
+import { badAnswer, noAnswer, tooLate } from '../../client/refusal.ts';
+import { type Clock, pause } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import { isNotFound } from '../../contract/errors.ts';
+import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
 /** An API server answers this in milliseconds; one that does not is to be told of soon. */

@@ -1,10 +1,10 @@
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient } from '../client/create-client.ts';
-import type { KubeClient } from '../client.ts';
-import { VirtualClock } from '../clock/virtual-clock.ts';
-import { createMemoryLogger } from '../log/memory-logger.ts';
-import { handlerTransport } from '../transports/handler.ts';
+import { createClient } from '../../client/create-client.ts';
+import { VirtualClock } from '../../clock/virtual-clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import { createMemoryLogger } from '../../log/memory-logger.ts';
+import { handlerTransport } from '../../transports/handler.ts';
 import { createAccess, isLoopback } from './access.ts';
 
 let plane: ControlPlane;

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { LOG_LEVELS, type LogLevel } from '../log/memory-logger.ts';
+import type { Clock } from '../../clock/clock.ts';
+import { LOG_LEVELS, type LogLevel } from '../../log/memory-logger.ts';
 import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 
 /** One line of `/readyz?verbose`. */

@@ -4,16 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
-import { VirtualClock } from '../clock/virtual-clock.ts';
-import { type Clock, realClock } from '../clock.ts';
-import { createMemoryLogger } from '../log/memory-logger.ts';
-import { createMetrics } from '../metrics/create-metrics.ts';
-import { seededRandom } from '../random.ts';
-import { configMaps } from '../types/core.ts';
-import { leases } from '../types/groups.ts';
+import { issueAuthority, issueServing } from '../../admission/self-made/issue.ts';
+import { seededRandom } from '../../base/random.ts';
+import { type Clock, realClock } from '../../clock/clock.ts';
+import { VirtualClock } from '../../clock/virtual-clock.ts';
+import { createMemoryLogger } from '../../log/memory-logger.ts';
+import { createMetrics } from '../../metrics/create-metrics.ts';
+import { configMaps } from '../../types/core.ts';
+import { leases } from '../../types/groups.ts';
+import { AnswerWatcher, CertificatesInUse, Warnings } from '../warnings/index.ts';
 import { connectClusters } from './clusters.ts';
-import { AnswerWatcher, CertificatesInUse, Warnings } from './warnings/index.ts';
 
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l', namespace: 'n' } };
 

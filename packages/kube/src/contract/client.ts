@@ -1,5 +1,5 @@
-import type { ServerHistory } from './client/server-history.ts';
 import type { Draft, KubeObject, ResourceDefinition } from './objects.ts';
+import type { ServerHistory } from './server-history.ts';
 
 /** A change to send with PATCH. */
 export type Patch =

@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
-import { type ServedCertificate, serveCertificateFiles } from '../admission/certificate-files.ts';
-import { issueAuthority, issueServing } from '../admission/self-made/issue.ts';
-import type { ServingPair } from '../admission/server.ts';
-import type { KubeClient } from '../client.ts';
-import type { Clock } from '../clock.ts';
-import type { CommonFlags } from '../flags/common-flags.ts';
-import type { FlagValues } from '../flags/flag.ts';
-import type { Logger } from '../logger.ts';
-import { createAccess } from './access.ts';
+import { type ServedCertificate, serveCertificateFiles } from '../../admission/certificate-files.ts';
+import { issueAuthority, issueServing } from '../../admission/self-made/issue.ts';
+import type { ServingPair } from '../../admission/server.ts';
+import type { Clock } from '../../clock/clock.ts';
+import type { KubeClient } from '../../contract/client.ts';
+import type { Logger } from '../../contract/logger.ts';
+import type { CommonFlags } from '../../flags/common-flags.ts';
+import type { FlagValues } from '../../flags/flag.ts';
+import { createAccess } from '../cluster/access.ts';
 import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 

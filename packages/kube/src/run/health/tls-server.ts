@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { ServingPair } from '../admission/server.ts';
-import { ConfigError } from '../credentials/cluster-config.ts';
+import type { ServingPair } from '../../admission/server.ts';
+import { ConfigError } from '../../credentials/cluster-config.ts';
 import type { ServingAddress } from './health-server.ts';
 
 /** A request without a body: what is sent of one is not read. */
