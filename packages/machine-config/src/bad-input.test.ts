@@ -1,10 +1,10 @@
 import { type KubeClient, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { conditionOf } from './conditions/conditions.ts';
 import { NodeAnnotations } from './constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
 import { machineConfigCrds } from './crd/crds.ts';
-import { conditionOf } from './pool/conditions.ts';
-import { controllerConfigs, kubeletConfigs, machineConfigPools, machineConfigs } from './resources.ts';
+import { controllerConfigs, kubeletConfigs, machineConfigPools, machineConfigs } from './kinds/resources.ts';
 import {
   configOf,
   fillWorld,

@@ -10,15 +10,15 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { type ConfigContext, createConfigCaches } from './caches.ts';
+import { conditionOf } from './conditions/conditions.ts';
 import { ConfigAnnotations, NodeAnnotations } from './constants/annotations.ts';
 import { ConfigLabels } from './constants/labels.ts';
 import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
+import { type ConfigContext, createConfigCaches } from './controllers/caches.ts';
 import { machineConfigCrds } from './crd/crds.ts';
-import { conditionOf } from './pool/conditions.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from './kinds/resources.ts';
 import { createUpdateController } from './pool/controller.ts';
 import { createRenderController } from './render/controller.ts';
-import { controllerConfigs, machineConfigPools, machineConfigs } from './resources.ts';
 
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 

@@ -1,15 +1,15 @@
 import type { KubeObject, ResourceDefinition } from '@mcm/kube';
 import { malformations } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
+import { conditionOf } from './conditions/conditions.ts';
 import { machineConfigCrds } from './crd/crds.ts';
-import { conditionOf } from './pool/conditions.ts';
 import {
   containerRuntimeConfigs,
   controllerConfigs,
   kubeletConfigs,
   machineConfigPools,
   machineConfigs,
-} from './resources.ts';
+} from './kinds/resources.ts';
 import { configOf, fillWorld, startWorld, TREE, WORKER_ROLE } from './testing.ts';
 
 /** CRDs that let in everything. */

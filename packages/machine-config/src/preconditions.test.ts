@@ -3,7 +3,7 @@ import { deploymentManifest, machineManifest, setManifest } from '@mcm/api/testi
 import { type KubeClient, type KubeObject, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { ConfigAnnotations, NodeAnnotations } from './constants/annotations.ts';
-import { kubeletConfigs, machineConfigPools, machineConfigs } from './resources.ts';
+import { kubeletConfigs, machineConfigPools, machineConfigs } from './kinds/resources.ts';
 import {
   configOf,
   fillWorld,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { renderPool } from './config/render/render.ts';
 import type { MachineConfig } from './kinds/machine-config.ts';
-import { renderPool } from './render/render.ts';
 
 /** Rules of rendering that hold for inputs that nobody thought of. Those of rollouts are in `histories/`. */
 

@@ -1,11 +1,11 @@
 import { type KubeClient, nodes, secrets } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { conditionOf } from './conditions/conditions.ts';
+import { ignitionOf } from './config/parsed.ts';
 import { NodeAnnotations } from './constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
 import { decodeContents } from './ignition/index.ts';
-import { conditionOf } from './pool/conditions.ts';
-import { ignitionOf } from './render/parsed.ts';
-import { controllerConfigs, kubeletConfigs, machineConfigPools, machineConfigs } from './resources.ts';
+import { controllerConfigs, kubeletConfigs, machineConfigPools, machineConfigs } from './kinds/resources.ts';
 import {
   configOf,
   fillWorld,

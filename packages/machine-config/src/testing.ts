@@ -20,19 +20,19 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { watchBoundWrites } from '@mcm/kube/testing';
-import { type ConfigContext, createConfigCaches } from './caches.ts';
-import { fixedSettings } from './cluster-settings.ts';
 import { ConfigAnnotations, NodeAnnotations } from './constants/annotations.ts';
 import { ConfigLabels } from './constants/labels.ts';
 import { CONTROLLER_CONFIG_NAME } from './constants/names.ts';
+import { type ConfigContext, createConfigCaches } from './controllers/caches.ts';
+import { fixedSettings } from './controllers/cluster-settings.ts';
 import { machineConfigCrds } from './crd/crds.ts';
 import { createDrainController, POD_NODE_INDEX } from './drain/controller.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from './kinds/resources.ts';
 import { createKubeletConfigController } from './kubelet/controller.ts';
 import { createCompanionController } from './machines/companion.ts';
 import { createMachineCaches } from './machines/fleet.ts';
 import { createUpdateController, type UpdateControllerOptions } from './pool/controller.ts';
 import { createRenderController, type RenderControllerOptions } from './render/controller.ts';
-import { controllerConfigs, machineConfigPools, machineConfigs } from './resources.ts';
 import { createRuntimeConfigController } from './runtime/controller.ts';
 import { createTemplateController } from './templates/controller.ts';
 import type { TemplateTree } from './templates/tree.ts';

@@ -237,7 +237,7 @@ export const MUTANTS: readonly Mutant[] = [
       'return () => encode(Math.floor(Math.random() * SLOTS));',
     ],
   ),
-  ...of('pools', `${CONFIG}/pool/candidates.ts`, P, [
+  ...of('pools', `${CONFIG}/pool/rollout/candidates.ts`, P, [
     'const unavailable = nodes.filter(isUnavailable).length;',
     'const unavailable = 0;',
   ]),

@@ -1,6 +1,17 @@
 import { createHash } from 'node:crypto';
-import { diffConfigs } from '../daemon/diff.ts';
-import { API_VERSION } from '../group.ts';
+import {
+  CLOUD_CA_PATH,
+  isCertificatePath,
+  KUBELET_CA_PATH,
+  REGISTRY_CERTIFICATES_DIRECTORY,
+  REGISTRY_PULL_SECRET_PATH,
+} from '../config/certificate-paths.ts';
+import { diffConfigs } from '../config/diff.ts';
+import { hashedText } from '../config/name.ts';
+import { mergeOrder } from '../config/order.ts';
+import { ignitionOf } from '../config/parsed.ts';
+import { irreconcilable } from '../config/reconcile.ts';
+import { ownerOf } from '../config/render/render.ts';
 import {
   DataUrlError,
   decodeContents,
@@ -10,20 +21,9 @@ import {
   type IgnitionFile,
 } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
+import { API_VERSION } from '../kinds/group.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { hashedText } from '../render/name.ts';
-import { mergeOrder } from '../render/order.ts';
-import { ignitionOf } from '../render/parsed.ts';
-import { irreconcilable } from '../render/reconcile.ts';
-import { ownerOf } from '../render/render.ts';
-import {
-  CLOUD_CA_PATH,
-  isCertificatePath,
-  KUBELET_CA_PATH,
-  REGISTRY_CERTIFICATES_DIRECTORY,
-  REGISTRY_PULL_SECRET_PATH,
-} from './paths.ts';
 
 /** The name of the MachineConfig with the certificates of a pool. No pool selects it: it has no labels. */
 export const certificatesName = (pool: string): string => `certificates-${pool}`;

@@ -1,3 +1,4 @@
+export { CERTIFICATE_PATHS, isCertificatePath } from '../config/certificate-paths.ts';
 export {
   type CertificatesNote,
   certificateFiles,
@@ -7,4 +8,3 @@ export {
   certificatesVersion,
   differOnlyByCertificates,
 } from './bundle.ts';
-export { CERTIFICATE_PATHS, isCertificatePath } from './paths.ts';

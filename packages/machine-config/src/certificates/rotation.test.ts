@@ -1,18 +1,18 @@
 import { nodes, secrets } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { KUBELET_CA_PATH, PULL_SECRET_PATH, TRUST_BUNDLE_PATH } from '../config/certificate-paths.ts';
+import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { bringCertificates } from '../daemon/certificates.ts';
-import { readText, textEntry } from '../daemon/disk.ts';
+import { readText, textEntry } from '../daemon/disk/disk.ts';
+import { fileOf } from '../daemon/disk/wanted.ts';
 import { withUserPolicy } from '../daemon/disruption.ts';
 import { findDrift } from '../daemon/drift.ts';
 import { PlayedFleet, PlayedHost } from '../daemon/fleet.testing.ts';
-import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../daemon/paths.ts';
-import { fileOf } from '../daemon/wanted.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import { configOf, fillWorld, startWorld, TREE, WORKER_ROLE, type World, type WorldOptions } from '../testing.ts';
-import { KUBELET_CA_PATH, PULL_SECRET_PATH, TRUST_BUNDLE_PATH } from './paths.ts';
 
 const { CurrentConfig, DesiredConfig, State, DesiredDrain, DesiredCertificates, CurrentCertificates } = NodeAnnotations;
 const REGISTRY_CA = '/etc/docker/certs.d/registry:5000/ca.crt';

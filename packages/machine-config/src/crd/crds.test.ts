@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { crdFileName, crdYaml } from '@mcm/api/crd';
 import { expect, test } from 'vitest';
-import { GROUP } from '../group.ts';
+import { GROUP } from '../kinds/group.ts';
 import { machineConfigCrds } from './crds.ts';
 
 const DIRECTORY = new URL('../../../../deploy/crds/', import.meta.url);

@@ -10,7 +10,7 @@ import {
   kubeletConfigs,
   machineConfigPools,
   machineConfigs,
-} from '../resources.ts';
+} from '../kinds/resources.ts';
 
 const labels = { 'openshift.io/operator-managed': '' };
 

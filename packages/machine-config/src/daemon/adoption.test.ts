@@ -1,9 +1,9 @@
 import { createInformer, type KubeClient, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { isUnavailable, NEW_NODE_MS } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
+import { machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import { judgeStrategy } from '../machines/replace.ts';
-import { isUnavailable, NEW_NODE_MS } from '../pool/predicates.ts';
-import { machineConfigPools, machineConfigs } from '../resources.ts';
 import { configOf, fillWorld, startWorld, WORKER_ROLE } from '../testing.ts';
 import { decide } from './decide.ts';
 import { PlayedFleet } from './fleet.testing.ts';

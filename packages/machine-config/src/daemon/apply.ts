@@ -1,13 +1,13 @@
+import { DaemonPaths } from '../config/daemon-paths.ts';
+import { ignitionOrEmpty } from '../config/diff.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { ignitionOrEmpty } from './diff.ts';
-import { readText, textEntry } from './disk.ts';
+import { readText, textEntry } from './disk/disk.ts';
+import type { DaemonHost } from './disk/host.ts';
+import { dropJournal, type Journal, storeConfig, writeJournal } from './disk/journal.ts';
+import { nextCommandLine } from './disk/kernel-arguments.ts';
+import { Originals } from './disk/originals.ts';
+import { resolveWanted } from './disk/resolve.ts';
 import { findDrift, mismatch } from './drift.ts';
-import type { DaemonHost } from './host.ts';
-import { dropJournal, type Journal, storeConfig, writeJournal } from './journal.ts';
-import { nextCommandLine } from './kernel-arguments.ts';
-import { Originals } from './originals.ts';
-import { DaemonPaths } from './paths.ts';
-import { resolveWanted } from './resolve.ts';
 
 /**
  * Brings the machine to `journal.to` and stores it. Every step may be repeated: dying between any two of them, the next

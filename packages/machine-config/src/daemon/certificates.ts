@@ -1,14 +1,14 @@
 import { type CertificatesNote, certificateFiles } from '../certificates/bundle.ts';
+import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
 import { emptyIgnition } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { type Entry, type NodeDisk, readText, textEntry } from './disk.ts';
+import { type Entry, type NodeDisk, readText, textEntry } from './disk/disk.ts';
+import type { DaemonHost } from './disk/host.ts';
+import { Originals } from './disk/originals.ts';
+import { wantedDisk } from './disk/wanted.ts';
 import { carriedOut, type DisruptionPolicy, type PostAction, postActions, RESTART_KUBELET } from './disruption.ts';
 import { mismatch } from './drift.ts';
-import type { DaemonHost } from './host.ts';
 import { rotatedKubeconfigs } from './kubeconfigs.ts';
-import { Originals } from './originals.ts';
-import { DaemonPaths, KUBELET_KUBECONFIG_PATHS } from './paths.ts';
-import { wantedDisk } from './wanted.ts';
 
 /** Reads what the disk has of certificates; undefined before the first. */
 export async function storedCertificates(disk: NodeDisk): Promise<CertificatesNote | undefined> {

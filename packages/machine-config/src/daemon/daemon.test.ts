@@ -1,12 +1,12 @@
 import { type KubeClient, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { DaemonPaths } from '../config/daemon-paths.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
-import { machineConfigPools, machineConfigs } from '../resources.ts';
+import { machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import { configOf, fillWorld, startWorld, WORKER_ROLE, type World } from '../testing.ts';
-import { readText, textEntry } from './disk.ts';
+import { readText, textEntry } from './disk/disk.ts';
+import { fileOf, wantedDisk } from './disk/wanted.ts';
 import { PlayedFleet } from './fleet.testing.ts';
-import { DaemonPaths } from './paths.ts';
-import { fileOf, wantedDisk } from './wanted.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain } = NodeAnnotations;
 

@@ -13,24 +13,24 @@ import {
   type Random,
 } from '@mcm/kube';
 import { certificatesConfigOf } from '../certificates/bundle.ts';
+import { isSettled } from '../conditions/predicates.ts';
+import { diffConfigs } from '../config/diff.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { DaemonEvent } from '../constants/event-meanings.ts';
 import { FORCE_FILE_PATH } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { isSettled } from '../pool/predicates.ts';
-import { machineConfigs } from '../resources.ts';
+import { machineConfigs } from '../kinds/resources.ts';
 import { applyJournal, finishJournal, undoJournal } from './apply.ts';
 import { bringCertificates } from './certificates.ts';
 import { type DaemonStep, type DaemonView, decide, type Verdict } from './decide.ts';
-import { diffConfigs } from './diff.ts';
+import type { DaemonHost } from './disk/host.ts';
+import { type Journal, readJournal, storeConfig, storedConfig, writeJournal } from './disk/journal.ts';
+import { resolveWanted } from './disk/resolve.ts';
 import { carriedOut, DEFAULT_POLICY, type DisruptionPolicy, postActions } from './disruption.ts';
 import { findDrift } from './drift.ts';
 import { bootConfig, firstBootJournal, forgetBootConfig } from './first-boot.ts';
 import { lookUpFirstConfig } from './first-config.ts';
-import type { DaemonHost } from './host.ts';
-import { type Journal, readJournal, storeConfig, storedConfig, writeJournal } from './journal.ts';
 import { judge, missing } from './judge.ts';
-import { resolveWanted } from './resolve.ts';
 
 /** What a daemon is made of. */
 export interface NodeDaemonOptions {

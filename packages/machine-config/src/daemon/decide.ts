@@ -1,6 +1,6 @@
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { type DaemonState, DaemonStates } from '../constants/states.ts';
-import type { UpdatePhase } from './journal.ts';
+import type { UpdatePhase } from './disk/journal.ts';
 
 /** What the daemon found out about an update. */
 export type Verdict =

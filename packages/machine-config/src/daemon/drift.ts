@@ -1,6 +1,6 @@
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import type { Entry, NodeDisk } from './disk.ts';
-import { resolveWanted } from './resolve.ts';
+import type { Entry, NodeDisk } from './disk/disk.ts';
+import { resolveWanted } from './disk/resolve.ts';
 
 /** Files that others on the node renew. Source: the original's on-disk validation. */
 const OTHERS = new Set([

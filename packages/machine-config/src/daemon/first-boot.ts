@@ -1,8 +1,8 @@
+import { DaemonPaths } from '../config/daemon-paths.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { type NodeDisk, readText } from './disk.ts';
-import type { Journal } from './journal.ts';
-import { splitArguments } from './kernel-arguments.ts';
-import { DaemonPaths } from './paths.ts';
+import { type NodeDisk, readText } from './disk/disk.ts';
+import type { Journal } from './disk/journal.ts';
+import { splitArguments } from './disk/kernel-arguments.ts';
 
 /** Name of the config that the machine booted with, as Ignition left it on the disk. */
 export async function bootConfig(disk: NodeDisk): Promise<string | undefined> {

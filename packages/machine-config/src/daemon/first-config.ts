@@ -1,6 +1,6 @@
 import type { KubeClient, Node } from '@mcm/kube';
+import { machineConfigPools } from '../kinds/resources.ts';
 import { MembershipError, poolsOfNode } from '../pool/membership.ts';
-import { machineConfigPools } from '../resources.ts';
 import { bootConfigName } from '../server/boot-config.ts';
 import { referencesOf } from '../server/machines.ts';
 

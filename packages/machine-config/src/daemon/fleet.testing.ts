@@ -10,11 +10,11 @@ import {
 } from '@mcm/kube';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { NodeDaemon } from './daemon.ts';
-import type { Entry, NodeDisk } from './disk.ts';
+import type { Entry, NodeDisk } from './disk/disk.ts';
+import type { DaemonHost } from './disk/host.ts';
+import { MemoryDisk } from './disk/memory-disk.ts';
 import type { PostAction } from './disruption.ts';
 import { DaemonDriver } from './drive.ts';
-import type { DaemonHost } from './host.ts';
-import { MemoryDisk } from './memory-disk.ts';
 
 /** A machine that is played: its disk, and what was done to it. */
 export class PlayedHost implements DaemonHost {

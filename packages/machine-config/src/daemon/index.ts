@@ -1,3 +1,5 @@
+export { DaemonPaths } from '../config/daemon-paths.ts';
+export { type ConfigDiff, diffConfigs } from '../config/diff.ts';
 export { NodeDaemon, type NodeDaemonOptions } from './daemon.ts';
 export {
   type DaemonStep,
@@ -7,7 +9,6 @@ export {
   UNCORDON_TIMEOUT_MS,
   type Verdict,
 } from './decide.ts';
-export { type ConfigDiff, diffConfigs } from './diff.ts';
 export {
   type Entry,
   type NodeDisk,
@@ -16,7 +17,13 @@ export {
   type WantedDirectory,
   type WantedFile,
   type WantedLink,
-} from './disk.ts';
+} from './disk/disk.ts';
+export type { DaemonHost } from './disk/host.ts';
+export type { Journal, UpdatePhase } from './disk/journal.ts';
+export { kernelArgumentOperations, nextCommandLine, splitArguments } from './disk/kernel-arguments.ts';
+export { type DiskImage, MemoryDisk } from './disk/memory-disk.ts';
+export { isSafeRegistriesChange } from './disk/registries.ts';
+export { fileOf, type WantedDisk, wantedDisk, wantedPaths } from './disk/wanted.ts';
 export {
   DEFAULT_POLICY,
   type DisruptionPolicy,
@@ -30,10 +37,3 @@ export {
 export { findDrift } from './drift.ts';
 export { DaemonDriver, type DaemonLife } from './drive.ts';
 export { lookUpFirstConfig } from './first-config.ts';
-export type { DaemonHost } from './host.ts';
-export type { Journal, UpdatePhase } from './journal.ts';
-export { kernelArgumentOperations, nextCommandLine, splitArguments } from './kernel-arguments.ts';
-export { type DiskImage, MemoryDisk } from './memory-disk.ts';
-export { DaemonPaths } from './paths.ts';
-export { isSafeRegistriesChange } from './registries.ts';
-export { fileOf, type WantedDisk, wantedDisk, wantedPaths } from './wanted.ts';

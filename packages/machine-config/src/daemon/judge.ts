@@ -1,10 +1,10 @@
+import { diffConfigs } from '../config/diff.ts';
+import { irreconcilable } from '../config/reconcile.ts';
 import { IgnitionError } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { irreconcilable } from '../render/reconcile.ts';
 import type { Verdict } from './decide.ts';
-import { diffConfigs } from './diff.ts';
+import type { DaemonHost } from './disk/host.ts';
 import { DEFAULT_POLICY, type DisruptionPolicy, isSafeRegistries, needsDrain, postActions } from './disruption.ts';
-import type { DaemonHost } from './host.ts';
 
 /** The verdict on a config that is not there. */
 export const missing = (name: string): Exclude<Verdict, { kind: 'fits' }> => ({

@@ -1,6 +1,6 @@
-import { KUBELET_CA_PATH, ROOT_CA_PATH } from '../certificates/paths.ts';
-import { type Entry, type NodeDisk, readText, type WantedFile } from './disk.ts';
-import { KUBELET_KUBECONFIG_PATHS } from './paths.ts';
+import { KUBELET_CA_PATH, ROOT_CA_PATH } from '../config/certificate-paths.ts';
+import { KUBELET_KUBECONFIG_PATHS } from '../config/daemon-paths.ts';
+import { type Entry, type NodeDisk, readText, type WantedFile } from './disk/disk.ts';
 
 /** The value of `certificate-authority-data`, in YAML and in JSON. */
 const AUTHORITY_DATA = /(?<=\bcertificate-authority-data["']?\s*:\s*["']?)[A-Za-z0-9+/]+=*/g;

@@ -4,7 +4,7 @@ import { malformations } from '@mcm/kube/testing';
 import { expect, test } from 'vitest';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { machineConfigCrds } from '../crd/crds.ts';
-import { machineConfigs } from '../resources.ts';
+import { machineConfigs } from '../kinds/resources.ts';
 import { PlayedFleet } from './fleet.testing.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason } = NodeAnnotations;

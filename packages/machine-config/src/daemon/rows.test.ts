@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
+import { diffConfigs } from '../config/diff.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { encodeDataUrl } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { type DaemonView, decide } from './decide.ts';
-import { diffConfigs } from './diff.ts';
+import { kernelArgumentOperations, nextCommandLine } from './disk/kernel-arguments.ts';
+import { isSafeRegistriesChange } from './disk/registries.ts';
 import { DEFAULT_POLICY, disruptionPolicySchema, needsDrain, postActions, withUserPolicy } from './disruption.ts';
-import { kernelArgumentOperations, nextCommandLine } from './kernel-arguments.ts';
-import { isSafeRegistriesChange } from './registries.ts';
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
 

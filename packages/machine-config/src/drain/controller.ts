@@ -16,11 +16,11 @@ import {
   type Pod,
   type PodDisruptionBudget,
 } from '@mcm/kube';
-import type { ConfigContext } from '../caches.ts';
+import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import type { ConfigEvent } from '../constants/event-meanings.ts';
-import { annotationOf } from '../pool/predicates.ts';
+import type { ConfigContext } from '../controllers/caches.ts';
 import { BudgetRoom, budgetGivesWay, isUnder } from './budgets.ts';
 import { type EvictOptions, evict } from './evict.ts';
 import { observeNode } from './observe.ts';

@@ -1,6 +1,6 @@
 import type { Attempt, DrainPod } from '@mcm/core';
 import { evictPod, isForbidden, isTooManyRequests, type KubeClient, KubeError } from '@mcm/kube';
-import { inParallel } from '../parallel.ts';
+import { inParallel } from '../controllers/parallel.ts';
 
 /** Evictions at once for one node. */
 const PARALLEL = 10;

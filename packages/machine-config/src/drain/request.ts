@@ -1,6 +1,6 @@
 import type { Node } from '@mcm/kube';
+import { annotationOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
-import { annotationOf } from '../pool/predicates.ts';
 
 /** What a node's daemon asks for: `value` is the whole annotation, which is the answer too. */
 export interface DrainRequest {

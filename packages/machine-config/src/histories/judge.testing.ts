@@ -1,10 +1,10 @@
 import { type Clock, createInformer, type KubeClient, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
+import { annotationOf, isDegraded, isDone, isFailing } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { maxUnavailableOf } from '../pool/max-unavailable.ts';
+import { machineConfigPools } from '../kinds/resources.ts';
 import { MembershipError, poolsOfNode } from '../pool/membership.ts';
-import { annotationOf, isDegraded, isDone, isFailing } from '../pool/predicates.ts';
-import { machineConfigPools } from '../resources.ts';
+import { maxUnavailableOf } from '../pool/rollout/max-unavailable.ts';
 
 const { DesiredConfig } = NodeAnnotations;
 

@@ -1,7 +1,7 @@
 import { nodes, type Transport, type TransportRequest } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { annotationOf, isDone, isFailing, targetOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
-import { annotationOf, isDone, isFailing, targetOf } from '../pool/predicates.ts';
 import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
 import { unhealed, unrest } from './rest.testing.ts';

@@ -3,7 +3,7 @@ import { ConfigLabels } from '../constants/labels.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { PlayedFleet } from '../daemon/fleet.testing.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import { configOf, startWorld, type World } from '../testing.ts';
 import { PoolJudge } from './judge.testing.ts';
 import { unhealed, unrest } from './rest.testing.ts';

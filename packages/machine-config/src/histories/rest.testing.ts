@@ -1,15 +1,15 @@
 import type { Node } from '@mcm/kube';
+import { conditionOf } from '../conditions/conditions.ts';
+import { annotationOf, isDone, isUpdated, targetOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { planPools } from '../pool/arbiter.ts';
-import { conditionOf } from '../pool/conditions.ts';
+import { controllerConfigs, machineConfigs } from '../kinds/resources.ts';
 import { explainPool } from '../pool/explain.ts';
 import { MembershipError, poolsOfNode } from '../pool/membership.ts';
 import type { PoolSnapshot } from '../pool/plan.ts';
-import { annotationOf, isDone, isUpdated, targetOf } from '../pool/predicates.ts';
+import { planPools } from '../pool/rollout/arbiter.ts';
 import { poolSnapshot } from '../pool/snapshot.ts';
 import { planRender } from '../render/plan.ts';
-import { controllerConfigs, machineConfigs } from '../resources.ts';
 import type { PoolsWorld } from './pools.testing.ts';
 
 const { CurrentConfig, DesiredConfig } = NodeAnnotations;

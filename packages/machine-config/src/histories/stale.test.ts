@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { annotationOf, targetOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
-import { annotationOf, targetOf } from '../pool/predicates.ts';
 import { configOf } from '../testing.ts';
 import { PoolsWorld } from './pools.testing.ts';
 import { unhealed, unrest } from './rest.testing.ts';

@@ -1,5 +1,5 @@
 import type { FieldPlan, Plan } from './plan.ts';
-import { Trail } from './trail.ts';
+import { Trail } from './values/trail.ts';
 
 /** A value that does not fit the schema. */
 export class DecodeError extends Error {

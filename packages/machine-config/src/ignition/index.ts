@@ -1,14 +1,16 @@
-export { compactIgnition } from './compact.ts';
+export { mergeIgnition } from './merge.ts';
+export { type ParsedIgnition, parseIgnition, parseIgnitionText, readIgnition, unifyIgnition } from './read.ts';
+export { validateIgnition } from './validate.ts';
+export { compactIgnition } from './values/compact.ts';
 export {
   DataUrlError,
   decodeContents,
   encodeBase64DataUrl,
   encodeDataUrl,
   parseDataUrl,
-} from './data-url.ts';
-export { mergeIgnition } from './merge.ts';
-export { type ParsedIgnition, parseIgnition, parseIgnitionText, readIgnition, unifyIgnition } from './read.ts';
-export { IgnitionError, type Issue, printIssues } from './report.ts';
+} from './values/data-url.ts';
+export { IgnitionError, type Issue, printIssues } from './values/report.ts';
+export { textFile } from './values/text-file.ts';
 export {
   emptyIgnition,
   IGNITION_VERSION,
@@ -18,8 +20,6 @@ export {
   type IgnitionUnit,
   type IgnitionUser,
   ignitionConfigSchema,
-} from './schema.ts';
-export { type IgnitionV2, ignitionV2Schema } from './schema-v2.ts';
-export { textFile } from './text-file.ts';
-export { SERVED_VERSIONS, type ServedVersion, toIgnitionVersion } from './to-version.ts';
-export { validateIgnition } from './validate.ts';
+} from './versions/schema.ts';
+export { type IgnitionV2, ignitionV2Schema } from './versions/schema-v2.ts';
+export { SERVED_VERSIONS, type ServedVersion, toIgnitionVersion } from './versions/to-version.ts';

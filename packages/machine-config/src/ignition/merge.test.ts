@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { mergeIgnition } from './merge.ts';
-import { emptyIgnition, type IgnitionConfig } from './schema.ts';
+import { emptyIgnition, type IgnitionConfig } from './versions/schema.ts';
 
 const path = fc.constantFrom('/a', '/b', '/c', '/d/e', '/d/f');
 const source = fc.constantFrom('data:,1', 'data:,2', 'data:,3');

@@ -1,5 +1,5 @@
 import type { Plan } from './plan.ts';
-import { IGNITION_PLAN, type IgnitionConfig } from './schema.ts';
+import { IGNITION_PLAN, type IgnitionConfig } from './versions/schema.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,13 +1,13 @@
 import { DecodeError, decode } from './decode.ts';
-import { deduplicateV2 } from './deduplicate-v2.ts';
-import { decoderOfRest } from './older-decoders.ts';
-import { IgnitionError, type Issue, printIssues } from './report.ts';
-import { IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
-import type { IgnitionV2 } from './schema-v2.ts';
-import { translateV2 } from './translate-v2.ts';
 import { validateIgnition } from './validate.ts';
-import { validateIgnitionV2 } from './validate-v2.ts';
-import { planOfVersion, type ReadableVersion, readVersion, SUPPORTED_VERSIONS } from './versions.ts';
+import { IgnitionError, type Issue, printIssues } from './values/report.ts';
+import { deduplicateV2 } from './versions/deduplicate-v2.ts';
+import { decoderOfRest } from './versions/older-decoders.ts';
+import { IGNITION_VERSION, type IgnitionConfig } from './versions/schema.ts';
+import type { IgnitionV2 } from './versions/schema-v2.ts';
+import { translateV2 } from './versions/translate-v2.ts';
+import { validateIgnitionV2 } from './versions/validate-v2.ts';
+import { planOfVersion, type ReadableVersion, readVersion, SUPPORTED_VERSIONS } from './versions/versions.ts';
 
 /** A config that was read and found valid, not yet brought to one version. */
 export type ParsedIgnition =

@@ -1,6 +1,6 @@
-import { unknownField } from '../unknown-fields.ts';
+import { unknownField } from '../kinds/unknown-fields.ts';
 import type { Plan } from './plan.ts';
-import { planOfVersion, readVersion } from './versions.ts';
+import { planOfVersion, readVersion } from './versions/versions.ts';
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,7 @@
-import { cleanPath, joinPaths, pathProblem } from './paths.ts';
-import type { Issue } from './report.ts';
-import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartition } from './schema.ts';
-import type { At } from './trail.ts';
+import { cleanPath, joinPaths, pathProblem } from './values/paths.ts';
+import type { Issue } from './values/report.ts';
+import type { At } from './values/trail.ts';
+import type { IgnitionConfig, IgnitionDisk, IgnitionFilesystem, IgnitionPartition } from './versions/schema.ts';
 
 /** The storage section of a config. */
 export type Storage = NonNullable<IgnitionConfig['storage']>;

@@ -1,19 +1,4 @@
 import { checkDuplicates } from './duplicates.ts';
-import { extensionOf, pathProblem } from './paths.ts';
-import type { Issue } from './report.ts';
-import {
-  IGNITION_PLAN,
-  type IgnitionConfig,
-  type IgnitionFile,
-  type IgnitionFilesystem,
-  type IgnitionLuks,
-  type IgnitionRaid,
-  type IgnitionResource,
-  type IgnitionUnit,
-} from './schema.ts';
-import { type At, Trail } from './trail.ts';
-import { unitProblem } from './unit-contents.ts';
-import { schemeOf, urlProblem } from './urls.ts';
 import {
   type Add,
   checkDisk,
@@ -23,6 +8,21 @@ import {
   collector,
   type Storage,
 } from './validate-storage.ts';
+import { extensionOf, pathProblem } from './values/paths.ts';
+import type { Issue } from './values/report.ts';
+import { type At, Trail } from './values/trail.ts';
+import { unitProblem } from './values/unit-contents.ts';
+import { schemeOf, urlProblem } from './values/urls.ts';
+import {
+  IGNITION_PLAN,
+  type IgnitionConfig,
+  type IgnitionFile,
+  type IgnitionFilesystem,
+  type IgnitionLuks,
+  type IgnitionRaid,
+  type IgnitionResource,
+  type IgnitionUnit,
+} from './versions/schema.ts';
 
 /**
  * What is wrong with a config of version 3, in the original's words and order; empty for a valid one. Warnings of the

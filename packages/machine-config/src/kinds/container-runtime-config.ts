@@ -1,6 +1,6 @@
 import { crd, int64, objectMeta, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
-import { API_VERSION } from '../group.ts';
+import { API_VERSION } from './group.ts';
 import { conditions, observedGeneration, selector } from './shared.ts';
 
 const quantity = (description: string) =>

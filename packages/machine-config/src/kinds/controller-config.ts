@@ -1,6 +1,6 @@
 import { crd, objectMeta, optional, stringMap, text, time } from '@mcm/api/crd';
 import * as z from 'zod';
-import { API_VERSION } from '../group.ts';
+import { API_VERSION } from './group.ts';
 import { conditions, objectReferenceSchema, observedGeneration, rawObject } from './shared.ts';
 
 const bytes = (description: string) => optional(text(`${description} Base64.`).nullable());

@@ -1,6 +1,6 @@
 import { crd, flag, int32, objectMeta, optional } from '@mcm/api/crd';
 import * as z from 'zod';
-import { API_VERSION } from '../group.ts';
+import { API_VERSION } from './group.ts';
 import { conditions, observedGeneration, rawObject, selector } from './shared.ts';
 
 /** Spec of a KubeletConfig. */

@@ -2,7 +2,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { machineConfigCrds } from '../crd/crds.ts';
-import { machineConfigPools } from '../resources.ts';
+import { machineConfigPools } from './resources.ts';
 
 const ref = (kind: string, name = 'a') => ({ kind, namespace: 'default', name });
 

@@ -1,6 +1,6 @@
 import { crd, flag, int32, knownText, objectMeta, optional, text, time } from '@mcm/api/crd';
 import * as z from 'zod';
-import { API_VERSION } from '../group.ts';
+import { API_VERSION } from './group.ts';
 import { conditions, objectReferenceSchema, observedGeneration, selector } from './shared.ts';
 
 /** A rendered MachineConfig and what it was made of. */

@@ -1,6 +1,6 @@
 import { crd, flag, objectMeta, optional, text } from '@mcm/api/crd';
 import * as z from 'zod';
-import { API_VERSION } from '../group.ts';
+import { API_VERSION } from './group.ts';
 import { rawObject } from './shared.ts';
 
 const list = (description: string) =>

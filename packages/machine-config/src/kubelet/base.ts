@@ -1,12 +1,12 @@
-import type { ClusterSettings } from '../cluster-settings.ts';
+import { ignitionOf } from '../config/parsed.ts';
+import { tlsSettings } from '../config/tls.ts';
 import { KUBELET_CONF_PATH, WORKER_POOL } from '../constants/names.ts';
+import type { ClusterSettings } from '../controllers/cluster-settings.ts';
 import { decodeContents } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { ignitionOf } from '../render/parsed.ts';
 import { type GenerateInput, generateForRole } from '../templates/generate.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import { parseKubeletConf } from './files.ts';
-import { tlsSettings } from './tls.ts';
 import { KubeletConfigError } from './validate.ts';
 
 /** The kubelet.conf that a MachineConfig holds; undefined if it holds none. */

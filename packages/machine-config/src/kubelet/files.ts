@@ -1,8 +1,8 @@
 import { parse } from 'yaml';
+import { printYaml } from '../config/yaml/yaml.ts';
 import { KUBELET_CONF_PATH } from '../constants/names.ts';
 import { type IgnitionFile, textFile } from '../ignition/index.ts';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
-import { printYaml } from '../render/yaml.ts';
 import {
   decodeKubelet,
   type KubeletConfiguration,

@@ -1,4 +1,5 @@
-export type { ClusterSettings } from '../cluster-settings.ts';
+export { type TlsProfile, type TlsSettings, tlsSettings } from '../config/tls.ts';
+export type { ClusterSettings } from '../controllers/cluster-settings.ts';
 export {
   baseKubeletConfiguration,
   cgroupArguments,
@@ -17,7 +18,6 @@ export {
 export { createKubeletConfigController } from './controller.ts';
 export { kubeletFiles, parseKubeletConf } from './files.ts';
 export { formerNames, nameKubeletConfig, planKubeletConfig } from './kind.ts';
-export { type TlsProfile, type TlsSettings, tlsSettings } from './tls.ts';
 export {
   isControlPlanePool,
   KubeletConfigError,

@@ -1,3 +1,4 @@
+import type { TlsProfile } from '../config/tls.ts';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import type { NodeConfigKind, NodeConfigNaming } from '../node-config/kind.ts';
@@ -6,7 +7,6 @@ import { type NodeConfigPlan, type NodeConfigSnapshot, planNodeConfig } from '..
 import { baseKubeletConfiguration, withLatency } from './base.ts';
 import { withVerdict } from './conditions.ts';
 import { kubeletFiles } from './files.ts';
-import type { TlsProfile } from './tls.ts';
 import { unknownKubeletFields } from './unknown.ts';
 import { validateKubeletConfig, validateStaticPodPath } from './validate.ts';
 

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
+import { ignitionOf } from '../config/parsed.ts';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { KubeletConfig, KubeletConfigSpec } from '../kinds/kubelet-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { ignitionOf } from '../render/parsed.ts';
 import { withVerdict } from './conditions.ts';
 import type { KubeletConfiguration } from './configuration.ts';
 import { kubeletFiles, parseKubeletConf } from './files.ts';

@@ -1,4 +1,4 @@
-import { unknownField } from '../unknown-fields.ts';
+import { unknownField } from '../kinds/unknown-fields.ts';
 import { Entries, type Fields, type FieldType, KUBELET_FIELDS, Pointer } from './fields.ts';
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

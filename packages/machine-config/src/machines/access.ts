@@ -1,5 +1,5 @@
 import type { Informer, KubeError, KubeObject } from '@mcm/kube';
-import { refusalText } from '../pool/forbidden.ts';
+import { refusalText } from '../conditions/forbidden.ts';
 
 /**
  * Whether machines may be looked at. What a role forbids, keeps nobody waiting: pools over machines say it and stand

@@ -18,11 +18,11 @@ import {
   nodes,
   type Outcome,
 } from '@mcm/kube';
-import type { ConfigContext } from '../caches.ts';
+import { annotationOf, isDone } from '../conditions/predicates.ts';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import { DaemonStates } from '../constants/states.ts';
+import type { ConfigContext } from '../controllers/caches.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { annotationOf, isDone } from '../pool/predicates.ts';
 import { referencesOf } from '../server/machines.ts';
 import { type MachineCaches, machineFleet, nodeNameOf } from './fleet.ts';
 import { hasApplied } from './replace.ts';

@@ -1,10 +1,10 @@
 import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import type { WantedCondition } from '../conditions/conditions.ts';
+import { isReady } from '../conditions/predicates.ts';
+import { compareBytes } from '../config/order.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus, MachineRef } from '../kinds/machine-config-pool.ts';
-import type { WantedCondition } from '../pool/conditions.ts';
-import { isReady } from '../pool/predicates.ts';
-import { compareBytes } from '../render/order.ts';
 import { referencesOf } from '../server/machines.ts';
 import { type MachineFleet, nodeNameOf, type ResolvedRef } from './fleet.ts';
 import { claimedTemplates } from './node-template.ts';

@@ -1,6 +1,6 @@
 import type { MachineSpec } from '@mcm/api';
 import { UPDATE_IN_PROGRESS_TAINT } from '../constants/names.ts';
-import { PREFIX } from '../group.ts';
+import { PREFIX } from '../kinds/group.ts';
 import type { PoolMembers } from './members.ts';
 
 const FIELD = 'spec.template.spec.nodeTemplate';

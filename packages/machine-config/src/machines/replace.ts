@@ -1,15 +1,15 @@
 import { type Machine, type MachineDeployment, TRUE_LOWER } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { differOnlyByCertificates } from '../certificates/bundle.ts';
+import { conditionOf, type WantedCondition } from '../conditions/conditions.ts';
+import { annotationOf, awaitsConfig, isDone, isTargeted, targetOf } from '../conditions/predicates.ts';
+import { byName } from '../config/order.ts';
+import { irreconcilable } from '../config/reconcile.ts';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { conditionOf, type WantedCondition } from '../pool/conditions.ts';
-import { annotationOf, awaitsConfig, isDone, isTargeted, targetOf } from '../pool/predicates.ts';
-import { byName } from '../render/order.ts';
-import { irreconcilable } from '../render/reconcile.ts';
 import type { PoolMembers } from './members.ts';
 
 /** How a pool's running machines get to its target. */

@@ -10,15 +10,15 @@ import {
   type Outcome,
   type ResourceDefinition,
 } from '@mcm/kube';
-import { type ConfigContext, nowText } from '../caches.ts';
-import type { ClusterSettingsSource } from '../cluster-settings.ts';
+import { CURE_MARK } from '../config/cure.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import type { ConfigEvent } from '../constants/event-meanings.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
-import { deleteConfig } from '../delete-config.ts';
+import { type ConfigContext, nowText } from '../controllers/caches.ts';
+import type { ClusterSettingsSource } from '../controllers/cluster-settings.ts';
+import { deleteConfig } from '../controllers/delete-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { CURE_MARK } from '../render/cure.ts';
-import { machineConfigs } from '../resources.ts';
+import { machineConfigs } from '../kinds/resources.ts';
 import type { TemplateTree } from '../templates/tree.ts';
 import type { NodeConfig, NodeConfigKind } from './kind.ts';
 import { type NodeConfigPlan, type NodeConfigVerdict, planNodeConfig } from './plan.ts';

@@ -1,4 +1,4 @@
-import type { ClusterSettings } from '../cluster-settings.ts';
+import type { ClusterSettings } from '../controllers/cluster-settings.ts';
 import type { IgnitionFile } from '../ignition/index.ts';
 import type { ContainerRuntimeConfig } from '../kinds/container-runtime-config.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';

@@ -1,6 +1,6 @@
 import { ConfigAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { checkSelector, SelectorError, selects } from '../selectors.ts';
+import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import { NodeConfigError } from './error.ts';
 import type { NodeConfig, NodeConfigNaming } from './kind.ts';
 

@@ -1,6 +1,6 @@
+import { conditionOf } from '../conditions/conditions.ts';
 import { KubeletConditions } from '../constants/conditions.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
-import { conditionOf } from '../pool/conditions.ts';
 import type { NodeConfig, NodeConfigKind } from './kind.ts';
 import type { NodeConfigVerdict } from './plan.ts';
 

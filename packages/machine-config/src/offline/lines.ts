@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { ignitionOf } from '../config/parsed.ts';
 import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
-import { ignitionOf } from '../render/parsed.ts';
 
 /** What a MachineConfig puts on a node, part by part: `file /etc/a`, `unit x.service`, `kernelArguments`, … */
 export type ConfigParts = ReadonlyMap<string, readonly string[]>;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { unknownIgnitionFields } from '../ignition/unknown.ts';
-import { unknownField, unknownFieldsText } from '../unknown-fields.ts';
+import { unknownField, unknownFieldsText } from '../kinds/unknown-fields.ts';
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -2,9 +2,10 @@ import { Labels, machineDeployments, machineSets, machines } from '@mcm/api';
 import { deploymentManifest, machineManifest, setManifest } from '@mcm/api/testing';
 import { type KubeClient, type KubeObject, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { conditionOf } from '../conditions/conditions.ts';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
-import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import {
   configOf,
   fillWorld,
@@ -14,7 +15,6 @@ import {
   type World,
   type WorldOptions,
 } from '../testing.ts';
-import { conditionOf } from './conditions.ts';
 
 /** What wakes the UpdateController, and what its writes must not do. */
 

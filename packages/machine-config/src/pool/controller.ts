@@ -11,12 +11,17 @@ import {
   nodes,
   type Outcome,
 } from '@mcm/kube';
-import { type ConfigContext, nowText } from '../caches.ts';
 import { certificatesName } from '../certificates/bundle.ts';
+import { unlessForbidden } from '../conditions/forbidden.ts';
+import { targetOf } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { type ConfigContext, nowText } from '../controllers/caches.ts';
+import { inParallel } from '../controllers/parallel.ts';
+import { writePoolStatus } from '../controllers/write-status.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineRef } from '../kinds/machine-config-pool.ts';
+import { selects } from '../kinds/selectors.ts';
 import {
   claimsOf,
   HELD_BY,
@@ -35,18 +40,13 @@ import {
   pausedBy,
   releaseWrites,
 } from '../machines/replace.ts';
-import { inParallel } from '../parallel.ts';
-import { selects } from '../selectors.ts';
 import { referencesOf } from '../server/machines.ts';
-import { type PlannedPool, planPools } from './arbiter.ts';
-import { unlessForbidden } from './forbidden.ts';
-import { nodesNear } from './near.ts';
+import { nodesNear } from './model/near.ts';
+import { wantedTaints } from './model/taints.ts';
 import { type CandidateFilter, type NodeWrite, type PoolPlan, type PoolSnapshot, planPool } from './plan.ts';
-import { targetOf } from './predicates.ts';
+import { type PlannedPool, planPools } from './rollout/arbiter.ts';
 import { poolSnapshot } from './snapshot.ts';
-import { wantedTaints } from './taints.ts';
 import { poolsToWake, poolsToWakeWith } from './wakeups.ts';
-import { writePoolStatus } from './write-status.ts';
 
 /** Options of the UpdateController. */
 export interface UpdateControllerOptions {

@@ -1,13 +1,5 @@
 import type { Node } from '@mcm/kube';
-import { NodeAnnotations } from '../constants/annotations.ts';
-import { PoolConditions } from '../constants/conditions.ts';
-import { DaemonStates } from '../constants/states.ts';
-import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { cureIn, withoutCure } from '../render/cure.ts';
-import { planPools } from './arbiter.ts';
-import { conditionOf, isTrue } from './conditions.ts';
-import { judgeMaxUnavailable, maxUnavailableOf } from './max-unavailable.ts';
-import type { PoolPlan, PoolSnapshot } from './plan.ts';
+import { conditionOf, isTrue } from '../conditions/conditions.ts';
 import {
   annotationOf,
   awaitsConfig,
@@ -20,7 +12,15 @@ import {
   needsTarget,
   notReadyReason,
   targetOf,
-} from './predicates.ts';
+} from '../conditions/predicates.ts';
+import { cureIn, withoutCure } from '../config/cure.ts';
+import { NodeAnnotations } from '../constants/annotations.ts';
+import { PoolConditions } from '../constants/conditions.ts';
+import { DaemonStates } from '../constants/states.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import type { PoolPlan, PoolSnapshot } from './plan.ts';
+import { planPools } from './rollout/arbiter.ts';
+import { judgeMaxUnavailable, maxUnavailableOf } from './rollout/max-unavailable.ts';
 
 /** Where a node stands on its way to the pool's target. */
 export interface NodeStanding {

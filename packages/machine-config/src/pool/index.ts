@@ -1,22 +1,5 @@
-export { type PlannedPool, planPools } from './arbiter.ts';
-export { type BreakerVerdict, judgeRollout } from './breaker.ts';
-export { type CanaryVerdict, judgeCanaries } from './canary.ts';
-export { byZoneAndAge, type Candidates, candidatesOf, chooseNodes } from './candidates.ts';
-export type { PlannedEvent } from './conditions.ts';
-export { conditionOf, isTrue, type WantedCondition, withCondition } from './conditions.ts';
-export { labelsOfBootPool, labelsOfSelector } from './custom-boot.ts';
-export { deferOperatorNode } from './defer.ts';
-export { explainPool, type NodeStanding, type PoolExplanation } from './explain.ts';
-export { MaxUnavailableError, maxUnavailableOf } from './max-unavailable.ts';
-export { MembershipError, nodesOfPool, poolsOfNode, primaryFirst } from './membership.ts';
-export {
-  type CandidateFilter,
-  type Deferred,
-  type NodeWrite,
-  type PoolPlan,
-  type PoolSnapshot,
-  planPool,
-} from './plan.ts';
+export type { PlannedEvent } from '../conditions/conditions.ts';
+export { conditionOf, isTrue, type WantedCondition, withCondition } from '../conditions/conditions.ts';
 export {
   degradedReason,
   isDegraded,
@@ -31,8 +14,25 @@ export {
   needsTarget,
   notReadyReason,
   targetOf,
-} from './predicates.ts';
+} from '../conditions/predicates.ts';
+export { explainPool, type NodeStanding, type PoolExplanation } from './explain.ts';
+export { MembershipError, nodesOfPool, poolsOfNode, primaryFirst } from './membership.ts';
+export { wantedTaints } from './model/taints.ts';
+export {
+  type CandidateFilter,
+  type Deferred,
+  type NodeWrite,
+  type PoolPlan,
+  type PoolSnapshot,
+  planPool,
+} from './plan.ts';
+export { type PlannedPool, planPools } from './rollout/arbiter.ts';
+export { type BreakerVerdict, judgeRollout } from './rollout/breaker.ts';
+export { type CanaryVerdict, judgeCanaries } from './rollout/canary.ts';
+export { byZoneAndAge, type Candidates, candidatesOf, chooseNodes } from './rollout/candidates.ts';
+export { labelsOfBootPool, labelsOfSelector } from './rollout/custom-boot.ts';
+export { deferOperatorNode } from './rollout/defer.ts';
+export { MaxUnavailableError, maxUnavailableOf } from './rollout/max-unavailable.ts';
 export { type PoolSources, poolSnapshot, type SnapshotOptions } from './snapshot.ts';
 export { type MemberFacts, poolStatus, type StatusFacts } from './status.ts';
-export { wantedTaints } from './taints.ts';
 export { matters, poolsToWake } from './wakeups.ts';

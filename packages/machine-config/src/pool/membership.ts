@@ -1,11 +1,11 @@
 import { selectorMatches } from '@mcm/api';
 import type { Node } from '@mcm/kube';
+import { compareBytes } from '../config/order.ts';
 import { NodeLabels } from '../constants/labels.ts';
 import { MASTER_POOL, WORKER_POOL } from '../constants/names.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { checkSelector, SelectorError, selects } from '../kinds/selectors.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
-import { compareBytes } from '../render/order.ts';
-import { checkSelector, SelectorError, selects } from '../selectors.ts';
 
 /** A node that nothing may be done to, since it is not clear whose it is. */
 export class MembershipError extends Error {

@@ -1,14 +1,14 @@
 import type { Node, Taint } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { conditionOf } from '../conditions/conditions.ts';
+import { annotationOf, isDone, targetOf } from '../conditions/predicates.ts';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
 import { DaemonStates } from '../constants/states.ts';
 import { type DaemonStep, type DaemonView, decide, type Verdict } from '../daemon/decide.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { conditionOf } from './conditions.ts';
 import { planPool } from './plan.ts';
-import { annotationOf, isDone, targetOf } from './predicates.ts';
 
 /** From any state that crashes and changed minds leave, the controllers and the daemons reach the target without help. */
 

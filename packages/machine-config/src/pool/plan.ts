@@ -1,25 +1,25 @@
 import { isEmptySelector } from '@mcm/api';
 import type { Node, Taint } from '@mcm/kube';
 import { certificatesName, certificatesVersion } from '../certificates/bundle.ts';
+import { conditionOf, isTrue, type PlannedEvent, type WantedCondition } from '../conditions/conditions.ts';
+import { annotationOf, isSettled, isStranded, targetOf } from '../conditions/predicates.ts';
+import { controllerConfigGate } from '../config/render/gates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { ConfigEvents, PoolConditions } from '../constants/conditions.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
 import { topologyOf } from '../kinds/topology.ts';
-import { controllerConfigGate } from '../render/gates.ts';
 import { bootConfigName } from '../server/boot-config.ts';
-import { judgeRollout } from './breaker.ts';
-import { judgeCanaries } from './canary.ts';
-import { candidatesOf, chooseNodes } from './candidates.ts';
-import { conditionOf, isTrue, type PlannedEvent, type WantedCondition } from './conditions.ts';
-import { labelsOfBootPool } from './custom-boot.ts';
-import { maxUnavailableOf } from './max-unavailable.ts';
 import { isCustomPool } from './membership.ts';
-import { annotationOf, isSettled, isStranded, targetOf } from './predicates.ts';
-import { judgeSettings, settingConditions } from './settings.ts';
+import { judgeSettings, settingConditions } from './model/settings.ts';
+import { wantedTaints } from './model/taints.ts';
+import { judgeRollout } from './rollout/breaker.ts';
+import { judgeCanaries } from './rollout/canary.ts';
+import { candidatesOf, chooseNodes } from './rollout/candidates.ts';
+import { labelsOfBootPool } from './rollout/custom-boot.ts';
+import { maxUnavailableOf } from './rollout/max-unavailable.ts';
 import { type MemberFacts, poolStatus } from './status.ts';
-import { wantedTaints } from './taints.ts';
 
 /** A candidate that is not to be told now. */
 export interface Deferred {

@@ -1,7 +1,8 @@
 import { type KubeClient, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { conditionOf } from '../conditions/conditions.ts';
 import { ConfigAnnotations, NodeAnnotations } from '../constants/annotations.ts';
-import { machineConfigPools, machineConfigs } from '../resources.ts';
+import { machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import {
   configOf,
   fillWorld,
@@ -12,7 +13,6 @@ import {
   type World,
   type WorldOptions,
 } from '../testing.ts';
-import { conditionOf } from './conditions.ts';
 
 async function inWorld(options: WorldOptions, work: (world: World) => Promise<void>): Promise<void> {
   const world = await startWorld(options);

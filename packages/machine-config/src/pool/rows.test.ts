@@ -1,14 +1,14 @@
 import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { isReady, isUnavailable } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
 import { followsWorkers } from '../render/wakeups.ts';
-import { byZoneAndAge, candidatesOf, chooseNodes } from './candidates.ts';
-import { deferOperatorNode } from './defer.ts';
-import { maxUnavailableOf } from './max-unavailable.ts';
 import { nodesOfPool, poolsOfNode } from './membership.ts';
 import { planPool } from './plan.ts';
-import { isReady, isUnavailable } from './predicates.ts';
+import { byZoneAndAge, candidatesOf, chooseNodes } from './rollout/candidates.ts';
+import { deferOperatorNode } from './rollout/defer.ts';
+import { maxUnavailableOf } from './rollout/max-unavailable.ts';
 import { poolStatus } from './status.ts';
 
 const roleLabel = (role: string) => `node-role.kubernetes.io/${role}`;

@@ -1,9 +1,5 @@
 import type { Node } from '@mcm/kube';
-import { PoolConditions } from '../constants/conditions.ts';
-import type { MachineConfigPool, MachineConfigPoolStatus, PoolConfiguration } from '../kinds/machine-config-pool.ts';
-import type { ConfigCondition } from '../kinds/shared.ts';
-import { byName } from '../render/order.ts';
-import { isTrue, type WantedCondition, withCondition } from './conditions.ts';
+import { isTrue, type WantedCondition, withCondition } from '../conditions/conditions.ts';
 import {
   degradedReason,
   isDegraded,
@@ -12,7 +8,11 @@ import {
   isUpdated,
   isUpdatedAndReady,
   targetOf,
-} from './predicates.ts';
+} from '../conditions/predicates.ts';
+import { byName } from '../config/order.ts';
+import { PoolConditions } from '../constants/conditions.ts';
+import type { MachineConfigPool, MachineConfigPoolStatus, PoolConfiguration } from '../kinds/machine-config-pool.ts';
+import type { ConfigCondition } from '../kinds/shared.ts';
 
 /** What the members of a pool that are no nodes add. */
 export interface MemberFacts {

@@ -2,8 +2,9 @@ import { Labels, machineDeployments, machineSets, machines } from '@mcm/api';
 import { deploymentManifest, machineManifest, setManifest } from '@mcm/api/testing';
 import { type KubeClient, type KubeObject, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { conditionOf } from '../conditions/conditions.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
-import { machineConfigPools, machineConfigs } from '../resources.ts';
+import { machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import {
   configOf,
   createNodes,
@@ -14,7 +15,6 @@ import {
   type World,
   type WorldOptions,
 } from '../testing.ts';
-import { conditionOf } from './conditions.ts';
 
 /** Whose nodes change hands without a word of the nodes: their pools are looked at all the same, and then left alone. */
 

@@ -1,10 +1,10 @@
 import type { Change, Node } from '@mcm/kube';
+import { annotationOf, isDone, notReadyReason } from '../conditions/predicates.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { selects } from '../kinds/selectors.ts';
 import type { ClaimsOf } from '../machines/fleet.ts';
-import { selects } from '../selectors.ts';
 import { MembershipError, poolsOfNode } from './membership.ts';
-import { annotationOf, isDone, notReadyReason } from './predicates.ts';
 
 const WATCHED = [
   NodeAnnotations.CurrentConfig,

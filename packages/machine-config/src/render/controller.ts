@@ -1,17 +1,17 @@
 import { again, type Controller, createController, done, type Key, type Outcome } from '@mcm/kube';
-import { type ConfigContext, NODE_CONFIG_INDEX, nowText } from '../caches.ts';
+import { withCondition } from '../conditions/conditions.ts';
+import type { StorageOverride } from '../config/reconcile.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME, KEPT_RENDERS } from '../constants/names.ts';
-import { deleteConfig } from '../delete-config.ts';
+import { type ConfigContext, NODE_CONFIG_INDEX, nowText } from '../controllers/caches.ts';
+import { deleteConfig } from '../controllers/delete-config.ts';
+import { writePoolStatus } from '../controllers/write-status.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { machineConfigPools, machineConfigs } from '../kinds/resources.ts';
+import { selects } from '../kinds/selectors.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
-import { withCondition } from '../pool/conditions.ts';
-import { writePoolStatus } from '../pool/write-status.ts';
-import { machineConfigPools, machineConfigs } from '../resources.ts';
-import { selects } from '../selectors.ts';
 import { planRender, type RenderPlan } from './plan.ts';
 import { oldRenders } from './prune.ts';
-import type { StorageOverride } from './reconcile.ts';
 import { isResumed, poolsToRender, poolsToRenderWith } from './wakeups.ts';
 
 /** Options of the RenderController. */

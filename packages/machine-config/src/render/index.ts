@@ -1,14 +1,20 @@
-export { type Applied, applyMachineConfig } from './apply.ts';
-export { RenderError } from './error.ts';
-export { type ConfigGate, controllerConfigGate, nodeConfigGate } from './gates.ts';
-export { type BaseImages, type Merged, mergeMachineConfigs } from './merge.ts';
-export { hashedText, renderedName } from './name.ts';
-export { byName, compareBytes, mergeOrder } from './order.ts';
-export { ignitionOf } from './parsed.ts';
+export { RenderError } from '../config/error.ts';
+export { type BaseImages, type Merged, mergeMachineConfigs } from '../config/merge.ts';
+export { hashedText, renderedName } from '../config/name.ts';
+export { byName, compareBytes, mergeOrder } from '../config/order.ts';
+export { ignitionOf } from '../config/parsed.ts';
+export { type Irreconcilable, irreconcilable, type StorageOverride } from '../config/reconcile.ts';
+export { type Applied, applyMachineConfig } from '../config/render/apply.ts';
+export { type ConfigGate, controllerConfigGate, nodeConfigGate } from '../config/render/gates.ts';
+export {
+  type ControllerIdentity,
+  checkSize,
+  type Rendered,
+  type RenderInput,
+  renderPool,
+} from '../config/render/render.ts';
+export { selectMachineConfigs, selectsAll } from '../config/select.ts';
+export { isRenderFailure, SUPPORTED_EXTENSIONS, validateMachineConfigSpec } from '../config/validate.ts';
 export { planRender, type RenderPlan, type RenderSnapshot } from './plan.ts';
 export { oldRenders, type PruneSnapshot } from './prune.ts';
-export { type Irreconcilable, irreconcilable, type StorageOverride } from './reconcile.ts';
-export { type ControllerIdentity, checkSize, type Rendered, type RenderInput, renderPool } from './render.ts';
-export { selectMachineConfigs, selectsAll } from './select.ts';
-export { isRenderFailure, SUPPORTED_EXTENSIONS, validateMachineConfigSpec } from './validate.ts';
 export { poolsToRender, poolsToRenderWith } from './wakeups.ts';

@@ -1,27 +1,27 @@
 import { formatSelector } from '@mcm/api';
 import { certificatesOfPool } from '../certificates/bundle.ts';
+import type { PlannedEvent } from '../conditions/conditions.ts';
+import { conditionOf, type WantedCondition } from '../conditions/conditions.ts';
+import { CURE_MARK, failureText } from '../config/cure.ts';
+import { RenderError } from '../config/error.ts';
+import { byName } from '../config/order.ts';
+import type { StorageOverride } from '../config/reconcile.ts';
+import { applyMachineConfig } from '../config/render/apply.ts';
+import { controllerConfigGate, nodeConfigGate } from '../config/render/gates.ts';
+import { type ControllerIdentity, checkSize, type Rendered, renderPool } from '../config/render/render.ts';
+import { selectMachineConfigs, selectsAll } from '../config/select.ts';
+import { isRenderFailure } from '../config/validate.ts';
 import { ConfigEvents, PoolConditions, TemplateConditions } from '../constants/conditions.ts';
 import { LARGE_RENDERED_SHARE, MAX_RENDERED_BYTES } from '../constants/names.ts';
-import { API_VERSION } from '../group.ts';
 import { unknownIgnitionFields } from '../ignition/unknown.ts';
 import type { ContainerRuntimeConfig } from '../kinds/container-runtime-config.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
+import { API_VERSION } from '../kinds/group.ts';
 import type { KubeletConfig } from '../kinds/kubelet-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool, PoolConfiguration } from '../kinds/machine-config-pool.ts';
-import type { PlannedEvent } from '../pool/conditions.ts';
-import { conditionOf, type WantedCondition } from '../pool/conditions.ts';
-import { checkSelector, isSelecting, SelectorError } from '../selectors.ts';
-import { unknownFieldsText } from '../unknown-fields.ts';
-import { applyMachineConfig } from './apply.ts';
-import { CURE_MARK, failureText } from './cure.ts';
-import { RenderError } from './error.ts';
-import { controllerConfigGate, nodeConfigGate } from './gates.ts';
-import { byName } from './order.ts';
-import type { StorageOverride } from './reconcile.ts';
-import { type ControllerIdentity, checkSize, type Rendered, renderPool } from './render.ts';
-import { selectMachineConfigs, selectsAll } from './select.ts';
-import { isRenderFailure } from './validate.ts';
+import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
+import { unknownFieldsText } from '../kinds/unknown-fields.ts';
 
 /** What one look at a pool reads in order to render it. */
 export interface RenderSnapshot {

@@ -1,9 +1,9 @@
 import { controllerOf } from '@mcm/kube';
 import { differOnlyByCertificates } from '../certificates/bundle.ts';
+import { compareBytes } from '../config/order.ts';
 import { KEPT_RENDERS } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { compareBytes } from './order.ts';
 
 /** What finding old renders reads. */
 export interface PruneSnapshot {

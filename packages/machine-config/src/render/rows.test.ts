@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
+import { mergeMachineConfigs } from '../config/merge.ts';
+import { renderedName } from '../config/name.ts';
+import { byName } from '../config/order.ts';
+import { irreconcilable } from '../config/reconcile.ts';
+import { nodeConfigGate } from '../config/render/gates.ts';
+import { renderPool } from '../config/render/render.ts';
+import { selectMachineConfigs } from '../config/select.ts';
+import { validateMachineConfigSpec } from '../config/validate.ts';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 import { ConfigLabels } from '../constants/labels.ts';
 import type { MachineConfig, MachineConfigSpec } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { nodeConfigGate } from './gates.ts';
-import { mergeMachineConfigs } from './merge.ts';
-import { renderedName } from './name.ts';
-import { byName } from './order.ts';
-import { irreconcilable } from './reconcile.ts';
-import { renderPool } from './render.ts';
-import { selectMachineConfigs } from './select.ts';
-import { validateMachineConfigSpec } from './validate.ts';
 import { poolsToRender, poolsToRenderWith } from './wakeups.ts';
 
 const BASE = { osImageURL: 'base', extensionsImage: '' };

@@ -3,8 +3,8 @@ import { type Change, controllerOf } from '@mcm/kube';
 import { ARBITER_POOL, WORKER_POOL } from '../constants/names.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { selects } from '../kinds/selectors.ts';
 import { isCustomPool } from '../pool/membership.ts';
-import { selects } from '../selectors.ts';
 
 /** The pools that an event of a MachineConfig concerns: its owner, or all that select it. */
 function poolsOf(config: MachineConfig, pools: readonly MachineConfigPool[]): readonly MachineConfigPool[] {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { conditionOf } from '../conditions/conditions.ts';
+import { ignitionOf } from '../config/parsed.ts';
 import { decodeContents } from '../ignition/index.ts';
-import { conditionOf } from '../pool/conditions.ts';
-import { ignitionOf } from '../render/parsed.ts';
-import { containerRuntimeConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { containerRuntimeConfigs, machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import { fillWorld, generatedBy, startWorld, storedConfigs, WORKER_ROLE, type World } from '../testing.ts';
 
 const TREE = new Map([

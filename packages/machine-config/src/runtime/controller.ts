@@ -1,8 +1,8 @@
 import type { Controller } from '@mcm/kube';
-import type { ConfigContext } from '../caches.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
+import type { ConfigContext } from '../controllers/caches.ts';
+import { containerRuntimeConfigs } from '../kinds/resources.ts';
 import { createNodeConfigController, type NodeConfigOptions } from '../node-config/controller.ts';
-import { containerRuntimeConfigs } from '../resources.ts';
 import { RUNTIME_KIND } from './kind.ts';
 
 /** Makes the MachineConfigs of ContainerRuntimeConfigs. */

@@ -1,9 +1,9 @@
+import { ignitionOf } from '../config/parsed.ts';
+import { tlsSettings } from '../config/tls.ts';
 import { decodeContents, type IgnitionFile } from '../ignition/index.ts';
 import type { ContainerRuntimeConfig, ContainerRuntimeConfiguration } from '../kinds/container-runtime-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { tlsSettings } from '../kubelet/tls.ts';
 import type { NodeConfigInput } from '../node-config/kind.ts';
-import { ignitionOf } from '../render/parsed.ts';
 import type { RuntimeSettings } from '../templates/data.ts';
 import { generateForRole } from '../templates/generate.ts';
 import { crioFiles, STORAGE_CONF_PATH } from './crio.ts';

@@ -4,8 +4,8 @@ import {
   type ContainerRuntimeConfiguration,
   containerRuntimeConfigurationSchema,
 } from '../kinds/container-runtime-config.ts';
+import { unknownField } from '../kinds/unknown-fields.ts';
 import { NodeConfigError } from '../node-config/error.ts';
-import { unknownField } from '../unknown-fields.ts';
 
 const MIN_PIDS = 20;
 const MIN_LOG_SIZE = 8192;

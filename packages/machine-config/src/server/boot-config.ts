@@ -1,13 +1,13 @@
 import { certificateFiles, certificatesNote, registryCertificates } from '../certificates/bundle.ts';
+import { DaemonPaths } from '../config/daemon-paths.ts';
+import { ignitionOf } from '../config/parsed.ts';
 import { NodeAnnotations } from '../constants/annotations.ts';
 import { PoolConditions } from '../constants/conditions.ts';
 import { DaemonStates } from '../constants/states.ts';
-import { DaemonPaths } from '../daemon/paths.ts';
 import { emptyIgnition, type IgnitionConfig, mergeIgnition, textFile } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { ignitionOf } from '../render/parsed.ts';
 
 /** Where a daemon finds, once, what its node booted with. */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';

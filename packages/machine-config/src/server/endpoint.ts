@@ -11,7 +11,7 @@ import { certificatesName } from '../certificates/bundle.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
 import { toIgnitionVersion } from '../ignition/index.ts';
 import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
-import { controllerConfigs, machineConfigPools, machineConfigs } from '../resources.ts';
+import { controllerConfigs, machineConfigPools, machineConfigs } from '../kinds/resources.ts';
 import { bootConfigName, bootIgnition } from './boot-config.ts';
 import { createRateLimiter, type RateLimit } from './limiter.ts';
 import { createMachineTokens, type TokenCaches } from './machines.ts';

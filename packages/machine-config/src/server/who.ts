@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock, KubeClient } from '@mcm/kube';
-import { GROUP } from '../group.ts';
+import { GROUP } from '../kinds/group.ts';
 
 /** Whom the API server knows a token as. */
 export interface TokenUser {

@@ -8,13 +8,13 @@ import {
   type Outcome,
   type Secret,
 } from '@mcm/kube';
-import { type ConfigContext, nowText } from '../caches.ts';
-import type { ClusterSettingsSource } from '../cluster-settings.ts';
+import { CURE_MARK } from '../config/cure.ts';
 import { ConfigEvents } from '../constants/conditions.ts';
 import { CONTROLLER_CONFIG_NAME } from '../constants/names.ts';
+import { type ConfigContext, nowText } from '../controllers/caches.ts';
+import type { ClusterSettingsSource } from '../controllers/cluster-settings.ts';
 import type { ControllerConfig, ControllerConfigStatus } from '../kinds/controller-config.ts';
-import { CURE_MARK } from '../render/cure.ts';
-import { controllerConfigs, machineConfigs } from '../resources.ts';
+import { controllerConfigs, machineConfigs } from '../kinds/resources.ts';
 import { planTemplates } from './plan.ts';
 import type { TemplateTree } from './tree.ts';
 

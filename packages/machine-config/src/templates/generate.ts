@@ -1,13 +1,13 @@
 import type { OwnerReference } from '@mcm/kube';
+import { byName } from '../config/order.ts';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 import { ConfigLabels } from '../constants/labels.ts';
 import { ARBITER_POOL, MASTER_POOL, WORKER_POOL } from '../constants/names.ts';
-import { API_VERSION } from '../group.ts';
 import { compactIgnition, emptyIgnition, type IgnitionConfig, mergeIgnition } from '../ignition/index.ts';
 import type { ControllerConfig } from '../kinds/controller-config.ts';
+import { API_VERSION } from '../kinds/group.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import { topologyOf } from '../kinds/topology.ts';
-import { byName } from '../render/order.ts';
 import { type TemplateInputs, templateData } from './data.ts';
 import { fillTemplate, TemplateError } from './engine.ts';
 import { fileConfig, unitConfig } from './fragment.ts';

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isTrue, type WantedCondition, withCondition } from '../conditions/conditions.ts';
+import { applyMachineConfig } from '../config/render/apply.ts';
+import type { ControllerIdentity } from '../config/render/render.ts';
+import { type TlsProfile, tlsSettings } from '../config/tls.ts';
 import { ConfigAnnotations } from '../constants/annotations.ts';
 import { TemplateConditions } from '../constants/conditions.ts';
 import type { ControllerConfig, ControllerConfigStatus } from '../kinds/controller-config.ts';
 import type { MachineConfig } from '../kinds/machine-config.ts';
 import type { ConfigCondition } from '../kinds/shared.ts';
-import { type TlsProfile, tlsSettings } from '../kubelet/tls.ts';
-import { isTrue, type WantedCondition, withCondition } from '../pool/conditions.ts';
-import { applyMachineConfig } from '../render/apply.ts';
-import type { ControllerIdentity } from '../render/render.ts';
 import { certificatesOf } from './certificates.ts';
 import { TemplateError } from './engine.ts';
 import { generateMachineConfigs } from './generate.ts';

@@ -1,4 +1,4 @@
-import { compareBytes } from '../render/order.ts';
+import { compareBytes } from '../config/order.ts';
 
 /** Templates by path: `<role>/<MachineConfig>/<overlay>/{files,units,extensions}/<template>`. */
 export type TemplateTree = ReadonlyMap<string, string>;

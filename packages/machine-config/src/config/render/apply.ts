@@ -1,0 +1,81 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { OwnerReference } from '@mcm/kube';
+import type { MachineConfig, MachineConfigSpec } from '../../kinds/machine-config.ts';
+
+/** What an object becomes when what is required is applied to it. */
+export interface Applied {
+  readonly modified: boolean;
+  readonly machineConfig: MachineConfig;
+}
+
+type Pairs = Record<string, string>;
+
+/** Keys of others stay, required ones win; a required key that ends in `-` takes the key before it away. */
+function mergePairs(existing: Pairs = {}, required: Pairs = {}): Pairs {
+  const merged = { ...existing };
+  for (const [key, value] of Object.entries(required)) {
+    if (key.endsWith('-')) delete merged[key.slice(0, -1)];
+    else merged[key] = value;
+  }
+  return merged;
+}
+
+/** Owners are the same by kind and name; what is required of them wins. */
+function mergeOwners(
+  existing: readonly OwnerReference[] = [],
+  required: readonly OwnerReference[] = [],
+): OwnerReference[] {
+  const isSame = (a: OwnerReference, b: OwnerReference) => a.kind === b.kind && a.name === b.name;
+  const kept = existing.map((owner) => required.find((wanted) => isSame(owner, wanted)) ?? owner);
+  return [...kept, ...required.filter((wanted) => !existing.some((owner) => isSame(owner, wanted)))];
+}
+
+/** An absent list and an empty one are the same. */
+const listOf = (list: readonly string[] | null | undefined): readonly string[] => list ?? [];
+
+function mergeSpec(existing: MachineConfigSpec, required: MachineConfigSpec): MachineConfigSpec {
+  const same = (field: 'kernelArguments' | 'extensions') =>
+    isDeepStrictEqual(listOf(existing[field]), listOf(required[field]));
+  const sameConfig = isDeepStrictEqual(existing.config ?? null, required.config ?? null);
+  const { config: _config, kernelArguments: _arguments, extensions: _extensions, fips: _fips, ...rest } = existing;
+  const config = sameConfig ? existing.config : required.config;
+  const kernelArguments = same('kernelArguments') ? existing.kernelArguments : required.kernelArguments;
+  const extensions = same('extensions') ? existing.extensions : required.extensions;
+  const fips = (existing.fips ?? false) === (required.fips ?? false) ? existing.fips : required.fips;
+  return {
+    ...rest,
+    ...(required.osImageURL && { osImageURL: required.osImageURL }),
+    ...(required.kernelType && { kernelType: required.kernelType }),
+    ...(required.baseOSExtensionsContainerImage && {
+      baseOSExtensionsContainerImage: required.baseOSExtensionsContainerImage,
+    }),
+    ...(config !== undefined && { config }),
+    ...(kernelArguments !== undefined && { kernelArguments }),
+    ...(extensions !== undefined && { extensions }),
+    ...(fips !== undefined && { fips }),
+  };
+}
+
+/**
+ * Applies a generated MachineConfig to the stored one: labels, annotations and owners of others survive, the content is
+ * restored. The same content in another order of keys is no change.
+ * Source: machine-config-operator, lib/resourcemerge.
+ */
+export function applyMachineConfig(existing: MachineConfig, required: MachineConfig): Applied {
+  const { labels, annotations, ownerReferences } = existing.metadata;
+  const metadata = {
+    ...existing.metadata,
+    labels: mergePairs(labels, required.metadata.labels),
+    annotations: mergePairs(annotations, required.metadata.annotations),
+    ownerReferences: mergeOwners(ownerReferences, required.metadata.ownerReferences),
+  };
+  const spec = mergeSpec(existing.spec ?? {}, required.spec ?? {});
+  const before = { labels: labels ?? {}, annotations: annotations ?? {}, ownerReferences: ownerReferences ?? [] };
+  const after = {
+    labels: metadata.labels,
+    annotations: metadata.annotations,
+    ownerReferences: metadata.ownerReferences,
+  };
+  const modified = !isDeepStrictEqual(before, after) || !isDeepStrictEqual(spec, existing.spec ?? {});
+  return { modified, machineConfig: modified ? { ...existing, metadata, spec } : existing };
+}

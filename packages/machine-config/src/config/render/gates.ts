@@ -1,0 +1,75 @@
+import { isTrue } from '../../conditions/conditions.ts';
+import { KubeletConditions, TemplateConditions } from '../../constants/conditions.ts';
+import type { ContainerRuntimeConfig } from '../../kinds/container-runtime-config.ts';
+import type { ControllerConfig } from '../../kinds/controller-config.ts';
+import type { KubeletConfig } from '../../kinds/kubelet-config.ts';
+import type { MachineConfigPool } from '../../kinds/machine-config-pool.ts';
+import { selects } from '../../kinds/selectors.ts';
+
+/** Why the ControllerConfig is not ready to be rendered from; undefined if it is. */
+export function controllerConfigGate(config: ControllerConfig | undefined): string | undefined {
+  if (!config) return 'controllerconfig.machineconfiguration.openshift.io "machine-config-controller" not found';
+  const { status } = config;
+  const observed = observationGate('ControllerConfig', config);
+  if (observed !== undefined) return observed;
+  const { Completed, Running, Failing } = TemplateConditions;
+  const [completed, running, failing] = [Completed, Running, Failing].map((type) => isTrue(status?.conditions, type));
+  if (completed && !running && !failing) return undefined;
+  return `ControllerConfig has not completed: completed(${completed}) running(${running}) failing(${failing})`;
+}
+
+interface Observed {
+  readonly metadata: { readonly name: string; readonly generation?: number };
+  readonly status?: { readonly observedGeneration?: number };
+}
+
+function observationGate(kind: string, { metadata, status }: Observed): string | undefined {
+  const [seen, wanted] = [status?.observedGeneration ?? 0, metadata.generation ?? 0];
+  if (seen === wanted) return undefined;
+  return `status for ${kind} ${metadata.name} is being reported for ${seen}, expecting it for ${wanted}`;
+}
+
+/** What the KubeletConfigs and ContainerRuntimeConfigs of a pool say about rendering it. */
+export interface ConfigGate {
+  /** One of them is not yet worked in: wait. */
+  readonly waiting?: string;
+  /** Those that were refused. Rendering goes on without them, and the pool says so. */
+  readonly rejected: readonly string[];
+}
+
+type NodeConfig = KubeletConfig | ContainerRuntimeConfig;
+
+/**
+ * Looks at the configs of a pool's kubelets and container runtimes. Those with an empty selector belong to no pool; in
+ * the original one of them stops every pool, and a refused one all of its pools, without a word.
+ */
+export function nodeConfigGate(
+  pool: MachineConfigPool,
+  kubelets: readonly KubeletConfig[],
+  runtimes: readonly ContainerRuntimeConfig[],
+): ConfigGate {
+  const rejected: string[] = [];
+  const own = (config: NodeConfig) => selects(config.spec?.machineConfigPoolSelector, pool);
+  for (const [kind, configs] of [
+    ['ContainerRuntimeConfig', runtimes],
+    ['KubeletConfig', kubelets],
+  ] as const) {
+    for (const config of (configs as readonly NodeConfig[]).filter(own)) {
+      const unseen = observationGate(kind, config);
+      if (unseen !== undefined) return { waiting: unseen, rejected };
+      const verdict = verdictOf(config);
+      if (verdict === undefined) return { waiting: `${kind} has not completed`, rejected };
+      if (verdict !== true) rejected.push(`${kind} ${config.metadata.name} was refused: ${verdict}`);
+    }
+  }
+  return { rejected };
+}
+
+/** True for accepted, a text for refused, undefined for neither yet. The last entry counts: earlier ones are history. */
+function verdictOf({ status }: NodeConfig): true | string | undefined {
+  const last = status?.conditions?.at(-1);
+  if (!last) return undefined;
+  const { Accepted, Success } = KubeletConditions;
+  if (last.type === Success || (last.type === Accepted && last.status === 'True')) return true;
+  return last.message ?? '';
+}

@@ -1,0 +1,28 @@
+import { selectorMatches } from '@mcm/api';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import type { MachineConfigPool } from '../kinds/machine-config-pool.ts';
+import { checkSelector, isSelecting, SelectorError } from '../kinds/selectors.ts';
+import { RenderError } from './error.ts';
+
+/** Whether a pool's selector is `{}`, which is refused: it would select rendered MachineConfigs too. */
+export const selectsAll = ({ spec }: MachineConfigPool): boolean =>
+  Boolean(spec?.machineConfigSelector) && !isSelecting(spec?.machineConfigSelector);
+
+/**
+ * The MachineConfigs that a pool selects, in the order given. An absent selector selects none.
+ * @throws RenderError for a selector that cannot be understood
+ */
+export function selectMachineConfigs(
+  pool: MachineConfigPool,
+  configs: readonly MachineConfig[],
+): readonly MachineConfig[] {
+  const selector = pool.spec?.machineConfigSelector ?? undefined;
+  try {
+    checkSelector(selector);
+  } catch (error) {
+    if (error instanceof SelectorError)
+      throw new RenderError(`invalid label selector: ${error.message}`, { cause: error });
+    throw error;
+  }
+  return configs.filter(({ metadata }) => selectorMatches(selector, metadata.labels));
+}

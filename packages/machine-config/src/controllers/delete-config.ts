@@ -1,0 +1,16 @@
+import { ignoreNotFound, type KubeClient } from '@mcm/kube';
+import type { MachineConfig } from '../kinds/machine-config.ts';
+import { machineConfigs } from '../kinds/resources.ts';
+
+/**
+ * Deletes a MachineConfig as it was read. One that has changed since is a conflict, and one that replaced it stays.
+ * @throws KubeError
+ */
+export async function deleteConfig(client: KubeClient, { metadata }: MachineConfig): Promise<void> {
+  const { name, uid, resourceVersion } = metadata;
+  const preconditions = {
+    ...(uid !== undefined && { uid }),
+    ...(resourceVersion !== undefined && { resourceVersion }),
+  };
+  await ignoreNotFound(client.resource(machineConfigs).delete(name, { preconditions }));
+}

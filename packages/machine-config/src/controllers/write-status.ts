@@ -1,0 +1,18 @@
+import type { MachineConfigPool, MachineConfigPoolStatus } from '../kinds/machine-config-pool.ts';
+import { machineConfigPools } from '../kinds/resources.ts';
+import type { ConfigContext } from './caches.ts';
+
+/**
+ * Writes fields of a pool's status. Two controllers write it: the version makes the other's change in between a
+ * conflict, after which this one looks anew.
+ */
+export async function writePoolStatus(
+  { client, caches }: Pick<ConfigContext, 'client' | 'caches'>,
+  { metadata }: MachineConfigPool,
+  status: MachineConfigPoolStatus,
+): Promise<void> {
+  const { name, resourceVersion } = metadata;
+  const body = { metadata: { resourceVersion }, status };
+  const options = { subresource: 'status' };
+  caches.pools.recordWrite(await client.resource(machineConfigPools).patch(name, { type: 'merge', body }, options));
+}

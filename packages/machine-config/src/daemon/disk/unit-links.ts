@@ -1,0 +1,18 @@
+import { DaemonPaths } from '../../config/daemon-paths.ts';
+
+/** Where systemd links a unit that is enabled, by its section Install. */
+export function installLinks(name: string, contents: string): readonly string[] {
+  const links: string[] = [];
+  let inInstall = false;
+  for (const raw of contents.split('\n')) {
+    const line = raw.trim();
+    if (line.startsWith('[')) inInstall = line === '[Install]';
+    if (!inInstall) continue;
+    const [, key, values = ''] = /^(WantedBy|RequiredBy|Alias)\s*=\s*(.*)$/.exec(line) ?? [];
+    for (const value of values.split(/\s+/).filter((one) => one !== '')) {
+      if (key === 'Alias') links.push(`${DaemonPaths.Units}/${value}`);
+      else links.push(`${DaemonPaths.Units}/${value}.${key === 'WantedBy' ? 'wants' : 'requires'}/${name}`);
+    }
+  }
+  return links;
+}

@@ -1,0 +1,114 @@
+import { DaemonPaths } from '../../config/daemon-paths.ts';
+import { ignitionOrEmpty } from '../../config/diff.ts';
+import { decodeContents, encodeDataUrl, type IgnitionFile, type IgnitionUnit } from '../../ignition/index.ts';
+import type { MachineConfig } from '../../kinds/machine-config.ts';
+import type { Entry, WantedFile } from './disk.ts';
+import { installLinks } from './unit-links.ts';
+
+/** Content of a file that comes from two places: what the config says, and what the disk had before any config. */
+export interface AppendedFile extends Omit<WantedFile, 'content'> {
+  /** Undefined: the original's. */
+  readonly base: Uint8Array | undefined;
+  readonly append: Uint8Array;
+}
+
+/** What a config puts on a disk, by path. */
+export interface WantedDisk {
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** Files whose content begins with what the disk had. */
+  readonly appended: ReadonlyMap<string, AppendedFile>;
+  /** Paths that must be absent: links of units that are not enabled. */
+  readonly absent: ReadonlySet<string>;
+}
+
+const FILE_MODE = 0o644;
+const DIRECTORY_MODE = 0o755;
+
+const ownerOf = ({ id, name }: { id?: number; name?: string } = {}): string | number | undefined => name ?? id;
+
+/**
+ * Everything that a config puts on a disk. Pure.
+ * @param vendorUnit text of a unit that the system brings
+ * @throws DataUrlError for content that is not in the config, IgnitionError
+ */
+export function wantedDisk(
+  config: MachineConfig | undefined,
+  vendorUnit: (name: string) => string | undefined = () => undefined,
+): WantedDisk {
+  const { storage = {}, systemd = {}, passwd } = ignitionOrEmpty(config);
+  const entries = new Map<string, Entry>();
+  const appended = new Map<string, AppendedFile>();
+  const absent = new Set<string>();
+  for (const { path, mode = DIRECTORY_MODE, user, group } of storage.directories ?? []) {
+    entries.set(path, { kind: 'directory', mode, ...owners(user, group) });
+  }
+  for (const file of storage.files ?? []) addFile(file, entries, appended);
+  for (const { path, target, hard } of storage.links ?? []) {
+    entries.set(path, { kind: 'link', target: target ?? '', ...(hard && { hard }) });
+  }
+  for (const unit of systemd.units ?? []) addUnit(unit, vendorUnit, entries, absent);
+  const keys = passwd?.users?.findLast(({ name }) => name === 'core')?.sshAuthorizedKeys ?? [];
+  if (keys.length > 0) {
+    const content = new TextEncoder().encode(`${keys.join('\n')}\n`);
+    entries.set(DaemonPaths.SshKeys, { kind: 'file', content, mode: 0o600, user: 'core', group: 'core' });
+  }
+  return { entries, appended, absent };
+}
+
+function owners(user?: { id?: number; name?: string }, group?: { id?: number; name?: string }) {
+  const [owner, owning] = [ownerOf(user), ownerOf(group)];
+  return { ...(owner !== undefined && { user: owner }), ...(owning !== undefined && { group: owning }) };
+}
+
+function addFile(file: IgnitionFile, entries: Map<string, Entry>, appended: Map<string, AppendedFile>): void {
+  const { path, contents, append = [], user, group } = file;
+  const asked = file.mode ?? FILE_MODE;
+  const mode = path === DaemonPaths.Kubeconfig ? asked & 0o600 : asked;
+  const common = { kind: 'file' as const, mode, ...owners(user, group) };
+  const read = () => decodeContents(contents?.source, contents?.compression);
+  if (append.length === 0 && contents?.source !== undefined) {
+    entries.set(path, { ...common, content: read() });
+    return;
+  }
+  const pieces = append.map(({ source, compression }) => decodeContents(source, compression));
+  const base = contents?.source === undefined ? undefined : read();
+  appended.set(path, { ...common, base, append: Buffer.concat(pieces) });
+}
+
+function addUnit(
+  unit: IgnitionUnit,
+  vendorUnit: (name: string) => string | undefined,
+  entries: Map<string, Entry>,
+  absent: Set<string>,
+): void {
+  const { name, contents, dropins = [], mask, enabled } = unit;
+  const path = `${DaemonPaths.Units}/${name}`;
+  const text = (content: string): Entry => ({ kind: 'file', content: Buffer.from(content), mode: FILE_MODE });
+  for (const dropin of dropins) {
+    // An empty drop-in says nothing, and is how a template takes one away.
+    if (dropin.contents) entries.set(`${path}.d/${dropin.name}`, text(dropin.contents));
+  }
+  if (mask) {
+    entries.set(path, { kind: 'link', target: '/dev/null' });
+    return;
+  }
+  if (contents) entries.set(path, text(contents));
+  if (enabled === undefined) return;
+  const known = contents || vendorUnit(name) || '';
+  const target = contents ? path : `${DaemonPaths.VendorUnits}/${name}`;
+  for (const link of installLinks(name, known)) {
+    if (enabled) entries.set(link, { kind: 'link', target });
+    else absent.add(link);
+  }
+}
+
+/** Paths that a config puts something at; of units of the system only what the config says itself. */
+export function wantedPaths(config: MachineConfig): readonly string[] {
+  const { entries, appended } = wantedDisk(config);
+  return [...entries.keys(), ...appended.keys()];
+}
+
+/** A text as an Ignition file, as tests and tools write it. */
+export const fileOf = (path: string, text: string, mode = FILE_MODE) => ({
+  ...{ path, mode, overwrite: true, contents: { source: encodeDataUrl(text) } },
+});

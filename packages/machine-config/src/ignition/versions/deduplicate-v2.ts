@@ -1,0 +1,53 @@
+import { IgnitionError } from '../values/report.ts';
+import type { FileV2, IgnitionV2, UnitV2, UserV2 } from './schema-v2.ts';
+
+/**
+ * Makes entries of a version 2 config unique, which version 3 asks for: the last file of a path and the last unit of a
+ * name stay, a unit with the drop-ins of all; the keys of all entries of the user core are collected. Files and units
+ * come out in reverse order, as from the original: the order counts for the name of a rendered config.
+ * Source: machine-config-operator, pkg/controller/common/helpers.go.
+ * @throws IgnitionError for users other than core
+ */
+export function deduplicateV2(config: IgnitionV2): IgnitionV2 {
+  const { storage, systemd, passwd } = config;
+  const users = passwd?.users?.length ? [coreUser(passwd.users)] : undefined;
+  return {
+    ...config,
+    ...(storage && { storage: { ...storage, ...(storage.files && { files: lastFiles(storage.files) }) } }),
+    ...(systemd?.units && { systemd: { units: lastUnits(systemd.units) } }),
+    ...(passwd && { passwd: { ...(passwd.groups && { groups: passwd.groups }), ...(users && { users }) } }),
+  };
+}
+
+function lastFiles(files: readonly FileV2[]): FileV2[] {
+  const byPath = new Map<string, FileV2>();
+  for (const file of files.toReversed()) if (!byPath.has(file.path ?? '')) byPath.set(file.path ?? '', file);
+  return [...byPath.values()];
+}
+
+function lastUnits(units: readonly UnitV2[]): UnitV2[] {
+  const byName = new Map<string, UnitV2>();
+  for (const unit of units.toReversed()) {
+    const name = unit.name ?? '';
+    const last = byName.get(name);
+    byName.set(name, last === undefined ? unit : withDropins(last, unit.dropins ?? []));
+  }
+  return [...byName.values()];
+}
+
+function withDropins(unit: UnitV2, earlier: NonNullable<UnitV2['dropins']>): UnitV2 {
+  const own = unit.dropins ?? [];
+  const names = new Set(own.map(({ name }) => name));
+  const dropins = [...own, ...earlier.filter(({ name }) => !names.has(name))];
+  return dropins.length === 0 ? unit : { ...unit, dropins };
+}
+
+function coreUser(users: readonly UserV2[]): UserV2 {
+  const stranger = users.toReversed().find(({ name }) => name !== 'core');
+  if (stranger) {
+    throw new IgnitionError(`unexpected user with name: ${stranger.name ?? ''}. Only core user is supported`);
+  }
+  const reversed = users.toReversed();
+  const keys = new Set(reversed.flatMap(({ sshAuthorizedKeys = [] }) => sshAuthorizedKeys));
+  return { ...reversed[0], ...(keys.size > 0 && { sshAuthorizedKeys: [...keys] }) };
+}

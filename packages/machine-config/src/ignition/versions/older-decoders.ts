@@ -1,0 +1,31 @@
+import { DecodeError, decode } from '../decode.ts';
+import type { Plan } from '../plan.ts';
+import { IGNITION_V2_PLAN } from './schema-v2.ts';
+import { IGNITION_V1_PLAN, planOfVersion, type ReadableVersion } from './versions.ts';
+
+/**
+ * Finds the decoder that reads a config of version 2 that the decoder of its own version refuses. The original tries
+ * all older versions down to 1 and reports an unknown version if one decodes the config. If none does, it decodes the
+ * config again by the newest version, only for the report. Source: ignition 0.35, config/v2_2/config.go to
+ * config/v1/config.go, config/util/parsingErrors.go.
+ * @param raw parsed JSON
+ * @param version version that the config names
+ * @returns `older` or `newer` than the version; `none` if no decoder reads the config
+ */
+export function decoderOfRest(raw: unknown, { minor }: ReadableVersion): 'older' | 'newer' | 'none' {
+  for (let older = minor - 1; older >= 0; older -= 1) {
+    if (isDecoded(planOfVersion({ major: 2, minor: older }), raw)) return 'older';
+  }
+  if (isDecoded(IGNITION_V1_PLAN, raw)) return 'older';
+  return isDecoded(IGNITION_V2_PLAN, raw) ? 'newer' : 'none';
+}
+
+function isDecoded(plan: Plan, raw: unknown): boolean {
+  try {
+    decode(plan, raw);
+    return true;
+  } catch (error) {
+    if (error instanceof DecodeError) return false;
+    throw error;
+  }
+}

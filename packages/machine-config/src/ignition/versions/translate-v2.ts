@@ -1,0 +1,154 @@
+import { joinPaths } from '../values/paths.ts';
+import { IgnitionError } from '../values/report.ts';
+import { IGNITION_VERSION, type IgnitionConfig } from './schema.ts';
+import type { FileV2, IgnitionV2, UnitV2 } from './schema-v2.ts';
+
+type Storage = NonNullable<IgnitionV2['storage']>;
+type NodeV2 = Pick<FileV2, 'filesystem' | 'path' | 'overwrite' | 'user' | 'group'>;
+
+const PREFIX =
+  'failed to convert Ignition config spec v2 to v3: unable to convert Ignition spec v2 config to v3: ' as const;
+
+const refuse = (message: string): never => {
+  throw new IgnitionError(PREFIX + message);
+};
+
+/** An object without the fields that are undefined, or that version 2 cannot tell from absent ones. */
+const given = <T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+const some = <T>(value: T | undefined): T | undefined => (value ? value : undefined);
+const filled = <T>(list: readonly T[] | undefined): T[] | undefined => (list?.length ? [...list] : undefined);
+const section = <T extends object>(fields: T) => {
+  const rest = given(fields);
+  return Object.keys(rest).length > 0 ? rest : undefined;
+};
+
+/**
+ * A config of version 2.2, made unique before, as one of version 3.5.
+ * Source: coreos/ign-converter, translate/v23tov30.
+ * @throws IgnitionError for what version 3 has no place for
+ */
+export function translateV2({ ignition, networkd, passwd, storage = {}, systemd }: IgnitionV2): IgnitionConfig {
+  if (networkd?.units?.length) refuse('config includes deprecated networkd section - use Files instead');
+  const filesystem = storage.filesystems?.find(({ name }) => name !== 'root');
+  if (filesystem) {
+    refuse(
+      `Config defined filesystem ${JSON.stringify(filesystem.name ?? '')} but no mapping was defined.` +
+        'Please specify a path to be used as the filesystem mountpoint.',
+    );
+  }
+  checkPartitions(storage);
+  checkNodes(storage);
+  const users = passwd?.users?.map(({ create: _create, name = '', ...user }) => ({ ...given(user), name }));
+  const groups = passwd?.groups?.map(({ name = '', gid, passwordHash, system }) =>
+    given({ name, gid, passwordHash: some(passwordHash), system: some(system) }),
+  );
+  return given({
+    ignition: given({
+      config: section({
+        merge: filled(ignition.config?.append),
+        replace: ignition.config?.replace,
+      }),
+      security: ignition.security,
+      timeouts: ignition.timeouts,
+      version: IGNITION_VERSION,
+    }),
+    passwd: section({ groups: filled(groups), users: filled(users) }),
+    storage: section({
+      directories: filled(storage.directories?.map(({ mode, ...node }) => given({ ...translateNode(node), mode }))),
+      disks: filled(storage.disks?.map(translateDisk)),
+      files: filled(storage.files?.map(translateFile)),
+      links: filled(
+        storage.links?.map(({ hard, target, ...node }) =>
+          given({ ...translateNode(node), hard: some(hard), target: target ?? '' }),
+        ),
+      ),
+      raid: filled(
+        storage.raid?.map(({ name = '', spares, ...raid }) => given({ ...given(raid), name, spares: some(spares) })),
+      ),
+    }),
+    systemd: section({ units: filled(systemd?.units?.map(translateUnit)) }),
+  }) as IgnitionConfig;
+}
+
+/** Version 2 counts partitions in sectors, version 3 in MiB: neither can be told from the other. */
+function checkPartitions({ disks = [] }: Storage): void {
+  const partitions = disks.flatMap((disk) => disk.partitions ?? []);
+  const used = [
+    ...(partitions.some(({ size }) => size) ? ['deprecated: size is deprecated; use sizeMB instead'] : []),
+    ...(partitions.some(({ start }) => start) ? ['deprecated: start is deprecated; use startMB instead'] : []),
+  ];
+  if (used.length > 0) refuse(`Invalid input config:\n${used.join('\n')}`);
+}
+
+/** Paths are unique over all lists, and none goes through a link of the config. */
+function checkNodes({ files = [], directories = [], links = [] }: Storage): void {
+  const linkPaths = links.map(pathOf);
+  const seen = new Map<string, string>();
+  const check = (kind: string, node: NodeV2) => {
+    const path = pathOf(node);
+    const name = `${kind}: ${path}`;
+    const old = seen.get(path);
+    if (old !== undefined) {
+      refuse(
+        `Config has conflicting inodes: ${JSON.stringify(old)} and ${JSON.stringify(name)}.  ` +
+          'All files, directories and links must specify a unique `path`.',
+      );
+    }
+    const link = linkPaths.find((candidate) => path.startsWith(candidate) && path !== candidate);
+    if (link !== undefined) {
+      refuse(
+        `${name} uses link defined in config ${JSON.stringify(link)}. Please use a link not defined in Storage:Links`,
+      );
+    }
+    seen.set(path, name);
+  };
+  for (const file of files) check('File', file);
+  for (const directory of directories) check('Directory', directory);
+  for (const link of links) check('Link', link);
+}
+
+/** Every filesystem but root is refused before, so that a file of an undeclared one stands at its own path. */
+const pathOf = ({ path = '' }: NodeV2): string => joinPaths('/', path);
+
+const translateOwner = (owner: FileV2['user']) => owner && section({ id: owner.id, name: some(owner.name) });
+
+const translateNode = (node: NodeV2) => ({
+  ...given({
+    group: translateOwner(node.group),
+    overwrite: node.overwrite,
+    user: translateOwner(node.user),
+  }),
+  path: pathOf(node),
+});
+
+/** Files of version 2 replace what is there unless they say otherwise; an appending one must not. */
+function translateFile({ append = false, contents, mode, ...node }: FileV2) {
+  const { compression, source = '', verification } = contents ?? {};
+  const content = given({ compression: some(compression), source, verification });
+  const overwrite = append ? false : (node.overwrite ?? true);
+  return given({
+    ...translateNode({ ...node, overwrite }),
+    ...(append ? { append: [content] } : { contents: content }),
+    mode,
+  });
+}
+
+function translateUnit({ name = '', contents, dropins, enable, enabled, mask }: UnitV2) {
+  return given({
+    contents: some(contents),
+    dropins: filled(dropins?.map((dropin) => given({ contents: some(dropin.contents), name: dropin.name ?? '' }))),
+    enabled: enabled === false ? false : some(enabled || enable),
+    mask: some(mask),
+    name,
+  });
+}
+
+function translateDisk({ device = '', partitions, wipeTable }: NonNullable<Storage['disks']>[number]) {
+  const translated = partitions?.map(({ guid, label, number, typeGuid }) =>
+    given({ guid: some(guid), label: some(label), number: some(number), typeGuid: some(typeGuid) }),
+  );
+  return given({ device, partitions: filled(translated), wipeTable: some(wipeTable) });
+}

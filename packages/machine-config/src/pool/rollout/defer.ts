@@ -1,0 +1,25 @@
+import type { Node, Pod } from '@mcm/kube';
+import { ConfigEvents } from '../../constants/conditions.ts';
+import { MASTER_POOL } from '../../constants/names.ts';
+import type { CandidateFilter } from '../plan.ts';
+
+/**
+ * Leaves the node that runs the operator for last among the masters: the operator would move and start anew for nothing.
+ * @param operators pods of the operator; several or none: nothing is left out
+ */
+export const deferOperatorNode =
+  (operators: readonly Pod[]): CandidateFilter =>
+  (pool, candidates) => {
+    const [operator] = operators;
+    if (pool.metadata.name !== MASTER_POOL || candidates.length < 2 || operators.length !== 1 || !operator) return [];
+    return candidates.filter(({ metadata }) => metadata.name === operator.spec.nodeName).map(deferred);
+  };
+
+const deferred = (node: Node) => ({
+  node,
+  event: {
+    type: 'Normal' as const,
+    reason: ConfigEvents.DeferringOperatorNodeUpdate,
+    message: `Deferring update of machine config operator node ${node.metadata.name}`,
+  },
+});
