@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import type { Random } from '@mcm/kube';
+import { UserError } from './command/errors.ts';
+import { Ended } from './command/exit-codes.ts';
 import { kubectlCompletions } from './completion/kubectl.ts';
-import { UserError } from './errors.ts';
-import { Ended } from './exit-codes.ts';
 import { ascii, isAscii } from './output/ascii.ts';
 import { printable } from './output/printable.ts';
 import { createProgram } from './program.ts';

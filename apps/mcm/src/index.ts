@@ -1,9 +1,9 @@
+export { UserError } from './command/errors.ts';
 export { serveDashboard } from './dashboard/serve.ts';
-export { UserError } from './errors.ts';
 export { applyObjects } from './install/apply.ts';
-export { deployFiles } from './install/files.ts';
-export { type InstallSection, installSections } from './install/objects.ts';
-export { DEFAULT_INSTALL, type InstallSettings } from './install/settings.ts';
+export { deployFiles } from './install/chart/files.ts';
+export { type InstallSection, installSections } from './install/objects/objects.ts';
+export { DEFAULT_INSTALL, type InstallSettings } from './install/objects/settings.ts';
 export type { DeploymentPlan } from './plan/plan.ts';
 export { planAll } from './plan/run.ts';
 export type { ProgramState } from './screen/render.ts';

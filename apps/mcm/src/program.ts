@@ -1,24 +1,24 @@
 import { Command } from 'commander';
 import { addCloud } from './cloud/command.ts';
-import { withOutput } from './cluster-options.ts';
+import { withOutput } from './cluster/cluster-options.ts';
+import { addHelp } from './command/help.ts';
+import type { CommandSurroundings } from './command/surroundings.ts';
+import { DEFAULT_DATA_DIR } from './command/surroundings.ts';
+import { version } from './command/version.ts';
 import { addCompletion } from './completion/command.ts';
 import { addConfig } from './config/command.ts';
 import { addDashboard } from './dashboard/command.ts';
 import { addDebug } from './debug/command.ts';
 import { addEvents } from './events/command.ts';
 import { addDrain, addExplain } from './explain/command.ts';
-import { addHelp } from './help.ts';
 import { addInstall } from './install/command.ts';
 import { addLogs } from './logs/command.ts';
 import { formatted, type OutputFormat } from './output/format.ts';
 import { addPlan } from './plan/command.ts';
 import { addProvider } from './provider/command.ts';
 import { addRollout } from './rollout/command.ts';
-import type { CommandSurroundings } from './surroundings.ts';
-import { DEFAULT_DATA_DIR } from './surroundings.ts';
 import { addTree } from './tree/command.ts';
 import { compileUpOptions, type UpFlags } from './up/options.ts';
-import { version } from './version.ts';
 
 const dataDirOption = ['--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR] as const;
 
@@ -77,7 +77,7 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
       .description('stop the instance that runs on a data directory')
       .option(...dataDirOption),
   ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
-    const { down } = await import('./down.ts');
+    const { down } = await import('./up/down.ts');
     const stopped = await down(flags.dataDir);
     for (const line of formatted(flags.output, { stopped }, () => [stopped ? 'stopped' : 'not running'])) say(line);
   });
@@ -88,7 +88,7 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
       .description('say how the instance on a data directory is')
       .option(...dataDirOption),
   ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
-    const { tellStatus } = await import('./status.ts');
+    const { tellStatus } = await import('./up/status.ts');
     await tellStatus(flags.dataDir, flags.output, say);
   });
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { withOutput } from '../cluster-options.ts';
+import { withOutput } from '../cluster/cluster-options.ts';
+import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
 import type { OutputFormat } from '../output/format.ts';
-import { DEFAULT_DATA_DIR } from '../surroundings.ts';
 
 /** Adds `cloud`: what the cloud of a local instance itself says that it holds. */
 export function addCloud(program: Command, say: (line: string) => void): void {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { undiciTransport } from '@mcm/kube';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { inspectDataDir } from '../up/data-dir.ts';
 

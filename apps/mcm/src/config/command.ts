@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { type AskFlags, withCluster, withOutput } from '../cluster-options.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
+import { type AskFlags, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import type { DiffFlags, RenderFlags } from './run.ts';
 
 type Say = CommandSurroundings['say'];

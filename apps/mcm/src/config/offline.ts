@@ -14,7 +14,7 @@ import {
 } from '@mcm/machine-config';
 import { TEMPLATES } from '@mcm/machine-config-controller';
 import { stringify } from 'yaml';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 import { readObjects } from './read.ts';
 
 /** What is rendered, and from what. */

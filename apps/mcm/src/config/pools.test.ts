@@ -10,7 +10,7 @@ import {
   NodeAnnotations,
 } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
-import type { Cluster } from '../cluster.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import { formatted } from '../output/format.ts';
 import { poolLines, poolNameOf, readPools, statusLines } from './pools.ts';
 

@@ -13,8 +13,8 @@ import {
   poolSnapshot,
   referencesOf,
 } from '@mcm/machine-config';
-import type { Cluster } from '../cluster.ts';
-import { UserError } from '../errors.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { UserError } from '../command/errors.ts';
 
 /** The pool in `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`. Throws `UserError` for another kind. */
 export function poolNameOf(text: string): string {

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeObject } from '@mcm/kube';
 import { parseAllDocuments } from 'yaml';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 
 const TEXT = /\.(ya?ml|json)$/;
 

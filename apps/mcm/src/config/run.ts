@@ -1,10 +1,10 @@
 import { type KubeClient, KubeError, realClock } from '@mcm/kube';
 import type { OfflineResult } from '@mcm/machine-config';
-import { type ClusterFlags, inCluster } from '../cluster.ts';
-import type { AskFlags } from '../cluster-options.ts';
-import { UserError } from '../errors.ts';
+import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import type { AskFlags } from '../cluster/cluster-options.ts';
+import { UserError } from '../command/errors.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import { formatted, listFormatted, type OutputFormat } from '../output/format.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
 import {
   changeLines,
   changesOf,

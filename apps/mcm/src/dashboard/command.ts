@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { withCluster } from '../cluster-options.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
+import { withCluster } from '../cluster/cluster-options.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import type { DashboardFlags } from './serve.ts';
 
 function portNumber(text: string): number {

@@ -1,7 +1,7 @@
 import { Labels, type Machine } from '@mcm/api';
 import { type DrainExplanation, type FollowedDrain, followDrain, type MachineDefaults } from '@mcm/core';
 import type { InformerRuntime, KubeClient } from '@mcm/kube';
-import { needsText } from '../allowed.ts';
+import { needsText } from '../cluster/allowed.ts';
 import type { FleetSource } from './snapshot.ts';
 
 /** The drains that are watched. */

@@ -1,6 +1,6 @@
 import { type Clock, errorText, type Informer, type KubeObject } from '@mcm/kube';
-import { needsText } from '../allowed.ts';
-import { type Html, html } from './html.ts';
+import { needsText } from '../cluster/allowed.ts';
+import { type Html, html } from './page/html.ts';
 
 /** What the pages are drawn without, and what in them is old. */
 export interface Gaps {

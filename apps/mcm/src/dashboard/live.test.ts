@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { VirtualClock } from '@mcm/kube';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { html } from './html.ts';
 import { changedLines, streamPage } from './live.ts';
+import { html } from './page/html.ts';
 
 /** What the page's script makes of it. */
 const laid = (before: readonly string[], told: ReturnType<typeof changedLines>): string[] =>

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type Clock, pause } from '@mcm/kube';
-import type { Page, Section } from './page.ts';
+import type { Page, Section } from './page/page.ts';
 
 /** Where changes come from, and how time passes. */
 export interface LiveOptions {

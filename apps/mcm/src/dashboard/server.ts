@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type Clock, errorText } from '@mcm/kube';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 import { streamPage } from './live.ts';
-import { documentOf, type Page } from './page.ts';
-import { SCRIPT } from './script.ts';
-import { STYLE } from './style.ts';
+import { documentOf, type Page } from './page/page.ts';
+import { SCRIPT } from './page/script.ts';
+import { STYLE } from './page/style.ts';
 
 export interface DashboardServer {
   /** `http://127.0.0.1:PORT/`, with the port that was really taken. */

@@ -1,6 +1,6 @@
 import { type Clock, errorText, type KubeClient, type Logger, pause } from '@mcm/kube';
-import { ASSUMED, type MachineSettings, readMachineSettings } from '../explain/machine-settings.ts';
-import { assumedSettings, type ManagerSettings, readManagerSettings } from '../explain/manager-settings.ts';
+import { ASSUMED, type MachineSettings, readMachineSettings } from '../explain/settings/machine-settings.ts';
+import { assumedSettings, type ManagerSettings, readManagerSettings } from '../explain/settings/manager-settings.ts';
 
 /** How the controllers that lead decide, as far as anybody can know. */
 export interface Settings {

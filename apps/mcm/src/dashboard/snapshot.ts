@@ -22,7 +22,7 @@ import {
   nodes,
 } from '@mcm/kube';
 import { GapKeeper, type Gaps } from './gaps.ts';
-import { MachineOrder, machineMood } from './machine-order.ts';
+import { MachineOrder, machineMood } from './page/machine-order.ts';
 
 /** Everything that the pages are drawn from, as the watches have it. */
 export interface Snapshot {

@@ -11,7 +11,7 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Cluster } from '../cluster.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import { collectBundle } from './bundle.ts';
 
 const NS = 'shoot';

@@ -27,7 +27,7 @@ import {
   volumeAttachments,
 } from '@mcm/kube';
 import { stringify } from 'yaml';
-import type { Cluster } from '../cluster.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import { fleetTree, treeLines } from '../tree/tree.ts';
 
 /** A file of a bundle. */

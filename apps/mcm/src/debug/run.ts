@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorText, realClock } from '@mcm/kube';
-import { inCluster } from '../cluster.ts';
-import type { AskFlags } from '../cluster-options.ts';
-import { UserError } from '../errors.ts';
+import { inCluster } from '../cluster/cluster.ts';
+import type { AskFlags } from '../cluster/cluster-options.ts';
+import { UserError } from '../command/errors.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
+import { version } from '../command/version.ts';
 import { formatted } from '../output/format.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
-import { version } from '../version.ts';
 import { type BundleFile, collectBundle } from './bundle.ts';
 
 /** `mcm debug bundle`. */

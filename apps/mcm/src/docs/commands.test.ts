@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { seededRandom } from '@mcm/kube';
 import { type Command, CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { examplesOf, leavesOf } from '../help.ts';
+import { examplesOf, leavesOf } from '../command/help.ts';
 import { createProgram } from '../program.ts';
 import { commandsOf, type DocumentedCommand, documentedCommands } from './commands.ts';
 

@@ -1,7 +1,7 @@
 import type { Machine, MachineDeployment, MachineSet } from '@mcm/api';
 import type { EventObject } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import type { DeploymentReading } from '../deployment-reading.ts';
+import type { DeploymentReading } from '../cluster/deployment-reading.ts';
 import { eventLines, eventRows } from './events.ts';
 import { scopeOfDeployment, scopeOfObject } from './scope.ts';
 

@@ -1,11 +1,11 @@
 import { machineClasses, machineSets, machines } from '@mcm/api';
 import { type EventObject, events, type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
-import { ifAllowed } from '../allowed.ts';
-import { type Cluster, inCluster } from '../cluster.ts';
-import { type AskFlags, reference } from '../cluster-options.ts';
-import { readDeployment } from '../deployment-reading.ts';
-import { getNamed } from '../missing.ts';
-import { type Telling, tell } from '../output/told.ts';
+import { ifAllowed } from '../cluster/allowed.ts';
+import { type Cluster, inCluster } from '../cluster/cluster.ts';
+import { type AskFlags, reference } from '../cluster/cluster-options.ts';
+import { readDeployment } from '../cluster/deployment-reading.ts';
+import { getNamed } from '../cluster/missing.ts';
+import { type Telling, tell } from '../cluster/told.ts';
 import { type EventScope, eventLines, eventRows } from './events.ts';
 import { scopeOfDeployment, scopeOfObject } from './scope.ts';
 

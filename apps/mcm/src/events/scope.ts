@@ -1,5 +1,5 @@
 import { Labels } from '@mcm/api';
-import type { DeploymentReading } from '../deployment-reading.ts';
+import type { DeploymentReading } from '../cluster/deployment-reading.ts';
 import type { EventScope } from './events.ts';
 
 /** A deployment with its sets, its machines, past ones too, and their nodes. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { type AskFlags, withCluster, withOutput } from '../cluster-options.ts';
-import { UserError } from '../errors.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
+import { type AskFlags, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { UserError } from '../command/errors.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 
 /** Adds `explain`: why something is where it is. */
 export function addExplain(program: Command, surroundings: CommandSurroundings): void {

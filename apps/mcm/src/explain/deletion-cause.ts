@@ -1,7 +1,7 @@
 import { Annotations, type Machine, type MachineSet, machineSets, TRIGGERED_DELETION_PRIORITY, TRUE } from '@mcm/api';
 import { causeIn, DeletionCauses } from '@mcm/core';
 import { type EventObject, events, ignoreNotFound, type KubeClient } from '@mcm/kube';
-import { ifAllowed } from '../allowed.ts';
+import { ifAllowed } from '../cluster/allowed.ts';
 
 interface Target {
   readonly client: KubeClient;

@@ -13,7 +13,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { guardsOf, SAFEGUARD_DEFAULTS } from '@mcm/core';
 import { createClient, handlerTransport, type Node, type ResourceClient, seededRandom, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { explainMachine } from './machine.ts';
+import { explainMachine } from './machine/machine.ts';
 import { type ReplacementContext, replacementHolds } from './replacement-holds.ts';
 
 const NOW = new Date('2026-01-01T12:00:00Z');

@@ -21,7 +21,7 @@ import {
   type SafeguardSettings,
 } from '@mcm/core';
 import { ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
-import { ifAllowed, readNodes } from '../allowed.ts';
+import { ifAllowed, readNodes } from '../cluster/allowed.ts';
 
 /** What decides whether a machine that becomes Failed is replaced; what is absent is not known. */
 export interface ReplacementContext {

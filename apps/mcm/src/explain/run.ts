@@ -1,17 +1,17 @@
 import { type Random, realClock } from '@mcm/kube';
-import { readNodes } from '../allowed.ts';
-import { type Cluster, inCluster } from '../cluster.ts';
-import { type AskFlags, nameOf, reference } from '../cluster-options.ts';
-import { readWithSurroundings } from '../deployment-reading.ts';
-import { UserError } from '../errors.ts';
+import { readNodes } from '../cluster/allowed.ts';
+import { type Cluster, inCluster } from '../cluster/cluster.ts';
+import { type AskFlags, nameOf, reference } from '../cluster/cluster-options.ts';
+import { readWithSurroundings } from '../cluster/deployment-reading.ts';
+import { UserError } from '../command/errors.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
-import { explainAsFarAsRead } from './deployment-as-read.ts';
-import { deploymentLines } from './deployment-lines.ts';
-import { explainMachine, type MachineTarget, previewMachineDrain } from './machine.ts';
-import { machineLines, previewLines } from './machine-lines.ts';
-import { readMachineSettings } from './machine-settings.ts';
-import { readManagerSettings } from './manager-settings.ts';
+import { explainAsFarAsRead } from './deployment/deployment-as-read.ts';
+import { deploymentLines } from './deployment/deployment-lines.ts';
+import { explainMachine, type MachineTarget, previewMachineDrain } from './machine/machine.ts';
+import { machineLines, previewLines } from './machine/machine-lines.ts';
+import { readMachineSettings } from './settings/machine-settings.ts';
+import { readManagerSettings } from './settings/manager-settings.ts';
 
 type Asked = Pick<CommandSurroundings, 'say' | 'random'>;
 

@@ -1,5 +1,5 @@
 import { isConflict, isNotFound, type KubeClient } from '@mcm/kube';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 
 /** An object with what its path is made of. */
 interface Identified {

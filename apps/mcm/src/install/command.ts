@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { withCluster, withOutput } from '../cluster-options.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
+import { withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
+import { DEFAULT_INSTALL, OPTIONAL_SECTIONS } from './objects/settings.ts';
 import type { InstallFlags } from './run.ts';
-import { DEFAULT_INSTALL, OPTIONAL_SECTIONS } from './settings.ts';
 
 function replicasOf(text: string): number {
   if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError(`"${text}" is no count; write a whole number, such as 2`);

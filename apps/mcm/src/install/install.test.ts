@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { yamlStream } from '../output/format.ts';
 import { applyObjects } from './apply.ts';
-import { chartFiles } from './chart.ts';
-import { kustomizeFiles } from './kustomize.ts';
-import { installSections } from './objects.ts';
-import { DEFAULT_INSTALL, OPTIONAL_SECTIONS } from './settings.ts';
+import { chartFiles } from './chart/chart.ts';
+import { kustomizeFiles } from './chart/kustomize.ts';
+import { installSections } from './objects/objects.ts';
+import { DEFAULT_INSTALL, OPTIONAL_SECTIONS } from './objects/settings.ts';
 
 const clock = new VirtualClock();
 let plane: Awaited<ReturnType<typeof startControlPlane>>;

@@ -1,9 +1,9 @@
-import { type ClusterFlags, inCluster } from '../cluster.ts';
+import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import { eachFormatted, listFormatted, type OutputFormat, yamlStream } from '../output/format.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
 import { applyObjects } from './apply.ts';
-import { installSections } from './objects.ts';
-import { DEFAULT_INSTALL, type InstallPart, type InstallSettings, imageOf } from './settings.ts';
+import { installSections } from './objects/objects.ts';
+import { DEFAULT_INSTALL, type InstallPart, type InstallSettings, imageOf } from './objects/settings.ts';
 
 export type InstallFlags = ClusterFlags & {
   readonly dryRun?: boolean;

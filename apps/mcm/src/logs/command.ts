@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { withOutput } from '../cluster-options.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
-import { DEFAULT_DATA_DIR } from '../surroundings.ts';
+import { withOutput } from '../cluster/cluster-options.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
+import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
 import { LEVELS } from './entry.ts';
 import type { LogFlags } from './show.ts';
 

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 import { byTime, type LogEntry, parseEntry } from './entry.ts';
 import { FileTail } from './tail.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { nearest } from '@mcm/kube/flags';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 import type { OutputFormat } from '../output/format.ts';
 import { entryText, isWanted, type Level, type LogEntry, type LogFilter } from './entry.ts';
 import { LogFolder } from './folder.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { withCluster, withOutput } from '../cluster-options.ts';
-import { UserError } from '../errors.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
+import { withCluster, withOutput } from '../cluster/cluster-options.ts';
+import { UserError } from '../command/errors.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import { GUESSES } from './guesses.ts';
 import type { PlanFlags } from './run.ts';
 

@@ -1,7 +1,7 @@
 import { Labels, type Machine } from '@mcm/api';
 import type { DrainExplanation, SimulatedDurations } from '@mcm/core';
 import type { Node } from '@mcm/kube';
-import { isPastDrain } from '../explain/machine-wait.ts';
+import { isPastDrain } from '../explain/machine/machine-wait.ts';
 import { GUESSES } from './guesses.ts';
 
 /** What a user knows better; milliseconds. */

@@ -25,8 +25,8 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PLAN_EXIT } from '../command/exit-codes.ts';
 import { readObjects } from '../config/read.ts';
-import { PLAN_EXIT } from '../exit-codes.ts';
 import { drainMs, joinedIn } from './durations.ts';
 import { planLines } from './lines.ts';
 import { proposalsIn, proposed } from './proposal.ts';

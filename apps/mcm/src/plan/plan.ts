@@ -9,13 +9,13 @@ import {
   simulateRollout,
 } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
-import type { FullReading } from '../deployment-reading.ts';
-import { UserError } from '../errors.ts';
-import { awaitedBy, wants } from '../explain/deployment.ts';
-import { waitLines } from '../explain/deployment-lines.ts';
-import type { MachineSettings } from '../explain/machine-settings.ts';
-import { isPastDrain, machineWait } from '../explain/machine-wait.ts';
-import type { ManagerSettings } from '../explain/manager-settings.ts';
+import type { FullReading } from '../cluster/deployment-reading.ts';
+import { UserError } from '../command/errors.ts';
+import { awaitedBy, wants } from '../explain/deployment/deployment.ts';
+import { waitLines } from '../explain/deployment/deployment-lines.ts';
+import { isPastDrain, machineWait } from '../explain/machine/machine-wait.ts';
+import type { MachineSettings } from '../explain/settings/machine-settings.ts';
+import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
 import { durationsOf, type GivenDurations } from './durations.ts';
 
 /** One thing that would happen. */

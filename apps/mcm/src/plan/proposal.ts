@@ -1,7 +1,7 @@
 import { defaultMachineDeployment, type MachineClass, type MachineDeployment } from '@mcm/api';
 import { isEmptySelector, merged, validateDeployment } from '@mcm/core';
 import type { KubeObject } from '@mcm/kube';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 
 /** What kubectl wrote last of an object; what is in it and not in the file any more is taken away. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';

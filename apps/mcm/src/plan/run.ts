@@ -9,17 +9,17 @@ import {
   realClock,
   silentLogger,
 } from '@mcm/kube';
-import { readNodes } from '../allowed.ts';
-import { type Cluster, inCluster } from '../cluster.ts';
-import type { AskFlags } from '../cluster-options.ts';
+import { readNodes } from '../cluster/allowed.ts';
+import { type Cluster, inCluster } from '../cluster/cluster.ts';
+import type { AskFlags } from '../cluster/cluster-options.ts';
+import { ownedBy, readNamespace } from '../cluster/deployment-reading.ts';
+import { type Telling, tell } from '../cluster/told.ts';
+import { UserError } from '../command/errors.ts';
+import { PLAN_EXIT } from '../command/exit-codes.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import { readObjects } from '../config/read.ts';
-import { ownedBy, readNamespace } from '../deployment-reading.ts';
-import { UserError } from '../errors.ts';
-import { PLAN_EXIT } from '../exit-codes.ts';
-import { readMachineSettings } from '../explain/machine-settings.ts';
-import { readManagerSettings } from '../explain/manager-settings.ts';
-import { type Telling, tell } from '../output/told.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
+import { readMachineSettings } from '../explain/settings/machine-settings.ts';
+import { readManagerSettings } from '../explain/settings/manager-settings.ts';
 import { classProblem } from './class-problems.ts';
 import type { GivenDurations } from './durations.ts';
 import { planLines } from './lines.ts';

@@ -1,4 +1,4 @@
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 
 /** A provider's name in the forms that code and documents want. */
 export interface ProviderName {

@@ -2,8 +2,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeFolder } from '@mcm/kube';
-import { UserError } from '../errors.ts';
-import { version } from '../version.ts';
+import { UserError } from '../command/errors.ts';
+import { version } from '../command/version.ts';
 import { type Example, providerFiles } from './files.ts';
 import { providerName } from './names.ts';
 

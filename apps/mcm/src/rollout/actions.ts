@@ -1,8 +1,8 @@
 import { Annotations, type MachineDeployment, machineDeployments } from '@mcm/api';
 import { lastRevision, revisionOf, sameTemplate } from '@mcm/core';
 import { type Clock, isConflict, type KubeClient } from '@mcm/kube';
-import { getDeployment, readDeployment } from '../deployment-reading.ts';
-import { UserError } from '../errors.ts';
+import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
+import { UserError } from '../command/errors.ts';
 
 /** Annotation of the template that `mcm rollout restart` sets: another template, so every machine is replaced. */
 export const RESTARTED_AT = 'machine.sapcloud.io/restarted-at';

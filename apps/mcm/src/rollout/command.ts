@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { nameOf, withCluster, withOutput } from '../cluster-options.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
+import { nameOf, withCluster, withOutput } from '../cluster/cluster-options.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import type { Change, HistoryFlags, RolloutFlags, StatusFlags } from './run.ts';
 
 const deploymentName = (text: string): string => nameOf('MachineDeployment', text);

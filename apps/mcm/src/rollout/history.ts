@@ -1,7 +1,7 @@
 import type { MachineSet } from '@mcm/api';
 import { revisionOf, splitSets } from '@mcm/core';
-import { type DeploymentReading, readDeployment } from '../deployment-reading.ts';
-import { UserError } from '../errors.ts';
+import { type DeploymentReading, readDeployment } from '../cluster/deployment-reading.ts';
+import { UserError } from '../command/errors.ts';
 import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { changeCause, type Target } from './actions.ts';

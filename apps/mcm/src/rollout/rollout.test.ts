@@ -2,9 +2,9 @@ import { crds, type MachineDeployment, machineDeployments, machineSets } from '@
 import { startControlPlane } from '@mcm/control-plane';
 import { createClient, handlerTransport, type KubeClient, realClock, VirtualClock } from '@mcm/kube';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readDeployment } from '../deployment-reading.ts';
-import { explainDeployment } from '../explain/deployment.ts';
-import { deploymentLines } from '../explain/deployment-lines.ts';
+import { readDeployment } from '../cluster/deployment-reading.ts';
+import { explainDeployment } from '../explain/deployment/deployment.ts';
+import { deploymentLines } from '../explain/deployment/deployment-lines.ts';
 import { pause, RESTARTED_AT, restart, resume, type Target, undo } from './actions.ts';
 import { history, revisionTemplate } from './history.ts';
 import { followStatus, rolloutState } from './status.ts';

@@ -1,7 +1,7 @@
 import { realClock } from '@mcm/kube';
-import { type ClusterFlags, inCluster } from '../cluster.ts';
+import { type ClusterFlags, inCluster } from '../cluster/cluster.ts';
+import type { CommandSurroundings } from '../command/surroundings.ts';
 import { eachFormatted, formatted, type OutputFormat } from '../output/format.ts';
-import type { CommandSurroundings } from '../surroundings.ts';
 import { type Done, pause, restart, resume, type Target, undo } from './actions.ts';
 import { history, revisionTemplate } from './history.ts';
 import { followStatus, type RolloutState } from './status.ts';

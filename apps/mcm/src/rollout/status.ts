@@ -1,7 +1,7 @@
 import { ConditionReasons, type MachineDeployment, MachineDeploymentConditions, machineDeployments } from '@mcm/api';
 import { isComplete } from '@mcm/core';
 import { isGone } from '@mcm/kube';
-import { getDeployment } from '../deployment-reading.ts';
+import { getDeployment } from '../cluster/deployment-reading.ts';
 import { brief } from '../explain/brief.ts';
 import type { Target } from './actions.ts';
 

@@ -7,11 +7,11 @@ import {
   machines,
 } from '@mcm/api';
 import { type KubeObject, type ResourceDefinition, realClock } from '@mcm/kube';
-import { ifAllowed, readNodes } from '../allowed.ts';
-import { type Cluster, inCluster } from '../cluster.ts';
-import { type AskFlags, reference } from '../cluster-options.ts';
-import { readDeployment } from '../deployment-reading.ts';
-import { type Telling, tell } from '../output/told.ts';
+import { ifAllowed, readNodes } from '../cluster/allowed.ts';
+import { type Cluster, inCluster } from '../cluster/cluster.ts';
+import { type AskFlags, reference } from '../cluster/cluster-options.ts';
+import { readDeployment } from '../cluster/deployment-reading.ts';
+import { type Telling, tell } from '../cluster/told.ts';
 import { fleetTree, type TreeSource, treeLines } from './tree.ts';
 
 /** `mcm tree`. */

@@ -2,8 +2,8 @@ import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@
 import { revisionOf } from '@mcm/core';
 import { controllerOf, type Node } from '@mcm/kube';
 import { troubleOf } from '../explain/conditions.ts';
-import { machineWait, sinceOf } from '../explain/machine-wait.ts';
-import { configOf } from '../explain/node-config.ts';
+import { machineWait, sinceOf } from '../explain/machine/machine-wait.ts';
+import { configOf } from '../explain/machine/node-config.ts';
 import { age } from '../output/age.ts';
 
 /** One line of the tree: an object, how it is, and what it owns. */

@@ -11,7 +11,7 @@ import {
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { makeFolder } from '@mcm/kube';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 import type { ProviderName } from './clouds/provider.ts';
 
 /** The layout of the files in a data directory; a directory of another layout is refused. */

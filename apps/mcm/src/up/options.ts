@@ -1,5 +1,5 @@
-import { UserError } from '../errors.ts';
-import { DEFAULT_DATA_DIR } from '../surroundings.ts';
+import { UserError } from '../command/errors.ts';
+import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
 import { PROVIDERS, type ProviderName } from './clouds/provider.ts';
 
 /** Flags of `mcm up` as the command line gives them. */

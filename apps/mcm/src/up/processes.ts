@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { backoffMs, type Clock, FileSink, LossyWriter, type Sink } from '@mcm/kube';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
 import type { ProgramState } from '../screen/render.ts';
 
 /** One program that `mcm up` keeps running. */

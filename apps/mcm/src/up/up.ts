@@ -9,9 +9,9 @@ import {
   undiciTransport,
 } from '@mcm/kube';
 import { machineConfigCrds } from '@mcm/machine-config';
-import { UserError } from '../errors.ts';
+import { UserError } from '../command/errors.ts';
+import { version } from '../command/version.ts';
 import { isSettled } from '../screen/fleet.ts';
-import { version } from '../version.ts';
 import { type Provider, providerFor } from './clouds/index.ts';
 import { runComponentAgent } from './component-agent.ts';
 import { configServerPlace, pointingTo } from './config-server.ts';

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { createProgram } from '../program.ts';
+import { leavesOf } from './help.ts';
+
+test('a misspelt flag is told without its value, and with the nearest of its command', () => {
+  const program = createProgram({
+    say: () => undefined,
+    random: { next: () => 0.5 },
+    signal: () => new AbortController().signal,
+    stdout: process.stdout,
+  });
+  const told = leavesOf(program).flatMap(({ path, command }) => {
+    if (path !== 'tree' && path !== 'up') return [];
+    let text = '';
+    command.configureOutput().outputError?.("error: unknown option '--namespce=x'\n", (part) => {
+      text += part;
+    });
+    return [`${path}: ${text.trim()}`];
+  });
+  expect(told).toEqual([
+    'up: mcm: unknown flag --namespce',
+    'tree: mcm: unknown flag --namespce; did you mean --namespace?',
+  ]);
+});

@@ -1,0 +1,37 @@
+import { type MachineDeployment, selectorMatches } from '@mcm/api';
+import type { Node } from '@mcm/kube';
+import { ownedBy, type ReadableSurroundings } from '../../cluster/deployment-reading.ts';
+import type { MachineSettings } from '../settings/machine-settings.ts';
+import type { ManagerSettings } from '../settings/manager-settings.ts';
+import { type DeploymentExplanation, explainDeployment, stoppedBy, withoutStep } from './deployment.ts';
+
+interface Around {
+  readonly now: Date;
+  readonly nodes: readonly Node[] | undefined;
+  readonly manager: ManagerSettings;
+  readonly ofMachines: MachineSettings;
+}
+
+/** Explains a deployment of which sets and machines may not all be read: then its next step is not known, and the rest is told. */
+export function explainAsFarAsRead(
+  { deployment, sets, fleet, classes, others }: ReadableSurroundings,
+  { now, nodes, manager, ofMachines }: Around,
+): DeploymentExplanation {
+  if (sets && fleet) {
+    const reading = { ...ownedBy(deployment, { sets, fleet }), ...(classes && { classes }), ...(others && { others }) };
+    return explainDeployment(reading, now, nodes, manager, ofMachines);
+  }
+  const machines = fleet?.filter(({ metadata }) => selectorMatches(deployment.spec.selector, metadata.labels)) ?? [];
+  const { sets: own } = ownedBy(deployment, { sets: sets ?? [], fleet: [] });
+  const unread = [...(sets ? [] : ['sets']), ...(fleet ? [] : ['machines'])].join(' and ');
+  return {
+    ...withoutStep({ deployment, sets: own, machines, classes }, manager.remark, ofMachines),
+    has: asItSays(deployment),
+    ...(stoppedBy(deployment) ?? { next: `not known: its ${unread} may not be read`, cures: [] }),
+  };
+}
+
+function asItSays({ status = {} }: MachineDeployment): string {
+  const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status;
+  return `${replicas} machines, ${updatedReplicas} of the newest set, ${availableReplicas} available, as its status says`;
+}

@@ -1,0 +1,311 @@
+import {
+  Annotations,
+  API_VERSION,
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+} from '@mcm/api';
+import { describe, expect, test } from 'vitest';
+import type { FullReading } from '../../cluster/deployment-reading.ts';
+import { explainDeployment } from './deployment.ts';
+import { deploymentLines } from './deployment-lines.ts';
+
+const NOW = new Date('2026-01-01T12:00:00Z');
+const at = (minutes: number): string => new Date(NOW.getTime() + minutes * 60_000).toISOString();
+
+const meta = (name: string, more: object = {}) => ({
+  name,
+  namespace: 'test',
+  uid: `uid-${name}`,
+  resourceVersion: '1',
+  generation: 1,
+  creationTimestamp: at(-600),
+  ...more,
+});
+const ownedBy = (kind: string, name: string) => ({
+  ownerReferences: [{ apiVersion: API_VERSION, kind, name, uid: `uid-${name}`, controller: true }],
+});
+const template = { metadata: { labels: { app: 'pool' } }, spec: { class: { kind: 'MachineClass', name: 'small' } } };
+
+function deployment(replicas: number, spec: object = {}, more: object = {}): MachineDeployment {
+  return {
+    apiVersion: API_VERSION,
+    kind: 'MachineDeployment',
+    metadata: meta('pool', more),
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: 'pool' } },
+      template,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      ...spec,
+    },
+  } as MachineDeployment;
+}
+
+const set = (replicas: number): MachineSet =>
+  ({
+    apiVersion: API_VERSION,
+    kind: 'MachineSet',
+    metadata: meta('pool-a', {
+      ...ownedBy('MachineDeployment', 'pool'),
+      annotations: { 'deployment.kubernetes.io/desired-replicas': String(replicas) },
+    }),
+    spec: { replicas, selector: { matchLabels: { app: 'pool' } }, template },
+  }) as MachineSet;
+
+const machine = (name: string, phase: string, more: object = {}): Machine =>
+  ({
+    apiVersion: API_VERSION,
+    kind: 'Machine',
+    metadata: meta(name, { ...ownedBy('MachineSet', 'pool-a'), ...more }),
+    spec: template.spec,
+    status: { currentStatus: { phase, lastUpdateTime: at(-11) } },
+  }) as Machine;
+
+const many = (count: number, phase: string, prefix: string): Machine[] =>
+  Array.from({ length: count }, (_, index) => machine(`${prefix}${index}`, phase));
+
+const small = { apiVersion: API_VERSION, kind: 'MachineClass', metadata: meta('small') } as unknown as MachineClass;
+
+function read(machines: readonly Machine[], more: Partial<FullReading> = {}): FullReading {
+  return {
+    deployment: deployment(machines.length),
+    sets: [set(machines.length)],
+    machines: new Map([['uid-pool-a', machines]]),
+    fleet: machines,
+    classes: [small],
+    others: [],
+    ...more,
+  };
+}
+
+const explain = (reading: FullReading): string => deploymentLines(explainDeployment(reading, NOW, []), NOW).join('\n');
+
+describe('explain', () => {
+  test('one that is well has nothing to tell of disruption', () => {
+    expect(explainDeployment(read(many(3, 'Running', 'r')), NOW, []).disruption).toEqual([]);
+  });
+
+  test('failed machines: which is replaced, which wait, for what, and what would speed that up', () => {
+    const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
+    expect(lines).toContain('7 of 10 are available; 3 are missing (3 failed)');
+    expect(lines).toContain('f0 failed and are replaced now, at most 1 at once');
+    expect(lines).toContain('f1, f2 failed and wait: at most 1 may be replaced at once');
+    expect(lines).toContain('--max-unhealthy-replacements');
+  });
+
+  test('many machines that wait for the same are one line, which names the first to be due', () => {
+    const waits = ({ metadata, ...rest }: Machine, index: number): Machine => ({
+      ...rest,
+      metadata: { ...metadata, creationTimestamp: at(index - 10) },
+      status: { ...rest.status, lastOperation: { description: `Machine ${metadata.name} has no room` } },
+    });
+    const lines = explain(read(many(5, 'CrashLoopBackOff', 'n').map(waits)));
+    expect(lines).toMatch(
+      /^Waits for:\n {2}- 5 machines, first of all n0 \(CrashLoopBackOff for 10m\): Machine n0 has no room; in 10m0s it may be Failed.*\n\n/m,
+    );
+    expect(lines).toContain('next   it waits: for 5 machines of the newest set to be Running');
+  });
+
+  test('a repair under way is what the others wait for', () => {
+    const gone = machine('f0', 'Terminating', { deletionTimestamp: at(-1) });
+    const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
+    expect(lines).toContain('1 still terminates and counts only in a rollout towards the surge');
+    expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at once (1 on their way out)');
+  });
+
+  test('VMs in quarantine of its classes are listed with what a user can do, and those of other classes are not', () => {
+    const withVms = (name: string, ids: string) =>
+      ({
+        ...small,
+        metadata: meta(name, { annotations: { [Annotations.QuarantinedVMs]: ids } }),
+      }) as MachineClass;
+    const classes = [withVms('small', 'fake:///a,fake:///b'), withVms('other', 'fake:///c')];
+    const lines = explain(read(many(3, 'Running', 'r'), { classes }));
+    expect(lines).toContain(
+      [
+        'VMs in quarantine:',
+        '  - VM fake:///a of MachineClass small',
+        '  - VM fake:///b of MachineClass small',
+        `  - create their Machines again, or name the VMs in annotation ${Annotations.ReleaseVMs} of the MachineClass`,
+      ].join('\n'),
+    );
+    expect(lines).not.toContain('fake:///c');
+    expect(explain(read(many(3, 'Running', 'r')))).not.toContain('quarantine');
+  });
+
+  test('what may not be read is told beside what is known without it', () => {
+    const known = explainDeployment(read(many(3, 'Running', 'r')), NOW);
+    const lines = deploymentLines({ ...known, unread: ['nodes is forbidden'] }, NOW).join('\n');
+    expect(lines).toContain('has    3 of set');
+    expect(lines).toContain('\n\nMay not be read:\n  - nodes is forbidden');
+  });
+
+  test('an open breaker: which machines are kept, because of how many, and what lets them go', () => {
+    const lines = explain(read([...many(2, 'Running', 'r'), ...many(4, 'Unknown', 'u')]));
+    expect(lines).toContain('u0, u1, u2, u3 are kept: 4 of 6 machines of the cluster fell silent together');
+    expect(lines).toContain('let go when the others are heard of again');
+  });
+
+  test('in the middle of a roll: how many are to come, to go, and left after them; and the way back from a class that is wrong', () => {
+    const [failing] = many(1, 'CrashLoopBackOff', 'n');
+    const status = { ...failing?.status, lastOperation: { state: 'Failed', errorCode: 'InvalidArgument' } };
+    const ofSize = (replicas: number, name: string, more: object = {}) =>
+      ({
+        ...set(3),
+        metadata: { ...set(3).metadata, name, uid: `uid-${name}` },
+        spec: { ...set(3).spec, replicas, ...more },
+      }) as MachineSet;
+    const other = { ...template, spec: { class: { kind: 'MachineClass', name: 'large' } } };
+    const gone = machine('o9', 'Terminating', { deletionTimestamp: at(-1) });
+    const machines = new Map([
+      ['uid-pool-a', [...many(2, 'Running', 'o'), gone]],
+      ['uid-pool-b', [{ ...failing, status } as Machine]],
+    ]);
+    const reading = read([...machines.values()].flat(), {
+      deployment: deployment(3, { template: other }),
+      sets: [ofSize(2, 'pool-a'), ofSize(1, 'pool-b', { template: other })],
+      machines,
+      classes: [small, { ...small, metadata: meta('large') }],
+    });
+    const { next, cures } = explainDeployment(reading, NOW, []);
+    expect(next).toBe(
+      'it waits: for 1 machine of the newest set to be Running and 1 machine of older sets to be gone; then the next of 2 more of older sets',
+    );
+    expect(cures).toContain('or go back: mcm rollout undo pool');
+  });
+
+  test('a class that is not there', () => {
+    const lines = explain(read(many(1, 'Running', 'r'), { classes: [] }));
+    expect(lines).toContain('it waits: there is no MachineClass "small"');
+    expect(lines).toContain('make MachineClass small, or name another in spec.template.spec.class.name');
+  });
+
+  test('what a deployment says of itself is not said again as a cure; what its sets say is told with it', () => {
+    const message = 'spec.template.spec.class.name: there is no MachineClass "small" in namespace "test".';
+    const frozen = { type: 'Frozen', status: 'True', reason: 'OverShootingReplicaCount', message: 'It has 9 machines' };
+    const status = { conditions: [{ type: 'InvalidSpec', status: 'True', reason: 'ClassNotFound', message }] };
+    const told = explain(
+      read([], {
+        deployment: { ...deployment(1), status } as MachineDeployment,
+        sets: [{ ...set(1), status: { machineSetCondition: [frozen] } } as unknown as MachineSet],
+        classes: [],
+      }),
+    );
+    expect(told).toContain('machineset pool-a: Frozen=True (OverShootingReplicaCount): It has 9 machines');
+    expect(told.match(/in namespace "test"/g)).toHaveLength(1);
+  });
+
+  test('what is missing for want of a class is not said to be on its way', () => {
+    const told = explain(read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }));
+    expect(told).toContain('1 is missing (1 with none made yet)');
+  });
+
+  test('an older deployment selects the same machines', () => {
+    const other = { ...deployment(1), metadata: meta('elder', { creationTimestamp: at(-700) }) } as MachineDeployment;
+    const lines = explain(read([], { others: [other], sets: [], deployment: deployment(2) }));
+    expect(lines).toContain('spec.selector overlaps with that of elder, which is older');
+    expect(lines).toContain('mend spec.selector: selects the same machines as MachineDeployment elder');
+  });
+
+  test('annotations of a careful rollout with rubbish in them', () => {
+    const annotations = { 'rollout.machine.sapcloud.io/canary': 'a few' };
+    const { next, cures } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);
+    expect(next).toBe('nothing: its spec is not valid');
+    expect(cures).toEqual([expect.stringContaining('metadata.annotations[rollout.machine.sapcloud.io/canary]')]);
+  });
+
+  test('a rollout that paused itself names the machine, keeps it, and says how to go back', () => {
+    const annotations = {
+      'rollout.machine.sapcloud.io/canary': '1',
+      'rollout.machine.sapcloud.io/paused-by': 'pool-b-x~uid-pool-b-x',
+    };
+    const pool = deployment(1, { paused: true }, { annotations });
+    const former = { ...template, spec: { class: { kind: 'MachineClass', name: 'former' } } };
+    const old = { ...set(1), metadata: meta('pool-old'), spec: { ...set(1).spec, template: former } } as MachineSet;
+    const canary = machine('pool-b-x', 'Failed');
+    const reading = read([], { deployment: pool });
+    const told = explainDeployment(
+      {
+        ...{ ...reading, sets: [old, set(1)] },
+        machines: new Map([
+          ['uid-pool-old', many(1, 'Running', 'o')],
+          ['uid-pool-a', [canary]],
+        ]),
+      },
+      NOW,
+      [],
+    );
+    expect(told.next).toBe('nothing: the rollout paused itself because pool-b-x failed with the new template');
+    expect(told.disruption).toContain('pool-b-x failed and is kept while the rollout is paused');
+    expect(told.cures).toEqual(
+      expect.arrayContaining([
+        'the rollout goes on with: mcm rollout resume pool',
+        'or go back: mcm rollout undo pool',
+        'to try the same template again, delete the failed machine or resume the rollout',
+      ]),
+    );
+  });
+
+  test('a machine whose drain cannot end is not what the deployment waits for', () => {
+    const deleted = { deletionTimestamp: at(-200) };
+    const held = { ...deleted, annotations: { 'node.machine.sapcloud.io/undrained': 'Hold' } };
+    const next = (more: object) => {
+      const former = { ...template, spec: { class: { kind: 'MachineClass', name: 'former' } } };
+      const old = { ...set(0), metadata: meta('pool-old'), spec: { ...set(0).spec, template: former } } as MachineSet;
+      const machines = new Map([
+        ['uid-pool-old', [machine('gone', 'Terminating', more)]],
+        ['uid-pool-a', many(1, 'Running', 'r')],
+      ]);
+      const told = explainDeployment(
+        { ...read([], { deployment: deployment(1) }), sets: [old, set(1)], machines },
+        NOW,
+        [],
+      );
+      return told.next;
+    };
+    expect(next(deleted)).toBe('it waits: for 1 machine of older sets to be gone');
+    expect(next(held)).not.toContain('older sets');
+  });
+
+  test.each([
+    [0, 0],
+    [0, '10%'],
+    ['0%', '10%'],
+  ])(
+    'maxSurge %s and maxUnavailable %s of three both come to nothing, and one may be missing',
+    (maxSurge, maxUnavailable) => {
+      const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
+      const { wants } = explainDeployment(
+        read(many(3, 'Running', 'r'), { deployment: deployment(3, { strategy }) }),
+        NOW,
+        [],
+      );
+      expect(wants).toContain(
+        `1 unavailable (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} both come to 0)`,
+      );
+    },
+  );
+});
+
+test('an update in place says what is to be done by hand', () => {
+  const strategy = {
+    type: 'InPlaceUpdate',
+    inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Manual' },
+  };
+  const names = ['a', 'b'];
+  const fleet = names.map((name) => machine(name, 'Running', { labels: { node: name } }));
+  const node = (name: string, metadata: object, spec: object) =>
+    ({ apiVersion: 'v1', kind: 'Node', metadata: { ...meta(name), ...metadata }, spec }) as never;
+  const nodes = [
+    node('a', { labels: { 'node.machine.sapcloud.io/candidate-for-update': 'true' } }, {}),
+    node('b', {}, { taints: [{ key: 'node.gardener.cloud/critical-components-not-ready', effect: 'NoSchedule' }] }),
+  ];
+  const wanted = { ...template, spec: { class: { kind: 'MachineClass', name: 'small' }, providerID: 'other' } };
+  const reading = read(fleet, { deployment: deployment(2, { strategy, template: wanted }) });
+  expect(explainDeployment(reading, NOW, nodes).cures).toEqual([
+    'select nodes for their update: kubectl label node NAME node.machine.sapcloud.io/selected-for-update=true (a)',
+    'pods stay away from b until whoever minds its critical components takes this off: kubectl taint node NAME node.gardener.cloud/critical-components-not-ready-',
+  ]);
+});

@@ -1,0 +1,332 @@
+import {
+  Annotations,
+  Labels,
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  MachineDeploymentConditions,
+  type MachineSet,
+} from '@mcm/api';
+import {
+  countsTerminating,
+  type DeploymentSnapshot,
+  type GuardsAt,
+  guardsOf,
+  isComplete,
+  isEmptySelector,
+  isUndrained,
+  limitsOf,
+  notedNames,
+  overlapping as overlaps,
+  PlanRefused,
+  planRollout,
+  type RolloutPlan,
+  revisionOf,
+  SAFEGUARD_DEFAULTS,
+  splitSets,
+  validateDeployment,
+} from '@mcm/core';
+import type { Node } from '@mcm/kube';
+import type { DeploymentReading, FullReading } from '../../cluster/deployment-reading.ts';
+import { type QuarantinedVm, quarantinedIn } from '../../cluster/quarantine.ts';
+import { troublesOf } from '../conditions.ts';
+import { type MachineWait, machineWait } from '../machine/machine-wait.ts';
+import { replacementHolds } from '../replacement-holds.ts';
+import { ASSUMED, type MachineSettings } from '../settings/machine-settings.ts';
+import type { ManagerSettings } from '../settings/manager-settings.ts';
+import { curesOf, inPlaceCures } from './deployment-cures.ts';
+import { disruptionCures, disruptionLines } from './disruption.ts';
+
+/** Why a deployment is where it is. */
+export interface DeploymentExplanation {
+  readonly name: string;
+  readonly wants: string;
+  readonly has: string;
+  /** The controller's next step, by the decision function that the controller itself uses. */
+  readonly next: string;
+  /** Changes that this step makes, one a line; empty when it only waits. */
+  readonly changes: readonly string[];
+  /** Machines that are on their way somewhere. */
+  readonly waitsFor: readonly MachineWait[];
+  /** What of its budget is used up and by what, and which failed machines are replaced, wait or are held back. */
+  readonly disruption: readonly string[];
+  /** What the manager's flags change of it, or what of them is not known. */
+  readonly remarks: readonly string[];
+  /** VMs of its classes that have no Machine, and that stay until a user decides. */
+  readonly quarantinedVms: readonly QuarantinedVm[];
+  /** What keeps it from going on, in the words of its conditions. */
+  readonly blockers: readonly string[];
+  /** Commands and edits that would let it continue. */
+  readonly cures: readonly string[];
+  /** What may not be read, in the words of the server. */
+  readonly unread?: readonly string[];
+}
+
+/** What whoever watches a fleet has at hand, and others make of one reading. */
+export interface Watched {
+  readonly guards?: GuardsAt;
+  readonly nodeOf?: (name: string) => Node | undefined;
+}
+
+/** Explains a deployment from what the API has of it, as a manager with these settings sees it. Pure. */
+export function explainDeployment(
+  reading: DeploymentReading & Partial<FullReading> & Watched,
+  now: Date,
+  nodes?: readonly Node[],
+  { safeguards, remark }: ManagerSettings = { safeguards: SAFEGUARD_DEFAULTS, remark: undefined },
+  ofMachines: MachineSettings = ASSUMED,
+): DeploymentExplanation {
+  const { deployment, sets, machines, fleet, classes, others = [] } = reading;
+  const all = [...machines.values()].flat();
+  const nodeOf = reading.nodeOf ?? (nodes && lookupOf(nodes));
+  const guards =
+    reading.guards ??
+    (classes && ((...at: Parameters<GuardsAt>) => guardsOf({ machines: fleet, classes, nodes }, ...at)));
+  const judged = guards?.(safeguards, now);
+  const setOf = new Map([...machines].flatMap(([uid, own]) => own.map((one) => [one, uid] as const)));
+  const holdsOf = (machine: Machine): readonly string[] => {
+    const set = sets.find(({ metadata }) => metadata.uid === setOf.get(machine));
+    const node = nodeOf?.(machine.metadata.labels?.[Labels.Node] ?? '');
+    const around = { deployment, fleet, ...(set && { set }), ...(judged && { guards: judged }), ...(node && { node }) };
+    return replacementHolds(machine, around);
+  };
+  const base = {
+    ...withoutStep({ deployment, sets, machines: all, classes }, remark, ofMachines, holdsOf),
+    has: has(reading),
+  };
+  const stopped = stoppedBy(deployment);
+  if (stopped) {
+    // Machines that cannot be deleted hold up the deployment's own deletion.
+    const ofMachinesThere = deployment.metadata.deletionTimestamp ? curesOf(deployment, all, sets.length) : [];
+    return { ...base, ...stopped, cures: [...stopped.cures, ...ofMachinesThere] };
+  }
+  const overlapping = new Set(overlaps(deployment, others));
+  const snapshot: DeploymentSnapshot = {
+    deployment,
+    sets,
+    machines,
+    creating: () => 0,
+    ...(nodeOf ? { nodeOf } : {}),
+    ...(judged ? { guards: judged } : {}),
+    overlaps: others.filter(({ metadata }) => overlapping.has(metadata.name)),
+    now,
+  };
+  try {
+    const plan = planRollout(snapshot);
+    const changes = changesOf(plan, sets);
+    const disruption = disruptionLines(plan.repairs, countsTerminating(deployment, safeguards));
+    const cures = [
+      ...curesOf(deployment, all, sets.length),
+      ...(nodeOf ? inPlaceCures(deployment, all, nodeOf) : []),
+      ...disruptionCures(plan.repairs),
+      ...plan.troubles.conditions.flatMap((told) => cureOf(deployment, told)),
+    ];
+    return { ...base, next: nextOf(reading, plan, changes), changes, disruption, cures };
+  } catch (error) {
+    if (!(error instanceof PlanRefused)) throw error;
+    const cures = ['this is a defect of mcm: report it with the deployment, its sets and machines as YAML'];
+    return { ...base, next: `nothing: ${error.message}`, cures };
+  }
+}
+
+function lookupOf(nodes: readonly Node[]): (name: string) => Node | undefined {
+  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+  return (name) => byName.get(name);
+}
+
+/** What is told of a deployment whatever its next step is. */
+export function withoutStep(
+  {
+    deployment,
+    sets,
+    machines,
+    classes,
+  }: {
+    readonly deployment: MachineDeployment;
+    readonly sets: readonly MachineSet[];
+    readonly machines: readonly Machine[];
+    readonly classes: readonly MachineClass[] | undefined;
+  },
+  remark: string | undefined,
+  ofMachines: MachineSettings,
+  holdsOf: (machine: Machine) => readonly string[] = () => [],
+): Omit<DeploymentExplanation, 'has' | 'next' | 'cures'> {
+  const classNamed = (name = '') => classes?.find(({ metadata }) => metadata.name === name);
+  const waitsFor = machines.flatMap(
+    (machine) =>
+      machineWait(
+        machine,
+        classNamed(machine.spec.class.name),
+        ofMachines.defaults,
+        isAtRest(machine) ? [] : holdsOf(machine),
+      ) ?? [],
+  );
+  const templates = [deployment, ...sets].map(({ spec }) => spec.template.spec?.class?.name);
+  const own = classes?.filter(({ metadata }) => templates.includes(metadata.name)) ?? [];
+  const doubted = waitsFor.some(({ deadline }) => deadline) ? ofMachines.remark : undefined;
+  return {
+    name: deployment.metadata.name,
+    wants: wants(deployment),
+    waitsFor,
+    disruption: [],
+    remarks: [remark, doubted].filter((each) => each !== undefined),
+    changes: [],
+    quarantinedVms: quarantinedIn(own),
+    blockers: blockersOf(deployment, sets),
+  };
+}
+
+/** Nothing can happen to it, so what would hold it back is not looked for. */
+const isAtRest = ({ metadata, status }: Machine): boolean =>
+  metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
+
+/** Why a deployment has no next step, whatever its sets and machines are; undefined: it may have one. */
+export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'cures'> | undefined {
+  const violations = validateDeployment(deployment);
+  if (violations.length > 0) {
+    const cures = violations.map(({ field, message }) => `mend ${field}: it ${message}`);
+    return { next: 'nothing: its spec is not valid', cures };
+  }
+  if (deployment.metadata.deletionTimestamp) {
+    return { next: 'it is being deleted, and its sets and machines with it', cures: [] };
+  }
+  if (isEmptySelector(deployment.spec.selector)) {
+    return { next: 'nothing: its selector selects everything', cures: ['name labels in spec.selector'] };
+  }
+  return undefined;
+}
+
+const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, MachineDeploymentConditions.InputIgnored];
+
+/** What the deployment says of itself already is not said again. */
+function cureOf(
+  deployment: MachineDeployment,
+  { type, reason, message }: RolloutPlan['troubles']['conditions'][number],
+) {
+  if (!MENDABLE.includes(type)) return [];
+  const { name } = deployment.spec.template.spec.class;
+  if (reason === 'ClassNotFound')
+    return [`make MachineClass ${name}, or name another in spec.template.spec.class.name; it goes on by itself`];
+  const said = deployment.status?.conditions?.some((condition) => condition.message === message);
+  return [`mend ${said ? message.replace(/: .*$/s, ', as it says of itself') : message}`];
+}
+
+function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly string[]): string {
+  const { deployment } = reading;
+  if (changes.length > 0) return plan.because;
+  if (deployment.spec.paused) return `nothing: ${whyPaused(deployment)}`;
+  if (isComplete(deployment, deployment.status)) return 'nothing: it is as asked for';
+  const because = plan.because.replace(/^waiting: /, '');
+  return `it waits: ${awaitedBy(reading, because)}`;
+}
+
+function whyPaused({ metadata }: MachineDeployment): string {
+  const note = metadata.annotations?.[Annotations.RolloutPausedBy];
+  return note === undefined
+    ? 'the rollout is paused'
+    : `the rollout paused itself because ${notedNames(note)} failed with the new template`;
+}
+
+/** A deployment with its sets and machines. */
+type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
+
+/** What the controller says that it waits for, or which machines. */
+export const awaitedBy = (reading: Staffed, because: string): string =>
+  ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
+
+/** The controller's words for a rollout that nothing holds up but machines: a person wants to know which. */
+const ROUTINE = /^(no old machine is left|machines of the current set are not available)/;
+
+/** How many machines have yet to come up, and how many to go; undefined when neither is the case. */
+function awaited({ deployment, sets, machines }: Staffed): string | undefined {
+  const { current } = splitSets(deployment, sets);
+  const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];
+  const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
+  const newest = current ? of(current) : [];
+  const present = newest.filter((machine) => !isGoing(machine));
+  const failed = present.filter(({ status: { currentStatus: { phase } = {} } = {} }) => phase === 'Failed').length;
+  const coming = present.filter((machine) => machineWait(machine)).length - failed;
+  // A deployment does not wait for machines whose drain cannot end.
+  const going = sets.filter((set) => set !== current).flatMap((set) => of(set).filter((one) => !isUndrained(one)));
+  const leaving = going.filter(isGoing).length;
+  const replaced = newest.filter((machine) => isGoing(machine) && !isUndrained(machine)).length;
+  const parts = [
+    ...(coming > 0 ? [`${machinesOf(coming)} of the newest set to be Running`] : []),
+    ...(failed > 0 ? [`${machinesOf(failed)} of the newest set, Failed, to be replaced or to recover`] : []),
+    ...(replaced > 0 ? [`${machinesOf(replaced)} of the newest set to be gone`] : []),
+    ...(leaving > 0 ? [`${machinesOf(leaving)} of older sets to be gone`] : []),
+  ];
+  if (parts.length === 0) return undefined;
+  const after = going.length - leaving;
+  return `for ${parts.join(' and ')}${after > 0 ? `; then the next of ${after} more of older sets` : ''}`;
+}
+
+const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
+
+/** What a deployment asks for, in a few words. */
+export function wants({ spec, ...deployment }: MachineDeployment): string {
+  const { surge, unavailable } = limitsOf({ ...deployment, spec });
+  const type = spec.strategy?.type ?? 'RollingUpdate';
+  const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
+  // Both come to nothing: one may be missing all the same, or nothing could ever move.
+  const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
+  const floor = nothing ? ` (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} both come to 0)` : '';
+  const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
+  const paused = spec.paused ? ', paused' : '';
+  return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}`;
+}
+
+const floorOf = (value: number | string | undefined, replicas: number): number =>
+  typeof value === 'string' ? Math.floor((Number.parseInt(value, 10) * replicas) / 100) : (value ?? 0);
+
+function has({ deployment, sets, machines }: DeploymentReading): string {
+  const { current } = splitSets(deployment, sets);
+  const parts = [...sets]
+    .sort((a, b) => (revisionOf(a) ?? 0) - (revisionOf(b) ?? 0))
+    .filter((set) => set === current || (machines.get(set.metadata.uid)?.length ?? 0) > 0)
+    .map((set) => {
+      const own = machines.get(set.metadata.uid) ?? [];
+      const running = own.filter((machine) => !machineWait(machine)).length;
+      return `${own.length} of set ${set.metadata.name}${set === current ? ' (the newest)' : ''}, ${running} Running`;
+    });
+  return parts.length === 0 ? 'no machines and no set' : parts.join('; ');
+}
+
+function changesOf(plan: RolloutPlan, sets: readonly MachineSet[]): string[] {
+  const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
+  const resized = plan.write.flatMap(({ metadata, spec }) => {
+    const from = before.get(metadata.uid);
+    return from === undefined || from === (spec.replicas ?? 0)
+      ? []
+      : [`set ${metadata.name} goes from ${from} to ${spec.replicas ?? 0} machines`];
+  });
+  return [
+    ...(plan.create
+      ? [`set ${plan.create.metadata.name ?? ''} is made with ${plan.create.spec.replicas ?? 0} machines`]
+      : []),
+    ...resized,
+    ...plan.inPlace.machines.map(({ machine }) => `machine ${machine.metadata.name} is handed to the newest set`),
+    ...plan.remove.map((set) => `set ${set.metadata.name} is deleted: more history than revisionHistoryLimit`),
+    ...(plan.rollback ? [plan.rollback.event.message] : []),
+  ];
+}
+
+function blockersOf(deployment: MachineDeployment, sets: readonly MachineSet[]): string[] {
+  const ofSets = sets.flatMap(({ metadata, status }) =>
+    (status?.machineSetCondition ?? [])
+      .filter(({ status: is }) => is === 'True')
+      .map((condition) => `machineset ${metadata.name}: ${conditionLine(condition)}`),
+  );
+  return [...troublesOf(deployment).map(conditionLine), ...ofSets];
+}
+
+function conditionLine({ type, status, reason = '', message = '', lastTransitionTime: since }: Told): string {
+  const from = since ? `, since ${since}` : '';
+  return `${type}=${status} (${reason}${from}): ${message}`;
+}
+
+/** A condition of a deployment or of one of its sets. */
+type Told = Pick<
+  ReturnType<typeof troublesOf>[number],
+  'type' | 'status' | 'reason' | 'message' | 'lastTransitionTime'
+>;

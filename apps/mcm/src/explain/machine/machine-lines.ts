@@ -1,0 +1,69 @@
+import { formatDurationMs, parseTime } from '@mcm/api';
+import { unreadLines } from '../../cluster/allowed.ts';
+import { drainLines } from '../drain-lines.ts';
+import { evidenceLines, keptVmLines } from '../evidence-lines.ts';
+import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
+import { type MachineWait, waitLine } from './machine-wait.ts';
+
+/** The explanation of a machine as lines for a person. */
+export function machineLines(told: MachineExplanation, now: Date): string[] {
+  const kept = [...keptVmLines(told.keptVms, told.namespace), ...evidenceLines(told.evidence, told.namespace)];
+  const lines = told.there ? livingLines(told.machine, told, now) : [`machine ${told.machine} is gone`];
+  return [...lines, ...unreadLines(told.unread), ...(kept.length > 0 ? ['', ...kept] : [])];
+}
+
+const list = (title: string, items: readonly string[]): string[] =>
+  items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
+
+function livingLines(name: string, told: LivingMachine, now: Date): string[] {
+  const { phase, waitsFor, preserved, node, cause, cures, drain, events } = told;
+  return [
+    `machine ${name}`,
+    `  phase  ${phase}${sinceText(told.since, now)}${preserved ? `, ${preserved}` : ''}`,
+    ...(told.deletionCause ? [`  cause  ${told.deletionCause}`] : []),
+    `  VM     ${told.providerID ?? 'none yet'}`,
+    `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
+    `  class  ${told.class.name}${told.class.missing ? ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)' : ''}`,
+    '',
+    waitsFor ? waitLine(toldOnce(waitsFor, drain), now) : `It is ${phase} and waits for nothing.`,
+    ...birthLines(told.birth),
+    ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
+    ...cures.map((cure) => `What would help: ${cure}`),
+    ...list('Asked for in vain:', told.askedInVain),
+    ...(drain ? ['', ...drainLines(drain, now)] : []),
+    ...list('Flags:', told.remarks),
+    ...(events.length > 0 ? ['', 'Last events:'] : []),
+    ...events.map(({ at, type, reason, message }) => `  ${at}  ${type}  ${reason}: ${message}`),
+  ];
+}
+
+/** What blocks a drain stands below, with what would help against it. */
+export function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
+  const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
+  return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
+}
+
+const birthLines = (stages: LivingMachine['birth'] = []): string[] => {
+  const lines = stages.map(
+    ({ type, status, reason, since }) =>
+      `  ${type.padEnd(24)} ${status.padEnd(7)} ${reason}${since ? `, since ${since}` : ''}`,
+  );
+  return lines.length > 0 ? ['', 'Its birth:', ...lines] : [];
+};
+
+function sinceText(since: string | undefined, now: Date): string {
+  const at = parseTime(since);
+  if (at === undefined) return '';
+  const ms = Math.max(Math.floor((now.getTime() - at.getTime()) / 1_000) * 1_000, 0);
+  return `, since ${since} (${formatDurationMs(ms)})`;
+}
+
+/** A preview of a drain as lines for a person. */
+export function previewLines({ machine, node, drain, remarks, unread }: DrainPreview, now: Date): string[] {
+  const none =
+    node !== null && unread.length > 0
+      ? `machine ${machine} has node ${node}`
+      : `machine ${machine} has no node: there is nothing to drain`;
+  const known = drain ? [...drainLines(drain, now), ...list('Flags:', remarks)] : [none];
+  return [...known, ...unreadLines(unread)];
+}

@@ -1,0 +1,312 @@
+import {
+  Annotations,
+  Labels,
+  type Machine,
+  type MachineClass,
+  machineClasses,
+  machines,
+  PreserveValues,
+} from '@mcm/api';
+import {
+  ailmentsOf,
+  type BirthStage,
+  birthStages,
+  complaintsOf,
+  type DrainExplanation,
+  type ErrorKind,
+  errorKindOf,
+  type KeptEvidence,
+  type KeptVm,
+  type MachineDefaults,
+  previewDrain,
+  readEvidence,
+  readKeptVms,
+  settingsOf,
+  undrainablePolicyOf,
+} from '@mcm/core';
+import {
+  type Clock,
+  type EventObject,
+  errorText,
+  events,
+  isNotFound,
+  type KubeClient,
+  type KubeError,
+  type Node,
+  nodes,
+  type Random,
+  silentLogger,
+} from '@mcm/kube';
+import { ifAllowed } from '../../cluster/allowed.ts';
+import { getNamed } from '../../cluster/missing.ts';
+import { UserError } from '../../command/errors.ts';
+import { brief } from '../brief.ts';
+import { deletionCauseOf } from '../deletion-cause.ts';
+import { readReplacementContext, replacementHolds } from '../replacement-holds.ts';
+import { type MachineSettings, readMachineSettings } from '../settings/machine-settings.ts';
+import { readManagerSettings } from '../settings/manager-settings.ts';
+import { machineCures } from './machine-cures.ts';
+import { type MachineWait, machineWait, refusalOf, sinceOf } from './machine-wait.ts';
+import { configOf } from './node-config.ts';
+
+/** A machine of a cluster, and what reading it needs. */
+export interface MachineTarget {
+  readonly client: KubeClient;
+  /** Of the cluster of the nodes. */
+  readonly target: KubeClient;
+  readonly namespace: string;
+  readonly name: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+/** Throws `UserError` when there is no such machine. */
+export const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
+  getNamed<Machine>(client, machines, namespace, name);
+
+const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await reading;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+};
+
+/** Events that are told with a machine. */
+const EVENTS_TOLD = 5;
+
+/** A machine that is there. */
+export interface LivingMachine {
+  readonly phase: string;
+  /** RFC 3339: since it has been in this phase, or on its way into the cluster. */
+  readonly since?: string;
+  /** Until when it is preserved, or that it shall be. */
+  readonly preserved?: string;
+  readonly providerID: string | null;
+  readonly node: { readonly name: string | null; readonly state: string };
+  readonly class: { readonly name: string; readonly missing: boolean };
+  /** Why it is being deleted; absent for one that is not. */
+  readonly deletionCause?: string;
+  /** What it does or waits for, and what happens by itself when; null: it waits for nothing. */
+  readonly waitsFor: MachineWait | null;
+  /** Of the last failure at the cloud. */
+  readonly cause?: { readonly code?: string } & Partial<ErrorKind>;
+  /** How far it has come that has not joined yet; absent for one that has. */
+  readonly birth?: readonly BirthStage[];
+  readonly cures: readonly string[];
+  /** What it asks for and does not get. */
+  readonly askedInVain: readonly string[];
+  readonly drain?: DrainExplanation;
+  readonly events: readonly MachineEvent[];
+  /** What the machine controller's flags change of the deadlines, or what of them is not known. */
+  readonly remarks: readonly string[];
+}
+
+interface MachineEvent {
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Why a machine is where it is; of one that is gone, what was kept of its failure. */
+export type MachineExplanation = KeptOfMachine &
+  ((LivingMachine & { readonly there: true }) | { readonly there: false });
+
+/** What is told of a machine whether it is there or not. */
+interface KeptOfMachine {
+  readonly machine: string;
+  readonly namespace: string;
+  /** What was kept of its failures, newest first. */
+  readonly evidence: readonly KeptEvidence[];
+  /** VMs that are kept for study. */
+  readonly keptVms: readonly KeptVm[];
+  /** What may not be read, in the words of the server. */
+  readonly unread: readonly string[];
+}
+
+/** Why a machine is where it is. Throws `UserError` for one that is not there and of which nothing was kept. */
+export async function explainMachine(target: MachineTarget): Promise<MachineExplanation> {
+  const { client, namespace, name } = target;
+  const unread = new Set<string>();
+  const [evidence, keptVms] = await Promise.all([
+    ifAllowed(readEvidence(client, namespace, name), unread).then((found) => found ?? []),
+    ifAllowed(readKeptVms(client, namespace, name), unread).then((found) => found ?? []),
+  ]);
+  const machine = await getMachine(target).catch((error: unknown) => {
+    if (error instanceof UserError && evidence.length + keptVms.length > 0) return undefined;
+    throw error;
+  });
+  const living = machine && (await explainLiving(target, machine, unread));
+  const told = { machine: name, namespace, evidence, keptVms, unread: [...unread] };
+  return living ? { ...told, there: true, ...living } : { ...told, there: false };
+}
+
+async function explainLiving(target: MachineTarget, machine: Machine, unread: Set<string>): Promise<LivingMachine> {
+  const nodeName = machine.metadata.labels?.[Labels.Node];
+  const [node, ownClass, recent, namesakes, settings] = await Promise.all([
+    nodeName ? ifAllowed(orUndefined(target.target.resource<Node>(nodes).get(nodeName)), unread) : undefined,
+    ifAllowed(classOf(target, machine), unread),
+    ifAllowed(eventsOf(target, machine), unread),
+    ifAllowed(namesakesOf(target, nodeName), unread),
+    readMachineSettings(target.client, target.namespace),
+  ]);
+  const machineClass = ownClass ?? undefined;
+  const holds = await holdsOf(target, machine, node ?? undefined, unread);
+  const wait = machineWait(machine, machineClass, settings.defaults, holds);
+  const deletionCause = await deletionCauseOf(target, machine, unread);
+  const drains = machine.metadata.deletionTimestamp !== undefined && node;
+  const drain = drains ? await previewOf(target, machine, machineClass, settings, unread) : undefined;
+  const since = wait && sinceOf(machine);
+  const preserved = preservation(machine);
+  const cause = causeOf(machine);
+  // Nobody knows how far it has come whose Node may not be looked at.
+  const birth = node === null ? undefined : birthOf(machine, node);
+  return {
+    phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
+    ...(since && { since }),
+    ...(preserved && { preserved }),
+    providerID: machine.spec.providerID ?? null,
+    node: { name: nodeName ?? null, state: nodeState(machine, node, settings.defaults) },
+    class: { name: machine.spec.class.name ?? '?', missing: ownClass === undefined },
+    ...(deletionCause && { deletionCause }),
+    waitsFor: wait ?? null,
+    ...(cause && { cause }),
+    ...(birth && { birth }),
+    cures: machineCures(machine, { cause, drain: drain ?? undefined, settings: settings.defaults }),
+    askedInVain: complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes ?? [], node ?? undefined),
+    ...(drain && { drain }),
+    events: recent ?? [],
+    remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],
+  };
+}
+
+/** What keeps the machine from its replacement. Read only for a machine that may become Failed. */
+async function holdsOf(
+  target: MachineTarget,
+  machine: Machine,
+  node: Node | undefined,
+  unread: Set<string>,
+): Promise<readonly string[]> {
+  const phase = machine.status?.currentStatus?.phase;
+  if (machine.metadata.deletionTimestamp || phase === 'Running' || phase === 'Available') return [];
+  const { safeguards } = await readManagerSettings(target.client, target.namespace);
+  const at = { now: target.clock.now(), unread };
+  return replacementHolds(machine, await readReplacementContext(target, machine, node, safeguards, at));
+}
+
+/** How far the birth of a machine has come that has not joined. */
+function birthOf(machine: Machine, node: Node | undefined): readonly BirthStage[] | undefined {
+  const { metadata, status } = machine;
+  const last = status?.lastOperation;
+  const born = last?.type !== undefined && (last.type !== 'Create' || last.state === 'Successful');
+  return metadata.deletionTimestamp || born ? undefined : birthStages(machine, node);
+}
+
+/** What kind of failure the cloud told of, and who can repair it. */
+function causeOf(machine: Machine): LivingMachine['cause'] {
+  const code = refusalOf(machine);
+  return code ? { code, ...errorKindOf(code) } : undefined;
+}
+
+/** A drain that is looked at. */
+export interface DrainPreview {
+  readonly machine: string;
+  /** Null: it has none. */
+  readonly node: string | null;
+  /** Null: there is no such node, and nothing to drain, or it or its pods may not be read. */
+  readonly drain: DrainExplanation | null;
+  readonly remarks: readonly string[];
+  /** What may not be read, in the words of the server. */
+  readonly unread: readonly string[];
+}
+
+/** What a drain of the machine would do if it began now, or does. */
+export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
+  const machine = await getMachine(target);
+  const unread = new Set<string>();
+  const [machineClass, settings] = await Promise.all([
+    ifAllowed(classOf(target, machine), unread),
+    readMachineSettings(target.client, target.namespace),
+  ]);
+  const drain = (await previewOf(target, machine, machineClass ?? undefined, settings, unread)) ?? null;
+  return {
+    machine: machine.metadata.name,
+    node: machine.metadata.labels?.[Labels.Node] ?? null,
+    drain,
+    remarks: drain && settings.remark !== undefined ? [settings.remark] : [],
+    unread: [...unread],
+  };
+}
+
+/** Machines that name the same Node. */
+async function namesakesOf(
+  { client, namespace }: MachineTarget,
+  nodeName: string | undefined,
+): Promise<readonly Machine[]> {
+  if (!nodeName) return [];
+  const labelSelector = `${Labels.Node}=${nodeName}`;
+  return (await client.resource<Machine>(machines, namespace).list({ labelSelector })).items;
+}
+
+const classOf = ({ client, namespace }: MachineTarget, machine: Machine): Promise<MachineClass | undefined> =>
+  machine.spec.class.name
+    ? orUndefined(client.resource<MachineClass>(machineClasses, namespace).get(machine.spec.class.name))
+    : Promise.resolve(undefined);
+
+const previewOf = (
+  { target, clock, random, signal }: MachineTarget,
+  machine: Machine,
+  machineClass: MachineClass | undefined,
+  { defaults }: MachineSettings,
+  unread: Set<string>,
+): Promise<DrainExplanation | undefined> => {
+  const runtime = { clock, random, log: silentLogger };
+  const onRefused = (refusal: KubeError): void => void unread.add(errorText(refusal));
+  return previewDrain({
+    ...{ target, machine, runtime, signal, defaults, onRefused },
+    ...(machineClass ? { machineClass } : {}),
+  });
+};
+
+function preservation({ metadata, status }: Machine): string | undefined {
+  const until = status?.currentStatus?.preserveExpiryTime;
+  if (until) return `preserved until ${until}`;
+  const wish = metadata.annotations?.[Annotations.Preserve];
+  const counts = (Object.values(PreserveValues) as readonly string[]).includes(wish ?? '');
+  return counts ? `preservation asked for: ${wish}` : undefined;
+}
+
+function nodeState(machine: Machine, node: Node | undefined | null, defaults: MachineDefaults): string {
+  const name = machine.metadata.labels?.[Labels.Node];
+  if (!name && machine.status?.currentStatus?.phase === 'Available')
+    return 'none: its machine controller runs with --target-kubeconfig=none';
+  if (!name) return 'none yet: no node has joined as this machine';
+  if (node === null) return 'which may not be read';
+  if (!node) return 'which is not there';
+  const { conditions = [] } = node.status ?? {};
+  const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
+  const reported = conditions.some(({ type }) => type === 'Ready');
+  const state = ailments || (reported ? 'Ready is True' : 'Ready is not reported');
+  const config = configOf(node);
+  return `${state}${node.spec.unschedulable ? ', cordoned' : ''}${config ? `; ${config}` : ''}`;
+}
+
+async function eventsOf({ client, namespace, name }: MachineTarget, machine: Machine): Promise<MachineEvent[]> {
+  const { items } = await client
+    .resource<EventObject>(events, namespace)
+    .list({ fieldSelector: `involvedObject.kind=Machine,involvedObject.name=${name}` });
+  const time = (event: EventObject): string => event.lastTimestamp ?? event.metadata.creationTimestamp;
+  return items
+    .filter(({ involvedObject }) => involvedObject.uid === undefined || involvedObject.uid === machine.metadata.uid)
+    .sort((a, b) => time(a).localeCompare(time(b)))
+    .slice(-EVENTS_TOLD)
+    .map((event) => ({
+      at: time(event),
+      type: event.type ?? '',
+      reason: event.reason ?? '',
+      message: brief(event.message ?? ''),
+    }));
+}

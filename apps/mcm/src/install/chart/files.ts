@@ -1,0 +1,15 @@
+import { version } from '../../command/version.ts';
+import { grafanaFiles } from '../grafana/files.ts';
+import { chartFiles } from './chart.ts';
+import { kustomizeFiles } from './kustomize.ts';
+
+/** All files of `deploy/` that are made of the installation's objects, by path from the workspace. */
+export const deployFiles = (): ReadonlyMap<string, string> =>
+  new Map([
+    ...[...grafanaFiles()].map(([path, text]): [string, string] => [`deploy/grafana/${path}`, text]),
+    ...[...kustomizeFiles()].map(([path, text]): [string, string] => [`deploy/kustomize/${path}`, text]),
+    ...[...chartFiles(version())].map(([path, text]): [string, string] => [
+      `deploy/helm/machine-controller-manager/${path}`,
+      text,
+    ]),
+  ]);

@@ -1,0 +1,30 @@
+import { realClock, sleep } from '@mcm/kube';
+import { UserError } from '../command/errors.ts';
+import { inspectDataDir } from './data-dir.ts';
+
+const WAIT_MS = 20_000;
+const LOOK_EVERY_MS = 100;
+
+/**
+ * Stops the `mcm up` that runs on a data directory and waits until it is gone.
+ * @returns false when none runs there.
+ * @throws {UserError} it does not end in time, or belongs to another user.
+ */
+export async function down(dataDir: string): Promise<boolean> {
+  const found = inspectDataDir(dataDir);
+  if (!found?.running) return false;
+  const { pid } = found.state;
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    throw new UserError(
+      `process ${pid} on ${dataDir} cannot be stopped: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  // The lock goes with the process and nothing tells of it, so this looks.
+  for (let waited = 0; waited < WAIT_MS; waited += LOOK_EVERY_MS) {
+    if (!inspectDataDir(dataDir)?.running) return true;
+    await sleep(realClock, LOOK_EVERY_MS);
+  }
+  throw new UserError(`process ${pid} on ${dataDir} has not ended after ${WAIT_MS / 1000} s`);
+}

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import {
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { conformingClient, createClient, loadKubeconfig, realClock, undiciTransport } from '@mcm/kube';
+import { type QuarantinedVm, quarantinedIn, quarantineLines } from '../cluster/quarantine.ts';
+import { NOT_RUNNING } from '../command/exit-codes.ts';
+import { version } from '../command/version.ts';
+import { formatted, type OutputFormat } from '../output/format.ts';
+import { type FleetView, viewFleet } from '../screen/fleet.ts';
+import { inspectDataDir } from './data-dir.ts';
+import { FIRST_FLEET } from './seed.ts';
+
+type StatusReport =
+  | { readonly running: false }
+  | {
+      readonly running: true;
+      readonly pid: number;
+      readonly server: string;
+      readonly fleet: FleetView;
+      readonly quarantinedVms: readonly QuarantinedVm[];
+    };
+
+/** Asks the instance on a data directory how it is. Throws `KubeError` when its control plane does not answer. */
+async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
+  const found = inspectDataDir(dataDir);
+  if (!found?.running) return { running: false };
+  const kubeconfig = await loadKubeconfig(kubeconfigPath);
+  const transport = undiciTransport(kubeconfig);
+  const stored = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
+  // The fleet's own commands name what is malformed.
+  const client = conformingClient(stored, () => undefined);
+  const read = { namespace: FIRST_FLEET.namespace };
+  const [deployments, sets, all, classes] = await Promise.all([
+    client.resource<MachineDeployment>(machineDeployments, read.namespace).list(),
+    client.resource<MachineSet>(machineSets, read.namespace).list(),
+    client.resource<Machine>(machines, read.namespace).list(),
+    client.resource<MachineClass>(machineClasses, read.namespace).list(),
+  ]);
+  await transport.close();
+  return {
+    running: true,
+    pid: found.state.pid,
+    server: kubeconfig.server,
+    fleet: viewFleet(deployments.items, sets.items, all.items, []),
+    quarantinedVms: quarantinedIn(classes.items),
+  };
+}
+
+/** `mcm status`. */
+export async function tellStatus(dataDir: string, output: OutputFormat, say: (line: string) => void): Promise<void> {
+  const report = await status(dataDir, join(dataDir, 'kubeconfig'));
+  for (const line of formatted(output, statusModel(report), () => statusLines(report))) say(line);
+  process.exitCode = report.running ? 0 : NOT_RUNNING;
+}
+
+/** The report for a program. */
+const statusModel = (report: StatusReport): object =>
+  report.running ? { ...report, fleet: { ...report.fleet, phases: Object.fromEntries(report.fleet.phases) } } : report;
+
+/** The report as lines for a person. */
+export function statusLines(report: StatusReport): string[] {
+  if (!report.running) return ['not running'];
+  const phases = [...report.fleet.phases].map(([phase, count]) => `${count} ${phase}`).join(', ');
+  return [
+    `running (process ${report.pid}) at ${report.server}`,
+    ...report.fleet.deployments.map(
+      (d) =>
+        `machinedeployment ${d.name}: ${d.available}/${d.desired} available, ${d.updated} updated${d.old > 0 ? `, ${d.old} old left` : ''}${d.trouble ? ` (${d.trouble})` : ''}`,
+    ),
+    `machines: ${phases === '' ? 'none' : phases}`,
+    ...quarantineLines(report.quarantinedVms).map((line) => `quarantine: ${line}`),
+  ];
+}
