@@ -2,11 +2,11 @@ import type { Clock } from '@mcm/kube';
 import { z } from 'zod';
 import { ArmEndpoint } from './arm/endpoint.ts';
 import { Ec2Endpoint } from './ec2/endpoint.ts';
-import type { Emulator } from './emulator.ts';
 import type { Provider } from './flags.ts';
 import { GceEndpoint } from './gce/endpoint.ts';
-import type { EmulatorStore } from './kept.ts';
 import type { Power } from './machines/power.ts';
+import type { Emulator } from './server/emulator.ts';
+import type { EmulatorStore } from './server/kept.ts';
 
 export interface CreateEmulatorOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
-import { driverFigures } from '../drivers/figures.ts';
 import { planeFigures } from './control-plane.ts';
 import { deploymentCosts } from './deployments.ts';
+import { driverFigures } from './drivers/figures.ts';
 import { fleetFigures, type Measured, podMemory } from './fleet.ts';
 import { handOverFigures } from './hand-over.ts';
 import { machineConfigFigures } from './machine-config.ts';

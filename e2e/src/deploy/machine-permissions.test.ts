@@ -1,8 +1,8 @@
 import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import type { Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { asInstalled, makeRoles } from '../simulation/installed-roles.ts';
 import { playMachines } from '../simulation/machines/machine-history.ts';
+import { asInstalled, makeRoles } from '../simulation/world/installed-roles.ts';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**

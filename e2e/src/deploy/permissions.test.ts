@@ -11,7 +11,7 @@ import {
   type Transport,
 } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simulation/world.ts';
+import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simulation/world/world.ts';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**

@@ -4,7 +4,7 @@ import { type Machine, machineDeployments, machineSets, machines } from '@mcm/ap
 import { controllerOf, type KubeObject, nodes, type ResourceDefinition } from '@mcm/kube';
 import { sharedResolver } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
-import { parseHistory, type Recorded, type State } from '../golden/takeover/recording.ts';
+import { parseHistory, type Recorded, type State } from '../golden/takeover/recordings/recording.ts';
 import { ROOT } from '../harness/mcm.ts';
 import { ofControllers } from '../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';

@@ -13,7 +13,7 @@ import {
 import { runManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
-import { NAMESPACE, World } from '../simulation/world.ts';
+import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /** Both controllers with --observe-only beside the two that run: they send nothing, and see that the others do the same. */
 

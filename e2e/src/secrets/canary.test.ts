@@ -21,7 +21,7 @@ import {
 } from '@mcm/kube';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
-import { NAMESPACE, World } from '../simulation/world.ts';
+import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /**
  * Secrets that sing: whatever the controllers are fed, and whatever API server and cloud answer, none of them may turn up

@@ -1,7 +1,7 @@
 import { Annotations } from '@mcm/api';
 import { type EventObject, events } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { NAMESPACE, World, type WorldOptions } from './world.ts';
+import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
 /** Canaries, pauses between batches and the pause on failure, on the whole system. */
 

@@ -12,12 +12,12 @@ import {
   type VirtualClock,
 } from '@mcm/kube';
 import { createConfigControllers } from '@mcm/machine-config-controller';
-import { FenceJudge } from './fence-judge.ts';
+import { FenceJudge } from './judges/fence-judge.ts';
+import type { Witness } from './judges/witness.ts';
 import { SkewedClock } from './machines/skewed-clock.ts';
-import type { Network } from './network.ts';
-import { type Death, Life } from './process.ts';
-import type { Witness } from './witness.ts';
-import { NAMESPACE } from './world-options.ts';
+import type { Network } from './network/network.ts';
+import { type Death, Life } from './world/process.ts';
+import { NAMESPACE } from './world/world-options.ts';
 
 const NAME = 'machine-config-controller';
 const RESTART_MS = 1_000;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Death } from './process.ts';
-import { type ProcessName, World } from './world.ts';
+import type { Death } from './world/process.ts';
+import { type ProcessName, World } from './world/world.ts';
 
 /** A machine's whole life: born, replaced by a rolling update, and gone. */
 async function life(deaths: Partial<Record<ProcessName, Death>>, seed: number): Promise<World> {

@@ -1,7 +1,7 @@
 import { type Machine, machines } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { holdAll, holdNode, Workload } from './workload.ts';
-import { NAMESPACE, World, type WorldOptions } from './world.ts';
+import { holdAll, holdNode, Workload } from './world/workload.ts';
+import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
 const GREEN = { template: { spec: { class: { name: 'green' } } } };
 

@@ -1,8 +1,8 @@
 import type { Machine } from '@mcm/api';
 import type { FaultRule } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
-import type { Caller } from './network.ts';
-import { World, type WorldOptions } from './world.ts';
+import type { Caller } from './network/network.ts';
+import { World, type WorldOptions } from './world/world.ts';
 
 const GREEN = { template: { spec: { class: { name: 'green' } } } };
 const CONTROLLERS: readonly Caller[] = ['manager', 'machine-controller'];

@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
-import { RepairJudge } from './repair-judge.ts';
+import { RepairJudge } from './judges/repair-judge.ts';
 
 /** The size that a user asked for, and how far a rollout may stray from it. */
 export interface Wish {

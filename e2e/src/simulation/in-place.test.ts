@@ -10,8 +10,8 @@ import {
 import { type EventObject, events, type Node, nodes } from '@mcm/kube';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
-import { Workload } from './workload.ts';
-import { NAMESPACE, World, type WorldOptions } from './world.ts';
+import { Workload } from './world/workload.ts';
+import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
 /** Updates in place on the whole system: both controllers, the cloud, and kubelets that play the nodes' agents. */
 

@@ -1,8 +1,8 @@
 import { type Machine, type MachineDeployment, machineClasses, machineDeployments, machines } from '@mcm/api';
 import { events, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { holdAll, holdNode } from './workload.ts';
-import { NAMESPACE, World, type WorldOptions } from './world.ts';
+import { holdAll, holdNode } from './world/workload.ts';
+import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
 /** Incidents of the original, replayed on the whole system; each with its number in the table of incidents. */
 

@@ -3,10 +3,10 @@ import { type Node, nodes, podDisruptionBudgets } from '@mcm/kube';
 import { machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
-import { ConfigWorld, fileOf } from './config-world.ts';
-import { JoinJudge } from './join-judge.ts';
-import { holdAll, holdNode } from './workload.ts';
-import { NAMESPACE, type WorldOptions } from './world.ts';
+import { JoinJudge } from './judges/join-judge.ts';
+import { ConfigWorld, fileOf } from './world/config-world.ts';
+import { holdAll, holdNode } from './world/workload.ts';
+import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
 /** The conflicts of machines and machine configs, each with both halves of the product at work at once. */
 

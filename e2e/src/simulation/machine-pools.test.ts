@@ -2,9 +2,9 @@ import { Annotations, Labels, machineSets, machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
-import { ConfigWorld, fileOf } from './config-world.ts';
-import { TellingJudge } from './pool-history.ts';
-import { NAMESPACE, type WorldOptions } from './world.ts';
+import { TellingJudge } from './histories/pool-history.ts';
+import { ConfigWorld, fileOf } from './world/config-world.ts';
+import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
 /** Pools over machines, with both halves of the product running. */
 

@@ -1,11 +1,11 @@
 import { Annotations, Labels, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { ignoreNotFound, type KubeClient, nodes, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { PauseJudge } from './pause-judge.ts';
-import { play } from './random-history.ts';
-import { playScaler } from './scaler-history.ts';
-import { ScalerJudge } from './scaler-judge.ts';
-import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world.ts';
+import { play } from './histories/random-history.ts';
+import { playScaler } from './histories/scaler-history.ts';
+import { PauseJudge } from './judges/pause-judge.ts';
+import { ScalerJudge } from './judges/scaler-judge.ts';
+import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world/world.ts';
 
 /** What proves nothing unless it can see: managers that are broken on purpose, and the judge that must say so. */
 

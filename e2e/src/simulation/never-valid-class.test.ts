@@ -1,6 +1,6 @@
 import { type MachineClass, machineClasses } from '@mcm/api';
 import { expect, onTestFinished, test } from 'vitest';
-import { NAMESPACE, World } from './world.ts';
+import { NAMESPACE, World } from './world/world.ts';
 
 /** A rollout to a class that was never valid, on the whole system. */
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { play } from './random-history.ts';
+import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './seeds.testing.ts';
 
 const cases = seedsOf('pauses', 5);

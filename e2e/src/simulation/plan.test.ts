@@ -3,7 +3,7 @@ import { type DeploymentPlan, planAll } from '@mcm/cli';
 import { seededRandom } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NAMESPACE, World } from './world.ts';
+import { NAMESPACE, World } from './world/world.ts';
 
 /** What `mcm plan` says of a change, held against what both controllers then do. */
 

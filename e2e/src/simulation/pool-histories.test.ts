@@ -2,12 +2,12 @@ import { machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
-import { ConfigWorld, fileOf } from './config-world.ts';
 import { HandoverJudge } from './handover-judge.ts';
-import { playPool, TellingJudge } from './pool-history.ts';
+import { playPool, TellingJudge } from './histories/pool-history.ts';
 import { again, seedsOf } from './seeds.testing.ts';
 import { playCase } from './suites.ts';
-import { NAMESPACE } from './world.ts';
+import { ConfigWorld, fileOf } from './world/config-world.ts';
+import { NAMESPACE } from './world/world.ts';
 
 /**
  * 10 and 14: a new machine took the config of a pool that selects its node, and was never replaced. 900014: a bad

@@ -1,7 +1,7 @@
 import { Annotations, type MachineClass, machineClasses } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { RestoreJudge } from './restore-judge.ts';
-import { NAMESPACE, World } from './world.ts';
+import { RestoreJudge } from './judges/restore-judge.ts';
+import { NAMESPACE, World } from './world/world.ts';
 
 /**
  * A cluster of ten machines is restored to a backup while machines, nodes and controllers live on. The cluster is both: that

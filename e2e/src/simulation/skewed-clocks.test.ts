@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { World } from './world.ts';
+import { World } from './world/world.ts';
 
 /** The two processes, and the servers, differ by minutes in what they take for the time of day. */
 

@@ -2,7 +2,7 @@ import { crds, type MachineDeployment, machineDeployments } from '@mcm/api';
 import type { KubeClient } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { CRDS } from '../drivers/fleet.ts';
-import { NAMESPACE, World } from '../simulation/world.ts';
+import { NAMESPACE, World } from '../simulation/world/world.ts';
 import { formOf, LACKING } from './crd-forms.ts';
 
 /**

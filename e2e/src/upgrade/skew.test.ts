@@ -1,7 +1,7 @@
 import { Annotations } from '@mcm/api';
 import type { Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { type ProcessName, World } from '../simulation/world.ts';
+import { type ProcessName, World } from '../simulation/world/world.ts';
 
 /**
  * The two containers are of different versions: what one of ours tells the other beyond the original's contract is not

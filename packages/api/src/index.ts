@@ -73,6 +73,7 @@ export {
 export { type KnownTaint, Taints } from './constants/taints.ts';
 export { crds } from './crd/crds.ts';
 export type { CustomResourceDefinition, PrinterColumn } from './crd/custom-resource-definition.ts';
+export { type MachineResource, machineClasses, machineDeployments, machineSets, machines } from './crd/resources.ts';
 export type { StructuralSchema } from './crd/structural-schema.ts';
 export { crdFileName, crdYaml } from './crd/yaml.ts';
 export {
@@ -82,8 +83,9 @@ export {
   DEFAULT_STRATEGY,
   defaultMachineDeployment,
   defaultMachineSet,
-} from './defaults.ts';
-export { API_VERSION, GROUP, VERSION } from './group.ts';
+} from './kinds/defaults.ts';
+export { API_VERSION, GROUP, VERSION } from './kinds/group.ts';
+export { formatSelector, isEmptySelector, requirementHolds, selectorMatches } from './kinds/label-selector.ts';
 export {
   type CurrentStatus,
   type Machine,
@@ -124,7 +126,6 @@ export {
   type SecretReference,
   type TemplateMetadata,
 } from './kinds/shared.ts';
-export { type MachineResource, machineClasses, machineDeployments, machineSets, machines } from './resources.ts';
 export { type FieldError, type FieldErrorType, formatFieldErrors } from './validation/field-error.ts';
 export {
   validateMachine,
@@ -148,7 +149,6 @@ export {
   resolveIntOrPercent,
 } from './values/int-or-percent.ts';
 export { formatInteger, parseInteger } from './values/integer.ts';
-export { formatSelector, isEmptySelector, requirementHolds, selectorMatches } from './values/label-selector.ts';
 export {
   formatQuantity,
   type ParsedQuantity,

@@ -6,7 +6,7 @@ import { type ConformanceConfig, readConfig } from './config.ts';
 import { type ConformanceFlags, parseFlags, USAGE } from './flags.ts';
 import { junitXml, outcomeText, summaryText } from './report.ts';
 import { runConformance, SCENARIOS, scenariosOf } from './run.ts';
-import type { ConformanceTarget, CreateDriver, World } from './target.ts';
+import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
 
 /** What the command needs of the process. */
 export interface CommandHost {

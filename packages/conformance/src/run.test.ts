@@ -7,7 +7,7 @@ import { createDriver } from '../examples/toy-driver.ts';
 import { conformanceConfig } from './config.ts';
 import { junitXml, outcomeText } from './report.ts';
 import { runConformance, SCENARIOS } from './run.ts';
-import type { ConformanceTarget, CreateDriver } from './target.ts';
+import type { ConformanceTarget, CreateDriver } from './stage/target.ts';
 
 const config = conformanceConfig.parse(parse(readFileSync(new URL('../examples/toy.yaml', import.meta.url), 'utf8')));
 type Toy = ReturnType<typeof createDriver>;

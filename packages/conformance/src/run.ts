@@ -1,13 +1,13 @@
 import { type Clock, errorText, seededRandom } from '@mcm/kube';
-import { Failure, type Scenario, Skip } from './scenario.ts';
 import { adoption } from './scenarios/adoption.ts';
 import { creation } from './scenarios/creation.ts';
 import { deletion } from './scenarios/deletion.ts';
 import { lookup } from './scenarios/lookup.ts';
 import { manners } from './scenarios/manners.ts';
 import { refusals } from './scenarios/refusals.ts';
-import { Stage } from './stage.ts';
-import type { ConformanceTarget } from './target.ts';
+import { Failure, type Scenario, Skip } from './stage/scenario.ts';
+import { Stage } from './stage/stage.ts';
+import type { ConformanceTarget } from './stage/target.ts';
 
 /** All that a driver must do. */
 export const SCENARIOS: readonly Scenario[] = [

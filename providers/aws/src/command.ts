@@ -5,8 +5,8 @@ import { processContext, runMachineController } from '@mcm/core/driver';
 import { type AwsDriverOptions, createAwsDriver } from './driver/driver.ts';
 import { loadSdk } from './ec2/client.ts';
 import { checkEnvironment, type Environment } from './ec2/environment.ts';
+import { awsFlags, awsSettings } from './ec2/settings.ts';
 import { readSharedConfig } from './ec2/shared-config.ts';
-import { awsFlags, awsSettings } from './settings.ts';
 
 const environment: Environment = {
   variables: process.env,

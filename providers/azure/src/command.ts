@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { processContext, runMachineController } from '@mcm/core/driver';
 import { loadSdk } from './arm/sdk.ts';
+import { azureFlags, azureSettings } from './arm/settings.ts';
 import { type AzureDriverOptions, createAzureDriver } from './driver/driver.ts';
-import { azureFlags, azureSettings } from './settings.ts';
 
 const surroundings: AzureDriverOptions = {
   ...processContext(),

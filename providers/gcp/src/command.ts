@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { processContext, runMachineController } from '@mcm/core/driver';
 import { createGcpDriver, type GcpDriverOptions } from './driver/driver.ts';
+import { gcpFlags, gcpSettings } from './driver/settings.ts';
 import { loadSdk } from './gce/sdk.ts';
-import { gcpFlags, gcpSettings } from './settings.ts';
 
 const surroundings: GcpDriverOptions = {
   ...processContext(),

@@ -3,12 +3,12 @@ import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { ROOT } from '../root.ts';
-import { licenceTexts } from '../sbom/licences.ts';
-import { billOfMaterials, componentsOf } from '../sbom/sbom.ts';
 import { BINARIES, type Binary } from './binaries.ts';
 import { builtins } from './builtins.ts';
 import { compile } from './compile.ts';
 import { lazyLoads } from './lazy-loads.ts';
+import { licenceTexts } from './sbom/licences.ts';
+import { billOfMaterials, componentsOf } from './sbom/sbom.ts';
 import { slimSdks } from './slim-sdks.ts';
 import { commandOf, startApart } from './start-apart.ts';
 

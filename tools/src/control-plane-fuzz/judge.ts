@@ -1,5 +1,5 @@
 import type { Answer, Case, Failure, Step } from './battery.ts';
-import { isJsonObject } from './json.ts';
+import { isJsonObject } from './requests/json.ts';
 
 /** The first difference of a case. */
 export interface Difference {

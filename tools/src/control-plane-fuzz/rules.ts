@@ -1,5 +1,5 @@
-import { isJsonObject } from './json.ts';
 import type { Difference } from './judge.ts';
+import { isJsonObject } from './requests/json.ts';
 
 /** A difference that is meant to be there. */
 export interface Rule {

@@ -4,8 +4,8 @@ import { machineConfigCrds } from '@mcm/machine-config';
 import { parse } from 'yaml';
 import { startRealApiServer } from '../real-api-server.ts';
 import { batteryFixtures, createPlayer, type Fixture, type Player, type Runner } from './battery.ts';
-import { type Kind, readResources, readSamples, type Samples, sharedKinds } from './kinds.ts';
-import { readSchemas, type Schemas } from './schema.ts';
+import { type Kind, readResources, readSamples, type Samples, sharedKinds } from './requests/kinds.ts';
+import { readSchemas, type Schemas } from './requests/schema.ts';
 
 /** Cases that a server plays at once. */
 const JOBS = 4;

@@ -1,6 +1,6 @@
 import type { Case, Player, Step } from './battery.ts';
-import { isJsonObject } from './json.ts';
 import { type Difference, firstDifference } from './judge.ts';
+import { isJsonObject } from './requests/json.ts';
 
 /** Servers are asked about this many smaller cases at most. */
 const TRIALS = 150;

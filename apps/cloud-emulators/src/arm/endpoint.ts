@@ -1,10 +1,10 @@
 import type { Clock, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
-import { jsonAnswer as answer } from '../answer.ts';
-import type { Emulator, ListedResource } from '../emulator.ts';
 import { Faults, type OperationFault } from '../faults/faults.ts';
-import { type EmulatorStore, Kept } from '../kept.ts';
 import { BearerTokens, headerOf } from '../login/tokens.ts';
 import type { Power } from '../machines/power.ts';
+import { jsonAnswer as answer } from '../server/answer.ts';
+import type { Emulator, ListedResource } from '../server/emulator.ts';
+import { type EmulatorStore, Kept } from '../server/kept.ts';
 import { graphBody, graphRows } from './graph.ts';
 import { answerLogin, answerMetadata, type HostIdentities, type Principal } from './login.ts';
 import { type Label, labelOf, pathOf } from './paths.ts';

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import type { Clock, TransportResponse } from '@mcm/kube';
-import { jsonAnswer } from '../answer.ts';
 import { readJwt } from '../login/jwt.ts';
 import type { BearerTokens } from '../login/tokens.ts';
+import { jsonAnswer } from '../server/answer.ts';
 
 /** An application that may ask for tokens, with a secret, a certificate or the token of its workload. */
 export interface Principal {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Clock, TransportResponse } from '@mcm/kube';
 import { bootText } from '@mcm/provider-local';
-import { jsonAnswer as answer } from '../answer.ts';
 import type { OperationFault } from '../faults/faults.ts';
-import { type EmulatorStore, Kept } from '../kept.ts';
 import { noPower, type Power } from '../machines/power.ts';
+import { jsonAnswer as answer } from '../server/answer.ts';
+import { type EmulatorStore, Kept } from '../server/kept.ts';
 import {
   type ArmOperation,
   type ArmResource,

@@ -1,10 +1,10 @@
 import type { Clock, Transport, TransportRequest, TransportResponse } from '@mcm/kube';
-import { answer as response } from '../answer.ts';
-import type { Emulator, ListedResource } from '../emulator.ts';
 import { ConnectionLost, Faults, type OperationFault } from '../faults/faults.ts';
-import { type EmulatorStore, Kept } from '../kept.ts';
 import { answerAwsMetadata, type HostRole } from '../login/aws-metadata.ts';
 import { noPower, type Power } from '../machines/power.ts';
+import { answer as response } from '../server/answer.ts';
+import type { Emulator, ListedResource } from '../server/emulator.ts';
+import { type EmulatorStore, Kept } from '../server/kept.ts';
 import { assignPrefixes, describeImages, describeInstances, modifyInterface, settle, terminate } from './actions.ts';
 import { runInstances } from './launch.ts';
 import type { CloudImage, CloudInstance, CloudVolume, LaunchAnswer, LooseInterface, ScriptRule } from './model.ts';

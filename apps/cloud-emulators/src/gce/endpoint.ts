@@ -1,10 +1,10 @@
 import { type Clock, sleep, type Transport, type TransportRequest, type TransportResponse } from '@mcm/kube';
-import { jsonAnswer as json } from '../answer.ts';
-import type { Emulator, ListedResource } from '../emulator.ts';
 import { Faults, type OperationFault } from '../faults/faults.ts';
-import type { EmulatorStore } from '../kept.ts';
 import { BearerTokens, headerOf } from '../login/tokens.ts';
 import type { Power } from '../machines/power.ts';
+import { jsonAnswer as json } from '../server/answer.ts';
+import type { Emulator, ListedResource } from '../server/emulator.ts';
+import type { EmulatorStore } from '../server/kept.ts';
 import { answerFederation, type Federation } from './federation.ts';
 import { FilterError, readFilter } from './filter.ts';
 import { Instances } from './instances.ts';

@@ -1,8 +1,8 @@
 import type { Clock, TransportRequest, TransportResponse } from '@mcm/kube';
-import { answer, jsonAnswer } from '../answer.ts';
 import { readScope } from '../ec2/signature.ts';
 import { answerAwsMetadata, type HostRole } from '../login/aws-metadata.ts';
 import { type BearerTokens, headerOf } from '../login/tokens.ts';
+import { answer, jsonAnswer } from '../server/answer.ts';
 
 /** The identities that Google knows beside keys of service accounts. */
 export interface Federation {

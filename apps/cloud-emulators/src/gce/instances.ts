@@ -1,7 +1,7 @@
 import type { Clock } from '@mcm/kube';
 import { bootText } from '@mcm/provider-local';
-import { type EmulatorStore, Kept } from '../kept.ts';
 import { noPower, type Power } from '../machines/power.ts';
+import { type EmulatorStore, Kept } from '../server/kept.ts';
 import type { GceDisk, GceInstance, GceOperation, InsertedBody } from './model.ts';
 import { diskNameOf } from './told.ts';
 

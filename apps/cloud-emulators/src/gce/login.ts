@@ -1,8 +1,8 @@
 import { createPublicKey } from 'node:crypto';
 import type { Clock, TransportResponse } from '@mcm/kube';
-import { jsonAnswer } from '../answer.ts';
 import { readJwt } from '../login/jwt.ts';
 import type { BearerTokens } from '../login/tokens.ts';
+import { jsonAnswer } from '../server/answer.ts';
 
 /** A service account whose assertions are taken. */
 export interface ServiceAccountKey {

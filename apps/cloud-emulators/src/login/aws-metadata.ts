@@ -1,5 +1,5 @@
 import type { Clock, TransportRequest, TransportResponse } from '@mcm/kube';
-import { answer, jsonAnswer } from '../answer.ts';
+import { answer, jsonAnswer } from '../server/answer.ts';
 import { headerOf } from './tokens.ts';
 
 /** The role of a host in AWS. */

@@ -1,6 +1,6 @@
 import type { Clock, Logger, Random } from '@mcm/kube';
 import { KubeletHost, type KubeletHostOptions, storedMemory } from '@mcm/provider-local';
-import type { EmulatorStore } from '../kept.ts';
+import type { EmulatorStore } from '../server/kept.ts';
 import type { Power } from './power.ts';
 
 export interface HollowKubeletOptions extends Pick<KubeletHostOptions, 'connect' | 'nodeCluster' | 'defaults'> {

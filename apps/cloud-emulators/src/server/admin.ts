@@ -1,8 +1,8 @@
 import type { Transport } from '@mcm/kube';
 import { z } from 'zod';
-import { type Answer, jsonAnswer } from '../answer.ts';
-import type { Emulator } from '../emulator.ts';
 import { faultRule } from '../faults/rule.ts';
+import { type Answer, jsonAnswer } from './answer.ts';
+import type { Emulator } from './emulator.ts';
 
 /** What is not the cloud's own API stands below this path. */
 export const ADMIN = '/_emulator';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { foreignRefusal, type Logger, type Transport } from '@mcm/kube';
-import { headersOf } from '../answer.ts';
+import { headersOf } from './answer.ts';
 
 export interface ListenOptions {
   /** On 127.0.0.1; 0 takes a free one. */

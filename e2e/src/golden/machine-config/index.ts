@@ -1,9 +1,9 @@
 import type { GoldenSet, Outcome } from '../set.ts';
-import { differenceOf } from './compare.ts';
+import { differenceOf } from './differences/compare.ts';
+import { mended } from './differences/mendings.ts';
 import { ignitionCalls } from './ignition.ts';
 import { kubeletCalls } from './kubelet.ts';
 import { kubeletNameCalls } from './kubelet-names.ts';
-import { mended } from './mendings.ts';
 import { nodeSyncCalls } from './node-sync.ts';
 import { nodeCalls } from './nodes.ts';
 import { parseCase, type RecordedCase, readRecordings } from './recording.ts';

@@ -1,6 +1,6 @@
 import { isByHand, removedBySets } from './deletions.ts';
-import { KINDS, placeOf } from './kinds.ts';
-import { type Recorded, type State, sectionsOf } from './recording.ts';
+import { KINDS, placeOf } from './recordings/kinds.ts';
+import { type Recorded, type State, sectionsOf } from './recordings/recording.ts';
 import { rolledBackTo } from './rollback.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;

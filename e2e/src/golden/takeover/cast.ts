@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { updateReasonOf } from './actions.ts';
-import { objectsIn } from './lives.ts';
-import { Names } from './names.ts';
-import type { Recorded } from './recording.ts';
+import { objectsIn } from './recordings/lives.ts';
+import { Names } from './recordings/names.ts';
+import type { Recorded } from './recordings/recording.ts';
 import type { Stage } from './stage.ts';
 
 /** How long a node's agent waits to be asked, in virtual milliseconds. */

@@ -1,4 +1,4 @@
-import type { Recorded, State } from './recording.ts';
+import type { Recorded, State } from './recordings/recording.ts';
 
 /** Who deletes what only users delete. */
 const OF_USERS = new Set(['MachineDeployment', 'MachineClass', 'Secret', 'PodDisruptionBudget']);

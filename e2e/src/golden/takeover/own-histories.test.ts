@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import type { Pace } from './cloud.ts';
-import { put } from './load.ts';
-import { type Deed, record } from './record.ts';
-import { type History, parseHistory, type Recorded, readHistories } from './recording.ts';
-import { sameContract } from './same-contract.ts';
+import { sameContract } from './comparison/same-contract.ts';
+import type { Pace } from './recordings/cloud.ts';
+import { put } from './recordings/load.ts';
+import { type Deed, record } from './recordings/record.ts';
+import { type History, parseHistory, type Recorded, readHistories } from './recordings/recording.ts';
 import { Stage } from './stage.ts';
 import { takeOver } from './take-over.ts';
 

@@ -1,7 +1,7 @@
 import type { Action, Step } from './actions.ts';
 import type { Cast } from './cast.ts';
-import { put, type Uids } from './load.ts';
-import type { Recorded } from './recording.ts';
+import { put, type Uids } from './recordings/load.ts';
+import type { Recorded } from './recordings/recording.ts';
 import type { Stage } from './stage.ts';
 
 /** Does what was done from outside, when it was done. */

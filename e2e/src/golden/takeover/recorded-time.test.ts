@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { type History, parseHistory } from './recording.ts';
+import { type Change, changing, type Raw, type RawState } from './comparison/vary.ts';
+import { type History, parseHistory } from './recordings/recording.ts';
 import { Stage } from './stage.ts';
 import { takeOver } from './take-over.ts';
-import { type Change, changing, type Raw, type RawState } from './vary.ts';
 
 /** Recordings that are changed so that only the time, or the choice made at that time, tells right from wrong. */
 async function history(file: string, ...changes: readonly Change[]): Promise<History> {

@@ -1,5 +1,5 @@
 import { conditionsOf, isFields, operationOf } from './actions.ts';
-import type { Recorded, State } from './recording.ts';
+import type { Recorded, State } from './recordings/recording.ts';
 
 export const machinesOf = (state: State): readonly Recorded[] =>
   [...state.objects.values()].filter(({ kind }) => kind === 'Machine');

@@ -1,5 +1,5 @@
 import { countOf, involvedOf } from './deletions.ts';
-import type { Recorded, State } from './recording.ts';
+import type { Recorded, State } from './recordings/recording.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;

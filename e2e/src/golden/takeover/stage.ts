@@ -16,10 +16,10 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { runManager } from '@mcm/machine-controller-manager';
-import { INSTANT, type Pace, ScriptedCloud } from './cloud.ts';
-import { definitionOf, EVENTS, KINDS } from './kinds.ts';
-import { type Lens, Observer, PLAIN } from './lives.ts';
-import type { History, Recorded, State } from './recording.ts';
+import { INSTANT, type Pace, ScriptedCloud } from './recordings/cloud.ts';
+import { definitionOf, EVENTS, KINDS } from './recordings/kinds.ts';
+import { type Lens, Observer, PLAIN } from './recordings/lives.ts';
+import type { History, Recorded, State } from './recordings/recording.ts';
 
 type Plane = Pick<ControlPlane, 'transport' | 'close'>;
 

@@ -1,19 +1,19 @@
 import type { Outcome } from '../set.ts';
 import { stepsAfter, unplayable } from './actions.ts';
-import { carriedOn } from './carried-on.ts';
 import { Cast } from './cast.ts';
-import { compare, type Side, type Verdict } from './compare.ts';
-import { lost } from './identity.ts';
-import { type Lens, objectsIn, PLAIN } from './lives.ts';
-import { load, type Uids } from './load.ts';
-import { Names } from './names.ts';
-import { paceOf, type RecordedPace } from './pace.ts';
+import { carriedOn } from './comparison/carried-on.ts';
+import { compare, type Side, type Verdict } from './comparison/compare.ts';
+import { lost } from './comparison/identity.ts';
+import { RULES } from './comparison/rules.ts';
 import { play } from './play.ts';
-import type { History, Recorded, State } from './recording.ts';
+import { type Lens, objectsIn, PLAIN } from './recordings/lives.ts';
+import { load, type Uids } from './recordings/load.ts';
+import { Names } from './recordings/names.ts';
+import { paceOf, type RecordedPace } from './recordings/pace.ts';
+import type { History, Recorded, State } from './recordings/recording.ts';
+import { untilTimeout } from './recordings/timeouts.ts';
 import { complete, isAtRest, lastLeaving, machinesOf, without } from './rest.ts';
-import { RULES } from './rules.ts';
 import { Stage } from './stage.ts';
-import { untilTimeout } from './timeouts.ts';
 
 /** How long ours may take after the last action, in virtual milliseconds. */
 const PATIENCE_MS = 180_000;

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { findSets } from '../sets.ts';
-import { carriedOn } from './carried-on.ts';
-import { EVENT_RULES } from './event-counts.ts';
-import { parseHistory, readHistories } from './recording.ts';
-import { RULES } from './rules.ts';
-import { sameContract } from './same-contract.ts';
+import { carriedOn } from './comparison/carried-on.ts';
+import { EVENT_RULES } from './comparison/event-counts.ts';
+import { RULES } from './comparison/rules.ts';
+import { sameContract } from './comparison/same-contract.ts';
+import { widened } from './comparison/vary.ts';
+import { parseHistory, readHistories } from './recordings/recording.ts';
 import { type Checked, type Reason, takeOver } from './take-over.ts';
-import { widened } from './vary.ts';
 
 /** So many checks the recordings of this repository give: fewer mean that some are no longer run. */
 const FLOOR = { takeOver: 173, sameContract: 32 };

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { type History, parseHistory } from './recording.ts';
-import { sameContract } from './same-contract.ts';
+import { sameContract } from './comparison/same-contract.ts';
+import { type Change, changing, type Raw, type RawState, widened } from './comparison/vary.ts';
+import { type History, parseHistory } from './recordings/recording.ts';
 import { takeOver } from './take-over.ts';
-import { type Change, changing, type Raw, type RawState, widened } from './vary.ts';
 
 /** Recordings as another recorder could have left them: nothing in the comparison may hang on these files. */
 const dir = fileURLToPath(new URL('../../../testdata/takeover', import.meta.url));

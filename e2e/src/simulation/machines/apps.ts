@@ -8,7 +8,7 @@ import {
   podDisruptionBudgets,
   type ResourceDefinition,
 } from '@mcm/kube';
-import { NAMESPACE } from '../world.ts';
+import { NAMESPACE } from '../world/world.ts';
 import { volumeOfClaim } from './eyes.ts';
 
 export interface App {

@@ -20,12 +20,12 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { type Cloud, createCloud, createLocalDriver } from '@mcm/provider-local';
-import { Network } from '../network.ts';
-import { Life } from '../process.ts';
-import { StepLimit } from '../step-limit.ts';
-import type { ProfileName } from '../weather.ts';
-import { Witness } from '../witness.ts';
-import { NAMESPACE } from '../world.ts';
+import { StepLimit } from '../judges/step-limit.ts';
+import { Witness } from '../judges/witness.ts';
+import { Network } from '../network/network.ts';
+import type { ProfileName } from '../network/weather.ts';
+import { Life } from '../world/process.ts';
+import { NAMESPACE } from '../world/world.ts';
 import { type App, createApp, setBudget } from './apps.ts';
 import { Eyes } from './eyes.ts';
 import { HollowNodes } from './hollow-nodes.ts';

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Change, Clock, Node, Pod } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
-import type { Witness } from '../witness.ts';
+import type { Witness } from '../judges/witness.ts';
 import type { App } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 

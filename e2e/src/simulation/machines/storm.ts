@@ -1,6 +1,6 @@
 import type { FaultRule } from '@mcm/provider-local';
-import type { FailingOperation } from '../misfortunes.ts';
-import type { Mishap } from '../network.ts';
+import type { FailingOperation } from '../network/misfortunes.ts';
+import type { Mishap } from '../network/network.ts';
 
 /** One fault that a history begins with, whatever else befalls it. */
 export type Storm =

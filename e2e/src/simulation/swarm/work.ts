@@ -1,4 +1,4 @@
-import type { Outcome } from '../outcome.ts';
+import type { Outcome } from '../histories/outcome.ts';
 import { type Case, playCase } from '../suites.ts';
 import type { Failure } from './replay.ts';
 import { shrink } from './shrink.ts';

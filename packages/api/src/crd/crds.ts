@@ -2,12 +2,12 @@ import { machineSchema } from '../kinds/machine.ts';
 import { machineClassSchema } from '../kinds/machine-class.ts';
 import { machineDeploymentSchema } from '../kinds/machine-deployment.ts';
 import { machineSetSchema } from '../kinds/machine-set.ts';
-import { machineClasses, machineDeployments, machineSets, machines } from '../resources.ts';
 import {
   type CustomResourceDefinition,
   customResourceDefinition,
   type PrinterColumn,
 } from './custom-resource-definition.ts';
+import { machineClasses, machineDeployments, machineSets, machines } from './resources.ts';
 
 const AGE: PrinterColumn = {
   name: 'Age',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { API_VERSION } from '../group.ts';
 import { crd, objectMeta, optional, quantity, text } from './fields.ts';
+import { API_VERSION } from './group.ts';
 import { secretReferenceSchema } from './shared.ts';
 
 const nonEmpty = (description: string) => z.string().min(1, { error: 'must not be empty' }).meta({ description });

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { MachineDeploymentConditionType } from '../constants/conditions.ts';
-import { DEFAULT_IN_PLACE_UPDATE, DEFAULT_REPLICAS, DEFAULT_ROLLING_UPDATE, DEFAULT_STRATEGY } from '../defaults.ts';
-import { API_VERSION } from '../group.ts';
+import { DEFAULT_IN_PLACE_UPDATE, DEFAULT_REPLICAS, DEFAULT_ROLLING_UPDATE, DEFAULT_STRATEGY } from './defaults.ts';
 import {
   type CelRule,
   count,
@@ -15,6 +14,7 @@ import {
   optional,
   time,
 } from './fields.ts';
+import { API_VERSION } from './group.ts';
 import { machineTemplateSpecSchema, SELECTOR_RULES } from './machine-template.ts';
 import { CONDITION_FIELDS, labelSelectorSchema, machineSummarySchema } from './shared.ts';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { MachinePhase } from '../constants/machine-phases.ts';
-import { API_VERSION } from '../group.ts';
 import { count, duration, flag, knownText, objectMeta, optional, text, time } from './fields.ts';
+import { API_VERSION } from './group.ts';
 import { nodeAddressSchema, nodeConditionSchema, nodeTemplateSpecSchema } from './node.ts';
 import { classReferenceSchema, lastOperationSchema } from './shared.ts';
 

@@ -1,4 +1,4 @@
-import { API_VERSION } from '../group.ts';
+import { API_VERSION } from '../kinds/group.ts';
 
 /**
  * Manifests that an API server with the CRDs of this package must take or refuse, for tests of validation, of the

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { optional } from '../kinds/fields.ts';
+import { requirementHolds } from '../kinds/label-selector.ts';
 import { labelSelectorSchema, templateMetadataSchema } from '../kinds/shared.ts';
-import { requirementHolds } from '../values/label-selector.ts';
 import { type FieldError, invalid, type Rule, required, rule } from './field-error.ts';
 
 const classView = z.object({ kind: z.string(), name: z.string() }).partial();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defaultMachineDeployment } from '../defaults.ts';
+import { defaultMachineDeployment } from '../kinds/defaults.ts';
 import type { MachineDeployment } from '../kinds/machine-deployment.ts';
 import {
   badManifests,

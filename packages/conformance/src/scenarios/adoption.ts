@@ -1,5 +1,5 @@
-import { expect, type Scenario, Skip } from '../scenario.ts';
-import type { Stage } from '../stage.ts';
+import { expect, type Scenario, Skip } from '../stage/scenario.ts';
+import type { Stage } from '../stage/stage.ts';
 
 /** The VMs that bear a machine's name, by the driver's own listing. */
 const named = async (stage: Stage, name: string): Promise<readonly string[]> =>

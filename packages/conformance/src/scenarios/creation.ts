@@ -1,5 +1,5 @@
-import { expect, type Scenario, Skip } from '../scenario.ts';
-import type { Process, Stage } from '../stage.ts';
+import { expect, type Scenario, Skip } from '../stage/scenario.ts';
+import type { Process, Stage } from '../stage/stage.ts';
 
 /** The requests of one undisturbed creation. */
 async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']> {

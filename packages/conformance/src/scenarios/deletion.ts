@@ -1,5 +1,5 @@
-import { expect, type Scenario } from '../scenario.ts';
-import type { Stage } from '../stage.ts';
+import { expect, type Scenario } from '../stage/scenario.ts';
+import type { Stage } from '../stage/stage.ts';
 import { requestsOfCreation } from './creation.ts';
 
 const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({

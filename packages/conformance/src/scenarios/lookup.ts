@@ -1,7 +1,7 @@
-import { expect, type Scenario, Skip } from '../scenario.ts';
-import type { Stage } from '../stage.ts';
-import { VOLUME_SOURCES } from '../volume-sources.ts';
-import type { Fate } from '../wire.ts';
+import { expect, type Scenario, Skip } from '../stage/scenario.ts';
+import type { Stage } from '../stage/stage.ts';
+import { VOLUME_SOURCES } from '../stage/volume-sources.ts';
+import type { Fate } from '../stage/wire.ts';
 
 const withId = (machine: ReturnType<Stage['machine']>, providerID: string) => ({
   ...machine,

@@ -1,10 +1,10 @@
 import { driverReference } from '@mcm/core';
-import { listenToOutput } from '../output.ts';
-import { expect, type Scenario } from '../scenario.ts';
-import { wrongTypes } from '../spec-cases.ts';
-import type { Process, Stage } from '../stage.ts';
-import type { HttpAnswer } from '../target.ts';
-import { type SeenRequest, withMessage } from '../wire.ts';
+import { listenToOutput } from '../stage/output.ts';
+import { expect, type Scenario } from '../stage/scenario.ts';
+import { wrongTypes } from '../stage/spec-cases.ts';
+import type { Process, Stage } from '../stage/stage.ts';
+import type { HttpAnswer } from '../stage/target.ts';
+import { type SeenRequest, withMessage } from '../stage/wire.ts';
 import { requestsOfCreation } from './creation.ts';
 
 /** Shorter texts are words, not secrets. */

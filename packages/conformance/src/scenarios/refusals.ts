@@ -1,8 +1,8 @@
 import type { Machine } from '@mcm/api';
 import type { MachineError } from '@mcm/core';
-import { expect, type Scenario, Skip } from '../scenario.ts';
-import { isSoon, type Process, type Stage } from '../stage.ts';
-import type { HttpAnswer } from '../target.ts';
+import { expect, type Scenario, Skip } from '../stage/scenario.ts';
+import { isSoon, type Process, type Stage } from '../stage/stage.ts';
+import type { HttpAnswer } from '../stage/target.ts';
 import { requestsOfCreation } from './creation.ts';
 
 /** Timers of real clocks may end that much too soon. */

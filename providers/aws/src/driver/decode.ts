@@ -1,6 +1,6 @@
 import type { MachineClass } from '@mcm/api';
 import { type DecodedInput, type DriverInput, MachineError, readGoJson, specTypeProblems } from '@mcm/core/driver';
-import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
+import { AwsCredentials, AwsProviderSpec } from '../spec/schemas.ts';
 import { validate } from './validate.ts';
 
 export const PROVIDER = 'AWS';

@@ -12,7 +12,8 @@ import {
 import type { Clock, Random, Transport } from '@mcm/kube';
 import { type Ec2, ec2Clients, type Instance } from '../ec2/client.ts';
 import type { Environment } from '../ec2/environment.ts';
-import type { AwsSettings } from '../settings.ts';
+import type { AwsSettings } from '../ec2/settings.ts';
+import { AwsCredentials, AwsProviderSpec } from '../spec/schemas.ts';
 import { createInstance } from './create.ts';
 import { decode } from './decode.ts';
 import { EndedInstances } from './ended-instances.ts';
@@ -23,7 +24,6 @@ import { initializeInstance, requireInitialized } from './initialize.ts';
 import { findByName, findMachine, listByTags, type OnMachine, type Request } from './lookup.ts';
 import { formatProviderId, instanceIdOf } from './provider-id.ts';
 import { NAME_TAG } from './run-instances.ts';
-import { AwsCredentials, AwsProviderSpec } from './schemas.ts';
 import { volumeIdOf } from './volumes.ts';
 
 /** What the AWS driver needs of its surroundings. */

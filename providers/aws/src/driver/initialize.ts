@@ -1,8 +1,8 @@
 import { type FoundInstance, MachineError, type ObservedCall } from '@mcm/core/driver';
 import type { Ec2, Instance } from '../ec2/client.ts';
+import type { AwsProviderSpec } from '../spec/schemas.ts';
 import { fromCloud } from './errors.ts';
 import { findById, type OnMachine } from './lookup.ts';
-import type { AwsProviderSpec } from './schemas.ts';
 
 type Interface = NonNullable<Instance['NetworkInterfaces']>[number];
 

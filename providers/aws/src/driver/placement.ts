@@ -2,7 +2,7 @@ import type { Placement } from '@aws-sdk/client-ec2';
 import type { Machine } from '@mcm/api';
 import { foldGoJson, MachineError } from '@mcm/core/driver';
 import { z } from 'zod';
-import type { AwsProviderSpec } from './schemas.ts';
+import type { AwsProviderSpec } from '../spec/schemas.ts';
 
 export const PLACEMENT_ANNOTATION = 'machine.sapcloud.io/awsPlacement';
 

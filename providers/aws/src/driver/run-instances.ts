@@ -6,8 +6,8 @@ import type {
 } from '@aws-sdk/client-ec2';
 import type { Machine } from '@mcm/api';
 import { bytesOf, MachineError } from '@mcm/core/driver';
+import type { AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/schemas.ts';
 import { placementOf } from './placement.ts';
-import type { AwsProviderSpec, BlockDevice, NetworkInterface } from './schemas.ts';
 import { ROOT_DEVICE } from './validate.ts';
 
 /** The tag by which a machine's VM is found. */

@@ -1,5 +1,5 @@
 import { FieldErrors } from '@mcm/core/driver';
-import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } from './schemas.ts';
+import type { AwsCredentials, AwsProviderSpec, BlockDevice, NetworkInterface } from '../spec/schemas.ts';
 
 /** Marks the root disk among the block devices; its name at EC2 is the image's. */
 export const ROOT_DEVICE = '/root';

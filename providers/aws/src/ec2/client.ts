@@ -7,13 +7,13 @@ import type {
   RunInstancesCommandOutput,
 } from '@aws-sdk/client-ec2';
 import type { Clock, Random } from '@mcm/kube';
-import type { AwsCredentials } from '../driver/schemas.ts';
-import type { AwsSettings } from '../settings.ts';
+import type { AwsCredentials } from '../spec/schemas.ts';
 import { Attempts } from './attempts.ts';
 import { keySourceOf } from './credentials.ts';
 import { checkEnvironment, type Environment, maxAttemptsOf } from './environment.ts';
 import { ownKeys } from './own-keys.ts';
 import { createRequestHandler, type RequestHandlerOptions } from './request-handler.ts';
+import type { AwsSettings } from './settings.ts';
 import { SharedLookup } from './shared-lookup.ts';
 import { webIdentity } from './web-identity.ts';
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@mcm/kube';
-import type { AwsCredentials } from '../driver/schemas.ts';
+import type { AwsCredentials } from '../spec/schemas.ts';
 import type { OwnKeysOptions } from './own-keys.ts';
 import { NoAnswer, Refusal } from './refusal.ts';
 import type { Section } from './shared-config.ts';

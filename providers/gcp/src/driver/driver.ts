@@ -18,16 +18,16 @@ import {
 import { type Clock, sleep } from '@mcm/kube';
 import { Gce, type Instance, type Operation } from '../gce/client.ts';
 import { Refusal } from '../gce/refusal.ts';
-import type { TokenOptions } from '../gce/token-options.ts';
-import { createTokenSource } from '../gce/tokens.ts';
-import type { GcpSettings } from '../settings.ts';
-import { type Account, readAccount } from './account.ts';
+import { type Account, readAccount } from '../login/account.ts';
+import type { TokenOptions } from '../login/token-options.ts';
+import { createTokenSource } from '../login/tokens.ts';
+import { PUBLIC_UNIVERSE } from '../login/universe.ts';
 import { accountProblems, callText, decode } from './decode.ts';
 import { fromCloud, OperationFailed } from './errors.ts';
 import { tellEvidence } from './evidence.ts';
 import { instanceBody } from './instance-body.ts';
 import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
-import { PUBLIC_UNIVERSE } from './universe.ts';
+import type { GcpSettings } from './settings.ts';
 import { marksOf } from './validate.ts';
 
 /** What the Google Cloud driver needs of its surroundings. */

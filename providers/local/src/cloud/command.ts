@@ -10,8 +10,8 @@ import {
   undiciTransport,
 } from '@mcm/kube';
 import type { NodeCluster } from '../kubelet/enrolment.ts';
-import { createLocalCloud, type LocalCloud } from '../local-cloud.ts';
 import { type CloudFlags, parseFlags } from './flags.ts';
+import { createLocalCloud, type LocalCloud } from './local-cloud.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
 import { StoreError } from './store/store.ts';

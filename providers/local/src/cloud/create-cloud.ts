@@ -8,16 +8,16 @@ import { adminRoutes, type KubeletControl } from './http/admin-routes.ts';
 import { instanceRoutes } from './http/instance-routes.ts';
 import { errorBody, operationRunner, toCloudError } from './http/operation.ts';
 import { volumeRoutes } from './http/volume-routes.ts';
-import { Images } from './images.ts';
-import { Instances } from './instances.ts';
-import type { InstanceHost } from './model.ts';
 import { RequestLog } from './request-log.ts';
 import { type CloudContext, type Latencies, NO_LATENCY } from './settings.ts';
-import { CloudState } from './state.ts';
+import { Images } from './state/images.ts';
+import { Instances } from './state/instances.ts';
+import type { InstanceHost } from './state/model.ts';
+import { CloudState } from './state/state.ts';
+import { Volumes } from './state/volumes.ts';
+import { Waiters } from './state/waiters.ts';
 import { MemoryStore } from './store/memory-store.ts';
 import type { CloudStore } from './store/store.ts';
-import { Volumes } from './volumes.ts';
-import { Waiters } from './waiters.ts';
 
 /** What a local cloud is made of. */
 export interface CloudOptions {

@@ -1,7 +1,7 @@
 import { tellRefusals } from '@mcm/kube/flags';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../duration.ts';
 import { type KubeletBehaviour, kubeletBehaviour } from '../kubelet/behaviour.ts';
+import { parseDuration } from '../values/duration.ts';
 import { DEFAULT_ZONES } from './create-cloud.ts';
 import type { Latencies } from './settings.ts';
 

@@ -9,7 +9,7 @@ import {
   MachineError,
 } from '@mcm/core/driver';
 import { parseKubeconfig } from '../pods/kubeconfig.ts';
-import { LocalCredentials, LocalProviderSpec } from './schemas.ts';
+import { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
 
 export interface DecodeOptions {
   /** Backend of classes whose Secret has no kubeconfig. */

@@ -3,10 +3,10 @@ import type { MachineClass } from '@mcm/api';
 import { MachineError } from '@mcm/core/driver';
 import { handlerTransport, silentLogger, type Transport } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
+import { formatProviderId, instanceIdOf } from '../spec/provider-id.ts';
+import { LocalProviderSpec } from '../spec/schemas.ts';
 import { type CloudRig, cloudRig } from '../testing/cloud-rig.ts';
 import { createLocalDriver, type LocalDriver } from './driver.ts';
-import { formatProviderId, instanceIdOf } from './provider-id.ts';
-import { LocalProviderSpec } from './schemas.ts';
 
 type CreateRequest = Parameters<LocalDriver['create']>[0];
 

@@ -15,11 +15,11 @@ import {
 } from '@mcm/core/driver';
 import { type Clock, sleep, type Transport } from '@mcm/kube';
 import { PodBackend, type PodBackendOptions } from '../pods/backend.ts';
+import { formatProviderId, instanceIdOf } from '../spec/provider-id.ts';
+import { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
 import { CloudClient, type CloudInstance } from './cloud-client.ts';
 import { decodeLocal, isPods } from './decode.ts';
 import { aborted } from './errors.ts';
-import { formatProviderId, instanceIdOf } from './provider-id.ts';
-import { LocalCredentials, LocalProviderSpec } from './schemas.ts';
 
 /** What the driver of the local cloud needs of its surroundings. */
 export interface LocalDriverOptions {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseDuration } from '../duration.ts';
+import { parseDuration } from '../values/duration.ts';
 
 /** A duration as text (`5s`) or as a number of milliseconds; milliseconds inside. */
 export const durationMs = z.union([z.number().nonnegative(), z.string()]).transform((value, context) => {

@@ -11,7 +11,7 @@ import {
   wantedDisk,
 } from '@mcm/machine-config';
 import { z } from 'zod';
-import type { StoredMachine } from './config-agent.ts';
+import type { StoredMachine } from './agents/config-agent.ts';
 import type { ApiAddress, ApiTransport } from './enrolment.ts';
 
 /** Where a machine's first configuration is, as the Ignition config of its user data points there. */

@@ -11,19 +11,19 @@ import {
   type Pod,
   type Random,
 } from '@mcm/kube';
-import type { Instance, MachineType } from '../cloud/model.ts';
+import type { Instance, MachineType } from '../cloud/state/model.ts';
+import { ConfigAgent, NEW_MACHINE, REBOOT_MS } from './agents/config-agent.ts';
+import { LeaseRenewer } from './agents/lease-renewer.ts';
+import { StatusReporter } from './agents/status-reporter.ts';
+import { UpdateAgent } from './agents/update-agent.ts';
 import { type KubeletBehaviour, layerBehaviour } from './behaviour.ts';
-import { ConfigAgent, NEW_MACHINE, REBOOT_MS } from './config-agent.ts';
 import type { Access, Enrolment } from './enrolment.ts';
 import { firstMachine } from './first-boot.ts';
-import { LeaseRenewer } from './lease-renewer.ts';
 import { Life } from './life.ts';
 import type { KubeletMemory } from './memory.ts';
 import { draftNode, KUBELET_VERSION, type NodeFacts, nodeLabels, nodeStatus } from './node-object.ts';
 import { PodRunner } from './pods/pod-runner.ts';
 import { StaticPods } from './pods/static-pods.ts';
-import { StatusReporter } from './status-reporter.ts';
-import { UpdateAgent } from './update-agent.ts';
 import { type BootConfig, parseUserData, UserDataError } from './user-data.ts';
 import { VolumeManager } from './volumes/volume-manager.ts';
 

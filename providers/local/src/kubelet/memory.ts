@@ -1,5 +1,5 @@
+import type { StoredMachine } from './agents/config-agent.ts';
 import type { KubeletBehaviour } from './behaviour.ts';
-import type { StoredMachine } from './config-agent.ts';
 
 /** A kubelet's own credentials, as its disk would keep them. PEM. */
 export interface KubeletCertificate {

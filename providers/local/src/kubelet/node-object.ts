@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Condition, Draft, Node, Taint } from '@mcm/kube';
-import type { Instance, MachineType } from '../cloud/model.ts';
-import { formatProviderId } from '../driver/provider-id.ts';
+import type { Instance, MachineType } from '../cloud/state/model.ts';
+import { formatProviderId } from '../spec/provider-id.ts';
 import type { KubeletBehaviour } from './behaviour.ts';
 import type { BootConfig } from './user-data.ts';
 

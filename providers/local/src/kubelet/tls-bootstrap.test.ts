@@ -12,7 +12,7 @@ import {
   undiciTransport,
 } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { createLocalCloud } from '../local-cloud.ts';
+import { createLocalCloud } from '../cloud/local-cloud.ts';
 
 test('a kubelet joins over TLS with its bootstrap token and is its node from then on', async () => {
   const users = new Set<string>();

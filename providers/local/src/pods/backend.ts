@@ -28,7 +28,7 @@ import {
   sleep,
   type Transport,
 } from '@mcm/kube';
-import type { LocalCredentials, LocalProviderSpec } from '../driver/schemas.ts';
+import type { LocalCredentials, LocalProviderSpec } from '../spec/schemas.ts';
 import { fromApi, ignoreAbsent, isAbsent } from './errors.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 import { FIELD_MANAGER, PREFIX, podName, podOf, SELECTOR, secretName, serviceOf, userDataSecretOf } from './objects.ts';

@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { bytesOf } from '@mcm/core/driver';
-import type { LocalProviderSpec } from '../driver/schemas.ts';
+import type { LocalProviderSpec } from '../spec/schemas.ts';
 
 /** Field manager of everything that is applied. */
 export const FIELD_MANAGER = 'machine-controller-manager-provider-local';

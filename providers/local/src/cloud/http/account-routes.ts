@@ -1,9 +1,9 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Images } from '../images.ts';
-import { machineType, machineTypeNames } from '../machine-types.ts';
 import type { CloudContext } from '../settings.ts';
-import type { CloudState } from '../state.ts';
+import type { Images } from '../state/images.ts';
+import { machineType, machineTypeNames } from '../state/machine-types.ts';
+import type { CloudState } from '../state/state.ts';
 import { page, readBody } from './input.ts';
 import type { RunOperation } from './operation.ts';
 

@@ -1,9 +1,9 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import type { Volume } from '../model.ts';
 import type { CloudContext } from '../settings.ts';
-import type { Volumes } from '../volumes.ts';
-import type { Waiters } from '../waiters.ts';
+import type { Volume } from '../state/model.ts';
+import type { Volumes } from '../state/volumes.ts';
+import type { Waiters } from '../state/waiters.ts';
 import { page, readBody, tagChanges, tagFilter, tagsSchema, waitFor } from './input.ts';
 import type { Answer, Prepared, RunOperation } from './operation.ts';
 

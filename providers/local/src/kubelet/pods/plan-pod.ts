@@ -1,5 +1,5 @@
 import type { Pod } from '@mcm/kube';
-import { parseDuration } from '../../duration.ts';
+import { parseDuration } from '../../values/duration.ts';
 import type { KubeletBehaviour } from '../behaviour.ts';
 import { MIRROR_ANNOTATION, PodAnnotations } from './project-pod.ts';
 

@@ -1,0 +1,53 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { mcm, ROOT } from '../../harness/mcm.ts';
+import { rssMb } from '../../harness/process-usage.ts';
+import { atMost, type Figure } from '../machines/figure.ts';
+
+/** Megabytes that a machine controller may hold as it is shipped, shortly after its machines have come up. */
+const LIMITS = { aws: 110, azure: 110, gcp: 110, local: 110 } as const;
+const PROGRAMS = ['control-plane', 'machine-controller-manager', 'local-cloud', 'cloud-emulator', 'mcm'] as const;
+
+/** Processes that a process has started. Linux only. */
+const childrenOf = (pid: number): readonly number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).map(Number);
+
+const isMachineController = (pid: number, provider: string): boolean =>
+  readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`/machine-controller-${provider}/dist/main.js`);
+
+/** Resident memory of each machine controller as it is shipped, with so many machines that have just come up. */
+export async function* memoryOfBinaries(
+  machines: number,
+  providers: readonly string[] = Object.keys(LIMITS),
+): AsyncGenerator<Figure> {
+  const bundles = mkdtempSync(join(tmpdir(), 'mcm-bundles-'));
+  try {
+    const controllers = providers.map((provider) => `machine-controller-${provider}`);
+    const bundler = join(ROOT, 'tools/src/bundle/main.ts');
+    const args = ['--conditions=source', bundler, '--into', bundles, ...PROGRAMS, ...controllers];
+    await promisify(execFile)(process.execPath, args);
+    for (const [provider, limit] of Object.entries(LIMITS))
+      if (providers.includes(provider)) yield await memoryOf(bundles, provider, machines, limit);
+  } finally {
+    rmSync(bundles, { recursive: true, force: true });
+  }
+}
+
+async function memoryOf(bundles: string, provider: string, machines: number, limit: number): Promise<Figure> {
+  const cwd = mkdtempSync(join(tmpdir(), 'mcm memory '));
+  const program = join(bundles, 'mcm/dist/main.js');
+  const run = mcm(['up', `--provider=${provider}`, `--machines=${machines}`, '--no-tty'], { cwd, program });
+  try {
+    await run.line(/^ready: /);
+    const pid = childrenOf(run.child.pid ?? 0).find((each) => isMachineController(each, provider));
+    const work = `${provider}: RSS of its machine controller with ${machines} machines`;
+    return atMost(work, rssMb(pid ?? 0), limit, 'MB');
+  } finally {
+    run.child.kill('SIGTERM');
+    await run.ended;
+    rmSync(cwd, { recursive: true, force: true });
+  }
+}

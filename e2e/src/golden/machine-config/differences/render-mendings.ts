@@ -1,0 +1,344 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isEmptySelector, selectorMatches } from '@mcm/api';
+import { SUPPORTED_EXTENSIONS } from '@mcm/machine-config';
+import { renderSync } from '../render-sync.ts';
+import { differenceOf } from './compare.ts';
+import type { Compared, Mending } from './mendings.ts';
+
+type Fields = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
+
+/** When there is an error, only what is recorded beside it counts. */
+const onlyErrors: Mending = (_recorded, { expected, actual }) => {
+  const theirs = fieldsOf(expected);
+  if (typeof theirs.error !== 'string') return { expected, actual };
+  // Go writes texts that are not set.
+  const set = Object.entries(theirs).filter(([, value]) => value !== '');
+  const ours = Object.entries(fieldsOf(actual)).filter(
+    ([key, value]) => key in theirs && (value !== '' || theirs[key]),
+  );
+  return { expected: Object.fromEntries(set), actual: Object.fromEntries(ours) };
+};
+
+/** Parts of an answer that show how the original serializes. */
+const withoutBytes: Mending = (_recorded, { expected, actual }) => {
+  const { serialisedPrefix: _prefix, ...rest } = fieldsOf(expected);
+  return { expected: rest, actual };
+};
+
+/** A number that JSON in JavaScript does not hold exactly changes the text that is hashed: all of it counts but such numbers. */
+const exactNumbersOnly: Mending = ({ fn, input }, { expected, actual }) => {
+  const inexact = /[:,[]-?\d{16,}/.test(JSON.stringify(input).replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
+  if (fn !== 'name' || !inexact) return { expected, actual };
+  const counting = (answer: unknown) => {
+    const { error, yaml } = fieldsOf(answer);
+    return { error, yaml: typeof yaml === 'string' ? yaml.replaceAll(/-?\d{16,}|\d\.\d+e\+\d+/g, '<number>') : yaml };
+  };
+  return { expected: counting(expected), actual: counting(actual) };
+};
+
+const PREFIX = /^new machineconfig "[^"]*" is not reconcilable against "[^"]*": /;
+
+/** The original names the old config where it means the new one: the reason counts, not the frame. */
+const reasonsOnly: Mending = ({ fn }, { expected, actual }) => {
+  const { error } = fieldsOf(expected);
+  if (fn !== 'reconcile' || typeof error !== 'string') return { expected, actual };
+  return { expected: { ...fieldsOf(expected), error: error.replace(PREFIX, '') }, actual };
+};
+
+const FRAME =
+  /^(could not generate rendered MachineConfig: )?(reconciliation failed between current config "[^"]*" and base config "[^"]*": |render reconciliation error: (new machineconfig "[^"]*" is not reconcilable against "[^"]*"|machineconfig "[^"]*" cannot follow current config "[^"]*"): )/;
+
+const refusalOf = (text: string): string =>
+  text
+    .replace(FRAME, '')
+    .replace(/; (component errors|gone since then): .*$/s, '')
+    .replace(/^parsing old Ignition config from machineconfig "[^"]*" failed: /, '');
+
+/** Another MachineConfig is blamed where the original blames a wrong one: the reason stays. */
+const blame: Mending = (_recorded, { expected, actual }) => {
+  const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
+  if (typeof theirs !== 'string' || typeof ours !== 'string' || !FRAME.test(theirs) || !FRAME.test(ours)) {
+    return { expected, actual };
+  }
+  return {
+    expected: { ...fieldsOf(expected), error: refusalOf(theirs) },
+    actual: { ...fieldsOf(actual), error: refusalOf(ours) },
+  };
+};
+
+/** Extensions are checked with and without an Ignition config, wherever a MachineConfig is checked that the original accepts. */
+const extensionsAlways: Mending = ({ fn, input }, { expected, actual }) => {
+  const { error } = fieldsOf(expected);
+  if ((fn !== 'validate' && fn !== 'render') || typeof error === 'string') return { expected, actual };
+  const specs = fn === 'validate' ? [input.spec] : [input.configs ?? []].flat().map((one) => fieldsOf(one).spec);
+  const refused = specs.flatMap((spec) => unknownExtensions(fieldsOf(spec)) ?? []);
+  return refused.length === 0 ? { expected, actual } : { expected: { error: refused[0] }, actual };
+};
+
+/** What is said of unknown extensions beside no Ignition config. */
+function unknownExtensions({ config, extensions }: Fields): string | undefined {
+  const unknown = [extensions ?? []].flat().filter((one) => typeof one !== 'string' || !SUPPORTED_EXTENSIONS.has(one));
+  return config || unknown.length === 0 ? undefined : `invalid extensions found: [${unknown.join(' ')}]`;
+}
+
+/** A file without content is not marked to replace what is there, so that the result stays valid. */
+const withoutForcedOverwrite: Mending = (_recorded, compared) => {
+  const files = (answer: unknown): unknown => {
+    const merged = fieldsOf(fieldsOf(answer).machineConfig ?? answer);
+    return fieldsOf(fieldsOf(fieldsOf(merged.spec).config).storage).files;
+  };
+  const [theirs, ours] = [files(compared.expected), files(compared.actual)];
+  if (!Array.isArray(theirs) || !Array.isArray(ours)) return compared;
+  const forced = theirs.map(
+    (file, index) =>
+      isObject(file) &&
+      file.overwrite === true &&
+      fieldsOf(file.contents).source === undefined &&
+      ours[index]?.overwrite === undefined,
+  );
+  if (!forced.includes(true)) return compared;
+  return { expected: replaceFiles(compared, theirs, forced), actual: compared.actual };
+};
+
+function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[], forced: readonly boolean[]): unknown {
+  const copy = structuredClone(expected) as Fields;
+  const merged = fieldsOf(copy.machineConfig ?? copy);
+  const storage = fieldsOf(fieldsOf(fieldsOf(merged.spec).config).storage);
+  storage.files = theirs.map((file, index) => {
+    const { overwrite, ...rest } = fieldsOf(file);
+    return forced[index] ? rest : { ...rest, overwrite };
+  });
+  // The name follows from the content.
+  if ('renderedName' in copy) copy.renderedName = fieldsOf(actual).renderedName;
+  if (/overwrite must be false if source is unspecified/.test(String(copy.mergedIgnitionError))) {
+    const others = String(copy.mergedIgnitionError).match(
+      /^error at .*(?<!overwrite must be false if source is unspecified)$/m,
+    );
+    if (!others) copy.mergedIgnitionError = null;
+  }
+  if (copy.machineConfig) {
+    const { name } = fieldsOf(fieldsOf(fieldsOf(actual).machineConfig).metadata);
+    fieldsOf(fieldsOf(copy.machineConfig).metadata).name = name;
+  }
+  return copy;
+}
+
+const SIZE = /^(rendered MachineConfig \S+ is too large \(\d+ bytes, max \d+ bytes\)).*$/s;
+
+/** The hint at the end of the size error is ours. */
+const sizeHint: Mending = (_recorded, { expected, actual }) => {
+  const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
+  if (typeof theirs !== 'string' || typeof ours !== 'string' || !SIZE.test(theirs)) return { expected, actual };
+  return { expected: { error: theirs.replace(SIZE, '$1') }, actual: { error: ours.replace(SIZE, '$1') } };
+};
+
+/**
+ * A config that was refused stops no pool: the rest is rendered, and the pools that it selects say so. A config with an
+ * empty selector is of no pool.
+ */
+const refusedConfigs: Mending = ({ fn, input }, { expected, actual }) => {
+  const theirs = [fieldsOf(expected).steps ?? []].flat().map(fieldsOf);
+  const ours = [fieldsOf(actual).steps ?? []].flat().map(fieldsOf);
+  const stopped = theirs.findIndex(({ error }) => STOPPED.test(String(error)));
+  if (fn !== 'render-sync' || stopped < 0 || ours.length !== theirs.length) return { expected, actual };
+  const refused = [input.kubeletConfigs ?? [], input.containerRuntimeConfigs ?? []]
+    .flat()
+    .map(fieldsOf)
+    .filter(isRefused);
+  if (refused.length === 0) return { expected, actual };
+  // Steps before count in full. From the first one that the original stopped at on, its pools lag behind ours.
+  // There the answer to the same without the refused configs counts, and that the pools tell of them.
+  const without = fieldsOf(renderSync({ ...input, ...accepted(input) } as never));
+  const names = refused.map(({ metadata }) => String(fieldsOf(metadata).name));
+  const later = [without.steps ?? []]
+    .flat()
+    .map(fieldsOf)
+    .slice(stopped)
+    .map((step) => {
+      const pool = [input.pools ?? []].flat().find((one) => fieldsOf(fieldsOf(one).metadata).name === step.sync);
+      const selecting = refused.filter(({ spec }) => selectsPool(fieldsOf(spec).machineConfigPoolSelector, pool));
+      return { ...withoutDegraded(step), told: selecting.length > 0 };
+    });
+  const oursLater = ours.slice(stopped).map((step) => ({ ...withoutDegraded(step), told: tellsOf(step, names) }));
+  return {
+    expected: { steps: [...theirs.slice(0, stopped), ...later] },
+    actual: { steps: [...ours.slice(0, stopped), ...oursLater] },
+  };
+};
+
+/** The configs of an input that were not refused. */
+const accepted = ({ kubeletConfigs, containerRuntimeConfigs }: Fields): Fields => ({
+  kubeletConfigs: [kubeletConfigs ?? []].flat().filter((one) => !isRefused(fieldsOf(one))),
+  containerRuntimeConfigs: [containerRuntimeConfigs ?? []].flat().filter((one) => !isRefused(fieldsOf(one))),
+});
+
+const conditionsOf = (pool: unknown): readonly Fields[] => [fieldsOf(pool).conditions ?? []].flat().map(fieldsOf);
+
+/** Whether the pool of a step says which config was refused. */
+const tellsOf = ({ sync, pools }: Fields, names: readonly string[]): boolean =>
+  conditionsOf(fieldsOf(pools)[String(sync)]).some(
+    ({ type, status, reason, message }) =>
+      type === 'RenderDegraded' &&
+      status === 'True' &&
+      reason === 'ConfigRejected' &&
+      names.some((name) => String(message).includes(`Config ${name} was refused: `)),
+  );
+
+function withoutDegraded({ pools, ...step }: Fields): Fields {
+  const kept = Object.entries(fieldsOf(pools)).map(([name, pool]) => [
+    name,
+    { ...fieldsOf(pool), conditions: conditionsOf(pool).filter(({ type }) => type !== 'RenderDegraded') },
+  ]);
+  return { ...step, pools: Object.fromEntries(kept) };
+}
+
+const isRefused = ({ status }: Fields): boolean => {
+  const last = fieldsOf([fieldsOf(status).conditions ?? []].flat().at(-1));
+  return last.type === 'Failure' || (last.type === 'Accepted' && last.status === 'False');
+};
+
+const selectsPool = (selector: unknown, pool: unknown): boolean =>
+  isObject(selector) &&
+  !isEmptySelector(selector) &&
+  selectorMatches(selector, (fieldsOf(fieldsOf(pool).metadata).labels ?? {}) as Readonly<Record<string, string>>);
+
+/** What the original says of a pool that it does not render because of a config that was refused. */
+const STOPPED = /^(KubeletConfig|ContainerRuntimeConfig) has not completed$/;
+
+/** The same content with its keys in another order is no change: nothing is written. */
+const keyOrder: Mending = ({ fn, input }, { expected, actual }) => {
+  if (fn !== 'apply') return { expected, actual };
+  const configOf = (one: unknown) => fieldsOf(fieldsOf(one).spec).config;
+  const [stored, wanted] = [configOf(input.existing), configOf(input.required)];
+  const reordered = isDeepStrictEqual(stored, wanted) && JSON.stringify(stored) !== JSON.stringify(wanted);
+  const { metadata, spec } = fieldsOf(fieldsOf(expected).result);
+  const was = fieldsOf(input.existing);
+  // Nothing else changed either.
+  const same = differenceOf(parts(was.metadata, was.spec), parts(metadata, spec)) === undefined;
+  return reordered && same ? { expected: { ...fieldsOf(expected), modified: false }, actual } : { expected, actual };
+};
+
+/** What an application compares; Go writes fields that are not set. */
+function parts(metadata: unknown, spec: unknown): unknown {
+  const { name, labels, annotations, ownerReferences } = fieldsOf(metadata);
+  const zeros = { baseOSExtensionsContainerImage: '', fips: false, kernelType: '', osImageURL: '' };
+  return { name, labels, annotations, ownerReferences, spec: { ...zeros, ...fieldsOf(spec) } };
+}
+
+/** A MachineConfig that changes its labels wakes the pool that it leaves as well. */
+const labelChanges: Mending = ({ fn, input }, { expected, actual }) => {
+  const labelsOf = (one: unknown) => fieldsOf(fieldsOf(one).metadata).labels;
+  if (fn !== 'render-event' || isDeepStrictEqual(labelsOf(input.old), labelsOf(input.machineConfig))) {
+    return { expected, actual };
+  }
+  const theirs = [fieldsOf(expected).enqueued ?? []].flat();
+  const left = [input.pools ?? []].flat().filter((pool) => {
+    const selector = fieldsOf(fieldsOf(pool).spec).machineConfigSelector;
+    return isObject(selector) && selectorMatches(selector, labelsOf(input.old) as Record<string, string>);
+  });
+  // The original wakes a pool for the labels of now, and ours those of before too; all others count.
+  const before = new Set(left.map((pool) => fieldsOf(fieldsOf(pool).metadata).name));
+  const ours = [fieldsOf(actual).enqueued ?? []].flat().filter((name) => theirs.includes(name) || !before.has(name));
+  return { expected: { enqueued: [...new Set(theirs)] }, actual: { enqueued: ours } };
+};
+
+/** The same for files of templates. */
+const templatesWithoutForcedOverwrite: Mending = ({ fn }, { expected, actual }) =>
+  fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
+
+function withoutForced(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutForced);
+  if (!isObject(value)) return value;
+  const { overwrite, ...rest } = value;
+  const fields = 'path' in value && fieldsOf(value.contents).source === undefined ? rest : value;
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, withoutForced(field)]));
+}
+
+/** A refused MachineConfig is named, in errors, conditions and events. */
+const refusedIsNamed: Mending = ({ fn, input }, { expected, actual }) => {
+  if (!fn.startsWith('render')) return { expected, actual };
+  const given = [input.configs, input.machineConfigs, input.steps]
+    .flat()
+    .map((one) => fieldsOf(one).putMachineConfig ?? one);
+  const names = given.flatMap((one) => fieldsOf(fieldsOf(one).metadata).name ?? []);
+  return {
+    expected,
+    actual: withoutNames(
+      actual,
+      names.map((name) => `MachineConfig ${name}: `),
+    ),
+  };
+};
+
+const TEXTS = new Set(['error', 'message', 'events']);
+
+function withoutNames(value: unknown, names: readonly string[], key = ''): unknown {
+  if (typeof value === 'string') {
+    return TEXTS.has(key) ? names.reduce((text, name) => text.replaceAll(name, ''), value) : value;
+  }
+  if (Array.isArray(value)) return value.map((entry) => withoutNames(entry, names, key));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([field, entry]) => [field, withoutNames(entry, names, field)]));
+}
+
+/** Conditions end with what mends it. */
+const cures: Mending = ({ fn }, { expected, actual }) =>
+  fn === 'render-sync' ? { expected: trimmed(expected), actual: withoutCures(actual) } : { expected, actual };
+
+/** Blanks at the end of a text say nothing. */
+function trimmed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(trimmed);
+  if (typeof value === 'string') return value.trimEnd();
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, field]) => [key, trimmed(field)]))
+    : value;
+}
+
+function withoutCures(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutCures);
+  if (typeof value === 'string') return value.replace(/\. To mend it: .*$/, '').trimEnd();
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutCures(field)]));
+}
+
+/** A pool whose selector is empty, or whose templates fail, says so in a condition as well. */
+const toldOfPools: Mending = ({ fn, input }, { expected, actual }) => {
+  if (fn !== 'render-sync') return { expected, actual };
+  const failing = [fieldsOf(fieldsOf(input.controllerConfig).status).conditions ?? []]
+    .flat()
+    .map(fieldsOf)
+    .some(({ type, status }) => type === 'TemplateControllerFailing' && status === 'True');
+  const selectsAll = (name: string) =>
+    [input.pools ?? []].flat().some((pool) => {
+      const { metadata, spec } = fieldsOf(pool);
+      const { machineConfigSelector, nodeSelector } = fieldsOf(spec);
+      const empty = [machineConfigSelector, nodeSelector].some((one) => isObject(one) && isEmptySelector(one));
+      return fieldsOf(metadata).name === name && empty;
+    });
+  const steps = [fieldsOf(actual).steps ?? []].flat().map((step) => {
+    const pools = Object.entries(fieldsOf(fieldsOf(step).pools)).map(([name, pool]) => {
+      const conditions = (fieldsOf(pool).conditions as Fields[]).filter(
+        ({ type, status, reason }) =>
+          !(
+            (type === 'RenderDegraded' || type === 'Degraded') &&
+            status === 'True' &&
+            ((reason === 'SelectingAll' && selectsAll(name)) || (reason === 'TemplatesFailed' && failing))
+          ),
+      );
+      return [name, { ...fieldsOf(pool), conditions }];
+    });
+    return { ...fieldsOf(step), pools: Object.fromEntries(pools) };
+  });
+  return { expected, actual: { ...fieldsOf(actual), steps } };
+};
+
+export const renderMendings: readonly Mending[] = [
+  refusedIsNamed,
+  ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
+  ...[sizeHint, refusedConfigs, keyOrder, labelChanges, templatesWithoutForcedOverwrite],
+  ...[cures, toldOfPools],
+];

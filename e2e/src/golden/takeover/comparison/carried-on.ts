@@ -1,0 +1,54 @@
+import { isFields } from '../actions.ts';
+import type { Recorded } from '../recordings/recording.ts';
+import type { Rule } from './rules.ts';
+
+const ROW = 'Steps of a birth, a death, a drain';
+const COUNTS = /^\.status\.(replicas|fullyLabeledReplicas|updatedReplicas)$/;
+const ROLLOUT_MARK = /^\.metadata\.annotations\.cluster-autoscaler\.kubernetes\.io\/scale-down-disabled(-by-mcm)?$/;
+const PROGRESS = /^\.status\.conditions\[Progressing\]\.(reason|message|status)$/;
+const FINALIZER = /^\.metadata\.finalizers/;
+
+/**
+ * Where a recording ends amid the deletion of machines, ours goes on to its end: sets and deployments no longer count
+ * those machines, and a rollout whose last machine left is complete.
+ */
+export function carriedOn(leaving: readonly Recorded[]): readonly Rule[] {
+  const gone = new Set(leaving.map(({ metadata }) => metadata.name));
+  const isCountedLess = (theirs: string | undefined, ours: string | undefined): boolean => {
+    const less = Number(theirs ?? 0) - Number(ours ?? 0);
+    return less > 0 && less <= gone.size;
+  };
+  return [
+    {
+      row: ROW,
+      what: 'sets and deployments no longer count the machines that were leaving',
+      kinds: ['MachineSet', 'MachineDeployment'],
+      excuses: ({ path, ours, theirs }) => COUNTS.test(path) && isCountedLess(theirs, ours),
+    },
+    {
+      row: ROW,
+      what: 'a rollout whose last machine has left is complete',
+      kinds: ['MachineDeployment'],
+      excuses: ({ path }, sides) =>
+        PROGRESS.test(path) && sides.ours.get('.status.conditions[Progressing].reason') === 'NewMachineSetAvailable',
+    },
+    {
+      row: ROW,
+      what: 'a class that no machine uses any more is free',
+      kinds: ['MachineClass'],
+      excuses: ({ path, ours, theirs }, sides) =>
+        FINALIZER.test(path) &&
+        ours === undefined &&
+        theirs !== undefined &&
+        leaving.some(({ spec }) => classOf(spec) === sides.theirs.get('.metadata.name')),
+    },
+    {
+      row: ROW,
+      what: 'marks that nodes bear while a rollout lasts are gone',
+      kinds: ['Node'],
+      excuses: ({ path, ours, theirs }) => ROLLOUT_MARK.test(path) && ours === undefined && theirs === 'true',
+    },
+  ];
+}
+
+const classOf = (spec: unknown): unknown => (isFields(spec) && isFields(spec.class) ? spec.class.name : undefined);

@@ -1,0 +1,60 @@
+import type { KubeObject } from '@mcm/kube';
+import type { Names } from '../recordings/names.ts';
+import { type Difference, differences, inWords, type Picture, pictureOf } from '../recordings/picture.ts';
+import { matchAll, type Pairing } from './match.ts';
+import type { Rule } from './rules.ts';
+
+/** What came of a comparison. */
+export interface Verdict {
+  /** Where they differ without a rule that says so; one line an object at most. */
+  readonly problems: readonly string[];
+  /** The rules without which there would be more. */
+  readonly used: ReadonlySet<Rule>;
+}
+
+/** One side of a comparison. */
+export interface Side {
+  readonly objects: readonly KubeObject[];
+  readonly names: Names;
+}
+
+/** How many differences of an object are told. */
+const TOLD = 4;
+/** What a difference without a rule weighs against one with. */
+const OPEN = 1_000;
+
+/** Holds what we have against what the original had: by the contract and not by names. */
+export function compare(ours: Side, theirs: Side, rules: readonly Rule[]): Verdict {
+  const problems: string[] = [];
+  const used = new Set<Rule>();
+  for (const kind of new Set([...theirs.objects, ...ours.objects].map((object) => object.kind))) {
+    const relevant = rules.filter((rule) => rule.kinds.includes(kind));
+    const match = matchAll(picturesOf(kind, ours), picturesOf(kind, theirs), (one, other) =>
+      pairUp(one, other, relevant),
+    );
+    for (const { theirs: wanted, pairing } of match.pairs) {
+      for (const rule of pairing.rules) used.add(rule);
+      if (pairing.open.length > 0)
+        problems.push(`${kind} ${nameOf(wanted)}: ${pairing.open.slice(0, TOLD).map(inWords).join('; ')}`);
+    }
+    for (const wanted of match.missing) problems.push(`${kind} ${nameOf(wanted)} is missing`);
+    for (const extra of match.extra) problems.push(`${kind} ${nameOf(extra)} is one too many`);
+  }
+  return { problems, used };
+}
+
+const nameOf = (picture: Picture): string => picture.get('.metadata.name') ?? '?';
+
+const picturesOf = (kind: string, { objects, names }: Side): Picture[] =>
+  objects.filter((object) => object.kind === kind).map((object) => pictureOf(object, names));
+
+function pairUp(ours: Picture, theirs: Picture, rules: readonly Rule[]): Pairing {
+  const open: Difference[] = [];
+  const needed = new Set<Rule>();
+  for (const difference of differences(ours, theirs)) {
+    const rule = rules.find((one) => one.excuses?.(difference, { ours, theirs }));
+    if (rule) needed.add(rule);
+    else open.push(difference);
+  }
+  return { cost: open.length * OPEN + needed.size, open, rules: [...needed] };
+}

@@ -1,0 +1,120 @@
+import type { KubeObject } from '@mcm/kube';
+import { countOf, involvedOf } from '../deletions.ts';
+import type { Names } from '../recordings/names.ts';
+import type { Recorded } from '../recordings/recording.ts';
+
+/** A difference between the events of two histories that is meant, with its row in `docs/compatibility/differences.md`. */
+export interface EventRule {
+  readonly row: string;
+  /** What differs, and why that is no more than the row says. */
+  readonly what: string;
+  excuses(difference: EventDifference): boolean;
+}
+
+/** How often an event of a kind of object was seen on either side. */
+export interface EventDifference {
+  readonly kind: string;
+  readonly reason: string;
+  readonly ours: number;
+  readonly theirs: number;
+}
+
+const SCALING = 'ScalingMachineSet';
+const SCALED = /Scaled (up|down) machine set (\S+) to (\d+)/;
+/** One event of ours may name several machines. */
+const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
+
+/** Rules for events: none knows a case, a name or a number. */
+export const EVENT_RULES: readonly EventRule[] = [
+  {
+    row: 'Events of a Machine',
+    what: 'what failed or waits is told on the machine itself, where the original has no events',
+    excuses: ({ kind, theirs }) => kind === 'Machine' && theirs === 0,
+  },
+  {
+    row: 'A mark that is not acted upon',
+    what: 'a machine that is named for deletion and stays is told of',
+    excuses: ({ reason, theirs }) => reason === 'ScaleInPending' && theirs === 0,
+  },
+];
+
+interface EventSide {
+  readonly events: readonly KubeObject[];
+  readonly names: Names;
+}
+
+/** Holds the events of two histories against each other: how often which reason, on which kind of object. */
+export function compareEvents(
+  ours: EventSide,
+  theirs: EventSide,
+  { openEnd }: { readonly openEnd: boolean },
+): { readonly problems: readonly string[]; readonly used: ReadonlySet<EventRule> } {
+  const [mine, wanted] = [tally(ours.events as readonly Recorded[]), tally(theirs.events as readonly Recorded[])];
+  const problems = compareTurns(turnsOf(ours), turnsOf(theirs), openEnd);
+  const used = new Set<EventRule>();
+  for (const key of new Set([...mine.keys(), ...wanted.keys()])) {
+    const [kind = '', type = '', reason = ''] = key.split(' ');
+    const difference = { kind, reason, ours: mine.get(key) ?? 0, theirs: wanted.get(key) ?? 0 };
+    if (difference.ours === difference.theirs) continue;
+    const rule = EVENT_RULES.find((one) => one.excuses(difference));
+    if (rule) used.add(rule);
+    else if (!(openEnd && difference.theirs > 0 && difference.ours > difference.theirs))
+      problems.push(`${type} event ${reason} of a ${kind} came ${difference.ours} times, not ${difference.theirs}`);
+  }
+  return { problems, used };
+}
+
+function tally(events: readonly Recorded[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const event of events) {
+    if (event.reason === SCALING) continue;
+    const several = Number(SEVERAL.exec(String(event.message))?.[1] ?? 1);
+    const key = `${involvedOf(event).kind} ${String(event.type)} ${String(event.reason)}`;
+    counts.set(key, (counts.get(key) ?? 0) + countOf(event) * several);
+  }
+  return counts;
+}
+
+/**
+ * The sizes at which each set stopped to grow or to shrink, by what the sets stand for. In how many steps it came there
+ * hangs on how many machines were ready at once, which is pace.
+ */
+function turnsOf({ events, names }: EventSide): ReadonlyMap<string, readonly number[]> {
+  const sizes = new Map<string, number[]>();
+  const inOrder = [...(events as readonly Recorded[])].filter(({ reason }) => reason === SCALING).sort(byTime);
+  for (const { message } of inOrder) {
+    const [, , set = '', size = ''] = SCALED.exec(String(message)) ?? [];
+    sizes.set(names.part(set), [...(sizes.get(names.part(set)) ?? []), Number(size)]);
+  }
+  return new Map([...sizes].map(([set, all]) => [set, turningPoints(all)]));
+}
+
+function compareTurns(
+  ours: ReadonlyMap<string, readonly number[]>,
+  theirs: ReadonlyMap<string, readonly number[]>,
+  openEnd: boolean,
+): string[] {
+  const problems: string[] = [];
+  for (const set of new Set([...theirs.keys(), ...ours.keys()])) {
+    const [mine, wanted] = [ours.get(set) ?? [], theirs.get(set) ?? []];
+    const isAhead = openEnd && wanted.slice(0, -1).every((size, index) => size === mine[index]);
+    if (mine.join() !== wanted.join() && !isAhead)
+      problems.push(`events say that ${set} was scaled to ${print(mine)}, not to ${print(wanted)}`);
+  }
+  return problems;
+}
+
+const print = (sizes: readonly number[]): string => sizes.join(', then ') || 'nothing';
+
+function turningPoints(sizes: readonly number[]): readonly number[] {
+  return sizes.filter((size, index) => {
+    const before = sizes[index - 1] ?? 0;
+    const next = sizes[index + 1];
+    return next === undefined || Math.sign(next - size) !== Math.sign(size - before);
+  });
+}
+
+const byTime = (one: Recorded, other: Recorded): number => timeOf(one) - timeOf(other) || orderOf(one) - orderOf(other);
+const timeOf = ({ firstTimestamp, metadata }: Recorded): number =>
+  Date.parse(typeof firstTimestamp === 'string' ? firstTimestamp : metadata.creationTimestamp) || 0;
+const orderOf = ({ metadata: { resourceVersion } }: Recorded): number => Number(resourceVersion) || 0;

@@ -1,0 +1,199 @@
+import type { Difference, Picture } from '../recordings/picture.ts';
+import { ABSENT, type Course } from './sequences.ts';
+
+/** A difference that is meant, with its row in `docs/compatibility/differences.md`. */
+export interface Rule {
+  /** First cell of its row. */
+  readonly row: string;
+  /** What differs, and why that is no more than the row says. */
+  readonly what: string;
+  readonly kinds: readonly string[];
+  /** Whether this difference between two objects is the one that the row describes. */
+  excuses?(difference: Difference, sides: Sides): boolean;
+  /** Whether this difference between two courses is. */
+  excusesStep?(step: Step, courses: Courses): boolean;
+}
+
+/** The two objects that differ. */
+export interface Sides {
+  readonly ours: Picture;
+  readonly theirs: Picture;
+}
+
+/** A step that only one side took, or one that both took in other words. */
+export interface Step {
+  readonly lane: string;
+  readonly ours: string | undefined;
+  readonly theirs: string | undefined;
+}
+
+export interface Courses {
+  readonly ours: Course;
+  readonly theirs: Course;
+}
+
+const PACE = 'Steps of a birth, a death, a drain';
+const NODE_FINALIZER = 'node.machine.sapcloud.io/machine-controller';
+const REVISION = '.metadata.annotations.deployment.kubernetes.io/revision';
+const SYNCED = '.metadata.annotations.node.machine.sapcloud.io/last-applied-anno-labels-taints';
+/** What the controllers bring to a Node from its machine: labels, annotations, and the record of them. */
+const FROM_MACHINE = /^\.metadata\.(labels|annotations)\.|^\.spec\.taints/;
+const SELECTED_FOR = '.metadata.annotations.node.machine.sapcloud.io/selected-for-template';
+const CLASS_OF_NODE = '.metadata.annotations.node.machine.sapcloud.io/machine-class';
+const DELETED_FOR_HEALTH = '.metadata.annotations.node.machine.sapcloud.io/deleted-for-health';
+const REPLACEMENT = '.metadata.annotations.node.machine.sapcloud.io/replacement';
+const IN_PLACE = '.status.conditions[InPlaceUpdate]';
+const TERMINATING = '.status.conditions[Terminating]';
+const OPERATION = '.status.lastOperation';
+/** What ours says before the text of a step: what it waits for. */
+const WAITING = /^(\w+ \w+ )?Waiting: .*\. (?=[A-Z])/;
+/** Steps of a deletion that the original writes down one by one, and ours when they last. */
+const STEP_OF_DELETION =
+  /^Delete Processing (Deleting machine from cloud provider$|.*(Now, getting VM Status|Initiate node drain|Delete Volume Attachments|Initiate VM deletion|Initiate node object deletion|Initiate machine object finalizer removal)$)/;
+const PHASE = '.status.currentStatus.phase';
+/** What is written when a machine becomes `Failed`. */
+const FAILURE = /^(Create|HealthCheck|InPlaceUpdate) Failed /;
+const BIRTH = new Set(['Pending', 'Create Processing Creating machine on cloud provider']);
+
+const isFinalizer = (path: string): boolean => path.startsWith('.metadata.finalizers');
+const isLeaving = (node: Picture): boolean => node.get(`${TERMINATING}.status`) === 'True';
+const withoutWaiting = (text: string): string => text.replace(WAITING, (_all, kind?: string) => kind ?? '');
+const isWaiting = (ours: string | undefined, theirs: string | undefined): boolean =>
+  ours !== undefined && WAITING.test(ours) && withoutWaiting(ours) === theirs;
+const wasIn = ({ lanes }: Course, lane: string, value: string): boolean =>
+  lanes.get(lane)?.some((visit) => visit.value === value) ?? false;
+/** Whether the original gave the machine up as well: as `Failed` for a moment, or by its deletion. */
+const wasReplaced = (course: Course): boolean =>
+  wasIn(course, PHASE, 'Failed') || wasIn(course, PHASE, 'Terminating') || wasIn(course, 'presence', 'gone');
+const times = ({ lanes }: Course, lane: string): number => lanes.get(lane)?.length ?? 0;
+
+/** The differences that are meant: none of the rules knows a case, a name or a number. */
+export const RULES: readonly Rule[] = [
+  {
+    row: "A blocked step's text",
+    what: "what holds it back stands before the step's text",
+    kinds: ['Machine', 'MachineSet', 'MachineDeployment'],
+    excuses: ({ path, ours, theirs }) => path.endsWith('.description') && isWaiting(ours, theirs),
+    excusesStep: ({ lane, ours, theirs }) => lane === OPERATION && isWaiting(ours, theirs),
+  },
+  {
+    row: 'Condition `Terminating` of a Node',
+    what: 'a machine that failed is not being scaled down',
+    kinds: ['Node'],
+    excuses: ({ path, ours, theirs }) =>
+      path === `${TERMINATING}.reason` && ours === 'Unhealthy' && theirs === 'ScaleDown',
+    excusesStep: ({ lane, ours, theirs }) =>
+      lane === TERMINATING && ours === 'True/Unhealthy' && theirs === 'True/ScaleDown',
+  },
+  {
+    row: 'Finalizer of a Node',
+    what: 'it is there from the first look at a machine that has joined',
+    kinds: ['Node'],
+    excuses: ({ path, ours, theirs }) => isFinalizer(path) && ours === NODE_FINALIZER && theirs === undefined,
+    excusesStep: ({ lane, ours, theirs }) => isFinalizer(lane) && ours === NODE_FINALIZER && theirs === undefined,
+  },
+  {
+    row: 'Finalizer of a Node with nothing to drain',
+    what: 'it goes with the cordon',
+    kinds: ['Node'],
+    excuses: ({ path, ours, theirs }, sides) =>
+      isFinalizer(path) && theirs === NODE_FINALIZER && ours === undefined && isLeaving(sides.ours),
+    excusesStep: ({ lane, ours, theirs }) => isFinalizer(lane) && ours === ABSENT && theirs === undefined,
+  },
+  {
+    row: 'Annotation `machine-class` of a Node',
+    what: "a Node bears its machine's class",
+    kinds: ['Node'],
+    excuses: ({ path, theirs }) => path === CLASS_OF_NODE && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === CLASS_OF_NODE && theirs === undefined,
+  },
+  {
+    row: 'Failed machines',
+    what: 'a machine that failed while another is being replaced waits for its turn',
+    kinds: ['Machine'],
+    excusesStep: ({ lane, ours, theirs }, courses) =>
+      theirs === undefined &&
+      ours !== undefined &&
+      ((lane === PHASE && ours === 'Failed') || (lane === OPERATION && FAILURE.test(ours))) &&
+      wasReplaced(courses.theirs),
+  },
+  {
+    row: 'Annotation `node.machine.sapcloud.io/deleted-for-health` of a Machine',
+    what: 'a machine that had failed when it was deleted bears it',
+    kinds: ['Machine'],
+    excuses: ({ path, theirs }) => path === DELETED_FOR_HEALTH && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === DELETED_FOR_HEALTH && theirs === undefined,
+  },
+  {
+    row: 'Annotation `node.machine.sapcloud.io/replacement` of a Machine',
+    what: 'a machine that was made in the place of another bears it',
+    kinds: ['Machine'],
+    excuses: ({ path, theirs }) => path === REPLACEMENT && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === REPLACEMENT && theirs === undefined,
+  },
+  {
+    row: 'Finalizer and priority of a Machine',
+    what: 'the priority is in the body that creates the machine',
+    kinds: ['Machine'],
+    excuses: ({ path, ours, theirs }) =>
+      path.endsWith('.machinepriority.machine.sapcloud.io') && ours === '3' && theirs === undefined,
+  },
+  {
+    row: 'Annotation `revision-history`',
+    what: 'a change that keeps the revision adds none',
+    kinds: ['MachineSet'],
+    excuses: ({ path, ours, theirs }, sides) =>
+      path.endsWith('deployment.kubernetes.io/revision-history') &&
+      withoutRepeats(theirs, sides.theirs.get(REVISION)) === withoutRepeats(ours, sides.ours.get(REVISION)),
+    excusesStep: ({ lane, ours }) => lane.endsWith('deployment.kubernetes.io/revision-history') && ours === undefined,
+  },
+  {
+    row: 'In-place: another template meanwhile',
+    what: 'which template a node was selected for',
+    kinds: ['Node'],
+    excuses: ({ path, theirs }) => path === SELECTED_FOR && theirs === undefined,
+    excusesStep: ({ lane, theirs }) => lane === SELECTED_FOR && theirs === undefined,
+  },
+  {
+    row: PACE,
+    what: 'a step of a deletion that is over at once is not written down by itself',
+    kinds: ['Machine'],
+    excusesStep: ({ lane, ours, theirs }, courses) =>
+      lane === OPERATION &&
+      (ours === undefined
+        ? theirs !== undefined && STEP_OF_DELETION.test(theirs)
+        : theirs === undefined && STEP_OF_DELETION.test(ours) && !wasIn(courses.theirs, lane, ours)),
+  },
+  {
+    row: PACE,
+    what: 'the original may see a node before it looks at its machine again',
+    kinds: ['Machine'],
+    excusesStep: ({ ours, theirs }) => ours !== undefined && BIRTH.has(ours) && theirs === undefined,
+  },
+  {
+    row: PACE,
+    what: 'a node that the original had not looked at again when it left, or when the user acted, bears nothing of its machine',
+    kinds: ['Node'],
+    excuses: ({ path, theirs }, sides) =>
+      FROM_MACHINE.test(path) && theirs === undefined && sides.ours.has(SYNCED) && !sides.theirs.has(SYNCED),
+    excusesStep: ({ lane, theirs }, courses) =>
+      FROM_MACHINE.test(lane) && theirs === undefined && times(courses.theirs, SYNCED) < times(courses.ours, SYNCED),
+  },
+  {
+    row: PACE,
+    what: 'the original says that a node is a candidate when it looks at it again, or never if it was selected before',
+    kinds: ['Node', 'Machine'],
+    excuses: ({ path, theirs }, sides) =>
+      path.startsWith(IN_PLACE) &&
+      theirs === undefined &&
+      sides.ours.get(`${IN_PLACE}.reason`) === 'CandidateForUpdate' &&
+      !sides.theirs.has(`${IN_PLACE}.type`),
+    excusesStep: ({ lane, ours, theirs }) =>
+      lane === IN_PLACE && ours === 'True/CandidateForUpdate' && theirs === undefined,
+  },
+];
+
+/** The former revisions in a history, each once and without the present one. */
+function withoutRepeats(history: string | undefined, present: string | undefined): string {
+  return [...new Set((history ?? '').split(',').filter((revision) => revision && revision !== present))].join(',');
+}

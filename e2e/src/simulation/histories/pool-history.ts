@@ -1,0 +1,411 @@
+import { Annotations, Labels, PreserveValues } from '@mcm/api';
+import { createInformer, isConflict, isNotFound, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
+import {
+  conditionOf,
+  type MachineConfigPool,
+  machineConfigPools,
+  machineConfigs,
+  NodeAnnotations,
+} from '@mcm/machine-config';
+import type { ConfigControllersOptions } from '../config-controllers.ts';
+import { HandoverJudge } from '../handover-judge.ts';
+import { JoinJudge } from '../judges/join-judge.ts';
+import type { Network } from '../network/network.ts';
+import { ConfigWorld, fileOf } from '../world/config-world.ts';
+import { NAMESPACE } from '../world/world.ts';
+import { Dice } from './dice.ts';
+import type { HistoryOptions, Outcome } from './outcome.ts';
+import { type Plan, Script } from './script.ts';
+
+const MINUTE = 60_000;
+const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
+const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
+/** Where the machines' nodes go when nobody refers to them. */
+const REST = 'rest';
+const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
+
+const annotation = ({ metadata }: Node, key: string): string => metadata.annotations?.[key] ?? '';
+const isDone = (node: Node): boolean =>
+  annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
+const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
+
+/** The controller gathers changes for so long before it looks at a pool. */
+const GATHER_MS = 1_000;
+/** What it decides by. */
+const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
+
+/**
+ * Counts the nodes that get another configuration while they are busy with one: never more than a pool allows, and none
+ * while the pool is paused. A node that was never Done, whose machine goes, or that changes pools is not judged.
+ */
+export class TellingJudge {
+  readonly #charged = new Map<string, string>();
+  readonly #nodes = new Map<string, Node>();
+  readonly #settled = new Set<string>();
+  /** When pools were paused, by their names. */
+  readonly #pausedSince = new Map<string, number>();
+
+  readonly #world: ConfigWorld['world'];
+  readonly #allowed: () => number;
+  readonly #lagMs: () => number;
+
+  /**
+   * @param allowed how many nodes a pool may have told, as far back as a cache may be
+   * @param lagMs how old the knowledge can be on which a write rests
+   */
+  constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
+    [this.#world, this.#allowed, this.#lagMs] = [world, allowed, lagMs];
+  }
+
+  watch(signal: AbortSignal): void {
+    const { admin, clock } = this.#world;
+    const options = { clock, random: seededRandom(5), log: silentLogger };
+    const informer = createInformer<Node>(admin, nodes, options);
+    informer.onChange(({ type, object }) => this.#changed(type, object));
+    const pools = createInformer<MachineConfigPool>(admin, machineConfigPools, options);
+    pools.onChange(({ type, object }) => this.#poolChanged(type, object));
+    for (const one of [informer, pools]) {
+      void one.run(signal).catch((error: unknown) => this.#world.witness.violate(String(error)));
+    }
+  }
+
+  #poolChanged(type: string, { metadata: { name }, spec }: MachineConfigPool): void {
+    if (type === 'deleted' || spec?.paused !== true) this.#pausedSince.delete(name);
+    else if (!this.#pausedSince.has(name)) this.#pausedSince.set(name, this.#world.clock.now().getTime());
+  }
+
+  /** Whether the pool that a configuration was rendered for has been paused for longer than any cache may not know. */
+  #isPaused(config: string): boolean {
+    const pool = /^rendered-(.+)-[0-9a-f]{32}$/.exec(config)?.[1] ?? '';
+    const since = this.#pausedSince.get(pool);
+    return since !== undefined && this.#world.clock.now().getTime() - since > this.#lagMs();
+  }
+
+  /** Somebody gave the nodes to another pool. */
+  forget(): void {
+    this.#charged.clear();
+  }
+
+  #changed(type: string, node: Node): void {
+    const { name, uid } = node.metadata;
+    const old = this.#nodes.get(uid);
+    if (type === 'deleted') {
+      for (const one of [this.#charged, this.#nodes, this.#settled]) one.delete(uid);
+      return;
+    }
+    this.#nodes.set(uid, node);
+    const desired = annotation(node, DesiredConfig);
+    if (old && this.#settled.has(uid) && annotation(old, DesiredConfig) !== desired) {
+      this.#charged.set(uid, desired);
+      if (this.#isPaused(desired)) this.#world.witness.violate(`${name} gets ${desired} while its pool is paused`);
+      const busy = [...this.#charged.keys()].flatMap((one) => {
+        const found = this.#nodes.get(one);
+        return found && isBusy(found) ? [found.metadata.name] : [];
+      });
+      if (busy.length > this.#allowed()) {
+        this.#world.witness.violate(`${name} is told ${desired} with ${busy.length} at once: ${busy.join(', ')}`);
+      }
+    }
+    if (isBusy(node)) return;
+    this.#settled.add(uid);
+    this.#charged.delete(uid);
+  }
+}
+
+const ACTS = [
+  ...['change', 'change', 'change', 'irreconcilable', 'strategy', 'strategy', 'scale', 'deleteMachine', 'failMachine'],
+  ...['pool', 'pool', 'pause', 'bad', 'limit', 'kill', 'kill', 'killManager', 'harm', 'silence', 'expire'],
+] as const;
+/**
+ * Kinds of histories of a pool. `join`: both halves are asked for something at once, too. `config-leases`: two
+ * machine-config-controllers with different clocks compete for a Lease, and the one that leads is frozen and comes back.
+ */
+export const POOL_MODES = ['pools', 'join', 'config-leases'] as const;
+export type PoolMode = (typeof POOL_MODES)[number];
+const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
+const LEASE_ACTS = [...JOIN_ACTS, 'freeze', 'freeze', 'freeze', 'freeze', 'change', 'bad'] as const;
+type Act = (typeof LEASE_ACTS)[number];
+const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as const;
+/** How far the clocks of two processes may be apart. */
+const SKEW_MS = 2 * MINUTE;
+
+/** A pool over a MachineDeployment, and one for whatever nodes nobody refers to, through a history drawn from a seed. */
+class PoolHistory {
+  readonly #dice: Dice;
+  readonly #config: ConfigWorld;
+  readonly #judge: TellingJudge;
+  readonly #stop = new AbortController();
+  #limits: { readonly limit: number; until: number }[] = [{ limit: 1, until: Number.POSITIVE_INFINITY }];
+  #replicas = 2;
+  #written = 0;
+  #class = 'blue';
+
+  readonly #script: Script;
+
+  constructor(config: ConfigWorld, dice: Dice, acts: readonly Act[], plan: Plan | undefined) {
+    [this.#config, this.#dice] = [config, dice];
+    const { clock } = config.world;
+    this.#script = new Script({
+      ...{ dice, acts, plan, maxPauseMs: 10 * MINUTE, beginsAtOnce: true },
+      wait: (ms) => clock.advance(ms),
+      act: (name) => this.#try(name as Act),
+    });
+    const allowed = () => {
+      const since = config.world.clock.now().getTime() - this.#lagMs();
+      return Math.max(...this.#limits.filter(({ until }) => until >= since).map(({ limit }) => limit));
+    };
+    this.#judge = new TellingJudge(config.world, allowed, () => this.#lagMs());
+  }
+
+  async play(): Promise<void> {
+    const { world } = this.#config;
+    this.#judge.watch(this.#stop.signal);
+    // How many are told is the other judge's, who knows of pools that come and go.
+    const rules = {
+      poolOf: () => 'workers',
+      limitOf: () => this.#replicas + 3,
+      protects: false,
+      lagMs: () => this.#lagMs(),
+    };
+    new JoinJudge(world, rules).watch(this.#stop.signal);
+    new HandoverJudge(world, world.lagMs).watch(this.#stop.signal);
+    await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
+    await world.createDeployment(this.#replicas);
+    await this.#config.untilUpdated(this.#replicas);
+    await this.#script.play(4 + this.#dice.number(6));
+    await this.#mend();
+    await this.#judgeEnd();
+  }
+
+  /** How old the knowledge can be on which a write of the machine-config-controller rests. */
+  #lagMs(): number {
+    return GATHER_MS + this.#config.network.lagMs('manager', ...DECIDED_BY);
+  }
+
+  /** The acts so far. */
+  get plan(): Plan {
+    return this.#script.plan;
+  }
+
+  async #try(act: Act): Promise<void> {
+    this.#config.world.witness.note('act', act);
+    await this.#act(act).catch((error: unknown) => {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
+  }
+
+  #patchPool(spec: object): Promise<unknown> {
+    return this.#config.world.admin.resource(machineConfigPools).patch('workers', { type: 'merge', body: { spec } });
+  }
+
+  async #act(act: Act): Promise<unknown> {
+    const { world, network } = this.#config;
+    const machines = (await world.machines()).map(({ metadata }) => metadata.name);
+    switch (act) {
+      case 'change':
+        this.#written += 1;
+        return this.#config.change({ files: [fileOf('/etc/a', `v${this.#written}`)] });
+      case 'irreconcilable':
+        this.#written += 1;
+        return this.#config.change({ links: [{ path: `/etc/link${this.#written}`, target: '/etc/motd' }] });
+      case 'bad':
+        return this.#config.change({ files: [fileOf('/etc/hostname/below', 'x')] });
+      case 'strategy':
+        return this.#patchPool({ updateStrategy: this.#dice.one(STRATEGIES) });
+      case 'pause':
+        return this.#patchPool({ paused: this.#dice.number(2) === 0 });
+      case 'limit':
+        return this.#limit(1 + this.#dice.number(2));
+      case 'scale':
+        this.#replicas = 1 + this.#dice.number(3);
+        return world.change({ replicas: this.#replicas });
+      case 'deleteMachine':
+        return world.deleteMachine(this.#dice.one(machines) ?? '');
+      case 'failMachine':
+        return world.failMachine(this.#dice.one(machines) ?? '');
+      case 'roll':
+        this.#class = this.#class === 'blue' ? 'green' : 'blue';
+        return world.change({ template: { spec: { class: { name: this.#class } } } });
+      case 'preserve':
+        return this.#preserve(this.#dice.one(machines) ?? '');
+      case 'pool':
+        return this.#toggle();
+      case 'kill':
+        return this.#config.controllers.killTwice({
+          request: 1 + this.#dice.number(30),
+          when: this.#dice.one(['before', 'after']) ?? 'after',
+        });
+      case 'freeze':
+        return this.#freezeAtWork();
+      case 'killManager':
+        return world.kill(this.#dice.one(['manager', 'machine-controller'] as const) ?? 'manager');
+      default:
+        return this.#disturb(act, network);
+    }
+  }
+
+  /** The process that leads is frozen among the writes that a change needs, for longer than its Lease lasts. */
+  async #freezeAtWork(): Promise<void> {
+    const { controllers, world } = this.#config;
+    const [afterMs, ms] = [4_900 + this.#dice.number(1_500), 20_000 + this.#dice.pause(3 * MINUTE)];
+    await this.#act('change');
+    world.clock.setTimeout(() => controllers.freeze(ms), afterMs);
+  }
+
+  /** Somebody wants to look at a machine, or has. */
+  async #preserve(name: string): Promise<unknown> {
+    const { admin } = this.#config.world;
+    const { metadata } = await admin.resource(nodes).get(name);
+    const value = metadata.annotations?.[Annotations.Preserve] === undefined ? PreserveValues.Now : null;
+    const body = { metadata: { annotations: { [Annotations.Preserve]: value } } };
+    return admin.resource(nodes).patch(name, { type: 'merge', body });
+  }
+
+  async #release(): Promise<void> {
+    const { admin } = this.#config.world;
+    const body = { metadata: { annotations: { [Annotations.Preserve]: null } } };
+    for (const { metadata } of await this.#config.nodes()) {
+      if (metadata.annotations?.[Annotations.Preserve] === undefined) continue;
+      await admin.resource(nodes).patch(metadata.name, { type: 'merge', body });
+    }
+  }
+
+  #disturb(act: 'harm' | 'silence' | 'expire', network: Network): void {
+    const { clock } = this.#config.world;
+    if (act === 'expire') network.expire('manager');
+    if (act === 'silence') network.silence('manager');
+    if (act !== 'harm') return;
+    const chance = 0.1 + 0.1 * this.#dice.number(3);
+    network.endanger({ conflict: chance, throttled: chance, internal: chance, lost: chance, 'killed after': 0.02 });
+    clock.setTimeout(() => network.endanger({}), 2 * MINUTE);
+  }
+
+  async #limit(limit: number): Promise<unknown> {
+    const last = this.#limits.at(-1);
+    if (last) last.until = this.#config.world.clock.now().getTime();
+    this.#limits.push({ limit, until: Number.POSITIVE_INFINITY });
+    return this.#patchPool({ maxUnavailable: limit });
+  }
+
+  async #pool(): Promise<boolean> {
+    const { items } = await this.#config.world.admin.resource(machineConfigPools).list();
+    return items.some(({ metadata }) => metadata.name === 'workers');
+  }
+
+  /** The nodes go to the pool that selects them, or come back. */
+  async #toggle(): Promise<unknown> {
+    this.#judge.forget();
+    if (await this.#pool()) return this.#config.world.admin.resource(machineConfigPools).delete('workers');
+    return this.#config.createPool('workers', { machineRef: REF, maxUnavailable: this.#limits.at(-1)?.limit ?? 1 });
+  }
+
+  async #mend(): Promise<void> {
+    const { world, network } = this.#config;
+    world.witness.note('act', 'all is mended');
+    network.calm();
+    world.network.calm();
+    network.expire('manager');
+    await this.#release();
+    if (!(await this.#pool())) await this.#toggle();
+    await this.#patchPool({ paused: false });
+    this.#written += 1;
+    await this.#config.change({ files: [fileOf('/etc/a', 'good')] });
+    await this.#patchPool({ updateStrategy: 'InPlaceElseReplace' });
+  }
+
+  async #judgeEnd(): Promise<void> {
+    const { world } = this.#config;
+    try {
+      await world.clock.advance(MINUTE);
+      await world.until(() => this.#isHealed(), 4 * 60 * MINUTE);
+      await world.untilSettled(this.#replicas, this.#class);
+    } catch (error) {
+      world.witness.violate(`never healed: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
+      return;
+    }
+    await world.clock.advance(15 * MINUTE);
+    const before = world.witness.history.length;
+    await world.clock.advance(15 * MINUTE);
+    const writes = world.witness.history
+      .slice(before)
+      .flatMap(({ text }) =>
+        /^machine-config-controller (create|update|patch|delete) (?!leases)/.test(text) ? [text] : [],
+      );
+    if (writes.length > 0) world.witness.violate(`written in a quiet world: ${[...new Set(writes)].join('; ')}`);
+  }
+
+  async #isHealed(): Promise<boolean> {
+    const pool = await this.#config.pool();
+    const target = pool.spec?.configuration?.name;
+    const all = await this.#config.nodes();
+    return (
+      conditionOf(pool.status?.conditions, 'Updated')?.status === 'True' &&
+      pool.status?.machineCount === this.#replicas &&
+      all.length === this.#replicas &&
+      all.every((node) => !isBusy(node) && annotation(node, CurrentConfig) === target) &&
+      (await this.#config.deployment()).spec.paused !== true
+    );
+  }
+
+  async #standing(): Promise<string> {
+    const { spec, status } = await this.#config.pool();
+    const all = (await this.#config.nodes()).map((node) => [
+      ...[
+        node.metadata.name,
+        annotation(node, CurrentConfig),
+        annotation(node, DesiredConfig),
+        annotation(node, State),
+      ],
+      ...[node.spec?.unschedulable ?? false, annotation(node, NodeAnnotations.Reason)],
+    ]);
+    const machines = (await this.#config.world.machines()).map(({ metadata, status: one }) => [
+      ...[
+        metadata.name,
+        metadata.labels?.[Labels.Node] ?? '',
+        one?.currentStatus?.phase ?? '',
+        metadata.deletionTimestamp ?? '',
+      ],
+    ]);
+    const { items } = await this.#config.world.admin.resource(machineConfigs).list();
+    return JSON.stringify([spec?.configuration?.name, status?.conditions, all, machines, items.length]);
+  }
+
+  end(): void {
+    this.#stop.abort();
+  }
+}
+
+/**
+ * Plays a history of a pool over machines.
+ * @param broken breaks elections
+ */
+export async function playPool(
+  mode: PoolMode,
+  { seed, profile, plan }: HistoryOptions,
+  broken: Pick<ConfigControllersOptions, 'unfenced'> = {},
+): Promise<Outcome> {
+  const dice = new Dice(seed);
+  const updateStrategy = dice.one(STRATEGIES) ?? 'InPlace';
+  const haltDegraded = dice.number(3);
+  const configDelay = 1_000 * (1 + dice.number(60));
+  const skew = () => dice.number(2 * SKEW_MS) - SKEW_MS;
+  const peers = mode === 'config-leases' ? { elections: true, skewMs: [skew(), skew()] } : {};
+  const config = await ConfigWorld.start(
+    { machineRef: REF, maxUnavailable: 1, updateStrategy },
+    { seed, profile, kubelets: { configDelay }, configControllers: { haltDegraded, ...peers, ...broken } },
+  );
+  const { witness } = config.world;
+  const history = new PoolHistory(config, dice, ACTS_OF[mode], plan);
+  try {
+    await history.play().catch((error: unknown) => witness.violate(String(error)));
+    return {
+      violations: [...config.world.violations],
+      story: witness.tell(),
+      history: JSON.stringify(witness.history),
+      plan: history.plan,
+    };
+  } finally {
+    history.end();
+    await config.close();
+  }
+}

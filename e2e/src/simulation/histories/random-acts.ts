@@ -1,0 +1,363 @@
+import { Labels } from '@mcm/api';
+import { nodes } from '@mcm/kube';
+import { type Draw, danger, faultyCloud, lostVm } from '../network/misfortunes.ts';
+import type { Caller } from '../network/network.ts';
+import { DEPLOYMENT } from '../world/fleet.ts';
+import type { ProcessName, Wanted, World } from '../world/world.ts';
+import { Dice } from './dice.ts';
+import { type FleetMode, strategyOf } from './modes.ts';
+import type { HistoryOptions } from './outcome.ts';
+import { type Plan, Script } from './script.ts';
+
+/** Acts of a history before it calms down. */
+const MAX_ACTS = 10;
+const MAX_REPLICAS = 4;
+const MAX_SICK_REPLICAS = 7;
+const MAX_LARGE_REPLICAS = 10;
+const MAX_PAUSE_MS = 60_000;
+/** The longest that anything waits once all is well: a health timeout, then a deletion tried every 10 minutes, then a birth. */
+const CALM_MS = 2 * 3_600_000;
+/** For the last status of sets and deployment. */
+const LAST_WRITES_MS = 60_000;
+const QUIET_MS = 600_000;
+/** A silent watch is opened anew within this. */
+const SILENCE_MS = 160_000;
+
+const MAX_ROLL_MS = 30_000;
+/** How long the last pause goes on once all is well. */
+const LULL_MS = 900_000;
+
+/** How often the user selects nodes who has to, once all is well. */
+const SELECT_EVERY_MS = 60_000;
+
+const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
+const GROUPS: readonly (readonly Caller[])[] = [
+  ['manager'],
+  ['machine-controller'],
+  ['manager', 'machine-controller'],
+  ['manager', 'machine-controller', 'kubelets'],
+];
+
+const OFTEN = ['scale', 'roll', 'delete', 'faulty cloud'] as const;
+const MISFORTUNES = [
+  ...['cut', 'silence', 'boots', 'silent kubelet', 'lost VM', 'endanger', 'endanger', 'kill', 'kill', 'restart cloud'],
+] as const;
+const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as const;
+const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
+type ActName = (typeof LEASE_ACTS)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
+
+/** What a deployment is to have now. */
+type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
+/** Deployments of a large world beside the first one, and their first sizes. */
+const MORE_FLEETS = [
+  ['builders', 3],
+  ['runners', 5],
+  ['caches', 6],
+  ['gateways', 8],
+] as const;
+
+/** A fleet and everything that befalls it, drawn from one seed. */
+export class RandomHistory {
+  readonly #world: World;
+  readonly #dice: Dice;
+  /** What each deployment is to have, in the order of their creation. */
+  readonly #wanted: Wish[] = [{ name: DEPLOYMENT, replicas: 2, machineClass: 'blue' }];
+  readonly #classes: readonly string[];
+  readonly #maxReplicas: number;
+  #silenced = false;
+  #lost = 0;
+  readonly #sick: boolean;
+  readonly #inPlace: boolean;
+  readonly #byHand: boolean;
+  readonly #pauses: boolean;
+  readonly #script: Script;
+
+  constructor(world: World, mode: FleetMode, { seed, plan }: HistoryOptions) {
+    this.#world = world;
+    this.#dice = new Dice(seed + 1_000_000);
+    const inPlace = strategyOf(mode, seed).inPlace;
+    this.#inPlace = inPlace !== undefined;
+    this.#byHand = inPlace === 'Manual';
+    this.#sick = mode !== 'rolls' && mode !== 'leases';
+    this.#pauses = mode === 'pauses';
+    if (this.#pauses) this.#first.replicas = MAX_REPLICAS;
+    const isLarge = mode === 'large';
+    this.#classes = isLarge ? ['blue', 'green', 'red'] : ['blue', 'green'];
+    this.#maxReplicas = isLarge ? MAX_LARGE_REPLICAS : this.#sick ? MAX_SICK_REPLICAS : MAX_REPLICAS;
+    if (isLarge)
+      for (const [name, replicas] of MORE_FLEETS) this.#wanted.push({ name, replicas, machineClass: 'blue' });
+    this.#script = new Script({
+      dice: this.#dice,
+      acts: mode === 'leases' ? LEASE_ACTS : this.#acts(seed),
+      maxPauseMs: MAX_PAUSE_MS,
+      wait: (ms) => world.clock.advance(ms),
+      act: (name) => this.#act(name as ActName),
+      plan,
+    });
+  }
+
+  /** Names of acts, as often as they are likely. */
+  #acts(seed: number): readonly ActName[] {
+    if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES];
+    const more: readonly ActName[] = this.#inPlace ? ['sicken', 'agents', 'select'] : ['sicken'];
+    const sick = Array.from({ length: 12 }, (_, index) => more[index % more.length] ?? 'sicken');
+    if (!this.#pauses) return [...OFTEN, ...OFTEN, ...MISFORTUNES, ...OFTEN, ...sick];
+    return [...MISFORTUNES, ...sick, ...OFTEN.slice(seed % 2 === 0 ? 1 : 0), 'pause again', 'pause again'];
+  }
+
+  /** The acts so far. */
+  get plan(): Plan {
+    return this.#script.plan;
+  }
+
+  async run(): Promise<void> {
+    for (const { name, replicas } of this.#wanted) await this.#world.createDeployment(replicas, name);
+    if (this.#inPlace) await this.#beginUpdate();
+    if (this.#pauses) await this.#beginPause();
+    await this.#script.play(1 + this.#dice.number(MAX_ACTS));
+    await this.#calm();
+  }
+
+  async #act(name: ActName): Promise<void> {
+    const acts: Readonly<Record<ActName, () => Promise<void> | void>> = {
+      scale: () => this.#scale(),
+      roll: () => this.#roll(),
+      delete: () => this.#deleteByHand(),
+      'faulty cloud': () => this.#faultyCloud(),
+      cut: () => this.#cut(),
+      silence: () => this.#silence(),
+      boots: () => this.#boots(),
+      'silent kubelet': () => this.#silentKubelet(),
+      'lost VM': () => this.#lostVm(),
+      endanger: () => this.#endanger(),
+      kill: () => this.#kill(),
+      freeze: () => this.#freeze(),
+      'restart cloud': () => this.#restartCloud(),
+      sicken: () => this.#sicken(),
+      agents: () => this.#agents(),
+      select: () => this.#select(),
+      'pause again': () => this.#pauseAgain(),
+    };
+    await acts[name]();
+  }
+
+  /** What happens to an update in place is to be seen: one begins before anything else does. */
+  async #beginUpdate(): Promise<void> {
+    const world = this.#world;
+    await world.untilAllSettled(this.#wanted, CALM_MS);
+    await this.#roll();
+    if (this.#byHand) {
+      await world.until(async () => (await this.#candidates()).length > 0);
+      await this.#select();
+    }
+    await world.until(async () => world.witness.selections > 0);
+  }
+
+  /** A pause is to be seen: it begins before anything else does, somewhere in a rollout. */
+  async #beginPause(): Promise<void> {
+    const world = this.#world;
+    if (!this.#inPlace) {
+      await world.untilAllSettled(this.#wanted, CALM_MS);
+      await this.#roll();
+    }
+    await world.clock.advance(this.#dice.number(MAX_ROLL_MS));
+    await world.change({ paused: true });
+  }
+
+  /** The user lets the rollout go on for a while, and pauses it again. */
+  async #pauseAgain(): Promise<void> {
+    await this.#world.change({ paused: false });
+    await this.#world.clock.advance(this.#dice.number(MAX_ROLL_MS));
+    await this.#world.change({ paused: true });
+  }
+
+  /** Nothing is broken from now on: the wished fleet comes, and then nothing is written. */
+  async #calm(): Promise<void> {
+    const world = this.#world;
+    this.#note('all is well from now on');
+    world.network.calm();
+    // The cloud may still be on its way up.
+    await world.clock.advance(30_000);
+    world.cloud.faults.clear();
+    for (const { id } of world.cloud.instances.list()) {
+      world.cloud.kubelets.order(id, { silent: false, update: 'succeed' });
+    }
+    if (this.#pauses) {
+      await world.clock.advance(LULL_MS);
+      await world.change({ paused: false });
+    }
+    if (this.#byHand) this.#selectAgainAndAgain();
+    if (this.#silenced || world.network.silencesWatches) await world.clock.advance(SILENCE_MS);
+    await world.untilAllSettled(this.#wanted, CALM_MS);
+    await world.clock.advance(LAST_WRITES_MS);
+    const written = world.writes.length;
+    await world.clock.advance(QUIET_MS);
+    for (const write of world.writes.slice(written)) world.witness.violate(`written though all was done: ${write}`);
+    await world.untilAllSettled(this.#wanted, 1);
+  }
+
+  #note(text: string): void {
+    this.#world.witness.note('act', text);
+  }
+
+  get #draw(): Draw {
+    return { dice: this.#dice, cloud: this.#world.cloud, note: (text) => this.#note(text) };
+  }
+
+  /** Does something after a while, unless the history is over by then. */
+  #later(ms: number, act: () => void): void {
+    this.#world.clock.setTimeout(act, ms);
+  }
+
+  async #scale(): Promise<void> {
+    const fleet = this.#fleet();
+    fleet.replicas = this.#dice.number(this.#maxReplicas + 1);
+    await this.#world.change({ replicas: fleet.replicas }, fleet.name);
+  }
+
+  async #roll(): Promise<void> {
+    const fleet = this.#fleet();
+    const next = this.#classes.indexOf(fleet.machineClass) + 1;
+    fleet.machineClass = this.#classes[next % this.#classes.length] ?? fleet.machineClass;
+    await this.#world.change({ template: { spec: { class: { name: fleet.machineClass } } } }, fleet.name);
+  }
+
+  get #first(): Wish {
+    return this.#wanted[0] as Wish;
+  }
+
+  /** One of the deployments. */
+  #fleet(): Wish {
+    return (this.#wanted.length > 1 ? this.#dice.one(this.#wanted) : undefined) ?? this.#first;
+  }
+
+  async #deleteByHand(): Promise<void> {
+    const machine = this.#dice.one(await this.#world.machines());
+    if (machine && !machine.metadata.deletionTimestamp) await this.#world.deleteMachine(machine.metadata.name);
+  }
+
+  async #sicken(): Promise<void> {
+    const well = (await this.#world.machines()).filter(
+      ({ metadata, status }) => !metadata.deletionTimestamp && status?.currentStatus?.phase === 'Running',
+    );
+    for (const { metadata } of well.slice(0, 1 + this.#dice.number(3))) await this.#world.failMachine(metadata.name);
+  }
+
+  /** The agents of some nodes fail or hang for a while. */
+  #agents(): void {
+    const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
+    const update = this.#dice.one(['fail', 'hang'] as const);
+    if (!vm || !update) return;
+    const ms = this.#dice.pause(600_000);
+    this.#note(`the agent of ${vm.name} will ${update} for ${ms} ms`);
+    this.#world.cloud.kubelets.order(vm.id, { update });
+    this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { update: 'succeed' }));
+  }
+
+  /** The user selects one of the nodes that may be updated; that mcm does it itself is no reason not to. */
+  async #select(): Promise<void> {
+    const node = this.#dice.one(await this.#candidates());
+    if (node !== undefined && this.#byHand) await this.#mark(node);
+  }
+
+  async #candidates(): Promise<string[]> {
+    const { items } = await this.#world.admin.resource(nodes).list();
+    return items
+      .filter(({ metadata: { labels = {} } }) => labels[Labels.CandidateForUpdate] && !labels[Labels.SelectedForUpdate])
+      .map(({ metadata }) => metadata.name);
+  }
+
+  async #mark(node: string): Promise<void> {
+    this.#note(`the user selects ${node}`);
+    const body = { metadata: { labels: { [Labels.SelectedForUpdate]: 'true' } } };
+    await this.#world.admin.resource(nodes).patch(node, { type: 'merge', body });
+  }
+
+  #selectAgainAndAgain(): void {
+    this.#later(SELECT_EVERY_MS, () => {
+      const select = async () => {
+        for (const node of await this.#candidates()) await this.#mark(node);
+      };
+      void select().then(
+        () => this.#selectAgainAndAgain(),
+        (error: unknown) => this.#world.witness.violate(String(error)),
+      );
+    });
+  }
+
+  #faultyCloud(): void {
+    faultyCloud(this.#draw);
+  }
+
+  #cut(): void {
+    const callers = this.#dice.one(GROUPS) ?? [];
+    const ms = this.#dice.pause(120_000);
+    this.#note(`the API server is gone for ${callers.join(', ')} for ${ms} ms`);
+    this.#world.network.cut(...callers);
+    this.#later(ms, () => this.#world.network.mend());
+  }
+
+  #silence(): void {
+    const caller = this.#dice.one(PROCESSES) ?? 'manager';
+    this.#note(`watches of ${caller} go silent`);
+    this.#silenced = true;
+    this.#world.network.silence(caller);
+  }
+
+  #boots(): void {
+    const kubelet = this.#dice.one([
+      { join: 'never' as const },
+      { joinDelay: 90_000 },
+      { readyDelay: 90_000 },
+      { joinDelay: 400_000 },
+    ]);
+    if (!kubelet) return;
+    this.#note(`the next VM boots with ${JSON.stringify(kubelet)}`);
+    this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet, count: 1 });
+  }
+
+  #silentKubelet(): void {
+    const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
+    if (!vm) return;
+    const ms = this.#dice.pause(900_000);
+    this.#note(`the kubelet of ${vm.name} is silent for ${ms} ms`);
+    this.#world.cloud.kubelets.order(vm.id, { silent: true });
+    this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { silent: false }));
+  }
+
+  #lostVm(): void {
+    // When most of few are lost at once, a breaker keeps the rest until an operator says otherwise.
+    if (this.#pauses && this.#lost > 0) return;
+    this.#lost++;
+    lostVm(this.#draw);
+  }
+
+  #endanger(): void {
+    const { chances, ms } = danger(this.#draw);
+    this.#world.network.endanger(chances);
+    this.#later(ms, () => this.#world.network.endanger({}));
+  }
+
+  #kill(): void {
+    const victims = this.#dice.one([...PROCESSES.map((name) => [name]), PROCESSES]) ?? [];
+    for (const victim of victims) this.#world.kill(victim);
+  }
+
+  /** In the middle of work, mostly for longer than a Lease lasts; what comes to be done meanwhile is seen at the thaw. */
+  async #freeze(): Promise<void> {
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
+    await this.#world.clock.advance(this.#dice.pause(4_000));
+    const victims = this.#dice.one([...PROCESSES.map((name) => [name]), PROCESSES]) ?? [];
+    const ms = 10_000 + this.#dice.number(30_000);
+    for (const victim of victims) this.#world.freeze(victim, ms);
+    if (this.#dice.number(2) === 0) return;
+    await this.#world.clock.advance(this.#dice.number(ms));
+    await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
+  }
+
+  #restartCloud(): void {
+    const ms = this.#dice.pause(30_000);
+    this.#note(`the cloud restarts, away for ${ms} ms`);
+    this.#world.restartCloud(ms);
+  }
+}

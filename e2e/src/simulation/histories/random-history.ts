@@ -1,0 +1,50 @@
+import { PauseJudge } from '../judges/pause-judge.ts';
+import { World, type WorldOptions } from '../world/world.ts';
+import { type FleetMode, strategyOf } from './modes.ts';
+import type { HistoryOptions, Outcome } from './outcome.ts';
+import { RandomHistory } from './random-acts.ts';
+
+/** What became of a history, and what there was to judge. */
+export interface RandomOutcome extends Outcome {
+  /** Pauses in the middle of a rollout that were judged. */
+  readonly pauses: number;
+}
+
+/** What else a history of a fleet can be given. */
+export interface FleetHistoryOptions extends HistoryOptions {
+  /** Wraps what a controller asks the API server, e.g. to break it. */
+  readonly wrap?: NonNullable<WorldOptions['wrap']>;
+  /** Breaks elections. */
+  readonly elected?: Pick<WorldOptions, 'unfenced'>;
+}
+
+/** Plays a history of a fleet. */
+export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
+  const { seed, profile, wrap } = options;
+  const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };
+  const world = await World.start({
+    ...{ seed, profile },
+    machine,
+    kubelets: { joinDelay: mode === 'pauses' ? 2_000 * (2 + (seed % 7)) : 500 * (seed % 7) },
+    ...strategyOf(mode, seed),
+    ...(mode === 'large' ? { moreClasses: ['red'] } : {}),
+    ...(mode === 'leases' ? { elections: true, ...options.elected } : {}),
+    restartAfterMs: 1_000 * (seed % 11),
+    ...(wrap ? { wrap } : {}),
+  });
+  const end = new AbortController();
+  const judge = mode === 'pauses' ? PauseJudge.watch(world, end.signal) : undefined;
+  const violations: string[] = [];
+  const played = new RandomHistory(world, mode, options);
+  try {
+    await played.run();
+  } catch (error) {
+    violations.push(error instanceof Error ? error.message : String(error));
+  }
+  violations.push(...world.violations);
+  const history = JSON.stringify(world.witness.history);
+  const story = world.witness.tell();
+  end.abort(new Error('closed'));
+  await world.close();
+  return { violations, story, history, plan: played.plan, pauses: judge?.judged ?? 0 };
+}

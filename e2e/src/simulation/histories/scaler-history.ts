@@ -1,0 +1,253 @@
+import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
+import { isConflict, nodes, sleep, type Transport } from '@mcm/kube';
+import { ScalerJudge } from '../judges/scaler-judge.ts';
+import { danger } from '../network/misfortunes.ts';
+import type { Caller } from '../network/network.ts';
+import { NAMESPACE, type ProcessName, World } from '../world/world.ts';
+import { Dice } from './dice.ts';
+import { strategyOf } from './modes.ts';
+import type { HistoryOptions, Outcome } from './outcome.ts';
+import type { FleetHistoryOptions } from './random-history.ts';
+import { type Plan, Script } from './script.ts';
+
+const DEPLOYMENT = 'workers';
+const FIRST_REPLICAS = 5;
+const MAX_REPLICAS = 7;
+const MAX_ACTS = 12;
+const MAX_PAUSE_MS = 40_000;
+const MAX_CUT_MS = 90_000;
+const CALM_MS = 2 * 3_600_000;
+/** A silent watch is opened anew within this. */
+const SILENCE_MS = 160_000;
+const QUIET_MS = 600_000;
+/** How long a request of a controller takes each way, at most. */
+const MAX_WIRE_MS = 200;
+
+const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
+const GROUPS: readonly (readonly Caller[])[] = [['manager'], ['manager', 'machine-controller']];
+
+const OFTEN = ['scale down', 'scale down', 'scale up'] as const;
+type ActName = (typeof OFTEN)[number] | 'name ahead' | 'kill' | 'endanger' | 'cut' | 'silence';
+
+/** A fleet whose size an autoscaler changes, while processes die and the API server fails them; drawn from one seed. */
+class ScalerHistory {
+  readonly #world: World;
+  readonly #dice: Dice;
+  readonly #judge: ScalerJudge;
+  readonly #scaler: Autoscaler;
+  readonly #script: Script;
+  /** Each name comes with the fall of the count: whatever became of the count since, the machine goes. */
+  readonly #atOnce: boolean;
+  #replicas = FIRST_REPLICAS;
+  #silenced = false;
+
+  constructor(world: World, judge: ScalerJudge, { seed, plan }: HistoryOptions) {
+    this.#world = world;
+    this.#dice = new Dice(seed + 2_000_000);
+    this.#judge = judge;
+    const form = SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
+    this.#scaler = scalerOf(world, form);
+    world.witness.note('act', `the autoscaler names machines by ${form}`);
+    // Names alone ask for nothing: an autoscaler that writes them first has seen that its last change was taken up.
+    const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
+    this.#atOnce = form !== 'priority' && ahead.length === 0;
+    // A priority and a count are in two objects: a watch that is behind may show the one without the other.
+    const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
+    this.#script = new Script({
+      dice: this.#dice,
+      acts: [...OFTEN, ...OFTEN, ...ahead, 'kill', 'kill', 'endanger', ...blind],
+      maxPauseMs: MAX_PAUSE_MS,
+      wait: (ms) => world.clock.advance(ms),
+      act: (name) => this.#act(name as ActName),
+      plan,
+    });
+  }
+
+  /** The acts so far. */
+  get plan(): Plan {
+    return this.#script.plan;
+  }
+
+  async run(): Promise<void> {
+    const world = this.#world;
+    await world.createDeployment(FIRST_REPLICAS);
+    await world.untilSettled(FIRST_REPLICAS, 'blue');
+    await this.#script.play(2 + this.#dice.number(MAX_ACTS));
+    await this.#calm();
+  }
+
+  async #act(name: ActName): Promise<void> {
+    const acts: Readonly<Record<ActName, () => Promise<void> | void>> = {
+      'scale down': () => this.#scaleDown(),
+      'scale up': () => this.#scaleUp(),
+      'name ahead': () => this.#nameAhead(),
+      kill: () => this.#kill(),
+      endanger: () => this.#endanger(),
+      cut: () => this.#cut(),
+      silence: () => this.#silence(),
+    };
+    await acts[name]();
+  }
+
+  /** Running machines that the autoscaler may give up: it passes over those that it has named. */
+  async #victims(): Promise<readonly string[]> {
+    const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
+    const candidates = (await this.#world.machines()).filter(
+      ({ metadata, status }) =>
+        metadata.deletionTimestamp === undefined &&
+        status?.currentStatus?.phase === 'Running' &&
+        !this.#judge.isNamed(metadata.name),
+    );
+    const victims: string[] = [];
+    while (victims.length < Math.min(most, candidates.length)) {
+      const [victim] = candidates.splice(this.#dice.number(candidates.length), 1);
+      if (!victim) continue;
+      // Whether the others suffice is the autoscaler's to know.
+      this.#world.witness.deletesByHand(victim.metadata.uid);
+      victims.push(victim.metadata.name);
+    }
+    return victims;
+  }
+
+  async #scaleDown(): Promise<void> {
+    const victims = await this.#victims();
+    if (victims.length === 0) return;
+    this.#lowers(victims);
+    await this.#scaler.scaleDown(victims);
+  }
+
+  async #nameAhead(): Promise<void> {
+    const world = this.#world;
+    await world.until(async () => {
+      const { metadata, status } = await world.deployment();
+      return status?.observedGeneration === metadata.generation;
+    });
+    const victims = await this.#victims();
+    if (victims.length === 0) return;
+    world.witness.note('act', `the autoscaler names ${victims}, ahead of the count`);
+    this.#judge.names(victims);
+    await this.#scaler.nameOnly(victims);
+    await world.clock.advance(this.#dice.pause(MAX_PAUSE_MS));
+    if (this.#dice.number(2) === 0) this.#kill();
+    this.#lowers(victims);
+    await this.#scaler.scaleBy(-victims.length);
+  }
+
+  #lowers(victims: readonly string[]): void {
+    this.#judge.names(victims);
+    this.#replicas -= victims.length;
+    this.#world.expects(this.#replicas);
+    this.#world.witness.note('act', `the autoscaler names ${victims} and asks for ${this.#replicas}`);
+  }
+
+  async #scaleUp(): Promise<void> {
+    const by = Math.min(1 + this.#dice.number(2), MAX_REPLICAS - this.#replicas);
+    if (by <= 0) return;
+    this.#judge.rises(by);
+    this.#replicas += by;
+    this.#world.expects(this.#replicas);
+    this.#world.witness.note('act', `the autoscaler asks for ${this.#replicas}`);
+    await this.#scaler.scaleBy(by);
+  }
+
+  #kill(): void {
+    const victims = this.#dice.one([['manager'], PROCESSES] as const) ?? [];
+    for (const victim of victims) this.#world.kill(victim);
+  }
+
+  #cut(): void {
+    const callers = this.#dice.one(GROUPS) ?? [];
+    const ms = this.#dice.pause(MAX_CUT_MS);
+    this.#world.witness.note('act', `the API server is gone for ${callers.join(', ')} for ${ms} ms`);
+    this.#world.network.cut(...callers);
+    this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
+  }
+
+  #silence(): void {
+    this.#world.witness.note('act', 'watches of manager go silent');
+    this.#silenced = true;
+    this.#world.network.silence('manager');
+  }
+
+  #endanger(): void {
+    const note = (text: string) => this.#world.witness.note('act', text);
+    const { chances, ms } = danger({ dice: this.#dice, note });
+    this.#world.network.endanger(chances, {});
+    this.#world.clock.setTimeout(() => this.#world.network.endanger({}), ms);
+  }
+
+  /** Nothing is broken from now on: the fleet is as large as the autoscaler asked, and then nothing is written. */
+  async #calm(): Promise<void> {
+    const world = this.#world;
+    world.witness.note('act', 'all is well from now on');
+    world.network.calm();
+    if (this.#silenced || world.network.silencesWatches) await world.clock.advance(SILENCE_MS);
+    await world.untilSettled(this.#replicas, 'blue', CALM_MS);
+    await world.clock.advance(QUIET_MS);
+    await world.untilSettled(this.#replicas, 'blue', 1);
+    if (!this.#atOnce) return;
+    for (const { metadata } of await world.machines()) {
+      if (this.#judge.isNamed(metadata.name)) world.witness.violate(`${metadata.name} was named and stays`);
+    }
+  }
+}
+
+function scalerOf({ admin, clock }: World, form: ScalerForm): Autoscaler {
+  const deployments = admin.resource<MachineDeployment>(machineDeployments, NAMESPACE);
+  const all = admin.resource<Machine>(machines, NAMESPACE);
+  const cordon = { type: 'merge', body: { spec: { unschedulable: true } } } as const;
+  return new Autoscaler(
+    {
+      getDeployment: () => deployments.get(DEPLOYMENT),
+      putDeployment: (deployment) => deployments.update(deployment),
+      getMachine: (name) => all.get(name),
+      putMachine: (machine) => all.update(machine),
+      cordon: (name) => admin.resource(nodes).patch(name, cordon),
+      isConflict,
+      now: () => clock.now(),
+    },
+    form,
+  );
+}
+
+/** Plays a history in which an autoscaler names the machines that go. */
+export async function playScaler(options: FleetHistoryOptions): Promise<Outcome> {
+  const { seed, profile, wrap = (_, transport) => transport } = options;
+  let world: World | undefined;
+  const wireMs = new Dice(seed).number(MAX_WIRE_MS);
+  const slow =
+    (transport: Transport): Transport =>
+    async (request) => {
+      const wait = async () => {
+        if (world !== undefined && !request.path.includes('watch=true')) await sleep(world.clock, wireMs);
+      };
+      await wait();
+      const answer = await transport(request);
+      await wait();
+      return answer;
+    };
+  world = await World.start({
+    ...{ seed, profile },
+    machine: { creationTimeout: '30m', healthTimeout: '30m' },
+    kubelets: { joinDelay: 500 * (seed % 7) },
+    ...strategyOf('scaler', seed),
+    restartAfterMs: 1_000 * (seed % 11),
+    wrap: (name, transport) => wrap(name, slow(transport)),
+  });
+  const end = new AbortController();
+  const judge = ScalerJudge.watch(world, FIRST_REPLICAS, end.signal);
+  const violations: string[] = [];
+  const played = new ScalerHistory(world, judge, options);
+  try {
+    await played.run();
+  } catch (error) {
+    violations.push(error instanceof Error ? error.message : String(error));
+  }
+  violations.push(...world.violations);
+  const history = JSON.stringify(world.witness.history);
+  const story = world.witness.tell();
+  end.abort(new Error('closed'));
+  await world.close();
+  return { violations, story, history, plan: played.plan };
+}

@@ -1,0 +1,65 @@
+import type { Transport } from '@mcm/kube';
+import type { Life } from '../world/process.ts';
+import type { Witness } from './witness.ts';
+
+interface LeaseBody {
+  readonly metadata: { readonly name: string };
+  readonly spec?: { readonly holderIdentity?: string };
+}
+
+/** A process that stands for election. */
+interface Candidate {
+  readonly identity: string;
+  readonly life: Life;
+  /** Name of the Lease that it works under. */
+  readonly lease: string;
+}
+
+const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const LEASES = /\/leases(\/|\?|$)/;
+
+/** Says who holds which Lease, as the API server stores it, and which process writes though another one holds its Lease. */
+export class FenceJudge {
+  readonly #witness: Witness;
+  /** The holders, by the names of Leases. */
+  readonly #holders = new Map<string, string>();
+  readonly #identities = new Map<Life, string>();
+
+  constructor(witness: Witness) {
+    this.#witness = witness;
+  }
+
+  /** Whether the process holds its Lease. */
+  holds(life: Life): boolean {
+    const identity = this.#identities.get(life);
+    return identity !== undefined && [...this.#holders.values()].includes(identity);
+  }
+
+  /** The API server, whose Leases are looked at as they are written. */
+  sees(transport: Transport): Transport {
+    return async (request) => {
+      const answer = await transport(request);
+      if (!WRITES.has(request.method) || !LEASES.test(request.path) || answer.status >= 300) return answer;
+      const text = await answer.text();
+      const { metadata, spec } = JSON.parse(text) as LeaseBody;
+      const before = this.#holders.get(metadata.name);
+      const holder = spec?.holderIdentity ?? '';
+      if (holder !== before) this.#witness.note('state', `lease ${metadata.name}: ${before ?? ''} → ${holder}`);
+      this.#holders.set(metadata.name, holder);
+      return new Response(text, { status: answer.status, headers: { 'content-type': 'application/json' } });
+    };
+  }
+
+  /** What a process sends, judged as it leaves: on its way it may be overtaken, and that is nobody's to prevent. */
+  judges({ identity, life, lease }: Candidate, transport: Transport): Transport {
+    this.#identities.set(life, identity);
+    return (request) => {
+      const holder = this.#holders.get(lease) ?? '';
+      const { method, path } = request;
+      const writes = WRITES.has(method) && !LEASES.test(path) && !/\/([a-z]+reviews)(\?|$)/.test(path);
+      if (writes && !life.dead && !life.frozen && holder !== '' && holder !== identity)
+        this.#witness.violate(`${identity} sends ${method} ${path.split('?')[0]} though ${holder} leads`);
+      return transport(request);
+    };
+  }
+}

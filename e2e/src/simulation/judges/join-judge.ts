@@ -1,0 +1,182 @@
+import { Annotations, Labels, type Machine, machines } from '@mcm/api';
+import { createInformer, type Node, nodes, seededRandom, silentLogger } from '@mcm/kube';
+import { NodeAnnotations } from '@mcm/machine-config';
+import type { World } from '../world/world.ts';
+
+const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
+const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
+const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
+/** The autoscaler's own patience is ten minutes: who protects a node may take this long. */
+const PROTECTION_MS = 10_000;
+
+/** What a pool allows, by the `name` label of its machines: whoever has no pool is not judged. */
+export interface JoinRules {
+  /** The pool of a deployment's machines; absent: none. */
+  readonly poolOf: (deployment: string) => string | undefined;
+  /** How many of a pool may be unavailable for it to tell one more; undefined: whatever it tells. */
+  readonly limitOf: (pool: string) => number | undefined;
+  /** Whether nodes at work are kept from the autoscaler; default: yes. One that no pool over machines has is not. */
+  readonly protects?: boolean;
+  /** How long a decision may rest on what was, in milliseconds; default: 1 s. */
+  readonly lagMs?: () => number;
+}
+
+const annotation = (node: Node | undefined, key: string): string => node?.metadata.annotations?.[key] ?? '';
+const phaseOf = ({ status }: Machine): string => status?.currentStatus?.phase ?? '';
+const isHeard = ({ status }: Node): boolean =>
+  status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+const isDone = (node: Node): boolean =>
+  annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
+const isAtWork = (node: Node): boolean => ['Working', 'Rebooting'].includes(annotation(node, State));
+const isSelected = ({ metadata }: Node): boolean => metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
+
+/**
+ * Sees Machines and Nodes as the API server stores them, whoever wrote them, and says where the two halves of the
+ * product are in each other's way: a pool that tells a node although as many are away as it allows, or one whose machine
+ * goes or is worked on; who makes schedulable what the other keeps empty; a node at work that the autoscaler may take.
+ */
+export class JoinJudge {
+  readonly #world: World;
+  readonly #rules: JoinRules;
+  readonly #machines = new Map<string, Machine>();
+  readonly #nodes = new Map<string, Node>();
+  /** Since when something is so, by what is so. */
+  readonly #since = new Map<string, number>();
+  /** Nodes that were told a target. */
+  told: string[] = [];
+
+  constructor(world: World, rules: JoinRules) {
+    [this.#world, this.#rules] = [world, rules];
+  }
+
+  watch(signal: AbortSignal): void {
+    const { admin, clock, witness } = this.#world;
+    const options = { clock, random: seededRandom(6), log: silentLogger };
+    const ofNodes = createInformer<Node>(admin, nodes, options);
+    const ofMachines = createInformer<Machine>(admin, machines, options);
+    ofNodes.onChange(({ type, object }) => this.#nodeChanged(type, object));
+    ofMachines.onChange(({ type, object }) => {
+      if (type === 'deleted') this.#machines.delete(object.metadata.uid);
+      else this.#machines.set(object.metadata.uid, object);
+      this.#note();
+    });
+    for (const one of [ofNodes, ofMachines]) {
+      void one.run(signal).catch((error: unknown) => witness.violate(String(error)));
+    }
+  }
+
+  #nodeChanged(type: string, node: Node): void {
+    const { name } = node.metadata;
+    const old = this.#nodes.get(name);
+    const before = old?.metadata.uid === node.metadata.uid ? old : undefined;
+    if (before && type !== 'deleted') {
+      const desired = annotation(node, DesiredConfig);
+      if (annotation(before, DesiredConfig) !== '' && annotation(before, DesiredConfig) !== desired) {
+        this.#judgeTold(before, desired);
+      }
+      if (before.spec?.unschedulable && !node.spec?.unschedulable) this.#judgeUncordoned(node);
+    }
+    if (type === 'deleted') this.#nodes.delete(name);
+    else this.#nodes.set(name, node);
+    this.#note();
+    this.#judgeProtection(node);
+  }
+
+  /** Keeps the time since when things are as they are. */
+  #note(): void {
+    const now = this.#world.clock.now().getTime();
+    const holds = new Set<string>();
+    for (const machine of this.#machines.values()) {
+      const { uid } = machine.metadata;
+      if (this.#isAway(machine)) holds.add(`away ${uid}`);
+      if (this.#isBusy(machine)) holds.add(`busy ${uid}`);
+      if (machine.metadata.deletionTimestamp !== undefined) holds.add(`goes ${uid}`);
+    }
+    for (const node of this.#nodes.values()) {
+      const disabled = annotation(node, Annotations.ScaleDownDisabled) === 'true';
+      const stays = this.#machineOf(node)?.metadata.deletionTimestamp === undefined;
+      if (isAtWork(node) && !disabled && stays && this.#machineOf(node)) holds.add(`bare ${node.metadata.uid}`);
+    }
+    for (const key of this.#since.keys()) if (!holds.has(key)) this.#since.delete(key);
+    for (const key of holds) if (!this.#since.has(key)) this.#since.set(key, now);
+  }
+
+  #holds(key: string, ms = this.#rules.lagMs?.() ?? 1_000): boolean {
+    const since = this.#since.get(key);
+    return since !== undefined && this.#world.clock.now().getTime() - since >= ms;
+  }
+
+  #nodeOf({ metadata }: Machine): Node | undefined {
+    return this.#nodes.get(metadata.labels?.[Labels.Node] ?? '');
+  }
+
+  #machineOf({ metadata }: Node): Machine | undefined {
+    const all = [...this.#machines.values()].filter((one) => one.metadata.labels?.[Labels.Node] === metadata.name);
+    return all.find((one) => !one.metadata.deletionTimestamp) ?? all[0];
+  }
+
+  #poolOf({ metadata }: Machine): string | undefined {
+    return this.#rules.poolOf(metadata.labels?.name ?? '');
+  }
+
+  /** Nobody can count on the machine, whosever doing it is. */
+  #isAway(machine: Machine): boolean {
+    const node = this.#nodeOf(machine);
+    if (!node) return AWAY.has(phaseOf(machine));
+    if (phaseOf(machine) === 'Failed' || !isHeard(node) || node.spec?.unschedulable) return true;
+    const failing = ['Degraded', 'Unreconcilable', 'Waiting'].includes(annotation(node, State));
+    return !isDone(node) && !failing;
+  }
+
+  /** MCM is at it, or it goes. */
+  #isBusy(machine: Machine): boolean {
+    const node = this.#nodeOf(machine);
+    if (machine.metadata.deletionTimestamp !== undefined || LEFT_ALONE.has(phaseOf(machine))) return true;
+    return node !== undefined && isSelected(node);
+  }
+
+  #judgeTold(node: Node, desired: string): void {
+    const { witness } = this.#world;
+    const machine = this.#machineOf(node);
+    const pool = machine && this.#poolOf(machine);
+    const limit = pool === undefined ? undefined : this.#rules.limitOf(pool);
+    if (!machine || pool === undefined || limit === undefined) return;
+    const { name } = node.metadata;
+    this.told.push(name);
+    if (this.#holds(`busy ${machine.metadata.uid}`)) {
+      witness.violate(`${name} is told ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
+    }
+    // What is away already costs nothing more.
+    if (this.#isAway(machine)) return;
+    const others = [...this.#machines.values()].filter(
+      (one) => one !== machine && this.#poolOf(one) === pool && this.#holds(`away ${one.metadata.uid}`),
+    );
+    if (others.length + 1 <= limit) return;
+    const names = others.map((one) => `${one.metadata.name} (${phaseOf(one)})`).join(', ');
+    witness.violate(`${name} is told ${desired} beside ${names}: ${limit} of pool ${pool} may be away at once`);
+  }
+
+  #judgeUncordoned(node: Node): void {
+    const { name } = node.metadata;
+    const machine = this.#machineOf(node);
+    if (!machine) return;
+    const say = (why: string) => this.#world.witness.violate(`${name} is made schedulable although ${why}`);
+    if (this.#holds(`goes ${machine.metadata.uid}`)) say('its machine goes');
+    if (annotation(node, DesiredDrain).startsWith('drain-')) say('its daemon keeps it empty');
+    if (isSelected(node)) say('MCM keeps it empty');
+  }
+
+  #judgeProtection(node: Node): void {
+    const { ScaleDownDisabled, ScaleDownDisabledByMCM } = Annotations;
+    if (annotation(node, ScaleDownDisabledByMCM) !== '' && annotation(node, ScaleDownDisabled) === '') {
+      this.#world.witness.violate(`${node.metadata.name} is MCM's to protect, and the autoscaler may take it`);
+    }
+    const key = `bare ${node.metadata.uid}`;
+    if (!this.#since.has(key) || this.#rules.protects === false) return;
+    this.#world.clock.setTimeout(() => {
+      if (!this.#holds(key, PROTECTION_MS)) return;
+      this.#since.delete(key);
+      this.#world.witness.violate(`${node.metadata.name} is at work and the autoscaler may take it`);
+    }, PROTECTION_MS);
+  }
+}

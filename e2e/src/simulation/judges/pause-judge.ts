@@ -1,0 +1,141 @@
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { type Change, controllerOf, createInformer, seededRandom } from '@mcm/kube';
+import type { World } from '../world/world.ts';
+
+const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
+const sizeOf = ({ spec }: MachineSet): number => spec.replicas ?? 0;
+const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
+  (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+
+/**
+ * Says what a rollout does though its deployment is paused, from what the server stores and whoever asked for it: from
+ * the moment on at which the manager says that it has seen the pause, a set's size follows the user's scaling and nothing
+ * else, and a set makes and deletes machines to have that many, or because they failed. A set that alone has machines may
+ * grow to the size of the deployment: a rollout that was paused after its first deletion leaves a gap.
+ */
+export class PauseJudge {
+  readonly #world: World;
+  readonly #sets = new Map<string, MachineSet>();
+  readonly #machines = new Map<string, Machine>();
+  #replicas: number | undefined;
+  /** Virtual milliseconds since 1970 of the moment at which the manager has seen the present pause. */
+  #seenAt: number | undefined;
+  /** What the user asked for since the sizes were last at rest. */
+  #more = false;
+  #fewer = false;
+  #judged = 0;
+
+  private constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** Judges a world as long as `signal` lasts. */
+  static watch(world: World, signal: AbortSignal): PauseJudge {
+    const judge = new PauseJudge(world);
+    const { admin, clock, log } = world;
+    const options = { clock, log, random: seededRandom(0) };
+    const deployments = createInformer<MachineDeployment>(admin, machineDeployments, options);
+    deployments.onChange((change) => judge.#deploymentChanged(change));
+    const sets = createInformer<MachineSet>(admin, machineSets, options);
+    sets.onChange((change) => judge.#setChanged(change));
+    const all = createInformer<Machine>(admin, machines, options);
+    all.onChange((change) => judge.#machineChanged(change));
+    for (const one of [deployments, sets, all]) {
+      void one.run(signal).catch((error: unknown) => world.witness.violate(String(error)));
+    }
+    return judge;
+  }
+
+  /** Pauses that were judged: the manager saw them while sets of several templates had machines. */
+  get judged(): number {
+    return this.#judged;
+  }
+
+  #deploymentChanged({ type, object }: Change<MachineDeployment>): void {
+    if (type === 'deleted') return;
+    this.#rest();
+    const { replicas = 0, paused } = object.spec;
+    const before = this.#replicas ?? replicas;
+    this.#replicas = replicas;
+    this.#more ||= replicas > before;
+    this.#fewer ||= replicas < before;
+    if (!paused) this.#seenAt = undefined;
+    else if (this.#seenAt === undefined && isSeen(object)) this.#begin();
+  }
+
+  #begin(): void {
+    this.#seenAt = this.#now();
+    if (this.#active().length > 1) this.#judged++;
+    this.#world.witness.note('act', 'the manager has seen the pause');
+  }
+
+  /** One set carries what is asked for: nothing asked for earlier is under way any more. */
+  #rest(): void {
+    const [only, ...others] = this.#active();
+    if (this.#seenAt !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;
+    this.#more = false;
+    this.#fewer = false;
+  }
+
+  #setChanged({ type, object }: Change<MachineSet>): void {
+    const { name, uid } = object.metadata;
+    const before = this.#sets.get(uid);
+    if (type === 'deleted') this.#sets.delete(uid);
+    else this.#sets.set(uid, object);
+    if (type !== 'deleted' && this.#isPaused()) {
+      const [from, to] = [before ? sizeOf(before) : 0, sizeOf(object)];
+      const isFilling = from > 0 && this.#active().length === 1 && to <= (this.#replicas ?? 0);
+      const scaled = to > from ? this.#more || isFilling : this.#fewer;
+      if (from !== to && !scaled) this.#violate(`set ${name} went from ${from} to ${to}`);
+    }
+    this.#rest();
+  }
+
+  #machineChanged({ type, object }: Change<Machine>): void {
+    const { name, uid } = object.metadata;
+    const before = this.#machines.get(uid);
+    if (type === 'deleted') return void this.#machines.delete(uid);
+    this.#machines.set(uid, object);
+    const set = this.#sets.get(controllerOf(object)?.uid ?? '');
+    if (!set || !this.#isPaused()) return;
+    const alive = this.#aliveOf(set);
+    const of = `of ${set.metadata.name}, which had ${alive} of ${sizeOf(set)}`;
+    if (!before && !isGoing(object) && alive > sizeOf(set)) this.#violate(`${name} was made, ${of}`);
+    if (before && !isGoing(before) && isGoing(object) && alive < sizeOf(set) && this.#isHealthy(before)) {
+      this.#violate(`${name} was deleted, ${of}`);
+    }
+  }
+
+  /** Nobody has a reason to replace it. */
+  #isHealthy({ metadata, status }: Machine): boolean {
+    return status?.currentStatus?.phase !== 'Failed' && !this.#world.witness.isDeletedByHand(metadata.uid);
+  }
+
+  #aliveOf({ metadata }: MachineSet): number {
+    const all = [...this.#machines.values()];
+    return all.filter((machine) => controllerOf(machine)?.uid === metadata.uid && !isGoing(machine)).length;
+  }
+
+  #active(): MachineSet[] {
+    return [...this.#sets.values()].filter((set) => sizeOf(set) > 0);
+  }
+
+  #isPaused(): boolean {
+    return this.#seenAt !== undefined && this.#now() > this.#seenAt + this.#world.lagMs();
+  }
+
+  #violate(what: string): void {
+    this.#world.witness.violate(`${what} though the rollout is paused`);
+  }
+
+  #now(): number {
+    return this.#world.clock.now().getTime();
+  }
+}

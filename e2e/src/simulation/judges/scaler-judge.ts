@@ -1,0 +1,72 @@
+import { type Machine, machines } from '@mcm/api';
+import { createInformer, seededRandom } from '@mcm/kube';
+import type { World } from '../world/world.ts';
+
+/**
+ * Says what a scale-in by the autoscaler costs beyond what it asked for, from what the server stores: machines that go
+ * though they were not named, and machines that are made though the count did not rise for them.
+ */
+export class ScalerJudge {
+  readonly #world: World;
+  readonly #named = new Set<string>();
+  readonly #known = new Map<string, Machine>();
+  /** Machines that were asked for so far: the first ones, and every rise of the count. */
+  #asked: number;
+  #made = 0;
+  /** UIDs of machines that failed: each may be replaced. */
+  readonly #failed = new Set<string>();
+
+  private constructor(world: World, replicas: number) {
+    this.#world = world;
+    this.#asked = replicas;
+  }
+
+  /** Judges a world whose deployment is created with so many replicas, as long as `signal` lasts. */
+  static watch(world: World, replicas: number, signal: AbortSignal): ScalerJudge {
+    const judge = new ScalerJudge(world, replicas);
+    const { admin, clock, log } = world;
+    const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
+    all.onChange(({ type, object }) => type !== 'deleted' && judge.#changed(object));
+    void all.run(signal).catch((error: unknown) => world.witness.violate(String(error)));
+    return judge;
+  }
+
+  /** The autoscaler is about to name these machines. */
+  names(machineNames: readonly string[]): void {
+    for (const name of machineNames) this.#named.add(name);
+  }
+
+  /** The autoscaler is about to raise the count. */
+  rises(by: number): void {
+    this.#asked += by;
+  }
+
+  /** Whether the autoscaler has named the machine. */
+  isNamed(name: string): boolean {
+    return this.#named.has(name);
+  }
+
+  #changed(machine: Machine): void {
+    const { name, uid } = machine.metadata;
+    const before = this.#known.get(uid);
+    this.#known.set(uid, machine);
+    // A new machine may have the name of one that is gone.
+    if (before === undefined) this.#created(name);
+    if (machine.status?.currentStatus?.phase === 'Failed') this.#failed.add(uid);
+    const goes = machine.metadata.deletionTimestamp !== undefined;
+    if (!goes || before === undefined || before.metadata.deletionTimestamp !== undefined) return;
+    if (!this.#named.has(name) && !this.#failed.has(uid)) {
+      this.#world.witness.violate(`${name} was deleted though the autoscaler did not name it`);
+    }
+  }
+
+  #created(name: string): void {
+    this.#named.delete(name);
+    this.#made += 1;
+    const most = this.#asked + this.#failed.size;
+    if (this.#made <= most) return;
+    this.#world.witness.violate(
+      `${name} was made needlessly: it is the ${this.#made}th machine, ${most} were asked for`,
+    );
+  }
+}

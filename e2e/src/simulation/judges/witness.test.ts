@@ -1,0 +1,36 @@
+import { type Machine, machines } from '@mcm/api';
+import { expect, test } from 'vitest';
+import { NAMESPACE, World } from '../world/world.ts';
+
+/** What proves nothing unless it can see: each invariant broken on purpose. */
+
+test('a machine that nobody asked for is seen', async () => {
+  const world = await World.start();
+  await world.createDeployment(1);
+  await world.untilSettled(1, 'blue');
+  const resource = world.admin.resource<Machine>(machines, NAMESPACE);
+  const spec = { class: { kind: 'MachineClass', name: 'blue' } };
+  for (const name of ['one-more', 'too-many']) {
+    expect(world.violations).toEqual([]);
+    await resource.create({ metadata: { name, namespace: NAMESPACE }, spec });
+    await world.clock.settle();
+  }
+  expect(world.violations).toEqual(['3 machines not terminating, at most 2 were asked for']);
+  await world.close();
+});
+
+test('an available machine that goes by no wish of the user is seen', async () => {
+  const world = await World.start();
+  await world.createDeployment(2);
+  await world.untilSettled(2, 'blue');
+  const [first, second] = await world.machines();
+  await world.deleteMachine(first?.metadata.name ?? '');
+  await world.untilSettled(2, 'blue');
+  await world.clock.advance(60_000);
+  expect(world.violations).toEqual([]);
+  await world.admin.resource<Machine>(machines, NAMESPACE).delete(second?.metadata.name ?? '');
+  await world.clock.settle();
+  expect(world.violations).toHaveLength(1);
+  expect(world.violations[0]).toContain('was deleted with 1 others available and 0 lost just before');
+  await world.close();
+});

@@ -1,0 +1,55 @@
+import type { Cloud, FaultRule, OrderedFault } from '@mcm/provider-local';
+import type { Dice } from '../histories/dice.ts';
+import type { Chances, Mishap } from './network.ts';
+
+/** What may befall a request on its way. */
+const MISHAPS: readonly Mishap[] = ['conflict', 'throttled', 'internal', 'lost', 'killed before', 'killed after'];
+/** Operations of the cloud that may fail. */
+const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
+export type FailingOperation = (typeof OPERATIONS)[number];
+/** How an operation of the cloud may fail. */
+const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale' | 'latency' | 'zone'>[] = [
+  { error: { code: 'InternalError' } },
+  { error: { code: 'InternalError' }, effect: true },
+  { error: { code: 'RequestLimitExceeded', retryAfterSeconds: 20 } },
+  { error: { code: 'InsufficientCapacity' }, zone: 'local-a' },
+  { timeout: {} },
+  { timeout: {}, effect: true },
+  { latency: 8_000 },
+  { stale: 15_000 },
+];
+
+/** Who draws, what it befalls, and whom it is told. */
+export interface Draw {
+  readonly dice: Dice;
+  readonly cloud: Cloud;
+  readonly note: (text: string) => void;
+}
+
+/** Some operation of the cloud will fail, a few times. */
+export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
+  const operation = dice.one(OPERATIONS) ?? '*';
+  const rule = { operation, ...dice.one(FAILURES), count: 1 + dice.number(4) };
+  note(`the cloud will fail: ${JSON.stringify(rule)}`);
+  return cloud.faults.order(rule);
+}
+
+/** One of the running VMs, if there are any, ends without anybody having asked. */
+export function lostVm({ dice, cloud, note }: Draw): void {
+  const vm = dice.one([...cloud.instances.list()].filter(({ state }) => state === 'running'));
+  if (!vm) return;
+  note(`VM ${vm.name} is terminated behind our back`);
+  cloud.instances.terminate(vm.id, 'by hand');
+}
+
+/** How likely one or two mishaps are, and for how long. */
+export function danger({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
+  readonly chances: Chances;
+  readonly ms: number;
+} {
+  const mishaps = [dice.one(MISHAPS), dice.one(MISHAPS)].flatMap((mishap) => mishap ?? []);
+  const chances = Object.fromEntries(mishaps.map((mishap) => [mishap, 0.05 + dice.number(20) / 100]));
+  const ms = dice.pause(120_000);
+  note(`for ${ms} ms writes meet ${JSON.stringify(chances)}`);
+  return { chances, ms };
+}

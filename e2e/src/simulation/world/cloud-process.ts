@@ -1,0 +1,96 @@
+import { type Clock, handlerTransport, type Logger, type Random, type Transport } from '@mcm/kube';
+import { createLocalCloud, type KubeletBehaviour, type LocalCloud, MemoryStore } from '@mcm/provider-local';
+import type { Witness } from '../judges/witness.ts';
+
+export interface CloudProcessOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly witness: Witness;
+  /** What the hollow kubelets speak to. */
+  readonly apiServer: Transport;
+  /** Behavior of all hollow kubelets. */
+  readonly kubelets: KubeletBehaviour;
+}
+
+/** The local cloud with its hollow kubelets, as a process that can end and come back on what it had stored. */
+export class CloudProcess {
+  readonly #options: CloudProcessOptions;
+  readonly #store = new MemoryStore();
+  /** Ids of all VMs ever seen, by the UID of their machine. */
+  readonly #made = new Map<string, Set<string>>();
+  #cloud: LocalCloud;
+  #life = new AbortController();
+
+  constructor(options: CloudProcessOptions) {
+    this.#options = options;
+    this.#cloud = this.#start();
+  }
+
+  /** The one that runs, or ran last. */
+  get cloud(): LocalCloud {
+    return this.#cloud;
+  }
+
+  /** Number of VMs ever made. */
+  get vmsMade(): number {
+    return [...this.#made.values()].reduce((sum, ids) => sum + ids.size, 0);
+  }
+
+  #start(): LocalCloud {
+    const { clock, random, log, apiServer: transport, kubelets } = this.#options;
+    return createLocalCloud({
+      clock,
+      random,
+      log,
+      store: this.#store,
+      kubelets: {
+        connect: () => transport,
+        nodeCluster: { server: 'https://127.0.0.1', transport, bare: transport },
+        defaults: kubelets,
+      },
+    });
+  }
+
+  /**
+   * The process ends, its connections break, and it comes back with what it had stored. One that is away stays away.
+   * It comes back only when requests of its kubelets that are under way have ended, which takes virtual time.
+   */
+  restart(downMs: number): void {
+    if (this.#life.signal.aborted) return;
+    this.#life.abort(new Error('read ECONNRESET'));
+    const { clock, witness } = this.#options;
+    const closed = this.#cloud.close();
+    const start = (): void => {
+      this.#cloud = this.#start();
+      this.#life = new AbortController();
+    };
+    const fail = (error: unknown): void => witness.violate(`the cloud does not end: ${String(error)}`);
+    clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
+  }
+
+  /** A wire to it. Every answer is a moment to check that no machine has two VMs. */
+  transport(): Transport {
+    return async (request) => {
+      const { signal } = this.#life;
+      if (signal.aborted) throw new Error('connect ECONNREFUSED');
+      const transport = handlerTransport(async (sent) => this.#cloud.fetch(sent));
+      const both = request.signal ? AbortSignal.any([request.signal, signal]) : signal;
+      const answer = await transport({ ...request, signal: both });
+      this.#options.witness.note('request', `cloud ${request.method} ${request.path.split('?')[0]} ${answer.status}`);
+      this.#countVms();
+      return answer;
+    };
+  }
+
+  #countVms(): void {
+    const living = new Map<string, string>();
+    for (const { id, clientToken = '', name, state } of this.#cloud.instances.list()) {
+      this.#made.set(clientToken, (this.#made.get(clientToken) ?? new Set()).add(id));
+      if (state === 'terminated') continue;
+      const other = living.get(clientToken);
+      if (other !== undefined) this.#options.witness.violate(`two VMs for ${name}: ${other} and ${id}`);
+      living.set(clientToken, id);
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import { buildMachineController, MACHINE_DEFAULTS } from '@mcm/core';
+import {
+  type Clock,
+  createClient,
+  createRecorder,
+  DEFAULT_ELECTION_TIMINGS,
+  type Fence,
+  fencedClient,
+  type KubeClient,
+  type Logger,
+  type Random,
+  runElected,
+  type Transport,
+  type VirtualClock,
+} from '@mcm/kube';
+import { runManager } from '@mcm/machine-controller-manager';
+import { createLocalDriver } from '@mcm/provider-local';
+import { FenceJudge } from '../judges/fence-judge.ts';
+import type { Witness } from '../judges/witness.ts';
+import { SkewedClock } from '../machines/skewed-clock.ts';
+import type { Network } from '../network/network.ts';
+import { type Death, Life } from './process.ts';
+import { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
+
+const USER_AGENTS: Readonly<Record<ProcessName, string>> = {
+  manager: 'machine-controller-manager',
+  'machine-controller': 'machine-controller',
+};
+
+export interface ControllersParts {
+  readonly clock: VirtualClock;
+  readonly log: Logger;
+  /** A source that goes on from one life of a process to the next: no two of them make the same ids. */
+  readonly random: Random;
+  readonly network: Network;
+  readonly witness: Witness;
+  readonly apiServer: Transport;
+  readonly cloud: Transport;
+}
+
+/** Processes of each name: one that works, and with elections one that stands by. */
+const SLOTS = [0, 1] as const;
+
+interface Running {
+  readonly life: Life;
+  readonly stop: AbortController;
+}
+
+/** The default Lease, renewed less often: a renewal is a request, and histories are long. */
+const ELECTION = { follow: true, timings: { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 } } as const;
+
+/** What one life of a process has to itself. */
+interface Self {
+  readonly name: ProcessName;
+  /** Of this life, in elections. */
+  readonly identity: string;
+  readonly life: Life;
+  readonly stop: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Both controllers, each of which can be killed or frozen between any two of its requests, and is started again. */
+export class Controllers {
+  readonly #parts: ControllersParts;
+  readonly #options: WorldOptions;
+  /** By name and slot. */
+  readonly #running = new Map<string, Running>();
+  readonly #deathsLeft: Map<ProcessName, Death>;
+  readonly #fences: FenceJudge;
+  #lives = 0;
+
+  constructor(parts: ControllersParts, options: WorldOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#deathsLeft = new Map(Object.entries(options.deaths ?? {}) as [ProcessName, Death][]);
+    this.#fences = new FenceJudge(parts.witness);
+  }
+
+  /** Requests that a process has sent in its present life. */
+  requests(name: ProcessName): number {
+    return this.#running.get(`${name} 0`)?.life.requests ?? 0;
+  }
+
+  /** The process of a name that works: it holds the Lease, or is the only one. */
+  #worker(name: ProcessName): Running | undefined {
+    const all = SLOTS.map((slot) => this.#running.get(`${name} ${slot}`)).filter((one) => one !== undefined);
+    const living = all.filter(({ life }) => !life.dead);
+    return living.find(({ life }) => this.#fences.holds(life)) ?? living[0];
+  }
+
+  /** Ends a process as SIGKILL does. */
+  kill(name: ProcessName): void {
+    const worker = this.#worker(name);
+    if (!worker) return;
+    this.#parts.witness.note('act', `${name} is killed`);
+    worker.life.kill();
+  }
+
+  /** Stops a process as SIGSTOP does, and lets it go on after a while. */
+  freeze(name: ProcessName, ms: number): void {
+    const worker = this.#worker(name);
+    if (!worker || worker.life.frozen) return;
+    const { clock, witness } = this.#parts;
+    witness.note('act', `${name} is frozen for ${ms} ms`);
+    worker.life.freeze();
+    clock.setTimeout(() => worker.life.thaw(), ms);
+  }
+
+  /** Ends all for good. */
+  stop(): void {
+    for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
+  }
+
+  /** Restarts a process, and with elections also a standby. */
+  start(name: ProcessName): void {
+    for (const slot of this.#options.elections ? SLOTS : [0]) this.#start(name, slot);
+  }
+
+  /** Restarts a process. The new process reads its state from the API and the cloud. */
+  #start(name: ProcessName, slot: number): void {
+    const { clock, witness, network } = this.#parts;
+    const { elections } = this.#options;
+    const stop = new AbortController();
+    const death = this.#deathsLeft.get(name);
+    this.#deathsLeft.delete(name);
+    const life = new Life(death, () => {
+      stop.abort(new Error('killed'));
+      clock.setTimeout(() => this.#start(name, slot), this.#options.restartAfterMs ?? 1_000);
+    });
+    this.#running.set(`${name} ${slot}`, { life, stop });
+    this.#lives += 1;
+    const skewed = new SkewedClock(clock);
+    skewed.skewMs = this.#options.skewMs?.[name] ?? 0;
+    const own = life.clock(network.clock(name, skewed, stop.signal));
+    const self: Self = { name, identity: `${name}-${this.#lives}`, life, stop: stop.signal, clock: own };
+    const client = this.#client(self);
+    const work = (seen: KubeClient, signal: AbortSignal, fence?: Fence): Promise<void> =>
+      name === 'manager' ? this.#runManager(seen, signal, self) : this.#runMachineController(seen, signal, self, fence);
+    const ended = elections ? this.#elected(client, self, work) : work(client, stop.signal);
+    void ended.catch((error: unknown) => {
+      if (!stop.signal.aborted) witness.violate(`${name} ended by itself: ${String(error)}`);
+    });
+  }
+
+  /** Works while it holds the Lease; one that lost it ends, and is started again. */
+  async #elected(
+    client: KubeClient,
+    self: Self,
+    work: (client: KubeClient, signal: AbortSignal, fence: Fence) => Promise<void>,
+  ): Promise<void> {
+    const { random, log } = this.#parts;
+    const { unfenced = false } = this.#options;
+    const { name, identity, clock, stop: signal, life } = self;
+    const lease = { namespace: NAMESPACE, name: USER_AGENTS[name] };
+    const open: Fence = { confirm: async () => undefined, held: async () => undefined };
+    const options = {
+      client,
+      lease,
+      identity,
+      clock,
+      random,
+      log: log.with({ process: identity }),
+      signal,
+      ...ELECTION,
+    };
+    const end = await runElected(options, (term, fence) => {
+      this.#parts.witness.note('act', `${identity} leads`);
+      return work(unfenced ? client : fencedClient(client, fence), term, unfenced ? open : fence);
+    });
+    if (end === 'lost') life.kill();
+  }
+
+  #client({ name, identity, life, stop, clock }: Self): KubeClient {
+    const { random, network, apiServer } = this.#parts;
+    const { wrap = (_, transport) => transport } = this.#options;
+    const wire = network.wire(name, this.#fences.sees(apiServer), stop);
+    const transport = this.#fences.judges({ identity, life, lease: USER_AGENTS[name] }, wrap(name, life.wrap(wire)));
+    return createClient({ transport, userAgent: USER_AGENTS[name], clock, random });
+  }
+
+  #runManager(client: KubeClient, signal: AbortSignal, { clock }: Self): Promise<void> {
+    const { random } = this.#parts;
+    const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
+    const runtime = { clock, random, log: this.#parts.log.with({ process: 'manager' }), freeze: true };
+    const surroundings = { control: client, target: client, namespace: NAMESPACE, runtime };
+    return runManager(surroundings, { maxUnhealthyReplacements }, signal).ended;
+  }
+
+  #runMachineController(
+    client: KubeClient,
+    signal: AbortSignal,
+    { name, identity, life, clock }: Self,
+    fence: Fence | undefined,
+  ): Promise<void> {
+    const { random, network } = this.#parts;
+    const { maxUnhealthyReplacements = MACHINE_DEFAULTS.maxUnhealthyReplacements } = this.#options;
+    const { wrapCloud = (transport) => transport, tracer } = this.#options;
+    const log = this.#parts.log.with({ process: name });
+    const cloud = (): Transport =>
+      this.#fences.judges(
+        { identity, life, lease: USER_AGENTS[name] },
+        wrapCloud(life.wrap(network.cloudWire(name, this.#parts.cloud))),
+      );
+    return buildMachineController({
+      driver: createLocalDriver({ clock, connect: cloud }),
+      tracer,
+      control: client,
+      target: client,
+      namespace: NAMESPACE,
+      defaults: { ...MACHINE_DEFAULTS, maxUnhealthyReplacements },
+      clock,
+      random,
+      secretRandom: random,
+      log,
+      recorder: createRecorder({ client, component: name, clock, log }),
+      runtime: { clock, random, log, freeze: true },
+      fence,
+    }).run(signal);
+  }
+}

@@ -1,0 +1,129 @@
+import {
+  type Machine,
+  type MachineDeployment,
+  type MachineSet,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
+import type { Witness } from '../judges/witness.ts';
+import { NAMESPACE, type WorldOptions } from './world-options.ts';
+
+/** Name of the first deployment. */
+export const DEPLOYMENT = 'workers';
+
+/** One deployment and its machines as their user has them: what is asked for is told to the witness. */
+export class Fleet {
+  readonly clock: VirtualClock;
+  readonly admin: KubeClient;
+  readonly witness: Witness;
+  readonly #options: WorldOptions;
+
+  constructor(parts: Pick<Fleet, 'clock' | 'admin' | 'witness'>, options: WorldOptions) {
+    this.clock = parts.clock;
+    this.admin = parts.admin;
+    this.witness = parts.witness;
+    this.#options = options;
+  }
+
+  async machines(): Promise<Machine[]> {
+    return (await this.admin.resource<Machine>(machines, NAMESPACE).list()).items;
+  }
+
+  async sets(): Promise<MachineSet[]> {
+    return (await this.admin.resource<MachineSet>(machineSets, NAMESPACE).list()).items;
+  }
+
+  async nodeNames(): Promise<string[]> {
+    return (await this.admin.resource(nodes).list()).items.map((node) => node.metadata.name).sort();
+  }
+
+  async createDeployment(replicas: number, name = DEPLOYMENT): Promise<void> {
+    const { machine = {}, annotations = {} } = this.#options;
+    this.#wish(replicas, name);
+    await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).create({
+      metadata: { name, namespace: NAMESPACE, annotations: { ...annotations } },
+      spec: {
+        replicas,
+        selector: { matchLabels: { name } },
+        strategy: this.#strategy(),
+        template: {
+          metadata: { labels: { name } },
+          spec: { ...machine, class: { kind: 'MachineClass', name: 'blue' } },
+        },
+      },
+    });
+  }
+
+  #strategy(): NonNullable<MachineDeployment['spec']['strategy']> {
+    const { maxSurge = 1, maxUnavailable = 0, inPlace } = this.#options;
+    const limits = { maxSurge, maxUnavailable };
+    if (inPlace === undefined) return { type: 'RollingUpdate', rollingUpdate: limits };
+    return { type: 'InPlaceUpdate', inPlaceUpdate: { orchestrationType: inPlace, ...limits } };
+  }
+
+  #wish(replicas: number, name = DEPLOYMENT): void {
+    const { maxSurge = 1, maxUnavailable = 0 } = this.#options;
+    this.witness.wishes(name, { replicas, maxSurge, maxUnavailable });
+  }
+
+  /** Somebody else is about to ask for another size. */
+  expects(replicas: number): void {
+    this.#wish(replicas);
+  }
+
+  async deployment(): Promise<MachineDeployment> {
+    return this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).get(DEPLOYMENT);
+  }
+
+  async annotate(annotations: Readonly<Record<string, string | null>>): Promise<void> {
+    await this.admin
+      .resource<MachineDeployment>(machineDeployments, NAMESPACE)
+      .patch(DEPLOYMENT, { type: 'merge', body: { metadata: { annotations } } });
+  }
+
+  async deleteDeployment(): Promise<void> {
+    this.#wish(0);
+    this.witness.note('act', 'the user deletes the deployment');
+    await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).delete(DEPLOYMENT);
+  }
+
+  async change(
+    spec: { readonly replicas?: number; readonly paused?: boolean; readonly template?: object },
+    name = DEPLOYMENT,
+  ): Promise<void> {
+    if (spec.replicas !== undefined) this.#wish(spec.replicas, name);
+    this.witness.note('act', `the user asks for ${JSON.stringify(spec)}`);
+    await this.admin
+      .resource<MachineDeployment>(machineDeployments, NAMESPACE)
+      .patch(name, { type: 'merge', body: { spec } });
+  }
+
+  /** A machine that no set owns. */
+  async createMachine(name: string, settings: object = {}): Promise<void> {
+    this.witness.allows(name);
+    await this.admin.resource<Machine>(machines, NAMESPACE).create({
+      metadata: { name, namespace: NAMESPACE },
+      spec: { ...settings, class: { kind: 'MachineClass', name: 'blue' } },
+    });
+  }
+
+  /** Somebody who knows more marks the machine as Failed. */
+  async failMachine(name: string): Promise<void> {
+    this.witness.note('act', `${name} is marked as Failed`);
+    const lastUpdateTime = this.clock.now().toISOString();
+    const currentStatus = { phase: 'Failed', lastUpdateTime };
+    const lastOperation = { type: 'HealthCheck', state: 'Failed', description: 'Marked by hand', lastUpdateTime };
+    await this.admin
+      .resource<Machine>(machines, NAMESPACE)
+      .patch(name, { type: 'merge', body: { status: { currentStatus, lastOperation } } }, { subresource: 'status' });
+  }
+
+  async deleteMachine(name: string): Promise<void> {
+    const resource = this.admin.resource<Machine>(machines, NAMESPACE);
+    this.witness.note('act', `the user deletes ${name}`);
+    this.witness.deletesByHand((await resource.get(name)).metadata.uid);
+    await resource.delete(name);
+  }
+}

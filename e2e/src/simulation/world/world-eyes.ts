@@ -1,0 +1,49 @@
+import { Labels, type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
+import { type Clock, createInformer, type KubeClient, type Logger, type Node, nodes, seededRandom } from '@mcm/kube';
+import type { Witness } from '../judges/witness.ts';
+
+/** What the sets of a world are to have, as the API server stores it, by the UIDs of the sets. */
+export class WorldEyes {
+  readonly #sizes = new Map<string, number>();
+  readonly #classes = new Map<string, string | undefined>();
+
+  sizeOf(setUid: string): number {
+    return this.#sizes.get(setUid) ?? 0;
+  }
+
+  /** Name of the class of a set's template. */
+  classOf(setUid: string): string | undefined {
+    return this.#classes.get(setUid);
+  }
+
+  /**
+   * Looks until `signal` aborts, and shows every machine and every selected node to the witness.
+   * @param byHand It is the user who selects nodes.
+   */
+  watch(
+    admin: KubeClient,
+    seen: { clock: Clock; log: Logger; witness: Witness; byHand: boolean },
+    signal: AbortSignal,
+  ) {
+    const { clock, log, witness, byHand } = seen;
+    const options = { clock, log, random: seededRandom(0) };
+    const setInformer = createInformer<MachineSet>(admin, machineSets, options);
+    setInformer.onChange(({ object: { metadata, spec } }) => {
+      this.#sizes.set(metadata.uid, spec.replicas ?? 0);
+      this.#classes.set(metadata.uid, spec.template.spec.class.name);
+    });
+    const machineInformer = createInformer<Machine>(admin, machines, options);
+    // What a restored server shows anew is nothing that anybody did.
+    machineInformer.onChange((change) =>
+      machineInformer.doubted ? witness.relearns(change) : witness.onChange(change),
+    );
+    const nodeInformer = createInformer<Node>(admin, nodes, options);
+    nodeInformer.onChange(({ type, object: { metadata } }) => {
+      const on = type !== 'deleted' && metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
+      witness.selects(metadata.name, on, byHand);
+    });
+    for (const informer of [setInformer, machineInformer, nodeInformer]) {
+      void informer.run(signal).catch((error: unknown) => witness.violate(String(error)));
+    }
+  }
+}

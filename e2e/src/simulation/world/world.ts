@@ -1,0 +1,347 @@
+import { crds, Labels, type Machine, machineClasses } from '@mcm/api';
+import {
+  type ControlPlane,
+  type ControlPlaneOptions,
+  type RestorablePlane,
+  startControlPlane,
+  startRestorablePlane,
+} from '@mcm/control-plane';
+import {
+  controllerOf,
+  createClient,
+  createMemoryLogger,
+  type MemoryLogger,
+  nodes,
+  secrets,
+  seededRandom,
+  type Transport,
+  VirtualClock,
+} from '@mcm/kube';
+import type { LocalCloud } from '@mcm/provider-local';
+import { StepLimit } from '../judges/step-limit.ts';
+import { Witness } from '../judges/witness.ts';
+import { Network } from '../network/network.ts';
+import { CloudProcess } from './cloud-process.ts';
+import { Controllers } from './controllers.ts';
+import { Fleet } from './fleet.ts';
+import { asInstalled, makeRoles } from './installed-roles.ts';
+import { WorldEyes } from './world-eyes.ts';
+import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
+
+export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
+
+/** How often a wait looks at the whole world. */
+const LOOK_EVERY_MS = 250;
+/** The longest that the cloud takes to end. */
+const CLOSE_MS = 60_000;
+
+/** What one deployment is to have. */
+export interface Wanted {
+  /** Of the deployment; absent: the only one. */
+  readonly name?: string;
+  readonly replicas: number;
+  readonly machineClass: string;
+}
+
+/** Plural names of what the manager decides by. */
+const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
+const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
+
+type Plane = Pick<ControlPlane, 'transport' | 'close' | 'kubeconfig'> &
+  Partial<Pick<RestorablePlane, 'restore'>> &
+  Pick<ControlPlane, 'snapshot'>;
+type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
+
+/**
+ * The whole system in one process on a virtual clock: the embedded control plane, the local cloud with hollow kubelets,
+ * and both controllers, each of which can be killed between any two of its requests and started again.
+ */
+export class World extends Fleet {
+  readonly log: MemoryLogger;
+  readonly network: Network;
+  /** How old the knowledge of the manager can be on which a write rests that arrives now, in milliseconds. */
+  readonly lagMs: () => number;
+  /** Ends histories that never end by themselves. */
+  readonly steps: StepLimit;
+  /** Writes of the controllers that the server answered, as `verb resource name`. */
+  readonly writes: string[] = [];
+  /** Machines that controllers asked to delete, and when, RFC 3339. */
+  readonly goings: { readonly at: string; readonly name: string }[] = [];
+  readonly #options: WorldOptions;
+  readonly #plane: Plane;
+  readonly #eyes: WorldEyes;
+  readonly #cloud: CloudProcess;
+  readonly #controllers: Controllers;
+  readonly #end = new AbortController();
+
+  private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane) {
+    const eyes = new WorldEyes();
+    const lagMs = (): number => network.lagMs('manager', ...DECIDED_BY);
+    const witness = new Witness(clock, (uid) => eyes.sizeOf(uid), options.maxUnhealthyReplacements, lagMs);
+    const apiServer = plane.transport;
+    super({ clock, witness, admin: createClient({ transport: apiServer, userAgent: 'simulation', clock }) }, options);
+    const { seed = 1 } = options;
+    const log = createMemoryLogger();
+    const steps = new StepLimit(clock, witness);
+    const network = new Network({
+      ...{ clock, seed, profile: options.profile },
+      random: seededRandom(seed + 3),
+      kill: (caller) => caller !== 'kubelets' && this.kill(caller),
+      note: (text) => witness.note('act', text),
+      isOver: () => steps.isOver,
+    });
+    this.#options = options;
+    this.lagMs = lagMs;
+    this.#plane = plane;
+    this.#eyes = eyes;
+    this.log = log;
+    this.network = network;
+    this.steps = steps;
+    this.#cloud = new CloudProcess({
+      clock,
+      random: seededRandom(seed + 1),
+      log: log.with({ process: 'cloud' }),
+      witness,
+      apiServer: network.wire('kubelets', apiServer),
+      kubelets: options.kubelets ?? {},
+    });
+    const random = seededRandom(seed + 2);
+    const cloud = this.#cloud.transport();
+    const parts = { clock, log, random, network, witness, apiServer: asInstalled(apiServer), cloud };
+    this.#controllers = new Controllers(parts, options);
+  }
+
+  static async start(options: WorldOptions = {}): Promise<World> {
+    const clock = new VirtualClock();
+    const random = seededRandom(options.seed ?? 1);
+    let world: World | undefined;
+    const how: ControlPlaneOptions = {
+      clock,
+      random: () => random.next(),
+      crds: [...crds, ...(options.crds ?? [])],
+      requestLog: (request) => {
+        if (world) world.#answered(request);
+      },
+    };
+    const { port } = options;
+    const plane = await (options.restorable
+      ? startRestorablePlane(how)
+      : startControlPlane({ ...how, ...(port === undefined ? {} : { port }) }));
+    world = new World(options, clock, plane);
+    await world.#furnish();
+    await makeRoles(world.admin);
+    await options.furnish?.(world.admin);
+    world.#look();
+    world.startProcess('manager');
+    world.startProcess('machine-controller');
+    return world;
+  }
+
+  #answered({ verb, resource, subresource, name, userAgent, code }: Parameters<RequestLog>[0]): void {
+    const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
+    this.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
+    const isController = userAgent.startsWith('machine-controller');
+    if (isController && code === 403) this.witness.violate(`no role allows ${userAgent} to ${verb} ${what}`);
+    const ours = isController && resource !== 'leases' && resource !== 'events';
+    const written = code < 400 && WRITES.has(verb);
+    if (!ours) return;
+    this.steps.answered(written ? `${resource}/${name}` : undefined);
+    if (!written) return;
+    this.writes.push(`${verb} ${resource} ${name}`);
+    if (verb === 'delete' && resource === 'machines') this.goings.push({ at: this.clock.now().toISOString(), name });
+  }
+
+  async #furnish(): Promise<void> {
+    const data = {
+      endpoint: ENDPOINT,
+      userData: '{"bootstrapToken":"<<BOOTSTRAP_TOKEN>>","nodeName":"<<MACHINE_NAME>>"}',
+      ...this.#options.secretData,
+    };
+    await this.admin.resource(secrets, NAMESPACE).create({
+      metadata: { name: 'cloud', namespace: NAMESPACE },
+      data: Object.fromEntries(
+        Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+      ),
+    });
+    for (const name of ['blue', 'green', ...(this.#options.moreClasses ?? [])]) {
+      await this.admin.resource(machineClasses, NAMESPACE).create({
+        metadata: { name, namespace: NAMESPACE },
+        provider: 'local',
+        secretRef: { name: 'cloud', namespace: NAMESPACE },
+        providerSpec: {
+          image: 'hollow:v1',
+          zone: 'local-a',
+          tags: { 'kubernetes.io/cluster/simulation': '1', 'kubernetes.io/role/node': '1' },
+        },
+      });
+    }
+  }
+
+  #look(): void {
+    const { clock, log, witness } = this;
+    const byHand = this.#options.inPlace === 'Manual';
+    this.#eyes.watch(this.admin, { clock, log, witness, byHand }, this.#end.signal);
+  }
+
+  /** What must never happen and did. */
+  get violations(): readonly string[] {
+    return this.witness.violations;
+  }
+
+  /** Of an API server that listens. */
+  kubeconfig(): string {
+    return this.#plane.kubeconfig();
+  }
+
+  /** A backup of the cluster. */
+  backup(): ReturnType<Plane['snapshot']> {
+    return this.#plane.snapshot();
+  }
+
+  /** The cluster goes back to a backup; nothing of what happened since is known to it. */
+  async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
+    if (!this.#plane.restore) throw new Error('this world was not started with `restorable`');
+    this.witness.note('act', `the cluster is restored to revision ${backup.revision}`);
+    await this.#plane.restore(backup, { bumpRevision });
+  }
+
+  /** A wire to the API server. */
+  transport(): Transport {
+    return this.#plane.transport;
+  }
+
+  get cloud(): LocalCloud {
+    return this.#cloud.cloud;
+  }
+
+  /** Number of VMs ever made. */
+  get vmsMade(): number {
+    return this.#cloud.vmsMade;
+  }
+
+  /** The cloud's process ends, its connections break, and it comes back on what it had stored. One that is away stays so. */
+  restartCloud(downMs: number): void {
+    this.#cloud.restart(downMs);
+  }
+
+  /** Ends a process as SIGKILL does; it is started again. */
+  kill(name: ProcessName): void {
+    this.#controllers.kill(name);
+  }
+
+  /** Stops a process as SIGSTOP does, and lets it go on after a while. */
+  freeze(name: ProcessName, ms: number): void {
+    this.#controllers.freeze(name, ms);
+  }
+
+  /** Starts a process anew, beside one that runs. */
+  startProcess(name: ProcessName): void {
+    this.#controllers.start(name);
+  }
+
+  /** Requests that a process has sent in its present life. */
+  requests(name: ProcessName): number {
+    return this.#controllers.requests(name);
+  }
+
+  /** Names of the VMs that the cloud has, terminated ones left out. */
+  vms(): string[] {
+    return [...this.cloud.instances.list()]
+      .filter((instance) => instance.state !== 'terminated')
+      .map((instance) => instance.name)
+      .sort();
+  }
+
+  /** Looks at the world now and then, and no more than an hour of its time. */
+  async until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
+    let nextLook = 0;
+    let due = false;
+    const look = async (): Promise<boolean> => {
+      const now = this.clock.now().getTime();
+      if (now >= nextLook) {
+        nextLook = now + LOOK_EVERY_MS;
+        return done();
+      }
+      // What has just changed is looked at even if nothing else happens.
+      if (!due) {
+        due = true;
+        this.clock.setTimeout(() => {
+          due = false;
+        }, nextLook - now);
+      }
+      return false;
+    };
+    return this.clock.runUntil(look, { maxMs });
+  }
+
+  /** Whether the fleet is as wished and nothing else is left anywhere. */
+  async isSettled(replicas: number, machineClass: string): Promise<boolean> {
+    return (await this.#mismatch([{ replicas, machineClass }])) === undefined;
+  }
+
+  /** Runs until the fleet has `replicas` machines of a class, all Running, and nothing else is left anywhere. */
+  async untilSettled(replicas: number, machineClass: string, maxMs = 3_600_000): Promise<number> {
+    return this.untilAllSettled([{ replicas, machineClass }], maxMs);
+  }
+
+  /** Runs until each deployment has its machines, all Running, and nothing else is left anywhere. */
+  async untilAllSettled(wanted: readonly Wanted[], maxMs: number): Promise<number> {
+    try {
+      return await this.until(async () => (await this.#mismatch(wanted)) === undefined, maxMs);
+    } catch (error) {
+      throw new Error(`${await this.#mismatch(wanted)}\n${this.describe()}`, { cause: error });
+    }
+  }
+
+  /** Of a machine; of its set where machines are updated in place, for there they keep the name of the class that made them. */
+  #classOf(machine: Machine): string | undefined {
+    const owner = this.#options.inPlace && controllerOf(machine);
+    return owner ? this.#eyes.classOf(owner.uid) : machine.spec.class?.name;
+  }
+
+  #lacks(machines: readonly Machine[], { name, replicas, machineClass }: Wanted): string | undefined {
+    const own = machines.filter(({ metadata }) => name === undefined || metadata.labels?.name === name);
+    if (own.length !== replicas) return `${own.length} machines, not ${replicas}${name ? ` of ${name}` : ''}`;
+    const other = own.find(
+      (machine) => machine.status?.currentStatus?.phase !== 'Running' || this.#classOf(machine) !== machineClass,
+    );
+    return (
+      other &&
+      `${other.metadata.name} is ${other.status?.currentStatus?.phase ?? 'new'} of class ${this.#classOf(other)}`
+    );
+  }
+
+  async #mismatch(wanted: readonly Wanted[]): Promise<string | undefined> {
+    const machines = await this.machines();
+    const names = machines.map((machine) => machine.metadata.name).sort();
+    const lacks = wanted.map((one) => this.#lacks(machines, one)).find((text) => text !== undefined);
+    if (lacks !== undefined) return lacks;
+    if (String(this.vms()) !== String(names)) return `VMs ${this.vms()} are not the machines ${names}`;
+    const all = (await this.admin.resource(nodes).list()).items;
+    const nodeNames = all.map(({ metadata }) => metadata.name).sort();
+    if (String(nodeNames) !== String(names)) return `nodes ${nodeNames} are not the machines ${names}`;
+    // A node that was updated to a template which the user took back is updated again.
+    const candidate = all.find(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
+    if (candidate) return `node ${candidate.metadata.name} is a candidate for an update`;
+    const tokens = (await this.admin.resource(secrets, 'kube-system').list()).items.filter(
+      (secret) => secret.type === 'bootstrap.kubernetes.io/token',
+    );
+    return tokens.length > 0 ? `bootstrap tokens left: ${tokens.map((secret) => secret.metadata.name)}` : undefined;
+  }
+
+  /** The last log lines, for a failure's message. */
+  describe(): string {
+    return this.log.lines
+      .slice(-25)
+      .map((line) => JSON.stringify(line))
+      .join('\n');
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort(new Error('closed'));
+    this.#controllers.stop();
+    // Requests of kubelets may be under way; after the step limit they get no answer.
+    if (!this.steps.isOver) await this.clock.ended(this.cloud.close(), { maxMs: CLOSE_MS });
+    await this.#plane.close();
+  }
+}

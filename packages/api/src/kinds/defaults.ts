@@ -1,0 +1,43 @@
+import type { MachineDeployment, MachineDeploymentStrategy } from './machine-deployment.ts';
+import type { MachineSet } from './machine-set.ts';
+
+/** A rolling update adds a machine before it takes one away, so that the fleet never has less than was asked for. */
+export const DEFAULT_ROLLING_UPDATE = { maxSurge: 1, maxUnavailable: 0 } as const;
+
+/** An in-place update keeps its machines: one at a time is out of service. */
+export const DEFAULT_IN_PLACE_UPDATE = { maxSurge: 0, maxUnavailable: 1 } as const;
+
+/** How machines are updated if nothing is said. */
+export const DEFAULT_STRATEGY = { type: 'RollingUpdate', rollingUpdate: DEFAULT_ROLLING_UPDATE } as const;
+
+/** Absent replicas are none: the original leaves the field out when it scales to zero. */
+export const DEFAULT_REPLICAS = 0;
+
+/**
+ * The deployment with everything that is absent and has a default. All of it stands in the object afterwards in a
+ * form that the original reads, which has no defaults of its own. The CRD sets the same, except that it cannot add
+ * the `rollingUpdate` block to a strategy that names its type only.
+ */
+export function defaultMachineDeployment(deployment: MachineDeployment): MachineDeployment {
+  const { spec } = deployment;
+  const strategy = defaultStrategy(spec.strategy);
+  if (spec.replicas !== undefined && strategy === spec.strategy) return deployment;
+  return { ...deployment, spec: { ...spec, replicas: spec.replicas ?? DEFAULT_REPLICAS, strategy } };
+}
+
+function defaultStrategy(strategy: MachineDeploymentStrategy | undefined): MachineDeploymentStrategy {
+  const { type = DEFAULT_STRATEGY.type, rollingUpdate, inPlaceUpdate } = strategy ?? {};
+  const rolling =
+    type === 'RollingUpdate' || rollingUpdate ? fill(rollingUpdate ?? {}, DEFAULT_ROLLING_UPDATE) : undefined;
+  const inPlace = inPlaceUpdate && fill(inPlaceUpdate, DEFAULT_IN_PLACE_UPDATE);
+  if (strategy?.type === type && rolling === rollingUpdate && inPlace === inPlaceUpdate) return strategy;
+  return { type, ...(rolling && { rollingUpdate: rolling }), ...(inPlace && { inPlaceUpdate: inPlace }) };
+}
+
+/** The value itself if it lacks nothing. */
+const fill = <T extends object, D extends Partial<T>>(value: T, defaults: D): T =>
+  Object.keys(defaults).every((key) => Object.hasOwn(value, key)) ? value : { ...defaults, ...value };
+
+/** The set with everything that is absent and has a default. */
+export const defaultMachineSet = (set: MachineSet): MachineSet =>
+  set.spec.replicas === undefined ? { ...set, spec: { ...set.spec, replicas: DEFAULT_REPLICAS } } : set;

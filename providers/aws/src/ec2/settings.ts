@@ -1,0 +1,95 @@
+import {
+  endpointFlag,
+  endpointsInForce,
+  type GivenSetting,
+  plainHttpFlag,
+  SettingSources,
+  switchFlag,
+  type Variables,
+} from '@mcm/core/driver';
+import { ConfigError, type FlagValues } from '@mcm/kube';
+import type { SharedConfig } from './shared-config.ts';
+
+/** What the operator says of where AWS is; what is absent the SDK reads of environment and shared files. */
+export interface AwsSettings {
+  readonly ec2Endpoint?: string;
+  readonly stsEndpoint?: string;
+  /** Neither environment nor shared files are looked at for endpoints. */
+  readonly ignoreConfiguredEndpoints?: boolean;
+  readonly useFipsEndpoint?: boolean;
+  readonly useDualstackEndpoint?: boolean;
+  /** Whether plain http may go to other hosts than this one; default: as `MCM_ALLOW_PLAIN_HTTP` says. */
+  readonly allowPlainHttp?: boolean;
+}
+
+/** Flags of the binary beside those of every machine controller; each beats its variable. */
+export const awsFlags = {
+  'ec2-endpoint': endpointFlag('address of EC2; also AWS_ENDPOINT_URL_EC2 or AWS_ENDPOINT_URL'),
+  'sts-endpoint': endpointFlag(
+    'address of STS, which exchanges tokens of workloads for keys; also AWS_ENDPOINT_URL_STS or AWS_ENDPOINT_URL',
+  ),
+  'use-fips-endpoint': switchFlag(
+    'ask the region’s endpoints with validated cryptography; also AWS_USE_FIPS_ENDPOINT=true',
+  ),
+  'use-dualstack-endpoint': switchFlag(
+    'ask the region’s endpoints that have IPv6 too; also AWS_USE_DUALSTACK_ENDPOINT=true',
+  ),
+  'ignore-configured-endpoints': switchFlag(
+    'ask no endpoint of the environment or of the shared configuration; also AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=true',
+  ),
+  ...plainHttpFlag,
+} as const;
+
+/**
+ * Reads flags and variables of the process.
+ * @param shared What the shared configuration says; the SDK asks it after the environment.
+ * @returns the driver's settings, and the endpoints in force by what gave them
+ * @throws ConfigError that names the setting and the cure
+ */
+export function awsSettings(
+  variables: Variables,
+  flags: Partial<FlagValues<typeof awsFlags>> = {},
+  shared: Pick<SharedConfig, 'profile' | 'services'> = { profile: {}, services: undefined },
+): { readonly settings: AwsSettings; readonly endpoints: Readonly<Record<string, string>> } {
+  const configured = endpointsOf(shared);
+  const sources = new SettingSources(flags, { ...configured, ...variables });
+  const told = sources.switch('ignore-configured-endpoints', 'AWS_IGNORE_CONFIGURED_ENDPOINT_URLS');
+  const ignored = told?.value ?? shared.profile.ignore_configured_endpoint_urls === 'true';
+  const endpoint = (service: 'ec2' | 'sts'): GivenSetting<URL> | undefined => {
+    const names = [`AWS_ENDPOINT_URL_${service.toUpperCase()}`, 'AWS_ENDPOINT_URL', sharedName(service), SHARED];
+    return sources.endpoint(`${service}-endpoint`, ignored ? [] : names);
+  };
+  const [ec2, sts] = [endpoint('ec2'), endpoint('sts')];
+  const fips = sources.switch('use-fips-endpoint', 'AWS_USE_FIPS_ENDPOINT');
+  const dualstack = sources.switch('use-dualstack-endpoint', 'AWS_USE_DUALSTACK_ENDPOINT');
+  for (const kind of [fips, dualstack]) if (kind?.value) refuseBoth(kind, ec2 ?? sts);
+  return {
+    settings: {
+      ...(ec2 ? { ec2Endpoint: ec2.value.href } : {}),
+      ...(sts ? { stsEndpoint: sts.value.href } : {}),
+      ignoreConfiguredEndpoints: ignored,
+      ...(fips ? { useFipsEndpoint: fips.value } : {}),
+      ...(dualstack ? { useDualstackEndpoint: dualstack.value } : {}),
+      allowPlainHttp: sources.allowPlainHttp,
+    },
+    endpoints: endpointsInForce(ec2, sts),
+  };
+}
+
+/** How endpoints of the shared configuration are told. */
+const SHARED = 'endpoint_url of the shared configuration';
+const sharedName = (service: string): string => `${service}.${SHARED}`;
+
+/** Endpoints of the shared configuration by those names. */
+function endpointsOf({ profile, services }: Pick<SharedConfig, 'profile' | 'services'>): Variables {
+  const own = (service: string) => ({ [sharedName(service)]: services?.section?.[`${service}.endpoint_url`] });
+  return { [SHARED]: profile.endpoint_url, ...own('ec2'), ...own('sts') };
+}
+
+/** The SDK makes kinds of endpoints of the region's name, and refuses every call where there is an endpoint beside. */
+function refuseBoth(kind: GivenSetting<boolean>, endpoint: GivenSetting<URL> | undefined): void {
+  if (endpoint)
+    throw new ConfigError(
+      `${kind.name} chooses among the region’s own endpoints, and ${endpoint.name} is another: leave one of them out`,
+    );
+}

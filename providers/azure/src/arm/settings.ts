@@ -1,0 +1,74 @@
+import {
+  endpointFlag,
+  endpointsInForce,
+  plainHttpFlag,
+  SettingSources,
+  switchFlag,
+  type Variables,
+} from '@mcm/core/driver';
+import { type FlagValues, textFlag } from '@mcm/kube';
+import { CLOUD_NAMES, type CloudName } from './clouds.ts';
+
+/** What the operator says of where Azure is, for classes that name no cloud; absent: the public one. */
+export interface AzureSettings {
+  /** Whose endpoint, login host and audience are taken. */
+  readonly cloud?: CloudName;
+  /** Origin of Resource Manager in place of the cloud's. */
+  readonly endpoint?: string;
+  /** Origin of the login service in place of the cloud's. */
+  readonly login?: string;
+  /** Whether Secrets may ask for the identity of this process's host. */
+  readonly allowManagedIdentity?: boolean;
+  /** Origin of the instance metadata service. */
+  readonly metadata?: string;
+}
+
+/** Flags of the binary beside those of every machine controller; each beats its variable. */
+export const azureFlags = {
+  'azure-cloud': textFlag({
+    placeholder: '<name>',
+    default: '',
+    oneOf: CLOUD_NAMES,
+    help: `cloud of classes whose provider spec names none, one of ${CLOUD_NAMES.join(', ')}: its endpoint, login host and audience; default AzurePublic`,
+  }),
+  'resource-manager-endpoint': endpointFlag(
+    'address of Resource Manager for classes whose provider spec names no cloud; also AZURE_RESOURCE_MANAGER_ENDPOINT',
+  ),
+  'authority-host': endpointFlag(
+    'login host for classes whose provider spec names no cloud; also AZURE_AUTHORITY_HOST; no instance discovery is made',
+  ),
+  'allow-managed-identity': switchFlag(
+    'let Secrets with managedIdentity use the identity of the host of this controller; also MCM_ALLOW_MANAGED_IDENTITY=true',
+  ),
+  'instance-metadata-endpoint': endpointFlag(
+    'address of the instance metadata service, which gives tokens of managed identities; also AZURE_POD_IDENTITY_AUTHORITY_HOST',
+  ),
+  ...plainHttpFlag,
+} as const;
+
+/**
+ * Reads flags and variables of the process.
+ * @returns the driver's settings, and what is in force by what gave it
+ * @throws ConfigError that names the setting and the cure
+ */
+export function azureSettings(
+  variables: Variables,
+  flags: Partial<FlagValues<typeof azureFlags>> = {},
+): { readonly settings: AzureSettings; readonly endpoints: Readonly<Record<string, string>> } {
+  const sources = new SettingSources(flags, variables);
+  const endpoint = sources.endpoint('resource-manager-endpoint', ['AZURE_RESOURCE_MANAGER_ENDPOINT'], []);
+  const login = sources.endpoint('authority-host', ['AZURE_AUTHORITY_HOST'], []);
+  const metadata = sources.metadataEndpoint('instance-metadata-endpoint', 'AZURE_POD_IDENTITY_AUTHORITY_HOST');
+  const managed = sources.switch('allow-managed-identity', 'MCM_ALLOW_MANAGED_IDENTITY');
+  const cloud = CLOUD_NAMES.find((name) => name === flags['azure-cloud']);
+  return {
+    settings: {
+      ...(cloud ? { cloud } : {}),
+      ...(endpoint ? { endpoint: endpoint.value.origin } : {}),
+      ...(login ? { login: login.value.origin } : {}),
+      ...(managed ? { allowManagedIdentity: managed.value } : {}),
+      ...(metadata ? { metadata: metadata.value.origin } : {}),
+    },
+    endpoints: { ...(cloud ? { '--azure-cloud': cloud } : {}), ...endpointsInForce(endpoint, login, metadata) },
+  };
+}

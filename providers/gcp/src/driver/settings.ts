@@ -1,0 +1,97 @@
+import { endpointFlag, endpointsInForce, plainHttpFlag, SettingSources, type Variables } from '@mcm/core/driver';
+import { ConfigError, type FlagValues, textFlag } from '@mcm/kube';
+import { type AllowedSources, readSources } from '../login/sources.ts';
+
+/** What the operator says of where Google's cloud is; absent: by default. */
+export interface GcpSettings {
+  /** Origin of the Compute API. */
+  readonly endpoint?: string;
+  /** Where service accounts get tokens. */
+  readonly tokenEndpoint?: string;
+  /** Domain of a cloud that is not the public one. */
+  readonly universe?: string;
+  /** Places beside Gardener's file that Secrets may name as the source of their tokens; absent: none. */
+  readonly sources?: AllowedSources;
+  /** Origin of the service that exchanges tokens of workloads. */
+  readonly stsEndpoint?: string;
+  /** Origin of the service that makes tokens for impersonation. */
+  readonly iamEndpoint?: string;
+  /** Origin of the metadata server of this host. */
+  readonly metadata?: string;
+  /** Origin of the metadata service of a host in AWS. */
+  readonly awsMetadata?: string;
+  /** Variables with AWS keys and a region. */
+  readonly awsVariables?: Variables;
+}
+
+/** Flags of the binary beside those of every machine controller; each beats its variable. */
+export const gcpFlags = {
+  'compute-endpoint': endpointFlag(
+    'address of the Compute API, of whose paths only /compute/v1 is asked; also GOOGLE_COMPUTE_CUSTOM_ENDPOINT',
+  ),
+  'token-endpoint': endpointFlag(
+    'where service accounts get tokens, in place of the token_uri of their keys; also MCM_GCP_TOKEN_ENDPOINT',
+  ),
+  'universe-domain': textFlag({
+    placeholder: '<domain>',
+    default: '',
+    help: 'domain of a cloud that is not the public one (googleapis.com), which credentials must name too; also GOOGLE_CLOUD_UNIVERSE_DOMAIN',
+  }),
+  'credential-sources': textFlag({
+    placeholder: '<a,b,…>',
+    default: '',
+    help: 'places that Secrets may name as the source of their tokens: paths, origins of URLs, aws, metadata; also MCM_GCP_CREDENTIAL_SOURCES',
+  }),
+  'security-token-endpoint': endpointFlag(
+    'address of the service that exchanges tokens of workloads; also MCM_GCP_SECURITY_TOKEN_ENDPOINT',
+  ),
+  'iam-credentials-endpoint': endpointFlag(
+    'address of the service that makes tokens for impersonation; also MCM_GCP_IAM_CREDENTIALS_ENDPOINT',
+  ),
+  'metadata-server-endpoint': endpointFlag('address of the metadata server of this host; also GCE_METADATA_HOST'),
+  ...plainHttpFlag,
+} as const;
+
+const DOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+
+const AWS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_REGION', 'AWS_DEFAULT_REGION'];
+const awsOf = (variables: Variables): Variables => Object.fromEntries(AWS.map((name) => [name, variables[name]]));
+
+/**
+ * Reads flags and variables of the process.
+ * @returns the driver's settings, and what is in force by what gave it
+ * @throws ConfigError that names the setting and the cure
+ */
+export function gcpSettings(
+  variables: Variables,
+  flags: Partial<FlagValues<typeof gcpFlags>> = {},
+): { readonly settings: GcpSettings; readonly endpoints: Readonly<Record<string, string>> } {
+  const sources = new SettingSources(flags, variables);
+  const endpoint = sources.endpoint('compute-endpoint', ['GOOGLE_COMPUTE_CUSTOM_ENDPOINT'], ['/compute/v1']);
+  const tokens = sources.endpoint('token-endpoint', ['MCM_GCP_TOKEN_ENDPOINT']);
+  const universe = sources.text('universe-domain', 'GOOGLE_CLOUD_UNIVERSE_DOMAIN');
+  const allowed = sources.text('credential-sources', 'MCM_GCP_CREDENTIAL_SOURCES');
+  const sts = sources.endpoint('security-token-endpoint', ['MCM_GCP_SECURITY_TOKEN_ENDPOINT'], []);
+  const iam = sources.endpoint('iam-credentials-endpoint', ['MCM_GCP_IAM_CREDENTIALS_ENDPOINT'], []);
+  const metadata = sources.metadataEndpoint('metadata-server-endpoint', 'GCE_METADATA_HOST');
+  const awsMetadata = sources.metadataEndpoint('', 'AWS_EC2_METADATA_SERVICE_ENDPOINT');
+  if (universe && !DOMAIN.test(universe.value))
+    throw new ConfigError(`${universe.name} is no domain: write one such as googleapis.com, without https://`);
+  return {
+    settings: {
+      ...(endpoint ? { endpoint: endpoint.value.origin } : {}),
+      ...(tokens ? { tokenEndpoint: tokens.value.href } : {}),
+      ...(universe ? { universe: universe.value } : {}),
+      ...(allowed ? { sources: readSources(allowed.name, allowed.value) } : {}),
+      ...(sts ? { stsEndpoint: sts.value.origin } : {}),
+      ...(iam ? { iamEndpoint: iam.value.origin } : {}),
+      ...(metadata ? { metadata: metadata.value.origin } : {}),
+      ...(awsMetadata ? { awsMetadata: awsMetadata.value.origin } : {}),
+      ...(allowed ? { awsVariables: awsOf(variables) } : {}),
+    },
+    endpoints: {
+      ...endpointsInForce(endpoint, tokens, sts, iam, metadata),
+      ...(universe ? { [universe.name]: universe.value } : {}),
+    },
+  };
+}

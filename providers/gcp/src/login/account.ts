@@ -1,0 +1,241 @@
+import { z } from 'zod';
+import type { GcpCredentials } from '../driver/schemas.ts';
+import { externalAccount, readImpersonation } from './external-account.ts';
+import { parse } from './parse.ts';
+import type { AllowedSources } from './sources.ts';
+import { PUBLIC_UNIVERSE } from './universe.ts';
+
+/** A key of a service account: its owner signs for himself. */
+export interface ServiceAccount {
+  readonly type: 'service_account';
+  readonly project: string;
+  readonly email: string;
+  readonly privateKey: string;
+  readonly privateKeyId: string;
+  readonly tokenUri: string;
+}
+
+/** Where the token of a workload comes from. */
+export type SubjectSource =
+  | { readonly from: 'file'; readonly path: string; readonly field: string | undefined }
+  | {
+      readonly from: 'url';
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly field: string | undefined;
+    }
+  | { readonly from: 'aws' };
+
+/** A service account that tokens are made for, by another account that may do so. */
+export interface Impersonation {
+  readonly url: string;
+  readonly delegates: readonly string[];
+  readonly lifetimeS: number;
+}
+
+/** A workload's own token, which is exchanged for one of Google's. */
+export interface ExternalAccount {
+  readonly type: 'external_account';
+  readonly project: string;
+  readonly audience: string;
+  /** Where its token is exchanged. */
+  readonly stsUrl: string;
+  readonly subjectTokenType: string;
+  readonly source: SubjectSource;
+  readonly impersonation: Impersonation | undefined;
+}
+
+/** A service account of the controller's own host. */
+export interface HostAccount {
+  readonly type: 'metadata_server';
+  readonly project: string;
+  /** Its address, or `default`. */
+  readonly email: string;
+}
+
+/** A service account that another account acts as. */
+export interface ImpersonatedAccount {
+  readonly type: 'impersonated_service_account';
+  readonly project: string;
+  readonly impersonation: Impersonation;
+  readonly source: ServiceAccount | ExternalAccount | HostAccount;
+}
+
+/** The identity of the driver at Google. */
+export type Account = ServiceAccount | ExternalAccount | HostAccount | ImpersonatedAccount;
+
+/** All that a service account's key may hold: anything else could point the driver at somebody else's server. */
+const SERVICE_ACCOUNT_FIELDS = [
+  'auth_provider_x509_cert_url',
+  'auth_uri',
+  'client_email',
+  'client_id',
+  'client_x509_cert_url',
+  'private_key',
+  'private_key_id',
+  'project_id',
+  'token_uri',
+  'type',
+  'universe_domain',
+];
+
+const text = z.string().nullish();
+const head = z.looseObject({ type: text, project_id: text, universe_domain: text });
+const texts = z.record(z.string(), z.string());
+const impersonated = z.looseObject({
+  service_account_impersonation_url: text,
+  delegates: z.array(z.string()).nullish(),
+  source_credentials: z.looseObject({}).nullish(),
+});
+
+/** The key of the Secret that holds the credentials: the first that is there. */
+export const accountField = (secret: GcpCredentials) =>
+  (['serviceAccountJSON', 'serviceaccount.json', 'credentialsConfig'] as const).find(
+    (name) => secret[name] !== undefined,
+  );
+
+/** The Secret cannot identify any account. */
+export class WrongAccount extends Error {
+  override readonly name = 'WrongAccount';
+  /** A further fix, which the original's words do not name. */
+  readonly fix: string;
+
+  constructor(message: string, fix = '') {
+    super(message);
+    this.fix = fix;
+  }
+}
+
+/** What the operator says of the accounts of Secrets. */
+export interface AccountRules {
+  /** Domain of the cloud that the operator has chosen; absent: the public one, whatever the credentials say, as the original. */
+  readonly universe?: string;
+  /** Places beside Gardener's file that Secrets may name; absent: none. */
+  readonly sources?: AllowedSources;
+}
+
+/**
+ * The identity of the driver at Google.
+ * @throws WrongAccount in the original's words
+ */
+export function readAccount(secret: GcpCredentials, rules: AccountRules = {}): Account {
+  try {
+    return accountOf(secret, rules);
+  } catch (thrown) {
+    if (thrown instanceof WrongAccount) throw thrown;
+    throw new WrongAccount(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
+
+function accountOf(secret: GcpCredentials, rules: AccountRules): Account {
+  const { universe } = rules;
+  const field = accountField(secret);
+  const json = readJson((field && secret[field]) ?? '', `could not get service account from "${field}" field`);
+  const {
+    type,
+    project_id: named,
+    universe_domain: own,
+  } = parse(head, json ?? {}, `could not get service account from "${field}" field: failed to unmarshal json object`);
+  // Both would have to be changed by somebody: credentials of one cloud are not sent to another.
+  if (universe && (own || PUBLIC_UNIVERSE) !== universe)
+    throw new Error(
+      `universe_domain of "${field}" is ${own || PUBLIC_UNIVERSE}, and GOOGLE_CLOUD_UNIVERSE_DOMAIN of the controller is ${universe}: they must be equal`,
+    );
+  const at = { json, field: field ?? '', project: named || secret.projectID || '', rules };
+  if (type === 'service_account') return serviceAccount(json, named ?? '', field ?? '', universe ?? PUBLIC_UNIVERSE);
+  if (type === 'external_account') return externalAccount(json, at.project, rules);
+  if (type === 'metadata_server') return hostAccount(at);
+  if (type === 'impersonated_service_account') return impersonatedAccount(at);
+  throw new Error(
+    `forbidden credential type "${type ?? ''}" used. Only "service_account" or "external_account" is allowed`,
+  );
+}
+
+/** Credentials, and what the Secret and the operator say beside them. */
+interface Given {
+  readonly json: unknown;
+  /** The key of the Secret. */
+  readonly field: string;
+  readonly project: string;
+  readonly rules: AccountRules;
+}
+
+function mustHaveProject({ project, field }: Given): void {
+  if (!project) throw new Error(`"${field}" names no project: add project_id to it, or projectID to the Secret`);
+}
+
+function hostAccount(given: Given): HostAccount {
+  if (!given.rules.sources?.metadata)
+    throw new WrongAccount(
+      'forbidden credential type "metadata_server" used. Only "service_account" or "external_account" is allowed',
+      'allow the type with --credential-sources=metadata',
+    );
+  mustHaveProject(given);
+  const { service_account: email } = parse(z.looseObject({ service_account: text }), given.json, given.field);
+  if (email && !/^[\w.@-]+$/.test(email)) throw new Error(`service_account of "${given.field}" is no address`);
+  return { type: 'metadata_server', project: given.project, email: email || 'default' };
+}
+
+function impersonatedAccount(given: Given): ImpersonatedAccount {
+  const { field, project, rules } = given;
+  const fields = parse(impersonated, given.json, `"${field}"`);
+  mustHaveProject(given);
+  const json = fields.source_credentials;
+  const { type = '' } = parse(head, json ?? {}, `source_credentials of "${field}"`);
+  const universe = rules.universe ?? PUBLIC_UNIVERSE;
+  const source =
+    type === 'service_account'
+      ? serviceAccount({ project_id: project, ...json }, project, `${field}.source_credentials`, universe)
+      : type === 'external_account'
+        ? externalAccount(json, project, rules)
+        : type === 'metadata_server'
+          ? hostAccount({ ...given, json })
+          : undefined;
+  if (!source)
+    throw new Error(
+      `source_credentials of "${field}" has type "${type}"; it must be service_account, external_account or metadata_server`,
+    );
+  const impersonation = readImpersonation(fields.service_account_impersonation_url ?? '', universe);
+  if (!impersonation)
+    throw new Error(`"${field}" has no service_account_impersonation_url; add the one of the account`);
+  return {
+    ...{ type: 'impersonated_service_account', project, source },
+    impersonation: { ...impersonation, delegates: fields.delegates ?? [] },
+  };
+}
+
+function readJson(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text.trim());
+  } catch {
+    // The parser's words quote the text, which is a secret.
+    throw new Error(`${where}: failed to unmarshal json object: it is no JSON`);
+  }
+}
+
+function serviceAccount(json: unknown, project: string, field: string, universe: string): ServiceAccount {
+  if (!project) throw new Error(`could not get service account from "${field}" field: no project id specified`);
+  const fields = parse(texts, json, `failed to unmarshal '"${field}"' field`);
+  if (Object.keys(fields).some((name) => !SERVICE_ACCOUNT_FIELDS.includes(name)))
+    throw new Error(`forbidden fields are present. Allowed fields are ${SERVICE_ACCOUNT_FIELDS.join(', ')}`);
+  const tokenUri = fields.token_uri ?? `https://oauth2.${universe}/token`;
+  if (!isGoogles(tokenUri, universe))
+    throw new Error(
+      `token_uri of "${field}" must be https and of ${universe}: a signed assertion and what is got for it go there`,
+    );
+  return {
+    type: 'service_account',
+    project,
+    email: fields.client_email ?? '',
+    privateKey: fields.private_key ?? '',
+    privateKeyId: fields.private_key_id ?? '',
+    tokenUri,
+  };
+}
+
+function isGoogles(uri: string, universe: string): boolean {
+  const url = URL.parse(uri);
+  // A user or password in it would be sent, and would stand in logs.
+  const isBare = url?.username === '' && url.password === '';
+  return isBare && url.protocol === 'https:' && `.${url.hostname}`.endsWith(`.${universe}`);
+}

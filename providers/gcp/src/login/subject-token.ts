@@ -1,0 +1,58 @@
+import { askForText, TokenRefused } from '@mcm/core/driver';
+import { z } from 'zod';
+import { parseJson } from '../gce/json.ts';
+import type { ExternalAccount, SubjectSource } from './account.ts';
+import { signedIdentity } from './aws-identity.ts';
+import type { TokenOptions } from './token-options.ts';
+
+/**
+ * The token that a workload proves itself with, as its source has it now.
+ * @throws TokenRefused, TokenUnavailable, or the signal's reason
+ */
+export async function subjectToken(
+  { source, audience }: ExternalAccount,
+  options: TokenOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  switch (source.from) {
+    case 'file':
+      return ofFile(source, options);
+    case 'url':
+      return ofUrl(source, options, signal);
+    case 'aws':
+      return signedIdentity(audience, options, signal);
+    default:
+      return source satisfies never;
+  }
+}
+
+async function ofFile(
+  { path, field }: SubjectSource & { readonly from: 'file' },
+  { readFile }: TokenOptions,
+): Promise<string> {
+  const text = (await readFile(path))?.trim();
+  if (!text) throw new TokenRefused(`the workload's token ${path} cannot be read, or is empty`);
+  return tokenIn(text, field, path);
+}
+
+async function ofUrl(
+  { url, headers, field }: SubjectSource & { readonly from: 'url' },
+  { clock, connect }: TokenOptions,
+  signal: AbortSignal,
+): Promise<string> {
+  const { origin } = new URL(url);
+  const say = (what: string): string =>
+    `no token of the workload from ${origin}: ${what}; check credential_source and its format`;
+  return tokenIn(await askForText({ connect, url, headers, say, signal, now: clock.now() }), field, origin);
+}
+
+/** The token in a text, or in a member of its JSON. No text is quoted: it may be the token. */
+function tokenIn(text: string, field: string | undefined, from: string): string {
+  if (field === undefined) {
+    if (/^[\w.~+/=-]+$/.test(text)) return text;
+    throw new TokenRefused(`the workload's token from ${from} is no token; check credential_source and its format`);
+  }
+  const token = z.looseObject({ [field]: z.string().min(1) }).safeParse(parseJson(text)).data?.[field];
+  if (typeof token === 'string') return token;
+  throw new TokenRefused(`the workload's token from ${from} is no JSON with a text in ${field}; check the format`);
+}

@@ -1,0 +1,122 @@
+import { askForToken, signJwt, type Token, TokenRefused, type TokenSource, tokenSource } from '@mcm/core/driver';
+import { z } from 'zod';
+import type { Account, ExternalAccount, HostAccount, Impersonation, ServiceAccount } from './account.ts';
+import { subjectToken } from './subject-token.ts';
+import type { TokenOptions } from './token-options.ts';
+
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
+/** Clocks differ a little: an assertion from the future is refused. */
+const SKEW_S = 10;
+const HOUR_S = 3_600;
+const METADATA = 'http://metadata.google.internal';
+
+const answer = z.looseObject({ access_token: z.string().min(1), expires_in: z.number().optional() });
+const impersonated = z.looseObject({ accessToken: z.string().min(1), expireTime: z.string().optional() });
+
+/** The access token of an account, kept until shortly before its end. */
+export const createTokenSource = (account: Account, options: TokenOptions): TokenSource =>
+  tokenSource(options.clock, (signal) => fetchToken(account, options, signal));
+
+async function fetchToken(account: Account, options: TokenOptions, signal: AbortSignal): Promise<Token> {
+  switch (account.type) {
+    case 'service_account':
+      return ofServiceAccount(account, options, signal);
+    case 'metadata_server':
+      return ofHost(account, options, signal);
+    case 'external_account': {
+      const own = await exchanged(account, options, signal);
+      return account.impersonation ? acted(account.impersonation, own, options, signal) : own;
+    }
+    case 'impersonated_service_account':
+      return acted(account.impersonation, await fetchToken(account.source, options, signal), options, signal);
+    default:
+      return account satisfies never;
+  }
+}
+
+function ofServiceAccount(account: ServiceAccount, options: TokenOptions, signal: AbortSignal): Promise<Token> {
+  const form = {
+    grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+    assertion: assertion(account, Math.floor(options.clock.now().getTime() / 1_000)),
+  };
+  return exchange(options.tokenEndpoint ?? account.tokenUri, form, options, signal);
+}
+
+/** The workload's own token for one of Google's. */
+async function exchanged(account: ExternalAccount, options: TokenOptions, signal: AbortSignal): Promise<Token> {
+  const form = {
+    audience: account.audience,
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    scope: SCOPE,
+    subject_token: await subjectToken(account, options, signal),
+    subject_token_type: account.subjectTokenType,
+  };
+  return exchange(onto(account.stsUrl, options.stsEndpoint), form, options, signal);
+}
+
+/** The token of the service account that another account acts as. */
+async function acted(
+  { url, delegates, lifetimeS }: Impersonation,
+  own: Token,
+  options: TokenOptions,
+  signal: AbortSignal,
+): Promise<Token> {
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${own.value}` };
+  const asked = { scope: [SCOPE], lifetime: `${lifetimeS}s`, ...(delegates.length > 0 ? { delegates } : {}) };
+  const sent = { headers, body: JSON.stringify(asked) };
+  const told = await ask(impersonated, onto(url, options.iamEndpoint), sent, options, signal);
+  return { value: told.accessToken, until: told.expireTime ? Date.parse(told.expireTime) : own.until };
+}
+
+async function ofHost({ email }: HostAccount, options: TokenOptions, signal: AbortSignal): Promise<Token> {
+  const { clock, connect, metadata = METADATA } = options;
+  const now = clock.now();
+  const told = await askForToken({
+    ...{ connect, schema: answer, signal, now, strict: true },
+    url: `${metadata}/computeMetadata/v1/instance/service-accounts/${encodeURIComponent(email)}/token`,
+    headers: { 'metadata-flavor': 'Google' },
+    say: (what) =>
+      `oauth2: cannot fetch token from the metadata server ${metadata}: ${what}; the controller must run in Google Cloud on a host with service account ${email}`,
+  });
+  return { value: told.access_token, until: now.getTime() + (told.expires_in ?? HOUR_S) * 1_000 };
+}
+
+async function exchange(
+  url: string,
+  form: Readonly<Record<string, string>>,
+  options: TokenOptions,
+  signal: AbortSignal,
+): Promise<Token> {
+  const now = options.clock.now().getTime();
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const told = await ask(answer, url, { headers, body: new URLSearchParams(form).toString() }, options, signal);
+  return { value: told.access_token, until: now + (told.expires_in ?? HOUR_S) * 1_000 };
+}
+
+/** The same path at another origin. */
+const onto = (url: string, origin: string | undefined): string =>
+  origin === undefined ? url : `${origin}${new URL(url).pathname}`;
+
+const ask = <T>(
+  schema: z.ZodType<T>,
+  url: string,
+  sent: { readonly headers: Readonly<Record<string, string>>; readonly body: string },
+  { clock, connect }: TokenOptions,
+  signal: AbortSignal,
+): Promise<T> => {
+  const say = (what: string): string => `oauth2: cannot fetch token from ${new URL(url).origin}: ${what}`;
+  return askForToken({ ...sent, connect, url, schema, say, signal, now: clock.now() });
+};
+
+/** A JSON Web Token that the account signs for itself (RFC 7523). */
+function assertion({ email, privateKey, privateKeyId, tokenUri }: ServiceAccount, now: number): string {
+  const from = now - SKEW_S;
+  const claims = { iss: email, scope: SCOPE, aud: tokenUri, iat: from, exp: from + HOUR_S };
+  try {
+    return signJwt({ algorithm: 'RS256', header: privateKeyId ? { kid: privateKeyId } : {}, claims }, privateKey);
+  } catch {
+    // The library's words may quote the key.
+    throw new TokenRefused('private_key of the service account must be an RSA key in PEM');
+  }
+}

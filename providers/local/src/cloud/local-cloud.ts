@@ -1,0 +1,33 @@
+import { KubeletHost, type KubeletHostOptions } from '../kubelet/kubelet-host.ts';
+import { storedMemory } from '../kubelet/stored-memory.ts';
+import { type Cloud, type CloudOptions, createCloud } from './create-cloud.ts';
+import { MemoryStore } from './store/memory-store.ts';
+
+/** What a local cloud in this process is made of. */
+export interface LocalCloudOptions extends Omit<CloudOptions, 'host'> {
+  readonly kubelets: Pick<KubeletHostOptions, 'connect' | 'nodeCluster' | 'defaults'>;
+}
+
+/** A cloud whose instances boot hollow kubelets. */
+export interface LocalCloud extends Omit<Cloud, 'close'> {
+  readonly kubelets: KubeletHost;
+  /** Ends everything in this process; instances and kubelets go on with the next one that opens the store. */
+  close(): Promise<void>;
+}
+
+/** @throws {StoreError} when the store's content cannot be read. */
+export function createLocalCloud({ kubelets, ...options }: LocalCloudOptions): LocalCloud {
+  const { clock, random, log } = options;
+  const store = options.store ?? new MemoryStore();
+  const host = new KubeletHost({ ...kubelets, clock, random, log, memory: storedMemory(store) });
+  const cloud = createCloud({ ...options, store, host });
+  return {
+    ...cloud,
+    kubelets: host,
+    close: async () => {
+      cloud.pause();
+      await host.close();
+      cloud.close();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { CloudError, notFound } from '../errors.ts';
+import { type CloudContext, makeId } from '../settings.ts';
+import type { Image } from './model.ts';
+import type { CloudState } from './state.ts';
+
+/** What instances boot from. Found by id or by name. */
+export class Images {
+  readonly #context: CloudContext;
+  readonly #state: CloudState;
+
+  constructor(context: CloudContext, state: CloudState) {
+    this.#context = context;
+    this.#state = state;
+  }
+
+  create(name: string): Image {
+    if (this.find(name))
+      throw new CloudError('ResourceInUse', `There is an image named ${JSON.stringify(name)} already.`);
+    const createdAt = this.#context.clock.now().toISOString();
+    const image: Image = { id: makeId('img', this.#context.random), name, createdAt, state: 'available' };
+    this.#state.saveImage(image);
+    return image;
+  }
+
+  find(idOrName: string): Image | undefined {
+    const byId = this.#state.images.get(idOrName);
+    if (byId) return byId;
+    for (const image of this.#state.images.values()) if (image.name === idOrName) return image;
+    return undefined;
+  }
+
+  /** @throws {CloudError} NotFound */
+  get(idOrName: string): Image {
+    const image = this.find(idOrName);
+    if (!image) throw notFound('image', idOrName);
+    return image;
+  }
+
+  list(): Iterable<Image> {
+    return this.#state.images.values();
+  }
+
+  /** Running instances keep a deprecated image; new ones cannot have it. */
+  deprecate(idOrName: string): Image {
+    const image = this.get(idOrName);
+    image.state = 'deprecated';
+    this.#state.saveImage(image);
+    return image;
+  }
+
+  delete(idOrName: string): void {
+    this.#state.forgetImage(this.get(idOrName).id);
+  }
+
+  /** @throws {CloudError} InvalidParameter when a new instance cannot boot from it. */
+  requireUsable(idOrName: string): void {
+    const image = this.find(idOrName);
+    if (image?.state === 'deprecated')
+      throw new CloudError('InvalidParameter', `image: ${JSON.stringify(idOrName)} is deprecated.`);
+    if (!image && this.#context.imagePolicy === 'registered')
+      throw new CloudError('InvalidParameter', `image: ${JSON.stringify(idOrName)} is not registered.`);
+  }
+}

@@ -1,0 +1,226 @@
+import { CloudError, notFound } from '../errors.ts';
+import type { Faults } from '../faults.ts';
+import { type CloudContext, makeId, TERMINATED_RETENTION_MS } from '../settings.ts';
+import { machineType } from './machine-types.ts';
+import type { Instance, InstanceState } from './model.ts';
+import { requireRoom } from './quotas.ts';
+import type { CloudState } from './state.ts';
+import { mergeTags } from './tags.ts';
+import type { Volumes } from './volumes.ts';
+import type { Waiters } from './waiters.ts';
+
+/** What a caller asks for; the API has checked types and sizes. */
+export interface InstanceRequest {
+  readonly name: string;
+  readonly clientToken?: string;
+  readonly zone: string;
+  readonly machineType: string;
+  readonly image: string;
+  readonly tags: Readonly<Record<string, string>>;
+  readonly userData: string;
+  /** Disks made with the instance and gone with it. */
+  readonly volumes: readonly { readonly sizeGi: number; readonly tags?: Readonly<Record<string, string>> }[];
+  /** Overrides the cloud's own boot latency. */
+  readonly bootLatencyMs?: number;
+}
+
+/** A console keeps its newest part, as serial consoles do. */
+const CONSOLE_LIMIT = 64 * 1024;
+const HISTORY_LIMIT = 4;
+
+/** Whole lines only: half a line may hold half a secret, which nobody would know again. */
+const newest = (text: string): string =>
+  text.length <= CONSOLE_LIMIT ? text : text.slice(-CONSOLE_LIMIT).replace(/^[^\n]*\n/, '');
+
+/** Instances and their lives: timers move them from state to state and survive a restart of the process. */
+export class Instances {
+  readonly #context: CloudContext;
+  readonly #state: CloudState;
+  readonly #volumes: Volumes;
+  readonly #waiters: Waiters;
+  readonly #faults: Faults;
+  #closed = false;
+
+  constructor(context: CloudContext, parts: { state: CloudState; volumes: Volumes; waiters: Waiters; faults: Faults }) {
+    this.#context = context;
+    this.#state = parts.state;
+    this.#volumes = parts.volumes;
+    this.#waiters = parts.waiters;
+    this.#faults = parts.faults;
+  }
+
+  /** Continues every life where the last process left it. */
+  resume(): void {
+    for (const instance of [...this.#state.instances.values()]) {
+      if (instance.state === 'running') this.#boot(instance, true);
+      // Between the two, the machine still has power: it is shutting down.
+      if (instance.state === 'pending' || instance.state === 'shutting-down') this.#arm(instance);
+      if (instance.state === 'terminated') this.#scheduleForgetting(instance);
+    }
+  }
+
+  /** Timers of this process do nothing any more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /**
+   * Makes an instance, or yields the living one made earlier with the same client token.
+   * @throws {CloudError} InvalidParameter, QuotaExceeded, InsufficientCapacity
+   */
+  create(request: InstanceRequest): { readonly instance: Instance; readonly created: boolean } {
+    const known = request.clientToken === undefined ? undefined : this.#state.clientTokens.get(request.clientToken);
+    const existing = known === undefined ? undefined : this.#state.instances.get(known);
+    if (existing) return { instance: existing, created: false };
+    const { zones } = this.#context;
+    if (!zones.includes(request.zone))
+      throw new CloudError('InvalidParameter', `zone: ${JSON.stringify(request.zone)} is none of ${zones.join(', ')}.`);
+    const type = machineType(request.machineType);
+    requireRoom(this.#state, { zone: request.zone, cpus: type.cpus, volumes: request.volumes.length });
+    const instance = this.#draft(request);
+    this.#state.atomically(() => {
+      this.#state.saveInstance(instance);
+      for (const volume of request.volumes) this.#volumes.createAttached(instance, volume);
+    });
+    this.#arm(instance);
+    return { instance, created: true };
+  }
+
+  #draft(request: InstanceRequest): Instance {
+    const now = this.#context.clock.now();
+    const bootLatencyMs = request.bootLatencyMs ?? this.#context.latencies.bootMs;
+    return {
+      id: makeId('i', this.#context.random),
+      name: request.name,
+      ...(request.clientToken === undefined ? {} : { clientToken: request.clientToken }),
+      zone: request.zone,
+      machineType: request.machineType,
+      image: request.image,
+      privateIp: this.#state.nextAddress(),
+      createdAt: now.toISOString(),
+      bootLatencyMs,
+      userData: request.userData,
+      tags: { ...request.tags },
+      state: 'pending',
+      settlesAt: new Date(now.getTime() + bootLatencyMs).toISOString(),
+      history: [],
+      console: '',
+    };
+  }
+
+  /** @throws {CloudError} NotFound */
+  get(id: string): Instance {
+    const instance = this.#state.instances.get(id);
+    if (!instance) throw notFound('instance', id);
+    return instance;
+  }
+
+  list(): Iterable<Instance> {
+    return this.#state.instances.values();
+  }
+
+  /** Starts the end of an instance; asking again changes nothing. */
+  terminate(id: string, reason?: string): Instance {
+    const instance = this.get(id);
+    if (instance.state === 'shutting-down' || instance.state === 'terminated') return instance;
+    const now = this.#context.clock.now();
+    if (reason !== undefined) instance.stateReason = reason;
+    instance.settlesAt = new Date(now.getTime() + this.#context.latencies.shutdownMs).toISOString();
+    this.#enter(instance, 'shutting-down');
+    this.#arm(instance);
+    return instance;
+  }
+
+  setTags(id: string, tags: Readonly<Record<string, string | null>>): Instance {
+    const instance = this.get(id);
+    instance.tags = mergeTags(instance.tags, tags);
+    this.#state.saveInstance(instance);
+    return instance;
+  }
+
+  /** Adds a line to the serial console. Kept in memory, and saved with the instance's next change of state. */
+  appendConsole(id: string, line: string): void {
+    const instance = this.#state.instances.get(id);
+    if (!instance) return;
+    const time = this.#context.clock.now().toISOString();
+    instance.console = newest(`${instance.console}[${time}] ${line}\n`);
+  }
+
+  #arm(instance: Instance): void {
+    const { settlesAt } = instance;
+    const delay = (): number => (Date.parse(settlesAt ?? '') || 0) - this.#context.clock.now().getTime();
+    const look = (): void => {
+      if (instance.settlesAt !== settlesAt) return; // A later transition has its own timer.
+      // A timer may come before the time of day that it stands for: rounded, or when that was set back.
+      if (delay() > 0) this.#after(delay(), look);
+      else this.#settle(instance);
+    };
+    this.#after(Math.max(0, delay()), look);
+  }
+
+  #settle(instance: Instance): void {
+    if (this.#state.instances.get(instance.id) !== instance) return;
+    if (instance.state === 'pending') this.#run(instance);
+    else if (instance.state === 'shutting-down') this.#powerOff(instance);
+  }
+
+  #run(instance: Instance): void {
+    this.#enter(instance, 'running');
+    this.#boot(instance, false);
+  }
+
+  #boot(instance: Instance, resumed: boolean): void {
+    const { name, zone, machineType: type } = instance;
+    const orders = resumed ? [] : this.#faults.decide('instances.boot', { name, zone, machineType: type }).kubelet;
+    const console = (line: string): void => this.appendConsole(instance.id, line);
+    this.#context.host.boot(instance, machineType(type), { resumed, orders, console });
+  }
+
+  #powerOff(instance: Instance): void {
+    delete instance.settlesAt;
+    // `terminated` promises that nothing of the machine is at work any more: a request of its kubelet that is still on
+    // its way could register the Node again.
+    this.#context.host.halt(instance.id).then(
+      () => this.#terminated(instance),
+      (error: unknown) => {
+        this.#context.log.error('An instance did not halt cleanly', { instance: instance.id, error: String(error) });
+        this.#terminated(instance);
+      },
+    );
+  }
+
+  #terminated(instance: Instance): void {
+    if (this.#closed || instance.state === 'terminated') return;
+    this.#state.atomically(() => {
+      this.#volumes.release(instance.id);
+      instance.terminatedAt = this.#context.clock.now().toISOString();
+      instance.userData = '';
+      this.#enter(instance, 'terminated');
+    });
+    this.#scheduleForgetting(instance);
+  }
+
+  #scheduleForgetting(instance: Instance): void {
+    const ended = Date.parse(instance.terminatedAt ?? '') || 0;
+    const delay = ended + TERMINATED_RETENTION_MS - this.#context.clock.now().getTime();
+    this.#after(Math.max(0, delay), () => {
+      this.#state.forgetInstance(instance);
+      this.#context.host.forget(instance.id);
+    });
+  }
+
+  #enter(instance: Instance, state: InstanceState): void {
+    const until = this.#context.clock.now().toISOString();
+    instance.history = [...instance.history, { state: instance.state, until }].slice(-HISTORY_LIMIT);
+    instance.state = state;
+    if (state === 'running' || state === 'terminated') delete instance.settlesAt;
+    this.#state.saveInstance(instance);
+    this.#waiters.notify(instance.id);
+  }
+
+  #after(ms: number, act: () => void): void {
+    this.#context.clock.setTimeout(() => {
+      if (!this.#closed) act();
+    }, ms);
+  }
+}

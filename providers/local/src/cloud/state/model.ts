@@ -1,0 +1,96 @@
+import type { KubeletBehaviour } from '../../kubelet/behaviour.ts';
+
+/** Life of an instance, in order; `terminated` ones are remembered for a while, as real clouds do. */
+export type InstanceState = 'pending' | 'running' | 'shutting-down' | 'terminated';
+
+/** A virtual machine. Times are RFC 3339. */
+export interface Instance {
+  readonly id: string;
+  readonly name: string;
+  /** What its node says of it; absent: this provider's own form. Set by clouds of other providers that boot the same kubelets. */
+  readonly providerId?: string;
+  /** The creator's idempotency key: while the instance lives, creating with it again yields this instance. */
+  readonly clientToken?: string;
+  readonly zone: string;
+  readonly machineType: string;
+  readonly image: string;
+  readonly privateIp: string;
+  readonly createdAt: string;
+  /** How long it stays `pending`, in milliseconds. */
+  readonly bootLatencyMs: number;
+  /** Never told by the API: it holds a bootstrap token. Emptied when the instance is terminated. */
+  userData: string;
+  tags: Record<string, string>;
+  state: InstanceState;
+  /** When the running transition is over: `pending` → `running`, `shutting-down` → `terminated`. */
+  settlesAt?: string;
+  terminatedAt?: string;
+  /** Why the instance ended, if not by request. */
+  stateReason?: string;
+  /** States that it left, newest last, for views that lag behind. */
+  history: readonly { readonly state: InstanceState; readonly until: string }[];
+  /** What the machine wrote to its serial console. */
+  console: string;
+}
+
+export type VolumeState = 'available' | 'attaching' | 'attached' | 'detaching';
+
+/** A volume of the cloud. */
+export interface Volume {
+  readonly id: string;
+  readonly name: string;
+  readonly zone: string;
+  readonly sizeGi: number;
+  readonly createdAt: string;
+  /** Made with an instance and gone with it. */
+  readonly deleteOnTermination: boolean;
+  tags: Record<string, string>;
+  state: VolumeState;
+  instanceId?: string;
+  settlesAt?: string;
+}
+
+/** An image that instances start from. */
+export interface Image {
+  readonly id: string;
+  readonly name: string;
+  readonly createdAt: string;
+  state: 'available' | 'deprecated';
+}
+
+/** Limits of the account; an absent one does not limit. */
+export interface Quotas {
+  readonly instances?: number;
+  readonly cpus?: number;
+  readonly volumes?: number;
+  /** Instances a zone has room for; a full zone answers `InsufficientCapacity`. */
+  readonly zoneCapacity?: Readonly<Record<string, number>>;
+}
+
+/** What an instance of a type gives its node. */
+export interface MachineType {
+  readonly name: string;
+  readonly cpus: number;
+  readonly memoryGi: number;
+  readonly gpus: number;
+}
+
+/** What a machine gets at power-on. */
+export interface BootOptions {
+  /** The instance was running already when the cloud's own process started again. */
+  readonly resumed: boolean;
+  /** Behavior that fault rules order for its kubelet. */
+  readonly orders: readonly KubeletBehaviour[];
+  /** Writes a line to its serial console. */
+  readonly console: (line: string) => void;
+}
+
+/** What boots with an instance. The cloud tells it when power comes and goes; it knows nothing of what runs there. */
+export interface InstanceHost {
+  /** Power on. */
+  boot(instance: Instance, machineType: MachineType, options: BootOptions): void;
+  /** Power off; resolves when nothing of the instance is at work any more. */
+  halt(instanceId: string): Promise<void>;
+  /** The instance is forgotten: whatever was kept for it may go. */
+  forget(instanceId: string): void;
+}

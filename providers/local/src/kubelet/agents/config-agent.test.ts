@@ -1,0 +1,110 @@
+import { crds } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { nodes } from '@mcm/kube';
+import { encodeDataUrl, machineConfigCrds, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
+import { expect, test } from 'vitest';
+import { MemoryStore } from '../../cloud/store/memory-store.ts';
+import { condition, type JoinRig, type JoinRigOptions, joinRig, type StartPlane } from '../../testing/join-rig.ts';
+
+const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain } = NodeAnnotations;
+const withKinds: StartPlane = (options) => startControlPlane({ ...options, crds: [...crds, ...machineConfigCrds] });
+
+/** A cluster of one machine whose daemon was given config `a` at its first boot. */
+async function rigWithDaemon(options: JoinRigOptions = {}): Promise<{ rig: JoinRig; id: string }> {
+  const rig = await joinRig(withKinds, { ...options, defaults: { configDaemon: true, ...options.defaults } });
+  for (const name of ['a', 'b', 'c']) {
+    const files = [{ path: `/etc/${name}`, overwrite: true, contents: { source: encodeDataUrl(name) } }];
+    const config = { ignition: { version: '3.5.0' }, storage: { files } };
+    await rig.client.resource(machineConfigs).create({ metadata: { name }, spec: { config } });
+  }
+  const { id } = await rig.launch({ name: 'n-1' });
+  await rig.clock.advance(2_000);
+  await tell(rig, { [DesiredConfig]: 'a' });
+  await drainAsAsked(rig);
+  return { rig, id };
+}
+
+const tell = (rig: JoinRig, annotations: Record<string, string>) =>
+  rig.client.resource(nodes).patch('n-1', { type: 'merge', body: { metadata: { annotations } } });
+
+const said = async (rig: JoinRig) => (await rig.node('n-1'))?.metadata.annotations ?? {};
+
+/** Plays the drain controller for as long as the daemon asks. */
+async function drainAsAsked(rig: JoinRig): Promise<void> {
+  for (let round = 0; round < 20; round += 1) {
+    await rig.clock.advance(1_000);
+    const { [DesiredDrain]: asked = '', [LastAppliedDrain]: done } = await said(rig);
+    if (asked !== (done ?? '')) await tell(rig, { [LastAppliedDrain]: asked });
+  }
+}
+
+test('a machine plays its daemon: drain, files, reboot with a node that is not ready meanwhile, uncordon, Done', async () => {
+  const { rig } = await rigWithDaemon({ defaults: { rebootDelay: 5_000 } });
+  await using _ = rig;
+  expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'a', [State]: 'Done' });
+  await tell(rig, { [DesiredConfig]: 'b' });
+  await rig.clock.advance(500);
+  expect(await said(rig)).toMatchObject({ [State]: 'Working', [DesiredDrain]: 'drain-b' });
+  await tell(rig, { [LastAppliedDrain]: 'drain-b' });
+  await rig.clock.advance(3_000);
+  expect(condition(await rig.node('n-1'), 'Ready')).toBe('False');
+  await drainAsAsked(rig);
+  expect(condition(await rig.node('n-1'), 'Ready')).toBe('True');
+  expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done', [DesiredDrain]: 'uncordon-b' });
+});
+
+test('ordered to fail it says why, ordered to apply it goes on by itself', async () => {
+  const { rig, id } = await rigWithDaemon();
+  await using _ = rig;
+  await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'fail', configFailure: 'disk full' });
+  await tell(rig, { [DesiredConfig]: 'b' });
+  await drainAsAsked(rig);
+  expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'a', [State]: 'Degraded', [Reason]: 'disk full' });
+  await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'apply' });
+  await rig.clock.advance(60_000);
+  await drainAsAsked(rig);
+  expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done', [Reason]: '' });
+});
+
+test('ordered to hang it works for ever; a reboot that never ends leaves a node that is not ready', async () => {
+  const { rig, id } = await rigWithDaemon();
+  await using _ = rig;
+  await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'hang', reboot: 'never' });
+  await tell(rig, { [DesiredConfig]: 'b' });
+  await drainAsAsked(rig);
+  await rig.clock.advance(600_000);
+  expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'a', [State]: 'Working' });
+  await rig.call('PUT', `/v1/instances/${id}/kubelet`, { config: 'apply' });
+  await rig.clock.advance(600_000);
+  expect(condition(await rig.node('n-1'), 'Ready')).toBe('False');
+  await rig.call('PUT', `/v1/instances/${id}/kubelet`, { reboot: 'normal' });
+  await drainAsAsked(rig);
+  expect(await said(rig)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done' });
+});
+
+test('a file that somebody changed is told, and its repair too', async () => {
+  const { rig, id } = await rigWithDaemon();
+  await using _ = rig;
+  await rig.call('PUT', `/v1/instances/${id}/kubelet`, { drift: '/etc/a' });
+  await rig.clock.advance(1_000);
+  expect(await said(rig)).toMatchObject({ [State]: 'Degraded', [Reason]: expect.stringContaining('content mismatch') });
+  await rig.call('PUT', `/v1/instances/${id}/kubelet`, { drift: '' });
+  await rig.clock.advance(1_000);
+  expect(await said(rig)).toMatchObject({ [State]: 'Done', [Reason]: '' });
+});
+
+test('the disk outlives the process of the cloud, in the middle of an update as well', async () => {
+  const store = new MemoryStore();
+  const { rig } = await rigWithDaemon({ store });
+  await tell(rig, { [DesiredConfig]: 'b' });
+  await rig.clock.advance(100);
+  await tell(rig, { [LastAppliedDrain]: 'drain-b' });
+  await rig.clock.advance(500);
+  await rig.cloud.close();
+  await using again = await joinRig(withKinds, {
+    ...{ store, clock: rig.clock, plane: rig.plane, defaults: { configDaemon: true } },
+  });
+  await drainAsAsked(again);
+  expect(await said(again)).toMatchObject({ [CurrentConfig]: 'b', [State]: 'Done' });
+  await rig.plane.close();
+});

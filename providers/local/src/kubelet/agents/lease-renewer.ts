@@ -1,0 +1,107 @@
+import { type Clock, isAlreadyExists, isNotFound, type KubeClient, leases, type Random } from '@mcm/kube';
+import type { Life } from '../life.ts';
+
+/** Defaults of the kubelet: `nodeLeaseDurationSeconds`, and a quarter of it between renewals. */
+const DURATION_SECONDS = 40;
+const RENEW_MS = 10_000;
+const RETRY_MS = 2_000;
+/** Renewals of many kubelets do not stay in step. */
+const JITTER = 0.04;
+const NAMESPACE = 'kube-node-lease';
+
+export interface LeaseRenewerOptions {
+  readonly client: KubeClient;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly life: Life;
+  readonly nodeName: string;
+  /** True while the kubelet does nothing. */
+  readonly paused: () => boolean;
+  readonly outage: { failed(error: unknown): void; worked(): void };
+  /** The Lease works again after it had run out: others may have declared the node dead. */
+  readonly onRecovered: () => void;
+  /** There is no Lease any more; yields the uid of the Node, or undefined when that is gone too. */
+  readonly findNode: () => Promise<string | undefined>;
+}
+
+/** RFC 3339 with microseconds, as `metav1.MicroTime`. */
+const microTime = (date: Date): string => `${date.toISOString().slice(0, 23)}000Z`;
+
+/** Renews a node's Lease, one small request each time. */
+export class LeaseRenewer {
+  readonly #options: LeaseRenewerOptions;
+  #renewedAt = 0;
+  #timer: { cancel(): void } | undefined;
+
+  constructor(options: LeaseRenewerOptions) {
+    this.#options = options;
+  }
+
+  /** Makes the Lease of a new node; an old one of the same name is taken over. */
+  async create(nodeUid: string): Promise<void> {
+    const { client, clock, life, nodeName } = this.#options;
+    const now = clock.now();
+    const owner = { apiVersion: 'v1', kind: 'Node', name: nodeName, uid: nodeUid };
+    const metadata = { name: nodeName, namespace: NAMESPACE, ownerReferences: [owner] };
+    const spec = { holderIdentity: nodeName, leaseDurationSeconds: DURATION_SECONDS, renewTime: microTime(now) };
+    const resource = client.resource(leases, NAMESPACE);
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+    try {
+      await resource.create(lease, { signal: life.signal });
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      // Owned by the new Node now, so that it does not go with the old one.
+      const body = { metadata: { ownerReferences: [owner] }, spec };
+      await resource.patch(nodeName, { type: 'merge', body }, { signal: life.signal });
+    }
+    this.#renewedAt = now.getTime();
+  }
+
+  /** Renews at once after `delayMs`, then for ever. */
+  start(delayMs = this.#interval()): void {
+    this.#timer?.cancel();
+    this.#timer = this.#options.life.after(delayMs, () => this.#tick());
+  }
+
+  #tick(): void {
+    const { life, paused } = this.#options;
+    if (paused()) this.start();
+    else life.run(async () => this.start(await this.#renew()));
+  }
+
+  /** Yields the time until the next renewal. */
+  async #renew(): Promise<number> {
+    const { client, clock, life, nodeName, outage } = this.#options;
+    const now = clock.now();
+    try {
+      const body = { spec: { renewTime: microTime(now) } };
+      await client.resource(leases, NAMESPACE).patch(nodeName, { type: 'merge', body }, { signal: life.signal });
+      outage.worked();
+    } catch (error) {
+      if (isNotFound(error)) return this.#renewLost();
+      if (!life.over) outage.failed(error);
+      return RETRY_MS;
+    }
+    const late = this.#renewedAt > 0 && now.getTime() - this.#renewedAt > DURATION_SECONDS * 1_000;
+    this.#renewedAt = now.getTime();
+    if (late) this.#options.onRecovered();
+    return this.#interval();
+  }
+
+  /** A Lease goes with its Node. A kubelet registers its Node only when it starts: nothing is made for one that is gone. */
+  async #renewLost(): Promise<number> {
+    const { findNode, life, outage } = this.#options;
+    try {
+      const uid = await findNode();
+      if (uid !== undefined) await this.create(uid);
+    } catch (error) {
+      if (!life.over) outage.failed(error);
+      return RETRY_MS;
+    }
+    return this.#interval();
+  }
+
+  #interval(): number {
+    return RENEW_MS * (1 - JITTER * this.#options.random.next());
+  }
+}

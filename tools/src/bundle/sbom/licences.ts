@@ -1,0 +1,27 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PackageIn } from '../bundle.ts';
+
+const LICENCE = /^(licen[cs]e|copying|notice)/i;
+
+/** What one package says of itself, and the texts that have to go along with copies of it. */
+async function textOf({ folder }: PackageIn): Promise<readonly [name: string, text: string]> {
+  const { name, version, license } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
+    readonly name: string;
+    readonly version: string;
+    readonly license?: string;
+  };
+  const files = (await readdir(folder)).filter((file) => LICENCE.test(file)).sort();
+  const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')));
+  const heading = `${name} ${version} (${license ?? 'no licence named'})`;
+  return [heading, [heading, '='.repeat(heading.length), ...texts.map((text) => text.trim())].join('\n\n')];
+}
+
+/** The licenses of all packages of others in a program, which go with every copy of it. Sorted by name. */
+export async function licenceTexts(packages: readonly PackageIn[]): Promise<string> {
+  const texts = new Map(await Promise.all(packages.map(textOf)));
+  return `${[...texts.keys()]
+    .sort()
+    .map((heading) => texts.get(heading))
+    .join('\n\n\n')}\n`;
+}

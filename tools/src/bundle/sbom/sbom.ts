@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PackageIn } from '../bundle.ts';
+
+interface PackageJson {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+}
+
+/** A package as a bill of materials names it (CycloneDX 1.6, `component`). */
+export interface Component {
+  readonly type: 'library' | 'application';
+  readonly 'bom-ref': string;
+  readonly name: string;
+  readonly version: string;
+  readonly purl: string;
+  readonly licenses?: readonly { readonly expression: string }[];
+}
+
+/** The name of a package for tools (purl-spec, type npm): the @ of a scope is encoded. */
+const purl = (name: string, version: string): string => `pkg:npm/${name.replace('@', '%40')}@${version}`;
+
+const component = (type: Component['type'], { name, version, license }: PackageJson): Component => ({
+  type,
+  'bom-ref': purl(name, version),
+  name,
+  version,
+  purl: purl(name, version),
+  ...(license === undefined ? {} : { licenses: [{ expression: license }] }),
+});
+
+/** Reads what is in a program. One component for each name and version, sorted. */
+export async function componentsOf(packages: readonly PackageIn[]): Promise<readonly Component[]> {
+  const all = new Map<string, Component>();
+  for (const { folder } of packages) {
+    const made = component('library', JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as PackageJson);
+    all.set(made.purl, made);
+  }
+  return [...all.values()].toSorted((a, b) => (a.purl < b.purl ? -1 : 1));
+}
+
+/** A bill of materials of a program in CycloneDX 1.6. It holds no time and no random number, so that it can be compared. */
+export const billOfMaterials = (program: PackageJson, components: readonly Component[]): object => ({
+  $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+  bomFormat: 'CycloneDX',
+  specVersion: '1.6',
+  version: 1,
+  metadata: { component: component('application', program) },
+  components,
+  dependencies: [{ ref: purl(program.name, program.version), dependsOn: components.map(({ purl: ref }) => ref) }],
+});

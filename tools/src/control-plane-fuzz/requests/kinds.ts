@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import type { JsonObject } from './json.ts';
+import type { Schema, Schemas } from './schema.ts';
+
+/** A kind that both servers serve, with valid objects of it. */
+export interface Kind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly resource: string;
+  readonly namespaced: boolean;
+  /** Built into kube-apiserver: takes strategic merge patches. */
+  readonly builtIn: boolean;
+  readonly verbs: readonly string[];
+  readonly subresources: readonly string[];
+  readonly samples: readonly JsonObject[];
+  readonly schema: Schema;
+  /** Path of the collection, with `${ns}`. */
+  readonly collection: string;
+}
+
+export interface Review {
+  readonly collection: string;
+  readonly object: JsonObject;
+}
+
+export interface Samples {
+  readonly samples: readonly JsonObject[];
+  readonly reviews: readonly Review[];
+  /** Bodies of subresources, by `apiVersion/resource/subresource`. */
+  readonly subresources: Readonly<Record<string, JsonObject>>;
+}
+
+export const readSamples = (): Samples =>
+  JSON.parse(
+    readFileSync(new URL('../../../testdata/control-plane-fuzz/samples.json', import.meta.url), 'utf8'),
+  ) as Samples;
+
+interface Resource {
+  readonly name: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+}
+
+/** The resources of a server, by `apiVersion/resource`, subresources included. */
+export async function readResources(get: (path: string) => Promise<unknown>): Promise<ReadonlyMap<string, Resource>> {
+  const { groups } = (await get('/apis')) as {
+    readonly groups: readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
+  };
+  const versions = ['v1', ...groups.flatMap((group) => group.versions.map(({ groupVersion }) => groupVersion))];
+  const found = new Map<string, Resource>();
+  for (const version of versions) {
+    const list = (await get(prefixOf(version))) as { readonly resources: readonly Resource[] };
+    for (const resource of list.resources) found.set(`${version}/${resource.name}`, resource);
+  }
+  return found;
+}
+
+const prefixOf = (apiVersion: string): string => (apiVersion === 'v1' ? '/api/v1' : `/apis/${apiVersion}`);
+
+/** The kinds of the samples that both servers serve; a sample of a kind that one lacks is an error of the samples. */
+export function sharedKinds(
+  { samples }: Samples,
+  schemas: Schemas,
+  real: ReadonlyMap<string, Resource>,
+  plane: ReadonlyMap<string, Resource>,
+): readonly Kind[] {
+  const byKind = Map.groupBy(samples, ({ apiVersion, kind }) => `${apiVersion}/${kind}`);
+  return [...byKind].map(([key, objects]) => {
+    const apiVersion = String(objects[0]?.['apiVersion']);
+    const kind = String(objects[0]?.['kind']);
+    const entry = [...real].find(
+      ([path, each]) => each.kind === kind && path === `${apiVersion}/${each.name}` && !each.name.includes('/'),
+    );
+    if (entry === undefined || !plane.has(entry[0])) throw new Error(`${key} of samples.json is not served by both`);
+    const [path, { name, namespaced, verbs }] = entry;
+    const subresources = [...real.keys()]
+      .filter((each) => each.startsWith(`${path}/`) && plane.has(each))
+      .map((each) => each.slice(path.length + 1));
+    return {
+      ...{ apiVersion, kind, resource: name, namespaced, verbs, subresources, samples: objects },
+      builtIn: !/sapcloud|openshift|battery/.test(apiVersion),
+      schema: schemas.of(apiVersion, kind),
+      collection: `${prefixOf(apiVersion)}${namespaced ? '/namespaces/${ns}' : ''}/${name}`,
+    };
+  });
+}
+
+/** Resources that both should serve and one does not. */
+export const unshared = (
+  real: ReadonlyMap<string, Resource>,
+  plane: ReadonlyMap<string, Resource>,
+): { readonly onlyReal: readonly string[]; readonly onlyPlane: readonly string[] } => ({
+  onlyReal: [...real.keys()].filter((key) => !plane.has(key)),
+  onlyPlane: [...plane.keys()].filter((key) => !real.has(key)),
+});
