@@ -5,6 +5,7 @@ import { apiReportFiles } from './api-report.ts';
 import { dependencyReferenceFiles } from './dependency-reference.ts';
 import { fieldReferenceFiles } from './field-reference.ts';
 import { flagReferenceFiles } from './flag-reference.ts';
+import { folderReferenceFiles } from './folder-reference.ts';
 import { keyReferenceFiles } from './key-reference.ts';
 import { metricReferenceFiles } from './metric-reference.ts';
 import { providerReferenceFiles } from './provider-reference.ts';
@@ -22,6 +23,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ...wordReferenceFiles(),
     ...apiReportFiles(),
     ...dependencyReferenceFiles(),
+    ...folderReferenceFiles(),
     ...deployFiles(),
   ]);
 

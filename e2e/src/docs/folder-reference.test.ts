@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { folderProblems, picture, readLayers } from './folder-reference.ts';
+
+test('every folder of every package is described, and every described folder exists', () => {
+  expect(folderProblems(readLayers())).toEqual([]);
+});
+
+test('a folder without a description, a folder that is gone and a missing package are named', () => {
+  const layers = readLayers().map(({ layer, packages: { tools, ...packages } }) => ({
+    layer,
+    packages: {
+      ...packages,
+      ...(packages['packages/api']
+        ? { 'packages/api': { ...packages['packages/api'], kinds: undefined, gone: 'x' } }
+        : {}),
+    },
+  }));
+  const problems = folderProblems(JSON.parse(JSON.stringify(layers)));
+  expect(problems).toEqual([
+    'tools: add the package to docs/contributing/folders.yaml',
+    'packages/api/src/kinds: describe it in docs/contributing/folders.yaml',
+    'packages/api/src/gone: it does not exist; remove it from docs/contributing/folders.yaml',
+  ]);
+});
+
+test('the picture shows each folder within its frame', () => {
+  const svg = picture([{ layer: 'One', packages: { 'packages/a': { first: '', second: '' } } }]);
+  const [, width, height] = svg.match(/viewBox="0 0 (\d+) (\d+)"/) ?? [];
+  for (const [, x, y] of svg.matchAll(/<text x="(\d+)" y="(\d+)"/g)) {
+    expect(Number(x)).toBeLessThan(Number(width) - 100);
+    expect(Number(y)).toBeLessThan(Number(height));
+  }
+  expect(svg).toContain('>first<');
+  expect(svg).toContain('>second<');
+});

@@ -1,0 +1,119 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { GENERATED, table } from './markdown.ts';
+import { ROOT, trackedFiles } from './sources.ts';
+
+const SOURCE = 'docs/contributing/folders.yaml';
+const Layers = z.array(
+  z.strictObject({
+    layer: z.string(),
+    packages: z.record(z.string(), z.record(z.string(), z.string().max(120))),
+  }),
+);
+
+/** A layer of the architecture: its packages, and the purpose of each of their folders. */
+export type Layer = z.infer<typeof Layers>[number];
+
+/** Folders that every package may have. They hold no sources of the product. */
+const UNLISTED: ReadonlySet<string> = new Set(['testing', 'testdata', 'histories', 'generated']);
+
+export const readLayers = (): readonly Layer[] => Layers.parse(parse(readFileSync(join(ROOT, SOURCE), 'utf8')));
+
+/** Folders that exist and are not described, and folders that are described and do not exist. */
+export function folderProblems(layers: readonly Layer[]): readonly string[] {
+  const described = new Map(layers.flatMap(({ packages }) => Object.entries(packages)));
+  const missing = packagesOfWorkspace().filter((path) => !described.has(path));
+  return [
+    ...missing.map((path) => `${path}: add the package to ${SOURCE}`),
+    ...[...described].flatMap(([path, folders]) => {
+      const real = foldersOf(path);
+      return [
+        ...real
+          .filter((folder) => folders[folder] === undefined)
+          .map((f) => `${path}/src/${f}: describe it in ${SOURCE}`),
+        ...Object.keys(folders)
+          .filter((folder) => !real.includes(folder))
+          .map((folder) => `${path}/src/${folder}: it does not exist; remove it from ${SOURCE}`),
+      ];
+    }),
+  ];
+}
+
+const packagesOfWorkspace = (): readonly string[] =>
+  ['packages', 'providers', 'apps']
+    .flatMap((group) => readdirSync(join(ROOT, group)).map((name) => `${group}/${name}`))
+    .concat('e2e', 'tools')
+    .filter((path) => existsSync(join(ROOT, path, 'package.json')));
+
+const foldersOf = (path: string): readonly string[] => {
+  const below = trackedFiles(`${path}/src/*/*`).map((file) => file.slice(`${path}/src/`.length).split('/')[0] ?? '');
+  return [...new Set(below)].filter((folder) => folder !== '' && !UNLISTED.has(folder));
+};
+
+/** The page about folders and its picture. Throws an Error that names each folder without a description. */
+export function folderReferenceFiles(): ReadonlyMap<string, string> {
+  const layers = readLayers();
+  const problems = folderProblems(layers);
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  return new Map([
+    ['docs/reference/folders.md', page(layers)],
+    ['docs/reference/folders.svg', picture(layers)],
+  ]);
+}
+
+function page(layers: readonly Layer[]): string {
+  const sections = layers.flatMap(({ layer, packages }) => [
+    `## ${layer}`,
+    ...Object.entries(packages).flatMap(([path, folders]) => {
+      const rows = Object.entries(folders).map(([folder, purpose]) => [
+        `[\`${folder}\`](../../${path}/src/${folder})`,
+        purpose,
+      ]);
+      return [`### ${path}`, rows.length > 0 ? table(['Folder', 'Contents'], rows) : 'This package has no folders.'];
+    }),
+  ]);
+  const intro =
+    'This page lists the folders of all packages. It helps contributors find the file to change; [Architecture](../architecture.md) explains how the packages work together.';
+  return `${['# Folders', GENERATED, intro, '![The packages in layers, with their folders](folders.svg)', ...sections].join('\n\n')}\n`;
+}
+
+const WIDTH = 1200;
+const LINE = 18;
+const PADDING = 12;
+const COLUMN = 150;
+
+/** The packages in layers, the users above the used. Colors follow the theme of the viewer. */
+export function picture(layers: readonly Layer[]): string {
+  let y = PADDING;
+  const parts: string[] = [];
+  for (const { layer, packages } of layers) {
+    parts.push(`<text x="${PADDING}" y="${y + LINE}" class="layer">${layer}</text>`);
+    y += LINE + PADDING;
+    for (const [path, folders] of Object.entries(packages)) {
+      const names = Object.keys(folders);
+      const columns = Math.floor((WIDTH - 3 * PADDING - 2 * COLUMN) / COLUMN);
+      const lines = Math.max(1, Math.ceil(names.length / columns));
+      const height = lines * LINE + PADDING;
+      parts.push(`<rect x="${PADDING}" y="${y}" width="${WIDTH - 2 * PADDING}" height="${height}" rx="6"/>`);
+      parts.push(`<text x="${2 * PADDING}" y="${y + LINE}" class="package">${path}</text>`);
+      names.forEach((name, at) => {
+        const x = 2 * PADDING + 2 * COLUMN + (at % columns) * COLUMN;
+        parts.push(`<text x="${x}" y="${y + LINE + Math.floor(at / columns) * LINE}">${name}</text>`);
+      });
+      y += height + PADDING / 2;
+    }
+    y += PADDING / 2;
+  }
+  const style =
+    'text{font:14px sans-serif;fill:#24292f}.package{font-weight:bold}.layer{font-style:italic}rect{fill:#f6f8fa;stroke:#8c959f}' +
+    '@media(prefers-color-scheme:dark){text{fill:#e6edf3}rect{fill:#161b22;stroke:#6e7681}}';
+  const attributes = [
+    'xmlns="http://www.w3.org/2000/svg"',
+    `viewBox="0 0 ${WIDTH} ${y}"`,
+    'role="img"',
+    'aria-label="The packages of mcm in layers, with their folders"',
+  ];
+  return `<svg ${attributes.join(' ')}><style>${style}</style>\n${parts.join('\n')}\n</svg>\n`;
+}
