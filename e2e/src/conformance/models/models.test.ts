@@ -388,7 +388,7 @@ test('what Google’s token endpoint answers is what RFC 6749 says', async () =>
   const { transport } = new GceEndpoint({ clock: time, accounts: [] });
   const open = new GceEndpoint({ clock: time });
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const assertion = `${part({ alg: 'RS256' })}.${part({ iss: 'e', scope: 's', exp: 4_000_000_000 })}.x`;
+  const assertion = `${part({ alg: 'RS256' })}.${part({ iss: 'e', scope: 's', exp: time.now().getTime() / 1_000 + 3_600 })}.x`;
   const right = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion };
   const granted = await post(open.transport, '/token')(right);
   const refusals = await Promise.all(
