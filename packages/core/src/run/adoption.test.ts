@@ -1,7 +1,7 @@
 import { crds, type Machine, machines } from '@mcm/api';
 import { startControlPlane } from '@mcm/control-plane';
 import { expect, test } from 'vitest';
-import { ORPHAN_DEFAULTS } from '../safety/orphans/orphans.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { liveAndDie } from './testing/mortal.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';

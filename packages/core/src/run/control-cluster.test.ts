@@ -16,7 +16,7 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { afterEach, expect, test } from 'vitest';
-import { ORPHAN_DEFAULTS } from '../safety/orphans/orphans.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { ControlCluster, FENCE_NAMESPACE, fenceName } from './control-cluster.ts';
 import { NAMESPACE, Rig } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';

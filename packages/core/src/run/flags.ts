@@ -14,7 +14,7 @@ import { DRIVER_TIMEOUTS, type DriverTimeouts } from '../driver/invoker/invoker-
 import { EVIDENCE_PER_CLASS } from '../evidence/keeper.ts';
 import { KEPT_VM_DEFAULTS, type KeptVmOptions } from '../evidence/kept-vms.ts';
 import { REACHABILITY_DEFAULTS, type ReachabilityTimings } from '../machine/health/reachability.ts';
-import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphans.ts';
+import { ORPHAN_DEFAULTS, type OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import { MACHINE_DEFAULTS, type MachineDefaults } from '../settings/settings.ts';
 
 /** The flags of a machine controller beside the common ones: the original's names and defaults, then our own. */

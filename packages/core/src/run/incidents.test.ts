@@ -18,7 +18,7 @@ import {
 import { afterEach, expect, test } from 'vitest';
 import { MachineError } from '../driver/contract/errors.ts';
 import { controllerIdOf } from '../driver/testing.ts';
-import { ORPHAN_DEFAULTS } from '../safety/orphans/orphans.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 

@@ -16,7 +16,7 @@ import type { DriverTracer } from '../driver/invoker/tracing.ts';
 import type { DriverDefinition } from '../driver/schemas/define-driver.ts';
 import type { KeptVmOptions } from '../evidence/kept-vms.ts';
 import type { ReachabilityTimings } from '../machine/health/reachability.ts';
-import type { OrphanOptions } from '../safety/orphans/orphans.ts';
+import type { OrphanOptions } from '../safety/orphans/orphan-options.ts';
 import type { MachineDefaults } from '../settings/settings.ts';
 
 /** What a machine controller is made of: its driver, its clusters, its clock and its settings. */

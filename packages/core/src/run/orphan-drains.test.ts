@@ -2,7 +2,7 @@ import { Labels, type Machine, machines } from '@mcm/api';
 import { events, nodes, podDisruptionBudgets, pods, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { controllerIdOf } from '../driver/testing.ts';
-import { ORPHAN_DEFAULTS } from '../safety/orphans/orphans.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 

@@ -2,7 +2,7 @@ import { Annotations, Labels, type Machine, machineClasses, machines } from '@mc
 import { type ConfigMap, configMaps, events, nodes } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import type { KeptVmOptions } from '../evidence/kept-vms.ts';
-import { ORPHAN_DEFAULTS } from '../safety/orphans/orphans.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig } from './testing/rig.ts';
 import { type StartOptions, startRig } from './testing/start.ts';
 

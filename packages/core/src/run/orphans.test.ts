@@ -1,7 +1,7 @@
 import { Annotations, type Machine, machineClasses, machines } from '@mcm/api';
 import { events, nodes, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { ORPHAN_DEFAULTS } from '../safety/orphans/orphans.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 import { startRig } from './testing/start.ts';
 

@@ -3,7 +3,7 @@ import { type Machine, machines } from '@mcm/api';
 import { nodes, pods, type Transport, volumeAttachments } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { ORPHAN_DEFAULTS } from '../safety/orphans/orphans.ts';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { NAMESPACE } from './testing/rig.ts';
 import { createRig } from './testing/start.ts';
 

@@ -1,7 +1,7 @@
 export { REACHABILITY_DEFAULTS, type ReachabilityTimings, stepReachability } from '../machine/health/reachability.ts';
 export { planNodeMark } from './orphans/orphan-nodes.ts';
+export { ORPHAN_DEFAULTS, type OrphanOptions } from './orphans/orphan-options.ts';
 export { isOrphan } from './orphans/orphan-vms.ts';
-export { ORPHAN_DEFAULTS, type OrphanOptions } from './orphans/orphans.ts';
 export { quarantinedVms } from './orphans/quarantine.ts';
 export { createOvershootController, OvershootReconciler } from './overshoot/overshoot.ts';
 export {

@@ -18,7 +18,7 @@ import type { NodePatch } from '../../node/sync.ts';
 import { outOfService } from '../../node/taints.ts';
 import { settled } from '../../set/replicas/machine-writer.ts';
 import type { Action } from '../model/plan.ts';
-import type { Scope } from './perform.ts';
+import type { Scope } from '../model/scope.ts';
 
 export interface NodeActionsOptions {
   readonly target: KubeClient | undefined;

@@ -18,9 +18,8 @@ import type { KeptVms } from '../../evidence/kept-vms.ts';
 import { mergeDiff } from '../../values/merge-diff.ts';
 import { listed } from '../../values/texts.ts';
 import { counted } from '../model/damping.ts';
-import type { MachineMemory } from '../model/memory.ts';
-import type { MachineObservation } from '../model/observation.ts';
 import type { Action } from '../model/plan.ts';
+import type { Scope } from '../model/scope.ts';
 import { MachineCalls, type MachineCallsOptions } from './machine-calls.ts';
 import { NodeActions, type NodeActionsOptions, type Rechecks } from './node-actions.ts';
 
@@ -29,14 +28,6 @@ export interface PerformerOptions extends NodeActionsOptions, MachineCallsOption
   readonly evidence: EvidenceKeeper;
   readonly keptVms: KeptVms;
   readonly recorder: EventRecorder<EventReason>;
-}
-
-/** What an action is carried out on. */
-export interface Scope {
-  readonly o: MachineObservation;
-  readonly memory: MachineMemory;
-  readonly now: Date;
-  readonly signal: AbortSignal;
 }
 
 /** Carries planned actions out. Answers go into the caches at once, so the next look sees its own writes. */

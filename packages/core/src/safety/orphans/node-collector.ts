@@ -11,13 +11,13 @@ import {
   type ResourceClient,
 } from '@mcm/kube';
 import { MachineError } from '../../driver/contract/errors.ts';
+import { HourlyCap } from '../../flow/hourly-cap.ts';
 import { patchNode } from '../../node/patch.ts';
-import { HourlyCap } from './hourly-cap.ts';
 import type { Listing, Listings } from './listings.ts';
 import { liveMachines } from './live-machines.ts';
 import { claims, classOfNode, keepsOrphanNode, planNodeMark } from './orphan-nodes.ts';
+import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { standIn } from './orphan-vms.ts';
-import type { OrphanReconcileOptions } from './orphans.ts';
 
 /** What becomes of a Node, and whether that is worth an event. */
 interface Judgement {

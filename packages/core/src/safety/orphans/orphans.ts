@@ -1,59 +1,22 @@
-import { type EventReason, type Machine, type MachineClass, parseTime } from '@mcm/api';
-import {
-  again,
-  type Change,
-  type Clock,
-  done,
-  type EventRecorder,
-  errorText,
-  type Key,
-  type KubeClient,
-  keyOf,
-  type Logger,
-  makeKey,
-  type Outcome,
-} from '@mcm/kube';
-import type { Caches } from '../../cluster/caches.ts';
+import { type Machine, type MachineClass, parseTime } from '@mcm/api';
+import { again, type Change, done, errorText, type Key, keyOf, makeKey, type Outcome } from '@mcm/kube';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
-import type { DriverInvoker } from '../../driver/invoker/invoker-api.ts';
-import type { KeptVms } from '../../evidence/kept-vms.ts';
+import { ClockJump } from '../../flow/clock-jump.ts';
+import { HourlyCap } from '../../flow/hourly-cap.ts';
 import { Lane } from '../../flow/lane.ts';
 import { InstanceSet, instanceKey } from '../../node/instance.ts';
-import type { MachineDefaults } from '../../settings/settings.ts';
-import { withoutForeign, withoutKept } from '../orphan-filters.ts';
-import { findRestore } from '../restore-proof.ts';
-import { ClockJump } from './clock-jump.ts';
-import { HourlyCap } from './hourly-cap.ts';
 import { type Listing, Listings } from './listings.ts';
 import { liveOrphans } from './live-orphans.ts';
 import { NodeCollector } from './node-collector.ts';
 import { OrphanDrains } from './orphan-drains.ts';
+import { withoutForeign, withoutKept } from './orphan-filters.ts';
+import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { confirmOrphans, isOrphan, standIn } from './orphan-vms.ts';
 import { notedIn, noteQuarantine, type QuarantineView, quarantineReason, quarantineText } from './quarantine.ts';
+import { findRestore } from './restore-proof.ts';
 import type { Use } from './served.ts';
 
-/** How VMs without a machine are searched for and what is done with them; times in milliseconds. */
-export interface OrphanOptions {
-  /** Between two passes: `--machine-safety-orphan-vms-period`. */
-  readonly periodMs: number;
-  /** A VM or Node is an orphan only if it was one in an earlier pass at least this long ago; a VM also is at least this old. */
-  readonly confirmAfterMs: number;
-  /** Most VMs, and most Nodes, deleted in an hour. */
-  readonly maxPerHour: number;
-  readonly policy: 'delete' | 'report';
-  /** Control clusters that this one was moved from: their VMs count as its own. */
-  readonly formerOwners?: readonly string[];
-}
-
 const MINUTE = 60_000;
-
-/** Settings of the search for orphans in effect without flags. */
-export const ORPHAN_DEFAULTS: OrphanOptions = {
-  periodMs: 15 * MINUTE,
-  confirmAfterMs: 5 * MINUTE,
-  maxPerHour: 30,
-  policy: 'delete',
-};
 
 /** Passes asked for by events are at least this far apart. */
 const MIN_INTERVAL_MS = MINUTE;
@@ -73,31 +36,6 @@ const NODES_KEY: Key = 'nodes';
 const DELETED = 'it is deleted';
 const DRAINED = 'it is drained, then deleted';
 const QUARANTINED = 'it is in quarantine';
-
-export interface OrphanReconcileOptions {
-  readonly caches: Caches;
-  readonly invoker: DriverInvoker;
-  readonly control: KubeClient;
-  readonly target: KubeClient | undefined;
-  readonly namespace: string;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly recorder: EventRecorder<EventReason>;
-  /** For events of Nodes; absent: they are told by log only. */
-  readonly targetRecorder?: EventRecorder<EventReason> | undefined;
-  readonly defaults: MachineDefaults;
-  /** VMs that are kept for study though their machines are gone. */
-  readonly keptVms: Pick<KeptVms, 'enabled' | 'list' | 'remove'>;
-  readonly options: OrphanOptions;
-  /** The control cluster of this process; undefined, or absent: it could not be told. */
-  readonly owner?: (() => string | undefined) | undefined;
-  /** API servers were out of reach: nothing is taken for an orphan until they are back. */
-  readonly frozen: () => boolean;
-  /** Has a key looked at. */
-  readonly wake: (key: Key) => void;
-  /** Aborted when the process ends. */
-  readonly stop: AbortSignal;
-}
 
 const saysAmbiguous = (machine: Machine): boolean =>
   machine.status?.lastOperation?.description?.includes('OutOfRange') ?? false;

@@ -1,8 +1,8 @@
 import type { Machine } from '@mcm/api';
 import type { Change } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { machine } from '../machine/testing.ts';
-import { orphanKeysOf } from './orphans/orphans.ts';
+import { machine } from '../../machine/testing.ts';
+import { orphanKeysOf } from './orphans.ts';
 
 const saying = (description: string): Machine =>
   machine({ status: { lastOperation: { description, state: 'Failed', type: 'Create' } } });

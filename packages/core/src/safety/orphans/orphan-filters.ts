@@ -1,10 +1,10 @@
 import type { EventReason, MachineClass } from '@mcm/api';
 import type { EventRecorder } from '@mcm/kube';
-import type { ListedInstance } from '../driver/contract/driver.ts';
-import type { KeptVms } from '../evidence/kept-vms.ts';
-import { InstanceSet } from '../node/instance.ts';
-import type { Listing } from './orphans/listings.ts';
-import { isForeign } from './orphans/orphan-vms.ts';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import type { KeptVms } from '../../evidence/kept-vms.ts';
+import { InstanceSet } from '../../node/instance.ts';
+import type { Listing } from './listings.ts';
+import { isForeign } from './orphan-vms.ts';
 
 export interface ForeignFilterOptions {
   readonly recorder: EventRecorder<EventReason>;

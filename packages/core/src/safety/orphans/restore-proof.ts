@@ -1,7 +1,7 @@
 import { type Machine, parseTime } from '@mcm/api';
 import type { LeaseVacancy } from '@mcm/kube';
-import type { ListedInstance } from '../driver/contract/driver.ts';
-import { isInstance } from '../node/instance.ts';
+import type { ListedInstance } from '../../driver/contract/driver.ts';
+import { isInstance } from '../../node/instance.ts';
 
 /** The time that a call may take after the last renewal, and the difference between the clocks of cloud and controller. */
 const MARGIN_MS = 120_000;
