@@ -27,13 +27,15 @@ test.concurrent.for(['version', 'completion bash', 'plan --help'])(
     const loaded = await loadedBy([main, ...words.split(' ')]);
     const seen = (pattern: RegExp): readonly string[] => loaded.filter((url) => pattern.test(url));
     context.expect(seen(/apps\/mcm\/src\/plan\/command\.ts$/)).toHaveLength(1);
-    context.expect(seen(/\/run\.ts$|\/packages\/(?!kube\/src\/flags\/)|\/(yaml|zod|undici)\//)).toEqual([]);
+    context
+      .expect(seen(/\/run\.ts$|\/packages\/(?!kube\/src\/(?:flags\/|base\/nearest))|\/(yaml|zod|undici)\//))
+      .toEqual([]);
   },
 );
 
 test('reading the provider spec of a class loads no cloud SDK', async ({ expect }) => {
   const imports = ['aws', 'azure', 'gcp', 'local'].map((name) => `await import('@mcm/provider-${name}/class');`);
   const loaded = await loadedBy(['--input-type=module', '--eval', imports.join('')]);
-  expect(loaded.filter((url) => /\/driver\/schemas\.ts$/.test(url))).toHaveLength(4);
+  expect(loaded.filter((url) => /\/(driver|spec)\/schemas\.ts$/.test(url))).toHaveLength(4);
   expect(loaded.filter((url) => /\/@(aws-sdk|smithy|azure|googleapis)\/|google-auth|gaxios/.test(url))).toEqual([]);
 });
