@@ -2,10 +2,10 @@ import { type MachineClass, machineClasses } from '@mcm/api';
 import { isNotFound, makeKey, type ResourceClient } from '@mcm/kube';
 import type { ControllerContext } from '../control/caches.ts';
 
-/** A cache that has not heard of a class that is there is asked again after so long, should no event come. */
+/** Delay before the next look at the cache, if it lacks an existing class and receives no event. */
 export const CLASS_LOOK_MS = 1_000;
 
-/** Whether a template's class is there. */
+/** Determines whether the class of a template exists. */
 export class ClassLookup {
   readonly #context: ControllerContext;
   readonly #classes: ResourceClient<MachineClass>;
@@ -15,7 +15,7 @@ export class ClassLookup {
     this.#classes = context.client.resource<MachineClass>(machineClasses, context.namespace);
   }
 
-  /** Whether the cache has no such class. Another kind, or classes that may not be read, are somebody else's to know. */
+  /** True if the cache lacks the class. False for another kind, and if the controller may not read MachineClasses. */
   lacks({ kind, name = '' }: { readonly kind?: string | undefined; readonly name?: string | undefined }): boolean {
     const { safeguards, namespace } = this.#context;
     if (safeguards.classes.refused) return false;
@@ -23,8 +23,8 @@ export class ClassLookup {
   }
 
   /**
-   * Asks the server, before anybody is warned: a class that is created together with what names it may reach the cache
-   * a moment later.
+   * Reads the class from the server before a warning. The cache may receive a class a moment later than the object that
+   * refers to it.
    */
   async isThere(name: string, signal: AbortSignal): Promise<boolean> {
     try {

@@ -19,7 +19,7 @@ export const DeletionCauses = {
 /** One of {@link DeletionCauses}. */
 export type DeletionCause = (typeof DeletionCauses)[keyof typeof DeletionCauses];
 
-/** What a deletion was decided from. */
+/** The state on which a deletion was decided. */
 export interface DeletionDecision {
   readonly set: MachineSet;
   /** Absent: the set has no deployment. */
@@ -32,7 +32,7 @@ export interface DeletionDecision {
   readonly alive: number;
 }
 
-/** Why each machine goes. @param doomed in the order of `planReplicas`: named ones, surplus, failed ones */
+/** The cause of each deletion. @param doomed in the order of `planReplicas`: named ones, surplus, failed ones */
 export function deletionCauses(
   doomed: readonly Machine[],
   { set, deployment, siblings, named, alive }: DeletionDecision,
@@ -67,7 +67,7 @@ export function causeText(names: readonly string[], causes: ReadonlyMap<string, 
   return `. Causes: ${each.join('; ')}`;
 }
 
-/** The cause that an event of {@link causeText} tells of a machine; undefined: it does not name the machine. */
+/** The cause for a machine in an event with {@link causeText}. Undefined if the event does not name the machine. */
 export function causeIn(message: string, name: string): string | undefined {
   const [, names = '', all, each = ''] = /: (.*)\. (?:Cause: (.*)|Causes: (.*))$/s.exec(message) ?? [];
   const isNamed = (list: string): boolean =>

@@ -49,24 +49,24 @@ import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
 
-/** Machines speak again in swarms: a set that they hold back looks at them together. */
+/** Many machines become reachable at about the same time. The delay combines them into one pass over a waiting set. */
 const BREAKER_SWARM_MS = 1_000;
 
-/** A deletion that waits for the server to show that its history goes on is looked at again after this. */
+/** Delay before the next attempt of a deletion that waits for proof that the server's history continues. */
 const PROOF_MS = 500;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
-/** A log line names no more of the machines that it is about. */
+/** The largest number of machine names in a log line. */
 const MOST_NAMED = 20;
 
-/** What the controller remembers of a set between passes; all of it is found again after a restart. */
+/** State of a set between passes. A new process finds all of it again. */
 interface Memory {
   readonly uid: string;
   readonly pending: PendingDeletions;
-  /** Names that belong to machines of others. */
+  /** Names of machines that this set does not control. */
   readonly taken: Set<string>;
   readonly lost: LostPlaces;
-  /** What of its labels was told to have no effect. */
+  /** The last reported warning about labels without effect. */
   warned: string;
 }
 
@@ -81,10 +81,10 @@ export class SetReconciler {
   readonly #classes: ClassLookup;
   readonly #groups: RepairGroups;
   readonly #wake: (key: string, afterMs: number) => void;
-  /** Sets that wait for what is not theirs. */
+  /** Sets that wait for a change of another object. */
   readonly waiting: SetWaiters = { machines: new Waiters(), classes: new Waiters() };
 
-  /** @param wake Looks at a set again after so many milliseconds. */
+  /** @param wake Enqueues a set again after `afterMs` milliseconds. */
   constructor(context: ControllerContext, wake: (key: string, afterMs: number) => void) {
     this.#context = context;
     this.#wake = wake;
@@ -101,7 +101,7 @@ export class SetReconciler {
     });
   }
 
-  /** The server went back: what was done since may not have happened, and machines that were deleted may be back. */
+  /** The API server was restored to an older state. Recent writes may be lost, and deleted machines may exist again. */
   #startOver(): void {
     for (const { pending } of this.#memory.values()) pending.clear();
     this.#memory.clear();
@@ -132,13 +132,13 @@ export class SetReconciler {
     return soonest(outcome, lookAgain);
   };
 
-  /** Whether the server is known to go on from what the caches of the decision hold. */
+  /** True if it is known that the server's history continues from the state in the caches. */
   #isProven(): boolean {
     const { deployments, sets, machines } = this.#context;
     return [deployments, sets, machines].every(({ proven }) => proven);
   }
 
-  /** Says once what of a set's labels has no effect. A new process finds what a former one may have told already. */
+  /** Reports labels without effect, once. A new process may report the same warning again. */
   #warn(set: MachineSet): void {
     const memory = this.#memoryOf(set);
     const problems = [freezeProblem(set), presenceProblem(set, Labels.ScaleUpDisabled)];
@@ -217,9 +217,9 @@ export class SetReconciler {
     });
     const lookAgain = this.#awaitOthers(key, set, repairs, { now, alone, full: room === 0 });
     const doomed = [...new Set([...plan.doomed, ...pending.unanswered(machines)])];
-    // The server may come back as it was before this was asked for.
+    // The server may have been restored to a state before the reason for these deletions.
     if (doomed.length > 0 && !this.#isProven()) return { failure: undefined, lookAgain: again(PROOF_MS), held };
-    // Before anything is awaited: the other sets of the deployment count them from now on.
+    // This runs before the first `await`, so that the other sets of the deployment count these deletions at once.
     for (const machine of plan.doomed) pending.begin(machine);
     if (plan.create > 0) {
       log.info('Creating machines', { set: set.metadata.name, count: plan.create, because: plan.because });
@@ -246,7 +246,7 @@ export class SetReconciler {
     return deletionCauses(doomed, { set, deployment, siblings, named, alive });
   }
 
-  /** Whether a cordoned Node bears the name: its VM is drained or kept without a machine, and a new machine must not take it. */
+  /** True if a cordoned Node has the name. Its VM is drained or kept without a machine, and a new machine must not use it. */
   #isNodeHeld(name: string): boolean {
     const { nodes } = this.#context;
     const store = nodes?.informer.store;
@@ -256,7 +256,7 @@ export class SetReconciler {
     );
   }
 
-  /** How many machines may be made: none for places that the deployment is about to take. */
+  /** Number of machines that may be created. Replicas that the deployment is about to remove do not count. */
   #roomOf(set: MachineSet, alive: number): number | undefined {
     const room = this.#groups.roomOf(set);
     const { disruptions } = this.#context;
@@ -264,7 +264,7 @@ export class SetReconciler {
     return Math.min(room ?? Number.POSITIVE_INFINITY, Math.max(disruptions.replicasOf(set) - alive, 0));
   }
 
-  /** Whether the cache has yet to hear of the class: asked before it would be told that there is none. */
+  /** True if the class exists but is not in the cache yet. Prevents a wrong warning about a missing class. */
   async #isClassNew(key: string, { spec, status }: MachineSet, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classes.lacks(template) || findCondition(status?.machineSetCondition ?? [], INVALID_SPEC)) return false;
@@ -282,7 +282,7 @@ export class SetReconciler {
     return this.#status.write(key, set, this.#machinesOf(set), { failure, held, lacksClass }, signal);
   }
 
-  /** Sees to it that the set is looked at when what it waits for changes: machines of its deployment, a breaker, a time. */
+  /** Wakes the set when the state that it waits for changes: machines of its deployment, a circuit breaker, or a time. */
   #awaitOthers(
     key: string,
     set: MachineSet,
@@ -290,7 +290,7 @@ export class SetReconciler {
     { now, alone, full }: { readonly now: Date; readonly alone: boolean; readonly full: boolean },
   ): Outcome {
     const mine = ({ metadata }: Machine) => controllerOf({ metadata })?.uid === set.metadata.uid;
-    // What a pause keeps goes when the user resumes the rollout, which is a change of the deployment.
+    // A pause keeps these machines until the user resumes the rollout, which is a change of the deployment.
     const waits = full || [...(repairs?.waiting ?? []), ...(repairs?.kept ?? [])].some(mine);
     this.waiting.machines.put(key, waits ? controllerOf(set)?.uid : undefined);
     const held = (repairs?.held ?? []).filter(({ machine }) => (alone || isFailed(machine)) && mine(machine));
@@ -337,7 +337,7 @@ export class SetReconciler {
   }
 }
 
-/** A write that failed, and what the status says of it. */
+/** A failed write, and the part of it that the status shows. */
 interface Failure {
   readonly shown: ReplicaFailure | undefined;
   readonly error: unknown;
@@ -345,7 +345,8 @@ interface Failure {
 
 function failureOf(during: ReplicaFailure['during'], { error }: WriteResult): Failure | undefined {
   if (error === undefined) return undefined;
-  // A request without an answer may have succeeded: it is repeated, and nobody is told of a failure (docs/compatibility/rules-deployments.md §7.6).
+  // A request without an answer may have succeeded. The controller repeats it and reports no failure
+  // (docs/compatibility/rules-deployments.md §7.6).
   if (mayHaveHappened(error)) return { shown: undefined, error };
   return { shown: { during, message: error instanceof Error ? error.message : String(error) }, error };
 }

@@ -6,12 +6,12 @@ import { findCondition, setSetCondition, withoutCondition } from '../objects/con
 import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
 import { type SetTroubles, withTroubles } from './troubles.ts';
 
-/** A status that only counts on towards its goal is written at most so often. */
+/** The shortest interval between status writes that only report progress. */
 const STATUS_INTERVAL_MS = 1_000;
 
 const INVALID_SPEC = MachineSetConditions.InvalidSpec;
 
-/** Writes what a set says of itself, when it says something new. */
+/** Writes the status of a set if it changes. */
 export class SetStatusWriter {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -27,7 +27,7 @@ export class SetStatusWriter {
     this.#pace.forget(key);
   }
 
-  /** Says on the object what is wrong with it, once. The original says it in its log only. */
+  /** Reports the problem once, as a condition and an event. The original only logs it. */
   async refuse(set: MachineSet, problem: string, signal: AbortSignal): Promise<Outcome> {
     const old = set.status?.machineSetCondition ?? [];
     const known = findCondition(old, INVALID_SPEC);
@@ -39,7 +39,7 @@ export class SetStatusWriter {
     return done;
   }
 
-  /** Writes the status if it says something new: at once where the set has arrived or something is wrong, else now and then. */
+  /** Writes the status if it changes: at once if the set is complete or has a problem, otherwise at a limited rate. */
   async write(
     key: string,
     acted: MachineSet,
@@ -48,7 +48,7 @@ export class SetStatusWriter {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
-    // Written onto the newest object that we know: its resourceVersion moves while machines are being made.
+    // The update uses the newest known object, because the resourceVersion changes while machines are created.
     const newest = this.#context.sets.store.get(key) ?? acted;
     const counts = countMachines(acted, machines);
     const status = setStatus(
@@ -61,7 +61,7 @@ export class SetStatusWriter {
     const { conditions, events } = withTroubles(acted, stored, status.machineSetCondition ?? [], troubles, now);
     const wanted = { ...status, machineSetCondition: conditions };
     if (!setStatusDiffers(newest.status, wanted)) return done;
-    // A set on its own says at once that it has arrived; one of a deployment is asked by nobody meanwhile.
+    // Clients wait for the status of a set without a deployment. No client waits for the status of the other sets.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
     const urgent = arrived || failure !== undefined || troubles.lacksClass || events.length > 0;
@@ -78,7 +78,7 @@ export class SetStatusWriter {
       const written = await this.#sets.update({ ...set, status }, { subresource: 'status', signal });
       this.#context.sets.recordWrite(written);
     } catch (error) {
-      // The last machine and the set's own finalizer may go while the status is on its way.
+      // The set may disappear during the request, when its last machine and its finalizer are removed.
       if (!isNotFound(error)) throw error;
     }
   }

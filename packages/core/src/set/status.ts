@@ -14,7 +14,7 @@ import { isAvailable, isFailed, isReady, preserveExpiry } from '../objects/machi
 import { compareText, formatTime } from '../values/integers.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
-/** What the machines of one set add up to. */
+/** Counts over the machines of one set. */
 export interface MachineCounts {
   /** Machines that count, deleting ones included. */
   readonly replicas: number;
@@ -43,7 +43,7 @@ function summary(machine: Machine): MachineSummary {
 
 /**
  * Counts the machines of a set (docs/compatibility/rules-deployments.md §7.8). `minReadySeconds` has no influence, as in the original.
- * @param counts Whether a machine is one of the replicas; absent: each is.
+ * @param counts True if a machine is a replica. Absent: every machine is.
  */
 export function countMachines(
   set: MachineSet,
@@ -71,7 +71,7 @@ export function countMachines(
   return { replicas, available, ready, fullyLabeled, preservedFailed, autoPreserved, failed };
 }
 
-/** What went wrong with a set's replicas in this pass. */
+/** A failed creation or deletion in this pass. */
 export interface ReplicaFailure {
   readonly during: 'create' | 'delete';
   readonly message: string;
@@ -112,7 +112,7 @@ export function setStatus(
   };
 }
 
-/** Whether the status says something that the stored one does not; the time of writing alone says nothing. */
+/** True if the status differs from the stored one. The time of writing alone is no difference. */
 export function setStatusDiffers(stored: MachineSetStatus | undefined, wanted: MachineSetStatus): boolean {
   const { lastOperation: _storedAt, ...before } = stored ?? {};
   const { lastOperation: _wantedAt, ...after } = wanted;

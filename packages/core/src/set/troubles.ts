@@ -14,14 +14,14 @@ const { InvalidSpec, ReplacementHeld } = MachineSetConditions;
 type Conditions = readonly AnyCondition<MachineSetConditionType>[];
 type Trouble = Extract<SetConditionChange, { type: EventReason }>;
 
-/** What is wrong with a set beside its writes. */
+/** Problems of a set other than failed writes. */
 export interface SetTroubles {
   readonly lacksClass: boolean;
-  /** What a breaker keeps from being replaced; of a set of a deployment none: the deployment says it. */
+  /** Machines that a circuit breaker holds back. Empty for a set of a deployment: the deployment reports them. */
   readonly held: readonly HeldMachine[];
 }
 
-/** Said of a set whose machines cannot be made; its deployment says the same of itself. */
+/** The set cannot create machines. Its deployment has the same condition. */
 const classNotFound = ({ metadata, spec }: MachineSet): Trouble => ({
   type: InvalidSpec,
   status: 'True',
@@ -36,14 +36,14 @@ const replacementHeld = (held: SetTroubles['held'], { breaker }: HeldMachine): T
   message: `Not replaced: ${listed(held.map(({ machine }) => machine))}. ${breakerMessage(breaker)}`,
 });
 
-/** An event that belongs to a condition that begins or ends. */
+/** An event for the start or the end of a condition. */
 export interface TroubleEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
 }
 
-/** The conditions with what is wrong now, and without what is over; the events of what begins and ends. */
+/** The conditions with the present problems only, and the events for problems that start or end. */
 export function withTroubles(
   set: MachineSet,
   stored: Conditions,

@@ -5,10 +5,10 @@ import type { Waiters } from '../flow/waiters.ts';
 import { phaseOf } from '../objects/machines.ts';
 import { compileSelector, isEmptySelector } from '../objects/selector.ts';
 
-/** Machines change in swarms: a set looks at them together. */
+/** Many machines change at about the same time. The delay combines their changes into one pass over the set. */
 const SWARM_MS = 20;
 
-/** The set that controls the machine, if the cache has it: namesakes with another uid are not it. */
+/** The set that controls the machine, if the cache has it. A set of the same name with another uid does not count. */
 export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'>): MachineSet | undefined {
   const controller = controllerOf(machine);
   if (controller?.kind !== 'MachineSet') return undefined;
@@ -16,13 +16,13 @@ export function setOf(machine: Machine, { sets }: Pick<ControllerContext, 'sets'
   return set?.metadata.uid === controller.uid ? set : undefined;
 }
 
-/** Whether another object controls it now, or its reference names the same uid in another way. */
+/** True if the controller of the object changed, or the name or kind in the controller reference. */
 export function changedHands(old: KubeObject, object: KubeObject): boolean {
   const [before, after] = [controllerOf(old), controllerOf(object)];
   return before?.uid !== after?.uid || before?.name !== after?.name || before?.kind !== after?.kind;
 }
 
-/** Whether a change of a machine can change what its set or deployment does or says. */
+/** True if the change of a machine can affect an action or the status of its set or deployment. */
 export function machineMatters(old: Machine, machine: Machine): boolean {
   const lastFailure = ({ status }: Machine) =>
     status?.lastOperation?.state === 'Failed' ? status.lastOperation.description : undefined;
@@ -41,7 +41,7 @@ function matchingSets(machine: Machine, { sets }: ControllerContext): Key[] {
       try {
         return !isEmptySelector(set.spec.selector) && compileSelector(set.spec.selector)(machine.metadata.labels);
       } catch {
-        // An invalid selector selects nothing; the set itself says what is wrong with it.
+        // An invalid selector selects nothing. The status of the set reports the problem.
         return false;
       }
     })
@@ -66,15 +66,15 @@ export function setsOfMachineChange(change: Change<Machine>, context: Controller
     : interestedSets(object, context);
 }
 
-/** Sets that wait for what is not theirs. */
+/** Sets that wait for a change of another object. */
 export interface SetWaiters {
-  /** By the uid of the deployment of whose machines something must happen. */
+  /** By the uid of the deployment whose machines must change. */
   readonly machines: Waiters;
-  /** By the name of the class that must come. */
+  /** By the name of the missing class. */
   readonly classes: Waiters;
 }
 
-/** Wires the set controller to what it must hear of. */
+/** Connects the set controller to the changes that concern it. */
 export function wakeSets(controller: Controller, context: ControllerContext): void {
   controller.watch(context.sets, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
@@ -85,7 +85,7 @@ export function wakeSets(controller: Controller, context: ControllerContext): vo
   });
 }
 
-/** Wires sets that wait for machines of others of their deployment, or for a class, to what ends that. */
+/** Wakes sets that wait for other machines of their deployment, or for a class, when that changes. */
 export function wakeWaiters(
   controller: Controller,
   context: ControllerContext,
@@ -97,7 +97,7 @@ export function wakeWaiters(
     for (const key of machines.of(set && controllerOf(set)?.uid)) controller.enqueue(key, SWARM_MS);
     return [];
   });
-  // Another maxUnavailable, or fewer replicas: what waited may go.
+  // With another maxUnavailable or fewer replicas, waiting machines may be replaced.
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && changedBeyondStatus(change.old, change.object)
       ? machines.of(change.object.metadata.uid)
@@ -112,6 +112,6 @@ export function wakeWaiters(
     ({ type, object }) => (type === 'added' ? classes.of(object.metadata.name) : []),
     all,
   );
-  // Whether a Node asks for its machine to be kept.
+  // An annotation of a Node can preserve its machine.
   if (context.nodes) controller.watch(context.nodes.informer, () => [], all);
 }

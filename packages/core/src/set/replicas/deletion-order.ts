@@ -11,9 +11,9 @@ import {
 import { compareText } from '../../values/integers.ts';
 
 /**
- * Least useful first. The original ranks every phase that its table lacks (none, and all in-place ones) with
- * Terminating, so a machine that is just being made goes before a Failed one (ODD-3 of docs/compatibility/rules-deployments.md); here each has a
- * place of its own.
+ * Least useful first. Each phase has its own rank. The table of the original lacks some phases (none, and all in-place
+ * ones), and it ranks these with Terminating. So the original deletes a machine that is being created before a Failed one
+ * (ODD-3 of docs/compatibility/rules-deployments.md).
  */
 const USEFULNESS: readonly (MachinePhase | undefined)[] = [
   'Terminating',
@@ -53,8 +53,8 @@ const ascending =
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 /**
- * Order in which a set gives machines up: the first difference decides. Source: pkg/controller/controller_utils.go,
- * ActiveMachines.Less; the name is added as the last key, because Go's sort is not stable and ours must be.
+ * Order in which a set deletes machines: the first difference decides. Source: pkg/controller/controller_utils.go,
+ * ActiveMachines.Less. The name is an additional last key: Go's sort is not stable, and ours must be.
  */
 export function deletionOrder(now: Date): Compare {
   const preserved = (machine: Machine) => isPreserved(machine, now);
@@ -65,7 +65,7 @@ export function deletionOrder(now: Date): Compare {
     ascending(priorityOf),
     ascending((machine) => markTimeOf(machine) ?? NEVER),
     ascending(usefulness),
-    // Ours: a rollout that gives up one that serves nobody must not lose one that serves.
+    // Added to the original: a rollout that may delete a machine without its configuration must not delete a configured one.
     first(isUnconfigured),
     ascending(createdAt),
     (a, b) => compareText(a.metadata.name, b.metadata.name),
@@ -79,12 +79,12 @@ export function deletionOrder(now: Date): Compare {
   };
 }
 
-/** The `count` machines to give up, in order. When all go there is nothing to choose and nothing is sorted. */
+/** The `count` machines to delete, in order. If all are deleted, they are not sorted. */
 export function chooseForDeletion(machines: readonly Machine[], count: number, now: Date): readonly Machine[] {
   if (count >= machines.length) return machines;
   if (count <= 0) return [];
   const order = deletionOrder(now);
-  // A few of thousands are chosen, again and again: the first so many are kept in order, not all of them sorted.
+  // Each pass chooses a few of thousands of machines. Keeping only these in order is faster than sorting all.
   const chosen: Machine[] = [];
   for (const machine of machines) {
     const last = chosen[count - 1];

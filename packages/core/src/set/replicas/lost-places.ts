@@ -2,20 +2,20 @@ import { Labels, type Machine, type MachineSet, MachineSetConditions } from '@mc
 import { findCondition } from '../../objects/conditions.ts';
 import { type Loss, lossOf } from '../../objects/machines.ts';
 
-/** Places by what their machine was. */
+/** Number of places by the state of their former machine. */
 type Places = Readonly<Record<Loss, number>>;
 
 const NONE: Places = { served: 0, unjoined: 0 };
 
-/** No more than are open; those of machines that served come first, for they hold others up for longer. */
+/** Limits the places to the open ones. Places of machines that served come first, because they delay others longer. */
 function atMost(open: number, { served, unjoined }: Places): Places {
   const first = Math.min(served, open);
   return { served: first, unjoined: Math.min(unjoined, open - first) };
 }
 
 /**
- * Whether the set has had machines, as far as it tells. Its count is back at 0 when the last one is gone; but a set whose
- * status was ever written has been given its machines, if nothing kept it from that.
+ * True if the status shows that the set has had machines. Its count returns to 0 when the last machine is gone. But a set
+ * with a written status has received its machines, unless a label or a condition prevented that.
  */
 function hasHadMachines({ metadata, status }: MachineSet): boolean {
   if ((status?.replicas ?? 0) > 0) return true;
@@ -26,21 +26,21 @@ function hasHadMachines({ metadata, status }: MachineSet): boolean {
   return (status?.observedGeneration ?? 0) > 0 && !hindered;
 }
 
-/** Said of a set for which no machine can be made. */
+/** Conditions of a set that cannot create machines. */
 const HINDRANCES = [MachineSetConditions.InvalidSpec, MachineSetConditions.ReplicaFailure] as const;
 
 /**
- * Places of a set whose machine is lost, whatever the cause, and for which none has been made yet. Without it nobody
- * could tell a machine that replaces another from one by which the set grows, once the other is gone.
+ * Places of a set whose machine is lost for any cause and has no successor yet. They distinguish a replacement from a
+ * machine by which the set grows, after the former machine is gone.
  */
 export class LostPlaces {
-  /** By UID, what the place would have lost if the machine were gone. */
+  /** By UID, the loss if the machine were gone. */
   #staff: Map<string, Loss> | undefined;
   #lost: Places = NONE;
 
   #places(set: MachineSet, alive: readonly Machine[]): Places {
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
-    // At first sight nobody knows what happened before: whatever is missing of a set that has had machines is lost.
+    // At the first look the history is unknown. So all missing machines of a set that has had machines count as lost.
     if (this.#staff === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const lost = { ...this.#lost };
@@ -48,15 +48,15 @@ export class LostPlaces {
     return atMost(open, lost);
   }
 
-  /** @param alive Machines of the set that stay unless something is decided. */
+  /** @param alive Machines of the set that are not being deleted. */
   count(set: MachineSet, alive: readonly Machine[]): number {
     const { served, unjoined } = this.#places(set, alive);
     return served + unjoined;
   }
 
   /**
-   * The same, and remembers it.
-   * @returns A place each, in the order in which they are filled.
+   * Determines the lost places and remembers them.
+   * @returns One loss for each place, in the order in which the places are filled.
    */
   look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
     this.#lost = this.#places(set, alive);
@@ -66,8 +66,8 @@ export class LostPlaces {
   }
 
   /**
-   * A machine was made: should it be gone at the next look, its place is lost as well.
-   * @param loss Of the place that it was made for, if that was lost.
+   * Records a new machine. If it is gone at the next look, its place is lost too.
+   * @param loss The loss that the machine replaces, if any.
    */
   made(uid: string, loss: Loss | undefined): void {
     this.#staff?.set(uid, 'served');

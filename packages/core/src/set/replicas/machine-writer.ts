@@ -18,15 +18,15 @@ import { causeText, type DeletionCause } from '../deletion-cause.ts';
 import type { LostPlaces } from './lost-places.ts';
 import { newMachine } from './new-machine.ts';
 
-/** Requests of one set that may be on their way at once. */
+/** The largest number of parallel requests for one set. */
 const PARALLEL = 32;
-/** Names in one event; an event of a hundred names helps nobody. */
+/** The largest number of names in one event. Users cannot read an event with a hundred names. */
 const NAMES_IN_EVENT = 10;
 
-/** What came of a number of creations or deletions. */
+/** The result of several creations or deletions. */
 export interface WriteResult {
   readonly succeeded: number;
-  /** Machines that were not deleted, because they have changed since that was decided; absent: none. */
+  /** Number of machines that were not deleted because they changed after the decision. Absent: none. */
   readonly changed?: number;
   readonly error: unknown;
 }
@@ -37,16 +37,16 @@ export interface MachineChange {
   readonly spec?: object;
 }
 
-/** What machines are made for. */
+/** The places for which machines are created. */
 export interface Vacancies {
-  /** Gets the names that belong to somebody else. */
+  /** Receives the names of machines that this set does not control. */
   readonly taken: Set<string>;
   readonly lost: LostPlaces;
-  /** What the first of the new machines take the place of. */
+  /** The losses that the first new machines replace. */
   readonly replace: readonly Loss[];
 }
 
-/** A machine of the set, made by this request or by an earlier one. */
+/** A machine of the set, created by this request or by an earlier one. */
 interface Made {
   readonly machine: Machine;
   readonly isNew: boolean;
@@ -59,26 +59,26 @@ const listed = (names: readonly string[]): string =>
     ? `${names.slice(0, NAMES_IN_EVENT).join(', ')} and ${names.length - NAMES_IN_EVENT} more`
     : names.join(', ');
 
-/** What is known of deletions that are sent. */
+/** State of the deletions that are sent. */
 export interface Deletions {
   readonly pending: PendingDeletions;
-  /** Why machines go, by name. */
+  /** Causes of the deletions, by machine name. */
   readonly causes: ReadonlyMap<string, DeletionCause>;
 }
 
 const noun = (names: readonly string[]): string => (names.length === 1 ? 'Machine' : `${names.length} Machines`);
 
-/** Whether the server may have done what it did not confirm in time. */
+/** True if the server may have executed a request without confirming it in time. */
 export const mayHaveHappened = (error: unknown): boolean =>
   error instanceof KubeError && (error.code === 0 || error.code === 504);
 
-/** The answer, or undefined for none: to be used where the failure that led here is thrown anyway. */
+/** The answer, or undefined on a failure. Use it only where the caller throws an earlier failure anyway. */
 export const settled = async <T>(promise: Promise<T>): Promise<T | undefined> => {
   const [result] = await Promise.allSettled([promise]);
   return result.status === 'fulfilled' ? result.value : undefined;
 };
 
-/** Makes and deletes machines of sets, and says so in events: one for a batch, not one a machine. */
+/** Creates and deletes machines of sets. One event reports a whole batch. */
 export class MachineWriter {
   readonly #context: ControllerContext;
   readonly #client: ResourceClient<Machine>;
@@ -89,10 +89,10 @@ export class MachineWriter {
   }
 
   /**
-   * Makes the machines with a slow start. A name that this set's machine has already is a success: an earlier creation
-   * whose answer was lost, or that the cache does not show yet.
+   * Creates the machines with a slow start. It is a success if this set already has a machine of the name. Then the answer
+   * to an earlier creation was lost, or the cache does not show that machine yet.
    *
-   * @param vacancies Places of machines that were lost are filled first.
+   * @param vacancies The first new machines fill the places of lost machines.
    */
   async create(
     set: MachineSet,
@@ -112,7 +112,7 @@ export class MachineWriter {
       lost.made(machine.metadata.uid, lossBefore(machine));
       if (isNew) made.push(name);
     };
-    // The set may be made smaller while its machines are being made: the next pass knows how many are left to make.
+    // The set may shrink during the creations. Then they stop, and the next pass counts the missing machines again.
     const wanted = () => (sets.store.get(key) ?? set).metadata.generation === generation;
     const { succeeded, error } = await slowStart(names, task, { wanted });
     const { recorder } = this.#context;
@@ -137,7 +137,7 @@ export class MachineWriter {
     } catch (error) {
       if (mayHaveHappened(error)) return { machine: await this.#lookFor(set, name, error, signal), isNew: true };
       if (!isAlreadyExists(error)) throw error;
-      // A live read: whose machine this is decides whether another one is made.
+      // A live read, because the owner of the existing machine decides whether the set needs another one.
       const existing = await this.#client.get(name, { signal });
       if (controllerOf(existing)?.uid === set.metadata.uid) {
         log.info('Machine already exists', { set: set.metadata.name, machine: name });
@@ -148,7 +148,7 @@ export class MachineWriter {
     }
   }
 
-  /** After a creation without an answer: a live read, because a machine that is not known of is one too many elsewhere. */
+  /** Reads the machine live after a creation without an answer. An unknown machine would be a surplus one elsewhere. */
   async #lookFor(set: MachineSet, name: string, error: unknown, signal: AbortSignal): Promise<Machine> {
     const found = await settled(this.#client.get(name, { signal }));
     if (found === undefined || controllerOf(found)?.uid !== set.metadata.uid) throw error;
@@ -156,8 +156,8 @@ export class MachineWriter {
   }
 
   /**
-   * Deletes the machines, all of them in parallel; what is deleted or gone already is a success. Each goes in the state in
-   * which that was decided: one that has recovered since stays, and is decided on again.
+   * Deletes the machines in parallel. A machine that is already gone is a success. The request requires the machine's state
+   * at the decision: a machine that has recovered since then stays, and the next pass decides again.
    */
   async delete(
     set: MachineSet,
@@ -184,7 +184,7 @@ export class MachineWriter {
     return { succeeded: gone.length, error, changed };
   }
 
-  /** False: the machine has changed, and whether it goes is to be decided again. */
+  /** Returns false if the machine has changed, so that the next pass decides again. */
   async #deleteOne(machine: Machine, pending: PendingDeletions, signal: AbortSignal): Promise<boolean> {
     const { name, uid } = machine.metadata;
     pending.begin(machine);
@@ -202,14 +202,14 @@ export class MachineWriter {
         return true;
       }
       if (!mayHaveHappened(error)) pending.forget(uid);
-      // A live read: a machine that is believed available, and goes, lets the deployment give up another one.
+      // A live read: if the cache shows a deleted machine as available, the deployment gives up another one.
       const found = mayHaveHappened(error) ? await settled(this.#client.get(name, { signal })) : undefined;
       if (found !== undefined) this.#context.machines.recordWrite(found);
       throw error;
     }
   }
 
-  /** After a conflict: a live read, so that the next decision is made on the machine as it is. */
+  /** Reads the machine live after a conflict, so that the next decision uses its present state. */
   async #isGoneAlready(
     { metadata: { name, uid } }: Machine,
     pending: PendingDeletions,
@@ -217,7 +217,7 @@ export class MachineWriter {
   ): Promise<boolean> {
     const found = await ignoreNotFound(this.#client.get(name, { signal }));
     if (found !== undefined) this.#context.machines.recordWrite(found);
-    // Another machine of the same name: the one that was meant is not there any more.
+    // Another uid means another machine of the same name: the machine to delete is gone.
     const isGone = found?.metadata.uid !== uid || found.metadata.deletionTimestamp !== undefined;
     if (isGone) pending.note(uid, 'asked');
     else pending.forget(uid);
@@ -225,7 +225,7 @@ export class MachineWriter {
     return isGone;
   }
 
-  /** Writes part of a machine, and puts the answer into the cache. The server refuses it for another machine of the same name. */
+  /** Patches a machine and stores the answer in the cache. The server rejects the patch for another machine of the name. */
   async patch({ metadata: { name, uid } }: Machine, body: MachineChange, signal: AbortSignal): Promise<Machine> {
     const bound = { ...body, metadata: { ...body.metadata, uid } };
     const written = await this.#client.patch(name, { type: 'merge', body: bound }, { signal });
@@ -233,7 +233,7 @@ export class MachineWriter {
     return this.#context.machines.store.get(`${written.metadata.namespace ?? ''}/${written.metadata.name}`) ?? written;
   }
 
-  /** The same for many; goes on after failures and throws the first. A machine that is gone is no failure. */
+  /** Patches many machines, continues after failures, and throws the first one. A machine that is gone is no failure. */
   async patchAll(
     patches: readonly { readonly machine: Machine; readonly body: MachineChange }[],
     signal: AbortSignal,

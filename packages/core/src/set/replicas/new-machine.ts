@@ -12,16 +12,16 @@ import { controllerReference } from '../../objects/claim.ts';
 import { LOSS_MARKS, type Loss } from '../../objects/machines.ts';
 import { isGoDuration } from '../../values/integers.ts';
 
-/** The creation timeout that an operator forced upon the set's machines, if its text is a duration. */
+/** The creation timeout that an operator set for the set's machines by annotation, if the text is a duration. */
 export function effectiveCreationTimeout(set: MachineSet): string | undefined {
   const text = set.metadata.annotations?.[Annotations.EffectiveCreationTimeout];
   return text !== undefined && isGoDuration(text) ? text : undefined;
 }
 
 /**
- * A new machine of a set. It is born with its finalizer, its owner and its priority, which the original writes
- * afterwards one by one.
- * @param loss What was lost in whose place it is made; absent: it takes nobody's.
+ * A new machine of a set. It has its finalizer, owner and priority from the start. The original writes these one by one
+ * after the creation.
+ * @param loss The loss that the machine replaces. Absent: it replaces none.
  */
 export function newMachine(set: MachineSet, name: string, loss?: Loss): Draft<Machine> {
   const template = set.spec.template;

@@ -11,13 +11,13 @@ import { hasArrived } from '../../rollout/arrival.ts';
 import { type Sets, splitSets } from '../../rollout/revisions.ts';
 import { careOf, closedGate, keptFailures } from '../../rollout/rollout-gate.ts';
 
-/** What the controller of sets knows and the caches do not show. */
+/** State of the set controller that is not in the caches. */
 export interface SetMemory {
-  /** Places of the set that lost their machine and have no other one yet. */
+  /** Number of places of the set that lost their machine and have no successor yet. */
   readonly lost: (set: MachineSet, alive: readonly Machine[]) => number;
 }
 
-/** Reads from the caches what the sets of one deployment have to share. */
+/** Reads the common state of the sets of one deployment from the caches. */
 export class RepairGroups {
   readonly #context: ControllerContext;
   readonly #memory: SetMemory;
@@ -50,7 +50,7 @@ export class RepairGroups {
     );
   };
 
-  /** Which failed machines of the set's deployment, or of the set itself, are replaced now. */
+  /** Plans which failed machines of the set's deployment, or of a set without one, are replaced now. */
   repairsOf(set: MachineSet, now: Date): RepairPlan {
     const { safeguards, disruptions } = this.#context;
     const deployment = deploymentOf(set, this.#context);
@@ -81,7 +81,7 @@ export class RepairGroups {
     });
   }
 
-  /** The same question to the same gate as the deployment controller asks. */
+  /** Uses the same gate as the deployment controller, so that both decide the same. */
   #keptOf(
     deployment: MachineDeployment,
     { current, old }: Sets,
@@ -98,8 +98,8 @@ export class RepairGroups {
   }
 
   /**
-   * How many machines the set may make while others of its deployment still terminate; undefined: that is no limit.
-   * What the other sets have yet to make is theirs. Source: incident 24, quota bursts.
+   * Number of machines that the set may create while others of its deployment still terminate. Undefined: no limit.
+   * Machines that the other sets must still create are reserved for them. Source: incident 24, quota bursts.
    */
   roomOf(set: MachineSet): number | undefined {
     const deployment = deploymentOf(set, this.#context);
@@ -114,7 +114,7 @@ export class RepairGroups {
   }
 }
 
-/** How many machines a set may make while all that still terminate count towards the surge; see {@link RepairGroups.roomOf}. */
+/** Number of machines that a set may create if terminating ones count towards the surge; see {@link RepairGroups.roomOf}. */
 export function roomBeside(
   deployment: MachineDeployment,
   set: MachineSet,

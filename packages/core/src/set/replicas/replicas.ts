@@ -8,26 +8,26 @@ import { chooseForDeletion } from './deletion-order.ts';
 /** At most this many creations, and as many deletions, in one pass over a set. Source: pkg/controller/machineset.go, BurstReplicas. */
 export const BURST = 100;
 
-/** What the decision about a set's machines looks at. */
+/** Input of the decision about a set's machines. */
 export interface SetSnapshot {
   readonly set: MachineSet;
   /** All machines that the set controls. */
   readonly machines: readonly Machine[];
-  /** Uids of machines whose deletion we sent and the cache does not show yet. */
+  /** Uids of machines whose deletion was sent but is not in the cache yet. */
   readonly deleting: ReadonlyMap<string, DeletionState>;
   readonly nodeAnnotations: NodeAnnotations;
   /** Failed machines that may be replaced now; absent: all. */
   readonly replaceable?: ReadonlySet<Machine>;
-  /** How many machines may be made while others still terminate; absent: as many as are missing. */
+  /** Number of machines that may be created while others still terminate. Absent: as many as are missing. */
   readonly room?: number;
-  /** The class of its machines is not there. */
+  /** The class of its machines does not exist. */
   readonly lacksClass?: boolean;
-  /** What the autoscaler wants of the set; absent: the set has no deployment. */
+  /** The request of the autoscaler. Absent: the set has no deployment. */
   readonly scaler?: ScalerRequest;
   readonly now: Date;
 }
 
-/** How many machines to make and which to delete; never both in one pass. */
+/** Number of machines to create, and the machines to delete. One pass never does both. */
 export interface ReplicaPlan {
   readonly create: number;
   readonly doomed: readonly Machine[];
@@ -38,13 +38,13 @@ export interface ReplicaPlan {
 const nothing = (because: string): ReplicaPlan => ({ create: 0, doomed: [], because });
 
 /**
- * Machines of the set that are going to stay unless something is decided. One whose deletion was asked for no longer
- * counts, by its timestamp or by our own memory; the original waits for the phase, and writes that phase itself.
+ * Machines of the set without a deletion. A machine counts as deleted by its deletion timestamp, or when this process has
+ * sent the deletion. The original waits for the phase `Terminating`, which it writes itself.
  */
 export const survivors = ({ machines, deleting }: Pick<SetSnapshot, 'machines' | 'deleting'>): Machine[] =>
   machines.filter((machine) => !isTerminating(machine) && !deleting.has(machine.metadata.uid));
 
-/** Named machines that go now: all that a fall of the count covers, and of the others as many as are too many. */
+/** Named machines to delete now: all that a lower replica count covers, and as many of the others as are surplus. */
 function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machine[]): readonly Machine[] {
   const covered = coveredByScaler(set, removable, scaler);
   if (scaler === undefined) return covered;
@@ -54,15 +54,15 @@ function namedFirst({ set, scaler, now }: SetSnapshot, removable: readonly Machi
 }
 
 /**
- * Decides how a set gets to its replicas (docs/compatibility/rules-deployments.md §7.5). Pure; total: whatever the snapshot, at most {@link BURST}
- * machines are made or deleted, never more made than are missing.
+ * Decides how a set reaches its replicas (docs/compatibility/rules-deployments.md §7.5). The function is pure and total.
+ * For any snapshot it creates or deletes at most {@link BURST} machines, and never creates more than are missing.
  */
 export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
   const { set, now, nodeAnnotations } = snapshot;
   const alive = survivors(snapshot);
   const removable = alive.filter((machine) => !isBeingHandedOver(machine));
   const wanted = set.spec.replicas ?? 0;
-  // Whether these go is not known: no other one goes in their place, and none is made for them.
+  // The result of these deletions is unknown. So the set deletes no other machine instead, and creates no successor.
   const uncertain = [...snapshot.deleting.values()].filter((state) => state === 'unanswered').length;
   const missing = wanted - alive.length - uncertain;
   if (missing > 0) {
@@ -77,7 +77,7 @@ export function planReplicas(snapshot: SetSnapshot): ReplicaPlan {
     if (create <= 0) return nothing(`${missing} missing, but machines that still terminate count towards the surge`);
     return { create, doomed: [], because: `${missing} of ${wanted} missing` };
   }
-  // Machines that are named pay for the surplus first, whatever the priority of others: an unnamed one stays.
+  // The set deletes named machines first to remove the surplus, even if unnamed ones have a lower priority.
   const named = namedFirst(snapshot, removable);
   const rest = named.length === 0 ? removable : removable.filter((machine) => !named.includes(machine));
   const surplus = chooseForDeletion(rest, Math.min(rest.length - wanted, BURST), now);

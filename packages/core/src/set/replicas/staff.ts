@@ -8,7 +8,7 @@ import { machineSpecPatch } from '../../objects/template-sync.ts';
 import type { MachineWriter } from './machine-writer.ts';
 import { effectiveCreationTimeout } from './new-machine.ts';
 
-/** Which machines are a set's, and what flows from its template to them. */
+/** Adopts and releases machines of a set, and copies fields of its template to them. */
 export class Staff {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
@@ -24,7 +24,7 @@ export class Staff {
     return this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
   }
 
-  /** Adopts and releases; the machines that the set controls afterwards. */
+  /** Adopts and releases machines. Returns the machines that the set controls afterwards. */
   async claim(set: MachineSet, signal: AbortSignal): Promise<readonly Machine[]> {
     const { store } = this.#context.machines;
     const owner = { uid: set.metadata.uid, deleting: false };
@@ -44,7 +44,7 @@ export class Staff {
     return adopt.length + release.length > 0 ? this.#machinesOf(set) : owned;
   }
 
-  /** A live read: a set that is being deleted, or a namesake, must not take machines that it would then delete. */
+  /** Reads the set live. A set that is being deleted, or another one of the name, must not adopt machines and delete them. */
   async #assertAlive(set: MachineSet, wanted: readonly Machine[], signal: AbortSignal): Promise<void> {
     const { name, uid } = set.metadata;
     const live = await this.#sets.get(name, { signal });
@@ -53,7 +53,7 @@ export class Staff {
     throw new Error(`${name} is gone or being deleted and may not adopt ${machines}`);
   }
 
-  /** Writes what flows from the template to machines in place, and the marks of automatic preservation. */
+  /** Copies in-place fields of the template to the machines, and writes the annotation of automatic preservation. */
   async sync(set: MachineSet, machines: readonly Machine[], signal: AbortSignal): Promise<void> {
     const bodies = new Map<Machine, { spec?: object; metadata?: object }>();
     const ownCreationTimeout = effectiveCreationTimeout(set) !== undefined;
