@@ -4,21 +4,22 @@
  */
 export const Annotations = {
   /**
-   * Machine or MachineClass, `<RFC 3339 expiry> <reason>`: until then machines that fell silent together are replaced
-   * all the same. Ours; the original has no such thing.
+   * Machine or MachineClass, `<RFC 3339 expiry> <reason>`: until then, mcm replaces machines although many became
+   * unreachable together. Ours; the original has no such thing.
    */
   SilenceOverride: 'node.machine.sapcloud.io/replace-despite-common-silence',
   /**
-   * Machine, `True`: it was Failed when its deletion began, so the deletion stops while many others are silent too. Ours;
-   * the phase no longer tells of it then.
+   * Machine, `True`: it was Failed when its deletion began. The deletion stops while many others are unreachable too.
+   * The phase no longer shows this during a deletion. Ours.
    */
   DeletedForHealth: 'node.machine.sapcloud.io/deleted-for-health',
   /**
-   * MachineClass, provider ids separated by commas: VMs without a machine that the machine controller keeps until an
-   * operator decides, as many machines went together or the server of the machines went back. Ours, as the next one.
+   * MachineClass, provider IDs separated by commas: VMs without a machine that the machine controller keeps until an
+   * operator decides. Either many machines disappeared together, or the API server of the machines has an older state.
+   * Ours, as the next one.
    */
   QuarantinedVMs: 'orphan.machine.sapcloud.io/quarantined-vms',
-  /** MachineClass, provider ids separated by commas: VMs in quarantine that an operator lets be drained and deleted. */
+  /** MachineClass, provider IDs separated by commas: an operator releases these VMs from quarantine, for drain and deletion. */
   ReleaseVMs: 'orphan.machine.sapcloud.io/release-vms',
   /**
    * Machine, `true`: no call to make its VM was sent to the cloud, as its class was refused each time. Removed before the
@@ -26,15 +27,18 @@ export const Annotations = {
    */
   NoCreateCall: 'node.machine.sapcloud.io/no-create-call',
   /**
-   * Machine, `true`: made in the place of one that failed or was deleted, not because its set grew; until it runs it is a
-   * repair under way. Ours; the original has no such thing.
+   * Machine, `true`: it replaces a machine that failed or was deleted; it is not there because its set grew.
+   * It counts as a replacement in progress until it runs. Ours; the original has no such thing.
    */
   Replacement: 'node.machine.sapcloud.io/replacement',
   /** MachineDeployment → MachineSet → Machine, a Go duration: beats `spec.creationTimeout`. */
   EffectiveCreationTimeout: 'node.machine.sapcloud.io/effective-creation-timeout',
   /** Machine, a Go duration: time from creation to first join. */
   MachineJoinDuration: 'node.machine.sapcloud.io/machine-join-duration',
-  /** Machine, RFC 3339, written by the machine-config-controller: its node is updated until then, and silent by intent. */
+  /**
+   * Machine, RFC 3339, written by the machine-config-controller: its node is updated until then. During the update it is
+   * unreachable on purpose.
+   */
   UpdateInProgressUntil: 'machineconfiguration.openshift.io/update-in-progress-until',
   /** Node: why an in-place update failed. */
   UpdateFailedReason: 'node.machine.sapcloud.io/update-failed-reason',
@@ -56,9 +60,9 @@ export const Annotations = {
   /** MachineDeployment, `true` or `false`: machines that still terminate count towards the surge; beats the flag. Ours. */
   CountTerminating: 'rollout.machine.sapcloud.io/count-terminating-towards-surge',
   /**
-   * Node, a template hash: the template that its update in place is for; empty: the last one was for a template that is
-   * not wanted any more, and has ended. Ours; the original would count an update to a template that was replaced
-   * meanwhile as one to the newest.
+   * Node, a template hash: the template that its in-place update is for. Empty: the last update has ended, and its template
+   * is no longer wanted. Ours. The original would count an update to a template that was replaced meanwhile as one to the
+   * newest.
    */
   SelectedForTemplate: 'node.machine.sapcloud.io/selected-for-template',
   /** Node, JSON of a NodeTemplateSpec: labels, annotations and taints as last synced. */
@@ -66,8 +70,8 @@ export const Annotations = {
   /** Node, JSON of a resource list: virtual capacity as last synced. */
   LastAppliedVirtualCapacity: 'node.machine.sapcloud.io/last-applied-virtual-capacity',
   /**
-   * Node, `<namespace>/<class>` of its machine, written when the Node joins: says which controller a Node belongs to, and
-   * whose cloud to ask, once the machine is gone. Ours; the original has no such thing.
+   * Node, `<namespace>/<class>` of its machine, written when the Node joins. Once the machine is gone, it identifies the
+   * controller and the cloud of the Node. Ours; the original has no such thing.
    */
   MachineClassOfNode: 'node.machine.sapcloud.io/machine-class',
   /** Node (presence counts, written as `1`): the node belongs to no Machine and is left alone. */
@@ -79,7 +83,7 @@ export const Annotations = {
    * `spec.replicas`. Ours; the original has no such thing.
    */
   ScaleIn: 'node.machine.sapcloud.io/scale-in',
-  /** MachineDeployment, JSON list of `{"requestID", "outcome", "message"}`, newest first: what became of scale-ins. */
+  /** MachineDeployment, JSON list of `{"requestID", "outcome", "message"}`, newest first: the results of scale-ins. */
   ScaleInResults: 'node.machine.sapcloud.io/scale-in-results',
   /**
    * MachineDeployment, RFC 3339: when the scaler last changed the replicas. MachineSet: its replicas have fallen for the
@@ -94,7 +98,7 @@ export const Annotations = {
   Preserve: 'node.machine.sapcloud.io/preserve',
   /** Machine: the Node's last preserve value, possibly empty; tells a removed annotation from one never set. */
   LastAppliedNodePreserve: 'node.machine.sapcloud.io/last-applied-node-preserve-value',
-  /** Machine, or MachineClass for all of its machines, `Force`, `Quarantine` or `Hold`: what becomes of one that cannot be drained in time. */
+  /** Machine, or MachineClass for all its machines, `Force`, `Quarantine` or `Hold`: the policy if a drain exceeds its time. */
   UndrainablePolicy: 'node.machine.sapcloud.io/undrainable-policy',
   /**
    * Machine, `Quarantine` or `Hold`: the time to drain is over, pods are left, and this policy keeps the VM. The machine

@@ -9,9 +9,9 @@ export const MachineDeploymentConditions = {
   Frozen: 'Frozen',
   /** The spec is not one that a controller can act on. */
   InvalidSpec: 'InvalidSpec',
-  /** The rollout cannot continue until somebody changes the spec. */
+  /** The rollout cannot continue until a user changes the spec. */
   RolloutBlocked: 'RolloutBlocked',
-  /** So many machines fell silent together that unhealthy ones are not replaced. */
+  /** Many machines became unreachable together, so mcm does not replace unhealthy ones. */
   ReplacementHeld: 'ReplacementHeld',
   /** Part of what is written cannot be done as it is written; the rest is. Ours. */
   InputIgnored: 'InputIgnored',
@@ -26,7 +26,7 @@ export const MachineSetConditions = {
   Frozen: 'Frozen',
   /** Ours: the spec is not one that a controller can act on. */
   InvalidSpec: 'InvalidSpec',
-  /** Ours, of a set outside a deployment: so many machines fell silent together that unhealthy ones are not replaced. */
+  /** Ours, of a set outside a deployment: many machines became unreachable together, so mcm does not replace unhealthy ones. */
   ReplacementHeld: 'ReplacementHeld',
 } as const;
 

@@ -1,7 +1,7 @@
 import { Annotations } from './annotations.ts';
 import { isFalseText, Labels } from './labels.ts';
 
-/** What the presence of a key does, whatever its value. */
+/** The effect of the presence of a key, with any value. */
 const EFFECTS = {
   [Labels.CandidateForUpdate]: { of: 'labels', does: 'marks the Node as a candidate for an update in place' },
   [Labels.SelectedForUpdate]: { of: 'labels', does: 'selects the Node for an update in place' },

@@ -1,6 +1,6 @@
 import { KubeError } from '../contract/errors.ts';
 
-/** What is wrong where no API server answered, by the codes of Node and undici, and the cure. */
+/** Reasons why no API server answered, by the codes of Node and undici, each with a hint. */
 const FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens at its address: start the API server, or correct the address',
   ENOTFOUND: 'the name in its address is not known: correct the address, or mend name resolution (DNS)',
@@ -35,7 +35,10 @@ function codesOf(error: unknown): readonly string[] {
   return [...own, ...codesOf(error.cause), ...parts.flatMap(codesOf)];
 }
 
-/** A refusal without a `Status` is the word of somebody else; kube-apiserver's own of that kind is 404 for a path of no API. */
+/**
+ * A refusal without a `Status` does not come from a Kubernetes API. The only one of kube-apiserver is a 404 for a path of
+ * no API.
+ */
 function faultOfStranger(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';
   return code === 400 ? 'NO_TLS' : 'BadAnswer';
@@ -50,8 +53,8 @@ function faultOf(error: KubeError): string | undefined {
 }
 
 /**
- * Why a request to an API server was not answered by one, and the cure, as a clause. Undefined where one answered, or where the
- * error's own words are all there is. Of an answer without a `Status` only what every API server has should be judged: `/version`.
+ * Why no API server answered a request, and a hint, as a clause. Undefined if an API server answered, or if only the error's
+ * own text is known. Use an answer without a `Status` only for a path of every API server: `/version`.
  */
 export function unreached(error: unknown): string | undefined {
   if (!(error instanceof KubeError)) return undefined;

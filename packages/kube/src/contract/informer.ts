@@ -28,20 +28,20 @@ export interface Informer<T extends KubeObject> {
   /** Resolves when `synced` becomes true; rejects when the signal aborts. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /**
-   * Why the API server does not give it now: permission is missing (403), or there is no such kind (404); undefined: as
-   * far as is known it does. What is kept is meanwhile as old as the refusal. The permission is looked for again and again.
+   * Why the API server refuses the kind now: permission is missing (403), or there is no such kind (404). Undefined: no
+   * refusal is known. The cached objects are as old as the refusal. The informer tries again and again.
    */
   readonly refused: KubeError | undefined;
   /** Calls back when it is refused, for another reason, and no longer. */
   onRefused(handler: () => void): () => void;
   /**
-   * Whether what is kept may be of a history that never happened: the server went back to an older state, as after the
-   * restore of a backup, and was not listed completely since.
+   * Whether the cached objects may be of a history that never happened. The server went back to an older state, as after
+   * the restore of a backup, and no complete list has followed.
    */
   readonly doubted: boolean;
   /**
-   * Whether the server is known to continue from what is kept: false from when the connection is lost until the server has
-   * shown its version again, and while what is kept is doubted. What cannot be undone waits for it.
+   * Whether the server is known to continue from the cached state. False from a lost connection until the server has
+   * shown its version again, and while the cache is `doubted`. Actions that cannot be undone wait until it is true.
    */
   readonly proven: boolean;
   /** Calls back when the doubt begins and when it ends. */
@@ -50,12 +50,12 @@ export interface Informer<T extends KubeObject> {
   onChange(handler: (change: Change<T>) => void): () => void;
   /** Lists and watches until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** In place of `run`, for who looks once: lists and does not watch. Rejects with what the server said. */
+  /** In place of `run`, for a caller that reads once: lists and does not watch. Rejects with the server's error. */
   readOnce(signal: AbortSignal): Promise<void>;
   /**
    * Puts the answer of our own write into the cache at once, so that the next reconcile reads its own writes.
-   * Ignored when the watch has already told something as new (resourceVersions are compared as integers). Handlers hear
-   * of it at once and not a second time from the watch. The object is the cache's from now on.
+   * Ignored when the watch has already reported an equal or newer version (resourceVersions are compared as integers).
+   * Handlers are called at once, and not a second time for the watch event. The cache owns the object from now on.
    */
   recordWrite(object: T): void;
   /** Milliseconds since the server was last heard of (event, bookmark or list). */
@@ -77,8 +77,11 @@ export interface InformerOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
   /** Page size of lists; default 500. */
   readonly pageSize?: number;
-  /** A watch in which the server said nothing for so long, although bookmarks are due every minute, is opened again; default 90,000. */
+  /**
+   * The longest time without data in an open watch, in milliseconds; default 90,000. Then the informer opens it again.
+   * The server sends a bookmark every minute.
+   */
   readonly silenceLimitMs?: number;
-  /** Told each time that the API server does not allow a list or a watch; undefined when a watch is open. */
+  /** Called each time that the API server does not allow a list or a watch; undefined when a watch is open. */
   readonly onAccess?: (refused: KubeError | undefined) => void;
 }

@@ -18,7 +18,7 @@ import {
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
-/** One process that takes part in the election: its requests about the Lease, and what it knows of it. */
+/** One process that takes part in the election: its requests about the Lease, and the Lease as last seen. */
 export class Candidate {
   readonly #options: ElectionOptions;
   readonly timings: ElectionTimings;
@@ -27,7 +27,7 @@ export class Candidate {
   #lease: Lease | undefined;
   /** When the Lease was last seen to change, on our own clock: other clocks are not compared. */
   #observedAt = 0;
-  /** When the Lease was last asked for with success: others wait for its duration from then at least. */
+  /** The last successful request for the Lease: other candidates wait for its duration from then at least. */
   #renewed: Age | undefined;
   /** A write with our identity was answered last. */
   #holds = false;
@@ -42,7 +42,7 @@ export class Candidate {
     this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
   }
 
-  /** One try to take or renew. Throws `KubeError` when the API server could not be asked. */
+  /** One try to take or renew. Throws `KubeError` when the request to the API server failed. */
   async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
     const record = await this.#look(signal);
     const mine = record?.holder === this.#options.identity;
@@ -54,7 +54,7 @@ export class Candidate {
     return 'mine';
   }
 
-  /** Renews what is known to be ours with one write. `other`: somebody took it. */
+  /** Renews a Lease that is known to be ours, with one write. `other`: another candidate took it. */
   async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
     try {
       return await this.#renewKnown(signal);
@@ -64,13 +64,13 @@ export class Candidate {
       const record = await this.#look(signal);
       this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
-      // Whoever led in between, also one that has released it since, has changed what we know.
+      // Another candidate led in between, even if it has released the Lease since. Our cached state may be out of date.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
   }
 
-  /** A Lease that is older than what was written of it proves that the server went back, however far it has counted since. */
+  /** A Lease older than our last write of it proves that the server went back, at any version counter. */
   #compare(written: string | undefined, found: string | undefined): void {
     if (written === undefined || found === undefined || !(versionNumber(found) < versionNumber(written))) return;
     const { client, lease } = this.#options;
@@ -79,7 +79,7 @@ export class Candidate {
     );
   }
 
-  /** See `Fence`; a thousand that ask at once cost one write. */
+  /** See `Fence`. Concurrent callers share one write. */
   async confirm(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#isFresh()) return;
@@ -94,7 +94,7 @@ export class Candidate {
     return this.#renewed !== undefined && this.#renewed.ms < this.timings.renewDeadlineMs;
   }
 
-  /** Renews what nobody has touched since. A conflict is another's, unless our own renewal came in between. */
+  /** Renews a Lease only if it is unchanged. A conflict is another candidate's write, unless our own renewal came in between. */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
     const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
@@ -107,8 +107,8 @@ export class Candidate {
   }
 
   /**
-   * Follows the Lease of another until it may be taken: given back, or not renewed for its duration. Resolves to
-   * false when it could not be followed to there; the next look comes after a pause then.
+   * Watches the Lease of another until it may be taken: released, or not renewed for its duration. Resolves to
+   * false if the watch ended before that. Then the next read comes after a pause.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -125,13 +125,13 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // Its leader, if there is one, puts it back at its next renewal.
+        // If there still is a leader, it creates the Lease again at its next renewal.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
         timer = expiry();
       }
-      // Servers end watches after some minutes: the next one follows at once, unless this one was hardly there.
+      // Servers end watches after some minutes. The next one starts at once, unless this one was very short.
       return clock.monotonic() - began > this.timings.retryMs;
     } catch (error) {
       if (expired.signal.aborted) return true;
@@ -142,7 +142,7 @@ export class Candidate {
     }
   }
 
-  /** Takes note of a Lease that the watch shows; false when nobody else holds it. */
+  /** Records a Lease from the watch; false when no other candidate holds it. */
   #seesHolder(lease: Lease): boolean {
     this.#observe(lease);
     const { holder } = readRecord(lease);
@@ -158,7 +158,7 @@ export class Candidate {
       await this.#write(released(record, this.#options.clock.now()), undefined);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // A renewal that was cut off has reached the server after all.
+      // An aborted renewal reached the server after all.
       const newest = await this.#look(undefined);
       if (newest?.holder === this.#options.identity) {
         await this.#write(released(newest, this.#options.clock.now()), undefined);

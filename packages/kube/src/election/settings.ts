@@ -17,7 +17,7 @@ export interface ElectionTimings {
 /** Timings of the election as client-go has them, in milliseconds. */
 export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
 
-/** Which Lease is held, by whom, and how. */
+/** The Lease, its candidate, and the settings of the election. */
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
@@ -30,17 +30,17 @@ export interface ElectionOptions {
   readonly signal: AbortSignal;
   /** Called whenever another leader is seen, with its version where it says so. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
-  /** Called whenever the API server does not allow a request about the Lease: who may not ask cannot lead. */
+  /** Called whenever the API server refuses a request about the Lease. A candidate without access cannot lead. */
   readonly onForbidden?: (error: KubeError) => void;
   /** Called when the Lease is lost, with the reason. */
   readonly onLost?: (because: string) => void;
-  /** Of this program; told to the others with the Lease. */
+  /** Version of this program; written to the Lease, for the other candidates. */
   readonly version?: string;
-  /** Its flags that are not at their defaults; told to whoever reads the Lease. No secrets. */
+  /** Flags that are not at their defaults; written to the Lease, for its readers. No secrets. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /**
-   * Whether the Lease of another is watched: it is taken at the instant at which it is given up, for the verb `watch`, as
-   * the original's roles have it. Default false: it is looked at every `retryMs` times 1 to 2.2, as client-go does.
+   * Whether the candidate watches the Lease of another, to take it as soon as it is released. Needs the verb `watch`,
+   * which the original's roles have. Default false: the candidate reads it every `retryMs` times 1 to 2.2, as client-go does.
    */
   readonly follow?: boolean;
 }

@@ -21,42 +21,42 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: Random;
   readonly log: Logger;
   readonly replica: Replica<T>;
-  /** Projects, freezes: makes of a parsed object what is kept. */
+  /** Projects and freezes: returns the form of a parsed object that the cache keeps. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
-  /** Told when what is kept becomes doubtful, and when it no longer is. */
+  /** Called when the cached objects become doubtful, and when they no longer are. */
   readonly onDoubt: (doubted: boolean) => void;
-  /** Told each time that the server has no such kind, or does not allow it; undefined when a watch is open. */
+  /** Called each time that the server does not have the kind, or does not allow it; undefined when a watch is open. */
   readonly onAccess: (refused: KubeError | undefined) => void;
-  /** Told of each failure, and with undefined when a watch is open. */
+  /** Called with each failure, and with undefined when a watch is open. */
   readonly onOutage?: (failure: unknown) => void;
   readonly observe?: (what: 'list' | 'watch' | 'shortWatch', items: number) => void;
 }
 
 /** The first wait is short: most outages are a server that restarts. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** A list whose pages expire so often is asked for in one piece. */
+/** After this many lists whose pages expired, the reflector requests the list in one piece. */
 const MAX_EXPIRED_LISTS = 2;
-/** A server that closes a watch sooner, with nothing said, is not well; client-go's number. */
+/** A server that closes a watch sooner than this, without an event, is not healthy; client-go's number. */
 const SHORT_WATCH_MS = 1000;
-/** A watch that ends by this much before its time was ended by a server that stops, and the next one may be another. */
+/** A server that ends a watch this much before its time is probably stopping. The next watch may reach another server. */
 const EARLY_MS = 2000;
-/** The server is asked to end a watch after 5 to 10 minutes, so that watches spread over its replicas; client-go's numbers. */
+/** The reflector requests watches of 5 to 10 minutes, so that they spread over the server's replicas; client-go's numbers. */
 const WATCH_MIN_SECONDS = 300;
 
-/** Keeps a `Replica` in step with the server: list, watch, and begin again where that broke. */
+/** Keeps a `Replica` up to date with the server: lists, watches, and starts again after a failure. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
   readonly #outage: OutageLog;
   /** Where the next watch starts; undefined: a list is needed. */
   #version: string | undefined;
-  /** The server may be another since its last word: it is asked for its version before a watch continues. */
+  /** The server may be another one now, so the reflector checks its version before a watch continues. */
   #suspect = false;
-  /** Times that the server was found to have gone back. */
+  /** How often the server was found to have an older state. */
   #rollbacks = 0;
   #doubted = false;
-  /** A list of this reflector is what shows that the server went back. */
+  /** True while this reflector reports its own list as the evidence of an older state. */
   #announces = false;
   #interrupt: ((reason: Error) => void) | undefined;
   #expiredLists = 0;
@@ -76,12 +76,12 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** Milliseconds for which no watch was open. A watch that said nothing for too long counts as ended at its last word. */
+  /** Milliseconds for which no watch was open. A watch that timed out counts as ended at its last event. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
 
-  /** Whether the server is known to continue from what is kept; not while its connection is lost, nor once it went back. */
+  /** Whether the server is known to continue from the cached state. False after a lost connection or a rollback. */
   get proven(): boolean {
     return !this.#suspect && !this.#doubted;
   }
@@ -109,8 +109,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Whether the server's history continues from a version. A server that was restored to an older state accepts a watch from
-   * a version that it has yet to reach, and says nothing in it. Where versions cannot be compared, a list answers.
+   * Checks whether the server's history continues from a version. A server that was restored to an older state accepts
+   * a watch from a future version, and sends no events. Where versions cannot be compared, a list answers.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { take } = this.#options;
@@ -120,7 +120,7 @@ export class Reflector<T extends KubeObject> {
     if (!(versionNumber(metadata.resourceVersion) >= versionNumber(from))) this.#version = undefined;
   }
 
-  /** The server went back: nothing that is kept counts until all of it was listed. */
+  /** The server has an older state: the cached objects are doubtful until a complete list. */
   #startOver(evidence: string): void {
     if (!this.#doubted) this.#options.onDoubt(true);
     this.#doubted = true;
@@ -146,7 +146,7 @@ export class Reflector<T extends KubeObject> {
     this.#doubted = false;
   }
 
-  /** Lists once, again where pages expire. Rejects with what the server said. */
+  /** Lists once, and again if pages expire. Rejects with the server's error. */
   async once(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -269,7 +269,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Versions grow from event to event; one that does not is of a server that went back, which a list proves. */
+  /** Versions grow from event to event. A smaller version means that the server has an older state, and a list proves it. */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
       const text = `an event of version ${version} came after version ${this.#version}`;
@@ -279,7 +279,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = version;
   }
 
-  /** A watch that said something, or stayed open for a while, works. */
+  /** A watch works if it had an event, or stayed open for a while. */
   #proven(): void {
     this.#expiredWatches = 0;
     this.#outage.worked();
@@ -292,7 +292,7 @@ export class Reflector<T extends KubeObject> {
     else if (event.type === 'ADDED' || event.type === 'MODIFIED') replica.changed(take(event.object as T));
   }
 
-  /** A signal that aborts with the caller's, or when nothing was heard for too long. One timer, set again only when it is due. */
+  /** A signal that aborts with the caller's, or after a time without data. The only timer is set again when it is due. */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;
     interrupt(reason: Error): void;

@@ -5,7 +5,7 @@ import { versionNumber } from './versions.ts';
 
 export interface ReplicaOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Told of an index function that threw. */
+  /** Called for an index function that threw. */
   readonly indexFailed?: IndexFailed<T>;
   readonly emit: (change: Change<T>) => void;
 }
@@ -16,15 +16,15 @@ const isGoing = (object: KubeObject): boolean =>
   (object.metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
 /**
- * Decides what a list page, a watch event or the answer of an own write changes in the cache. Three sources tell of the
- * same objects at different speeds; the resourceVersion says which knows more.
+ * Decides what a list page, a watch event or the answer of an own write changes in the cache. These three sources report
+ * the same objects at different speeds. The resourceVersion shows which of them is newer.
  */
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #emit: (change: Change<T>) => void;
-  /** Everything up to this version has been told by list or watch. */
+  /** The list or the watch has reported everything up to this version. */
   #told = Number.NEGATIVE_INFINITY;
-  /** Versions of own deletions that the watch has not told yet: older events of these keys are news of the dead. */
+  /** Versions of own deletions that the watch has not reported yet. Older events of these keys are ignored. */
   readonly #gone = new Map<Key, number>();
 
   constructor(options: ReplicaOptions<T>) {
@@ -76,9 +76,9 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Begins to take in a complete list, page by page. Objects that no page held are gone when it ends.
-   * @param doubted The server is known to have gone back: nothing that is kept is worth anything.
-   * @param onRewound Told, before anything changes, that the list itself shows it.
+   * Starts a complete list, page by page. Objects that no page contained are dropped at its end.
+   * @param doubted The server is known to have an older state, so all cached objects are worthless.
+   * @param onRewound Called, before anything changes, when the list itself shows an older state.
    */
   relist({ doubted = false, onRewound }: RelistOptions = {}): Relist<T> {
     const seen = new Set<Key>();
@@ -108,8 +108,8 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * How a page of a list shows that the server went back; undefined: it does not. Either the server counts from an older
-   * version, or, where versions were raised with the restore, an object is older than the list must know it.
+   * Evidence in a page of a list that the server has an older state; undefined if there is none. Either the server counts
+   * from an older version, or an object is older than the list must know it. The second occurs if a restore raised versions.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
     if (listed < this.#told) return `a list is of version ${listed} after version ${this.#told} was told`;
@@ -177,7 +177,7 @@ export interface RelistOptions {
   readonly onRewound?: (evidence: string) => void;
 }
 
-/** A list being taken in. */
+/** A list in progress. */
 export interface Relist<T> {
   page(objects: readonly T[], resourceVersion: string): void;
   end(resourceVersion: string): void;

@@ -4,41 +4,43 @@ import type { KubeObject } from '../contract/objects.ts';
 import type { Meters } from '../metrics/meters.ts';
 
 /**
- * `wanted`: it would have been done. Then `same`: somebody did it. `gone`: the object went before. `different`: nobody did
- * it, for five minutes.
+ * - `wanted`: this process would have done it.
+ * - `same`: another controller did it.
+ * - `gone`: the object was deleted first.
+ * - `different`: no controller did it within five minutes.
  */
 export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
-/** Something that would be done. */
+/** An action that this process would take without `--observe-only`. */
 export interface Decision {
   /** Verb and resource, of few values: `patch machinesets/status`, `create vm`. */
   readonly what: string;
-  /** Plural of what is changed by it, as it is watched. */
+  /** Plural name of the resource that it changes, as the informers watch it. */
   readonly resource: string;
-  /** The object, as `namespace/name`; what has no name yet has that of its owner. */
+  /** The object, as `namespace/name`. An object without a name yet has that of its owner. */
   readonly object: string;
-  /** Whether it is seen in objects of other names: what has none yet. */
+  /** The object has no name yet, so an object of another name may show that it was done. */
   readonly unnamed?: boolean;
   /** The same for the same decision made again. */
   readonly content: string;
   /** Whether an object that was just seen shows that it was done. */
   done(object: KubeObject, deleted: boolean): boolean;
-  /** Fields of the object, as it was just seen, that are otherwise. */
+  /** Fields of the object, as it was just seen, that differ from the decision. */
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
-/** How long the controller that runs may take for the same. */
+/** The time in which the active controller must do the same. */
 const PATIENCE_MS = 5 * 60_000;
 
 interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** Who continues once somebody did it. */
+  /** Callers of `follow` that continue once another controller did it. */
   readonly followers: Set<Follower>;
-  /** Fields that were otherwise when the object was last seen. */
+  /** Fields that differed when the object was last seen. */
   lacks?: readonly string[];
-  /** It was told that nobody did it in time. */
+  /** It was logged that no controller did it in time. */
   overdue?: true;
 }
 
@@ -53,17 +55,17 @@ const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
   different: 'The running controller did not do the same',
 };
 
-/** Remembers what would be done, and compares it with what is done by others. */
+/** Remembers what this process would do, and compares it with what other controllers do. */
 export class ObserveLedger {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
-   * By resource and object, then by what would be done; a decision that is made again takes the place of the last. One that
-   * nobody made in time stays, so that it is not told again, until somebody does or the object goes.
+   * By resource and object, then by action. A decision that is made again replaces the last one.
+   * An overdue decision stays, so that it is not logged again, until a controller does it or the object is deleted.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
-  /** Of those, by resource, what an object of any name may show. */
+  /** The subset of decisions, by resource, that an object of any name may show. */
   readonly #unnamed = new Map<string, Set<Waiting>>();
 
   constructor({ clock, log, meters }: { readonly clock: Clock; readonly log: Logger; readonly meters: Meters }) {
@@ -77,7 +79,7 @@ export class ObserveLedger {
     this.#count = (labels) => count({ ...labels });
   }
 
-  /** Takes note of a decision; one that is known already is not told twice. */
+  /** Records a decision. A decision with the same content is logged once. */
   want(decision: Decision): void {
     this.#note(decision);
   }
@@ -101,9 +103,9 @@ export class ObserveLedger {
   }
 
   /**
-   * Takes note of a decision whose doing takes time, such as a new VM.
-   * @returns the object that showed that somebody did it, however late
-   * @throws the signal's reason, or that the object went before
+   * Records a decision that takes time to do, such as the creation of a VM.
+   * @returns the object that showed that another controller did it, also after the five minutes
+   * @throws the signal's reason, or an error that the object was deleted first
    */
   follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {
     const { followers } = this.#note(decision);
@@ -119,7 +121,7 @@ export class ObserveLedger {
     });
   }
 
-  /** An object as the API server shows it now. */
+  /** Compares an object, as the API server shows it now, with the recorded decisions. */
   saw(resource: string, object: KubeObject, deleted: boolean): void {
     const { namespace = '', name } = object.metadata;
     for (const entry of this.#ofObject(resource, `${namespace}/${name}`).values()) {

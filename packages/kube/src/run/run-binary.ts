@@ -47,7 +47,7 @@ class Run<F extends Flags> {
   readonly #flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly #log: LeveledLogger;
   readonly #metrics: Metrics;
-  /** Undefined: this process does what it decides. */
+  /** Undefined without `--observe-only`: this process acts on its decisions. */
   readonly #ledger: ObserveLedger | undefined;
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
@@ -113,7 +113,7 @@ class Run<F extends Flags> {
     this.#end(0, reason);
   }
 
-  /** Ends the process with its reason as the last line of the log: there it is looked for when it starts again and again. */
+  /** Ends the process with its reason as the last line of the log. Users look there when a process restarts repeatedly. */
   #fail(sentence: string): void {
     this.#end(1, sentence, () => this.#host.complain(sentence));
   }
