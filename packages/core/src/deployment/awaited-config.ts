@@ -9,7 +9,7 @@ export const awaitsConfig = (deployment: MachineDeployment, machine: Machine): b
 
 const MOST_NAMES = 3;
 
-/** Why a rollout waits for these machines, and for whom. */
+/** The reason why a rollout waits for these machines, with the pool whose configuration they need. */
 export function whyAwaited(deployment: MachineDeployment, machines: readonly Machine[]): string {
   const names = machines.map(({ metadata }) => metadata.name).toSorted();
   const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : '';

@@ -20,9 +20,9 @@ import type { DeploymentAccess } from './writes/access.ts';
 import { messageOf } from './writes/set-writer.ts';
 import type { StatusWriter } from './writes/status-writer.ts';
 
-/** After a node could not be marked. The rollout does not wait for it. */
+/** Delay before the next attempt to mark a node. The rollout does not wait for it. */
 const NODE_RETRY_MS = 5_000;
-/** Somebody else changed a node's taints: until the cache shows how. */
+/** Delay after a conflict on a node: until then the cache shows the change of the other client. */
 const NODE_CHANGED_MS = 50;
 const PARALLEL_NODES = 16;
 
@@ -34,12 +34,12 @@ export interface DeploymentOptions {
   readonly decide?: typeof planRollout;
 }
 
-/** Carries plans out against the API, in an order in which a death after any write is mended by the next look. */
+/** Executes plans. The order of the writes lets the next pass repair a crash after any write. */
 export class PlanExecution {
   readonly #access: DeploymentAccess;
   readonly #status: StatusWriter;
   readonly #options: DeploymentOptions;
-  /** Rollbacks to revisions that are not there, and the generation that the clearing made; told until the next one. */
+  /** Rollbacks to missing revisions, with the generation after the request was cleared. Reported until the next generation. */
   readonly #refused = new Map<
     string,
     { readonly uid: string; readonly generation: number; readonly message: string }
@@ -71,7 +71,7 @@ export class PlanExecution {
     if (creation?.kind === 'collision') return this.#collide(revised, signal);
     const written = new Map<string, MachineSet>();
     for (const set of plan.write) written.set(set.metadata.uid, await this.#access.sets.update(set, signal));
-    // The old sets are forbidden to refill by now, and the new one to delete what carries the label.
+    // By now the old sets may not create machines, and the new set may not delete machines with the label.
     await this.#handOver(plan, signal);
     await this.#takeOff(revised, plan.inPlace.leftovers ?? [], signal);
     if (creation?.kind !== 'failed') {
@@ -95,7 +95,7 @@ export class PlanExecution {
     else this.#refused.delete(key);
   }
 
-  /** What is to be said of a rollback that was refused, as long as the spec is the one that it left. */
+  /** The message about a refused rollback, until the spec changes. */
   refusedRollback(key: string, { metadata: { uid, generation = 0 } }: MachineDeployment): string | undefined {
     const refused = this.#refused.get(key);
     return refused?.uid === uid && refused.generation === generation ? refused.message : undefined;
@@ -106,7 +106,7 @@ export class PlanExecution {
     this.#refused.delete(key);
   }
 
-  /** One write: the pause and what it is for, so that a user who goes on is not stopped by the same failure. */
+  /** Writes the pause and its reason in one request, so that the same failure does not pause a resumed rollout again. */
   async #pause(
     deployment: MachineDeployment,
     { note, message }: AutomaticPause,
@@ -134,8 +134,8 @@ export class PlanExecution {
   }
 
   /**
-   * Takes selections off nodes that have the current template. A live read first: to a user who has just changed the
-   * template, and selected for it, they are no leftovers, and the cache may have heard of the node only.
+   * Removes the selection from nodes that have the current template. A live read comes first: the user may have just changed
+   * the template and selected nodes for it. Then the cache may show only the change of the node.
    */
   async #takeOff(deployment: MachineDeployment, marks: readonly NodeMark[], signal: AbortSignal): Promise<void> {
     const { nodes, recorder } = this.#access.context;
@@ -169,7 +169,7 @@ export class PlanExecution {
     return this.#access.patch(deployment, { annotations }, signal);
   }
 
-  /** Another template, or owner, has the name: the next pass makes another one (docs/compatibility/rules-deployments.md §2.7). */
+  /** The name belongs to another template or owner, so the next pass uses another name (docs/compatibility/rules-deployments.md §2.7). */
   async #collide(deployment: MachineDeployment, signal: AbortSignal): Promise<Outcome> {
     const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
     this.#access.context.log.warn('Name of the new MachineSet is in use, using another', {

@@ -6,7 +6,7 @@ import { semanticEqual } from '../values/semantic-equal.ts';
 interface Entry {
   readonly deployment: MachineDeployment;
   readonly matches: Matcher;
-  /** The pair of its selector under which it is found; {@link ANY} for one of expressions only. */
+  /** The label pair of its selector in the index. {@link ANY} for a selector with expressions only. */
   readonly place: string;
 }
 
@@ -19,8 +19,8 @@ const pairsOf = (labels: Readonly<Record<string, string>> = {}): string[] =>
 const templateLabels = ({ spec }: MachineDeployment) => spec.template?.metadata?.labels;
 
 /**
- * Which deployments select each other's machines, kept by each change of a selector or a template's labels. A look-up
- * costs nothing; a change costs a look at those that share the rarest of its labels, not at all there are.
+ * Index of deployments that select each other's machines. Each change of a selector or of template labels updates it, so a
+ * look-up is cheap. A change reads only the deployments that share its rarest label.
  */
 export class SelectorOverlaps {
   readonly #entries = new Map<Key, Entry>();
@@ -29,11 +29,11 @@ export class SelectorOverlaps {
   readonly #byPlace = new Map<string, Set<Key>>();
   readonly #partners = new Map<Key, Set<Key>>();
 
-  /** @param changed Told of each deployment that got or lost one it overlaps with. */
+  /** @param changed Called for each deployment that gained or lost an overlap. */
   constructor(deployments: Informer<MachineDeployment>, changed: (key: Key) => void) {
     deployments.onChange((change) => {
       const { key, object } = change;
-      // What a malformed one selects is a guess, and nothing is done for it.
+      // The selection of a malformed deployment is unknown, and the controller does not reconcile it.
       const gone = change.type === 'deleted' || object.metadata.deletionTimestamp !== undefined || isHeld(object);
       const known = this.#entries.get(key)?.deployment;
       if (known && !gone && sameSelection(known, object)) return;
@@ -89,14 +89,14 @@ export class SelectorOverlaps {
     return partners;
   }
 
-  /** The pair that the fewest templates carry. */
+  /** The pair that the fewest templates have. */
   #rarest(pairs: readonly string[]): string {
     const count = (pair: string) => this.#byLabel.get(pair)?.size ?? 0;
     return pairs.reduce((a, b) => (a === ANY || count(b) < count(a) ? b : a), ANY);
   }
 }
 
-/** A selector that is empty or not valid selects nothing; the deployment itself says what is wrong with it. */
+/** An empty or invalid selector selects nothing. The status of the deployment reports the problem. */
 function matcherOf({ spec }: MachineDeployment): Matcher {
   try {
     return isEmptySelector(spec.selector) ? () => false : compileSelector(spec.selector);

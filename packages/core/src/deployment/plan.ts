@@ -28,9 +28,9 @@ import { type DeploymentSnapshot, rolling, type View, viewOf } from './state/vie
 import { setWrites } from './writes/set-writes.ts';
 
 /**
- * Decides the next step of a deployment. Pure and total: any snapshot gives a plan, and a plan that would break a bound
- * is refused rather than carried out.
- * @throws PlanRefused when a planner went wrong; nothing may then be written.
+ * Decides the next step of a deployment. The function is pure and total: any snapshot gives a plan. It refuses a plan that
+ * would break a limit.
+ * @throws PlanRefused if a planner has a defect. The caller must then write nothing.
  */
 export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
   const view = viewOf(snapshot);
@@ -68,7 +68,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
 const earliest = (a: Date | undefined, b: Date | undefined): Date | undefined =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
-/** What may not be acted on. Scaling down is always the user's. */
+/** The step of a deployment that must wait. A scale-down by the user is always possible. */
 function blockedStep(view: View): Step | undefined {
   const [older] = overlappedBy(view);
   if (older) {
@@ -90,7 +90,7 @@ function nextStep(view: View): Step {
   if (deployment.spec.rollbackTo) return rollbackStep(view, deployment.spec.rollbackTo.revision ?? 0);
   const scales = isScalingEvent(sizes, replicas) && !betweenSets(view);
   if (blocked && !(scales && mayScale)) return blocked;
-  // Before any machine is added to the template that fails.
+  // The pause comes before a step that would create more machines of a failing template.
   const pause = blocked ? undefined : automaticPause(view);
   if (pause) return { pause, measureProgress: false, because: pause.message };
   if (scales) return { ...(movedStep(view) ?? scalingStep(view)), measureProgress: false };
@@ -109,7 +109,7 @@ function strategyStep(view: View): Step {
   }
 }
 
-/** A rollout pauses itself when a machine of its new template fails, if it was asked to. */
+/** A rollout with the annotation for it pauses itself when a machine of its new template fails. */
 function automaticPause({ deployment, care, counted, machines, split }: View): AutomaticPause | undefined {
   if (!rolling(counted.old) || !care.pauseOnFailure || isReturn(deployment, split.current)) return undefined;
   const of = ({ set }: CountedSet) => machines.get(set.metadata.uid) ?? [];
@@ -123,8 +123,8 @@ const pauseIsOver = ({ deployment: { metadata, spec }, complete, counted }: View
   !rolling(counted.old);
 
 /**
- * The set to note as the last good one, for deployments that ask for care: the one that carries the whole deployment. Where
- * care was asked for together with the new template, it is the one that had carried it; the revision tells which.
+ * The set to record as the last good set, for deployments with rollout annotations: the one with all machines. If the user
+ * added the annotations together with the new template, it is the previous set, identified by the revision.
  */
 function lastGoodOf(view: View): string | undefined {
   const { deployment, care, complete, counted, replicas, split } = view;
@@ -141,7 +141,7 @@ function lastGoodOf(view: View): string | undefined {
   return name === noted ? undefined : name;
 }
 
-/** Says on a deployment that paused itself that it did. */
+/** The condition of a deployment that paused itself. */
 function pausedByFailure({ metadata }: MachineDeployment): Partial<Step> {
   const note = metadata.annotations?.[Annotations.RolloutPausedBy];
   if (note === undefined) return {};
@@ -155,7 +155,7 @@ const idleStep = ({ resize, inPlace = NO_WORK, create }: Step): boolean =>
 const whyFirst = ({ go, waiting }: RepairPlan): string =>
   `${listed([...go, ...waiting])} failed and are replaced first`;
 
-/** A rollout that is held back makes no progress, and is looked at again when it may. */
+/** Adds the reason and the time of the next look to the step of a rollout that waits. */
 function held(view: View, step: Step): Step {
   const { gate, replicas, sizes, repairs } = view;
   const silent = sum(sizes.old, (size) => size.held ?? 0);
@@ -170,7 +170,7 @@ function held(view: View, step: Step): Step {
   }
   const size = sizes.current?.replicas ?? 0;
   if (!gate || size < Math.min(gate.ceiling, replicas)) return step;
-  // Canaries that are watched are the cause only if the rollout would move without the watch.
+  // The soak time is the reason for waiting only if the rollout would continue without it.
   const moves = () => !idleStep(strategyStep({ ...view, gate: undefined }));
   const isCause = gate.opensAt === undefined || !idleStep(step) || moves();
   if (!isCause) return { ...step, lookAgainAt: gate.opensAt };
@@ -182,7 +182,7 @@ function held(view: View, step: Step): Step {
   };
 }
 
-/** The last old machine is going and the current set has none yet: the rollout itself waits for the one and makes the other. */
+/** The last old machine is being deleted and the current set has none yet. The rollout waits, then creates the first one. */
 const betweenSets = ({ deployment, sizes }: View): boolean =>
   deployment.spec.strategy?.type === 'RollingUpdate' &&
   sizes.current?.replicas === 0 &&

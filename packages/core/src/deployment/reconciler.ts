@@ -53,12 +53,12 @@ import { DeploymentAccess } from './writes/access.ts';
 import { SetClaims } from './writes/set-claims.ts';
 import { StatusWriter } from './writes/status-writer.ts';
 
-/** Machines fall silent, and speak again, in swarms: a deployment looks at them together. */
+/** Many machines change their reachability at about the same time. The delay combines them into one pass. */
 const BREAKER_SWARM_MS = 1_000;
 
 const INVALID_SPEC = MachineDeploymentConditions.InvalidSpec;
 
-/** What is wrong with an object that nothing is done for. */
+/** The problem of a deployment that the controller does not reconcile. */
 type Refusal = Extract<ConditionChange, { type: 'InvalidSpec' | 'RolloutBlocked' }> & {
   /** Reason of the event; absent: the condition's type. */
   readonly event?: EventReason;
@@ -84,10 +84,10 @@ export class DeploymentReconciler {
   readonly #decide: typeof planRollout;
   readonly #overlaps: SelectorOverlaps;
   readonly #wake: (key: string, afterMs: number) => void;
-  /** Deployments by the class that their template names. */
+  /** Deployments by the class of their template. */
   readonly classes = new Waiters();
 
-  /** @param wake Looks at a deployment again after so many milliseconds. */
+  /** @param wake Enqueues a deployment again after `afterMs` milliseconds. */
   constructor(context: ControllerContext, options: DeploymentOptions, wake: (key: string, afterMs: number) => void) {
     this.#wake = wake;
     this.#overlaps = new SelectorOverlaps(context.deployments, (key) => wake(key, 0));
@@ -109,7 +109,7 @@ export class DeploymentReconciler {
       this.#execution.forget(key);
       return done;
     }
-    // The cache shows a malformed spec repaired, so nothing may be decided from it.
+    // The cache holds a repaired copy of a malformed spec, so no decision may use it.
     const fault = isHeld(stored) ? faultText(stored) : undefined;
     if (fault !== undefined)
       return this.#refuse(
@@ -151,7 +151,7 @@ export class DeploymentReconciler {
       now,
     };
     const plan = await this.#plan(snapshot, signal);
-    // A set that is about to be written may yet delete what is named.
+    // A set that is about to be written may still delete the named machines.
     if (plan.write.length === 0) this.#requests.reportUnmet(key, scaled, sets);
     this.#listen(key, scaled, sets);
     return this.#execution.carryOut(key, scaled, plan, signal);
@@ -168,7 +168,7 @@ export class DeploymentReconciler {
     };
   }
 
-  /** Whether the cache has yet to hear of the class: asked before it would be told that there is none. */
+  /** True if the class exists but is not in the cache yet. Prevents a wrong warning about a missing class. */
   async #isClassNew(key: string, { spec, status }: MachineDeployment, signal: AbortSignal): Promise<boolean> {
     const template = spec.template.spec.class;
     if (!this.#classLookup.lacks(template) || findCondition(status?.conditions ?? [], INVALID_SPEC)) return false;
@@ -176,7 +176,7 @@ export class DeploymentReconciler {
     return this.#classLookup.isThere(template.name ?? '', signal);
   }
 
-  /** Sees to it that the deployment is looked at when a breaker opens or closes, or its class comes or goes. */
+  /** Wakes the deployment when a circuit breaker opens or closes, or when its class is created or deleted. */
   #listen(key: string, { spec }: MachineDeployment, sets: readonly MachineSet[]): void {
     const { safeguards } = this.#access.context;
     const phases: readonly (string | undefined)[] = ['Unknown', 'Failed'];
@@ -185,7 +185,7 @@ export class DeploymentReconciler {
     this.classes.put(key, spec.template.spec.class.name);
   }
 
-  /** Says on the object what is wrong with it, once, and touches nothing else. */
+  /** Reports the problem once, as a condition and an event, and writes nothing else. */
   async #refuse(deployment: MachineDeployment, { event, ...change }: Refusal, signal: AbortSignal): Promise<Outcome> {
     const { recorder, clock } = this.#access.context;
     const old: readonly AnyCondition[] = deployment.status?.conditions ?? [];
@@ -199,7 +199,7 @@ export class DeploymentReconciler {
     return done;
   }
 
-  /** What the plan is about to take, for those who decide about repairs. */
+  /** Records the disruptions of the plan, so that decisions about replacements count them. */
   #note({ deployment, sets }: DeploymentSnapshot, { write, inPlace }: RolloutPlan): void {
     const { disruptions } = this.#access.context;
     const before = new Map(sets.map((set) => [set.metadata.uid, set.spec.replicas ?? 0]));
@@ -212,11 +212,11 @@ export class DeploymentReconciler {
     }
   }
 
-  /** A plan that broke a bound is not carried out: a defect of ours, told on the object and tried again with back-off. */
+  /** Refuses a plan that breaks a limit. This is a defect of mcm: a condition reports it, and the retry has a back-off. */
   async #plan(snapshot: DeploymentSnapshot, signal: AbortSignal): Promise<RolloutPlan> {
     try {
       const plan = this.#decide(snapshot);
-      // Before anything is awaited: the sets count it from now on.
+      // This runs before the first `await`, so that the sets count the disruptions at once.
       this.#note(snapshot, plan);
       return plan;
     } catch (error) {

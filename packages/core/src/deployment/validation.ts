@@ -30,7 +30,7 @@ function strategyViolations({ strategy, replicas = 0 }: MachineDeployment['spec'
   ];
 }
 
-/** What is wrong with a deployment; the controllers check too, whatever admission let pass. Empty: nothing. */
+/** Problems of a deployment. Empty: none. The controllers validate too, because admission may accept an invalid object. */
 export const validateDeployment = (deployment: MachineDeployment): readonly Violation[] => [
   ...poolViolations(deployment.spec),
   ...strategyViolations(deployment.spec),

@@ -7,8 +7,8 @@ import { changedHands, setOf } from '../set/wakeups.ts';
 import { semanticEqual } from '../values/semantic-equal.ts';
 
 /**
- * How long a deployment waits for more machines to become ready or vanish before it looks. Each look may scale a set,
- * and each scaling is a write: ten machines that join within this time cost one.
+ * Delay that combines changes of machines into one pass over the deployment. Each pass may scale a set, and each scaling is
+ * a write. Ten machines that join within this time cause one write.
  */
 const SWARM_MS = 200;
 
@@ -19,7 +19,7 @@ function matchingDeployments(set: MachineSet, { deployments }: ControllerContext
       try {
         return compileSelector(deployment.spec.selector)(set.metadata.labels);
       } catch {
-        // An invalid selector selects nothing; the deployment itself says what is wrong with it.
+        // An invalid selector selects nothing. The status of the deployment reports the problem.
         return false;
       }
     })
@@ -32,14 +32,14 @@ function interested(set: MachineSet, context: ControllerContext): Key[] {
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** Keys of deployments that a change of a set concerns (docs/compatibility/rules-deployments.md §1.1). Counts in a set's status concern nobody. */
+/** Keys of deployments that a change of a set concerns (docs/compatibility/rules-deployments.md §1.1). Status counts do not matter. */
 export function deploymentsOfSetChange(change: Change<MachineSet>, context: ControllerContext): Key[] {
   const { object } = change;
   if (change.type === 'deleted') return controllerOf(object) === undefined ? [] : interested(object, context);
   if (change.type === 'added') return interested(object, context);
   const { old } = change;
   const conditionsChanged = !semanticEqual(old.status?.machineSetCondition, object.status?.machineSetCondition);
-  // An empty set whose status has caught up may be one too many in the history.
+  // An empty set with an up-to-date status may exceed the limit of the revision history.
   const emptied = (object.spec.replicas ?? 0) === 0 && (object.status?.replicas ?? 0) === 0;
   if (!changedBeyondStatus(old, object) && !conditionsChanged && !emptied) return [];
   return changedHands(old, object)
@@ -47,7 +47,7 @@ export function deploymentsOfSetChange(change: Change<MachineSet>, context: Cont
     : interested(object, context);
 }
 
-/** Whether a machine's change can move a rollout or what the deployment says. */
+/** True if the change of a machine can affect a rollout or the status of the deployment. */
 function matters(old: Machine, machine: Machine): boolean {
   return (
     isAvailable(old) !== isAvailable(machine) ||
@@ -71,14 +71,14 @@ function deploymentOfMachine(machine: Machine, context: ControllerContext): Key[
   return deployment ? [keyOf(deployment)] : [];
 }
 
-/** A machine that another set controls now concerns both deployments. */
+/** Keys of deployments that a change of a machine concerns: both deployments if its controller changed. */
 function deploymentsOfMachineChange(change: Change<Machine>, context: ControllerContext): Key[] {
   const now = deploymentOfMachine(change.object, context);
   const moved = change.type === 'updated' && changedHands(change.old, change.object);
   return moved ? [...deploymentOfMachine(change.old, context), ...now] : now;
 }
 
-/** Wires the deployment controller to what it must hear of. */
+/** Connects the deployment controller to the changes that concern it. */
 export function wakeDeployments(controller: Controller, context: ControllerContext): void {
   const soon = (keys: readonly Key[]): [] => {
     for (const key of keys) controller.enqueue(key, SWARM_MS);
@@ -87,13 +87,13 @@ export function wakeDeployments(controller: Controller, context: ControllerConte
   controller.watch(context.deployments, (change) =>
     change.type === 'updated' && !changedBeyondStatus(change.old, change.object) ? [] : [change.key],
   );
-  // Most updates of sets are our own scalings: what they lead to is looked at together with the machines.
+  // Most updates of sets are scalings by this controller. One pass handles their results together with the machines.
   controller.watch(context.sets, (change) => {
     const keys = deploymentsOfSetChange(change, context);
     return change.type === 'updated' ? soon(keys) : keys;
   });
   controller.watch(context.machines, (change) =>
-    // A failure is looked at before the set has replaced the machine.
+    // A failure has no delay, so that the deployment sees it before the set replaces the machine.
     change.type === 'updated' && !matters(change.old, change.object)
       ? []
       : (isFailed(change.object) ? (keys: readonly Key[]) => keys : soon)(deploymentsOfMachineChange(change, context)),

@@ -12,12 +12,12 @@ import {
   silenceMarks,
 } from './silence.ts';
 
-/** Just as much of an informer as a census listens to. */
+/** The part of an informer that the census uses. */
 export interface Source<T extends KubeObject> extends Pick<Informer<T>, 'onChange'> {
   readonly store: Pick<Informer<T>['store'], 'get'>;
 }
 
-/** The caches that a census is kept from. */
+/** The caches from which the census counts. */
 export interface CensusSources {
   readonly machines: Source<Machine>;
   readonly classes: Source<MachineClass>;
@@ -27,7 +27,7 @@ export interface CensusSources {
 
 const SILENT = 'silent/';
 
-/** Who wants to hear, once, of a change of any of these counts. */
+/** Callbacks for the next change of a count, by id. Each is called once. */
 type Listeners = Map<string, () => void>;
 
 interface Filed {
@@ -39,16 +39,16 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
   String(a.scopes) === String(b.scopes) && String(a.marks) === String(b.marks);
 
 /**
- * Who fell silent where and when, kept by each change and never by a look at the whole fleet. Everything in it is in
- * the objects, so that a restart changes nothing and both binaries see the same.
+ * Counts unreachable machines by scope and minute. Each change updates the counts, so no pass reads the whole fleet.
+ * All data comes from the objects, so a restart changes nothing and both binaries get the same counts.
  */
 export class SilenceCensus {
   readonly #sources: CensusSources;
   /** Machines per scope and mark. */
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * Marks per scope of those that are silent now, with their instants in milliseconds: never more than there are silent
-   * machines, whereas the marks of recoveries stay for as long as their machines do.
+   * Marks of machines that are unreachable now, by scope, with their instants in milliseconds. They are never more than
+   * the unreachable machines. Marks of recoveries stay as long as their machines.
    */
   readonly #outages = new Map<string, Map<string, number>>();
   readonly #filed = new Map<Key, Filed>();
@@ -65,13 +65,13 @@ export class SilenceCensus {
     });
     sources.classes.onChange(({ object }) => {
       this.#refile(this.#byClass.get(object.metadata.name));
-      // Its annotation may overrule the breaker.
+      // An annotation of the class may override the circuit breaker.
       this.#tell(classScope(object.metadata.name));
     });
     sources.nodes?.onChange((change) => {
       const zone = (node: Node) => node.metadata.labels?.[Labels.Zone];
       if (change.type === 'updated' && zone(change.old) === zone(change.object)) return;
-      // The zone of a Node that has gone is still that of its machine, which may be silent for that very reason.
+      // A machine keeps the zone of its deleted Node. It may be unreachable because its Node was deleted.
       if (change.type !== 'deleted') this.#refile(this.#byNode.get(change.object.metadata.name));
     });
   }
@@ -125,9 +125,9 @@ export class SilenceCensus {
   }
 
   /**
-   * Calls `wake` once, at the next change that can open or close a breaker of the machine: of the counts of its scopes,
-   * or of its class. Whoever is woken looks, and asks again if it still matters.
-   * @param id Of whoever asks: the last call for a scope counts.
+   * Calls `wake` once, at the next change that can open or close a circuit breaker of the machine. Such a change concerns
+   * the counts of its scopes, or its class. A caller that still waits must register again.
+   * @param id Identifies the caller. For each scope its last registration replaces the earlier ones.
    */
   onceChanged(machine: Machine, id: string, wake: () => void): void {
     const scopes = this.#filed.get(keyOf(machine))?.scopes ?? [];
@@ -138,7 +138,7 @@ export class SilenceCensus {
     }
   }
 
-  /** Zone of a machine: as its node template labels it, else as its class says, else as its Node is labelled. */
+  /** Zone of a machine: from the labels of its node template, else from its class, else from the labels of its Node. */
   zoneOf(machine: Machine): string | undefined {
     const { classes, nodes } = this.#sources;
     const { labels, namespace } = machine.metadata;
@@ -150,9 +150,9 @@ export class SilenceCensus {
   }
 
   /**
-   * The first open breaker of the machine's scopes. For a silent machine those are counted that fell silent around its
-   * own time; for any other one, any that fell silent together, or did so lately and spoke again. Source: incidents #12
-   * and #13.
+   * The first open circuit breaker of the machine's scopes. For an unreachable machine it counts the machines that became
+   * unreachable at about the same time. For any other machine it counts all that became unreachable together, and those
+   * that recovered recently. Source: incidents #12 and #13.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
     const since = isSilent(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
@@ -167,8 +167,8 @@ export class SilenceCensus {
   }
 
   /**
-   * Whether a machine is silent in a cluster with fewer machines than a breaker needs. `peers`: that each of them, and
-   * not this one alone, is silent. Then the network is as likely a cause as the machines.
+   * Defined if a machine is unreachable in a cluster with fewer machines than a circuit breaker needs. `peers` is set if
+   * all machines, at least two, are unreachable. Then the network is as likely a cause as the machines.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
     if (limits.thresholdPercent > 100 || !isSilent(machine)) return undefined;
@@ -193,7 +193,7 @@ function put(index: Map<string, Set<Key>>, value: string | undefined, key: Key, 
   else index.delete(value);
 }
 
-/** Sets a number of a scope, or takes it out. */
+/** Sets a number of a scope, or removes it. */
 function enter(index: Map<string, Map<string, number>>, scope: string, mark: string, value: number | undefined): void {
   const entries = index.get(scope) ?? new Map<string, number>();
   if (value === undefined) entries.delete(mark);

@@ -1,16 +1,16 @@
 import type { Machine } from '@mcm/api';
 import type { OpenBreaker } from './silence.ts';
 
-/** What the decision about a deployment asks of its surroundings. */
+/** Settings and state outside a deployment that its decisions need. */
 export interface Guards {
   /** `--max-unhealthy-replacements`. */
   readonly maxUnhealthyReplacements: number | string;
   /** `--count-terminating-towards-surge`. */
   readonly countTerminating: boolean;
-  /** Feature `RolloutAnnotations`: whether what deployments ask for by `rollout.machine.sapcloud.io/…` is heeded. */
+  /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments have effect. */
   readonly rolloutAnnotations: boolean;
-  /** The open breaker that holds the machine back, unless an operator has overruled it. */
+  /** The open circuit breaker that prevents the replacement of the machine, unless an annotation overrides it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
-  /** Whether there is a MachineClass of the name. */
+  /** True if a MachineClass of the name exists. */
   readonly hasClass: (name: string) => boolean;
 }

@@ -1,91 +1,91 @@
 import { Annotations, type Machine, parseDurationMs } from '@mcm/api';
 import { createdAt, isAvailable, isFailed, isTerminating, lossBefore, phaseOf } from '../objects/machines.ts';
 
-/** A set as the ledger sees it. */
+/** The part of a set that the ledger counts. */
 export interface LedgerSet {
   /** `spec.replicas`. */
   readonly replicas: number;
-  /** All machines that it controls, those that go included. */
+  /** All machines that it controls, including those that are being deleted. */
   readonly machines: readonly Machine[];
-  /** Places that lost their machine and have no other one yet; absent: those whose machine is still on its way out. */
+  /** Number of places that lost their machine and have no successor yet. Absent: those whose machine is being deleted. */
   readonly lost?: number;
   /**
-   * Whether a machine was made by this controller, which marks those that take the place of another; absent: all were.
-   * Nobody can tell of others what they were made for.
+   * True if this controller created the machine. It marks machines that replace others, so the reason for a creation is
+   * known. For machines of other controllers the reason is unknown. Absent: this controller created all.
    */
   readonly isOurs?: (machine: Machine) => boolean;
 }
 
-/** What a deployment, or a set of its own, is short of and may give up. */
+/** State of a deployment, or of a set without one, from which the ledger is computed. */
 export interface LedgerInput {
-  /** Machines that are asked for. */
+  /** The desired number of machines. */
   readonly replicas: number;
   /** `maxUnavailable`, resolved. */
   readonly unavailable: number;
   /** The set of the present template. */
   readonly current: LedgerSet | undefined;
   readonly old: readonly LedgerSet[];
-  /** Whether the machine's deletion was asked for, though the cache does not show it yet. */
+  /** True if the deletion of the machine was sent but is not in the cache yet. */
   readonly leaving?: (machine: Machine) => boolean;
-  /** Whether the machine's node is selected for an update in place: it is on its way down, whatever its phase. */
+  /** True if the machine's node is selected for an in-place update. Such a machine will become unavailable in any phase. */
   readonly selected?: (machine: Machine) => boolean;
-  /** Whether the last rollout is known to have arrived; absent: it is, as soon as no old machine stands. */
+  /** True if the last rollout is known to be complete. Absent: it is complete when no old machine exists. */
   readonly finished?: boolean;
   readonly now: Date;
 }
 
 /**
- * One account of all disruption of a deployment, whatever its cause. Rollout and repair both draw from it: what the one
- * has taken the other does not have.
+ * The account of all disruptions of a deployment for any cause. Rollouts and replacements share one disruption budget: a
+ * place that one of them uses is not free for the other.
  */
 export interface Ledger {
   readonly replicas: number;
-  /** What may be missing. */
+  /** Number of machines that may be unavailable. */
   readonly unavailable: number;
-  /** Available, and to stay so: machines above their set's replicas are on their way out. */
+  /** Available machines that stay. Machines above the replicas of their set do not count, because the set deletes them. */
   readonly available: number;
-  /** Failed, and nobody has begun to replace them. */
+  /** Failed machines whose replacement has not started. */
   readonly failed: number;
-  /** Nothing is heard of them. */
+  /** Unreachable machines. */
   readonly silent: number;
-  /** Being made, and for less than {@link joinPatienceMs}. */
+  /** Machines that are being created, for less than {@link joinPatienceMs}. */
   readonly joining: number;
-  /** Being made for longer: nothing waits for these. */
+  /** Machines that are being created for longer. No rollout and no replacement waits for them. */
   readonly late: number;
-  /** Being updated in place, or selected for it, or that has failed. */
+  /** Machines with an in-place update that is selected, in progress or failed. */
   readonly updating: number;
-  /** On their way out, for whatever reason. */
+  /** Machines that are being deleted for any reason. */
   readonly leaving: number;
-  /** Of the replicas, how many nobody stands for. */
+  /** Number of replicas without an available machine. */
   readonly missing: number;
-  /** Of those, how many are being seen to: replaced, rolled or updated. The others have failed and wait. */
+  /** The part of `missing` that is being replaced, rolled or updated. The other machines have failed and wait. */
   readonly underWay: number;
   /**
-   * Places whose machine was lost, until another one stands there: by a mark on the successor, which outlives the former
-   * machine. What an old set makes counts with or without it, and so does what another controller made: after a
-   * take-over a repair that the original began is not told from a step of its rollout, and both are over when the machine
-   * has joined.
+   * Places whose machine was lost, until a successor has joined. An annotation marks the successor, because the former
+   * machine may be gone. Machines that an old set creates count even without the annotation, and so do machines of another
+   * controller. After a take-over a replacement by the original looks like a step of its rollout. Both end when the
+   * machine has joined.
    */
   readonly repairing: number;
   /**
-   * Of those, how many keep the next machine that never joined from being replaced: all but the ones of machines that
-   * never joined either, which are gone and whose successors have been made.
+   * The part of `repairing` that delays the replacement of the next machine that never joined. A place does not count if
+   * its former machine never joined, is gone, and has a successor.
    */
   readonly holding: number;
-  /** Machines of an older template stand, or the deployment has not arrived since. */
+  /** Machines of an older template exist, or the rollout is not complete yet. */
   readonly rolling: boolean;
-  /** Places that rollout and repair may yet take together. */
+  /** The free part of the disruption budget. */
   readonly free: number;
   /** When the oldest of the joining machines becomes a late one. */
   readonly lateAt: Date | undefined;
 }
 
-/** How long a machine may take to be made unless it says so itself: the default of `--machine-creation-timeout`. */
+/** Creation timeout of a machine that sets none: the default of `--machine-creation-timeout`, in milliseconds. */
 export const JOIN_PATIENCE_MS = 20 * 60_000;
 
 /**
- * Nothing waits for a machine that has been made for longer than this, in milliseconds: it should have joined, or be
- * marked as Failed by the machine controller.
+ * The longest wait for a machine that is being created, in milliseconds. By then it has joined, or the machine controller
+ * has marked it as Failed.
  */
 export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
   parseDurationMs(metadata.annotations?.[Annotations.EffectiveCreationTimeout] ?? '') ??
@@ -95,7 +95,7 @@ export const joinPatienceMs = ({ metadata, spec }: Machine): number =>
 const UPDATING: ReadonlySet<string> = new Set(['InPlaceUpdating', 'InPlaceUpdateFailed', 'InPlaceUpdateSuccessful']);
 const BEING_MADE: ReadonlySet<string | undefined> = new Set([undefined, 'Pending', 'CrashLoopBackOff']);
 
-/** What one set adds to the account. */
+/** The counts of one set. */
 interface Tally {
   available: number;
   failed: number;
@@ -103,16 +103,16 @@ interface Tally {
   joining: number;
   late: number;
   updating: number;
-  /** Of those, the ones that failed: they have given their place in the budget back. */
+  /** The part of `updating` that failed. These machines no longer use the disruption budget. */
   failedUpdates: number;
   leaving: number;
-  /** Of the joining ones, those that take the place of another. */
+  /** The part of `joining` that replaces other machines. */
   successors: number;
-  /** Of those, the ones in the place of a machine that never joined. */
+  /** The part of `successors` that replaces a machine that never joined. */
   ofUnjoined: number;
-  /** Machines that stay unless something is decided. */
+  /** Machines that are not being deleted. */
   alive: number;
-  /** When the first of the joining ones is late, in milliseconds since 1970. */
+  /** When the first joining machine becomes late, in milliseconds since 1970. */
   lateAt: number;
 }
 
@@ -162,15 +162,15 @@ function tallyOf(
   return tally;
 }
 
-/** Places of the set whose machine was lost and for which none has been made. */
+/** Places of the set whose machine was lost and has no successor yet. */
 const openPlaces = ({ replicas, lost }: LedgerSet, { alive, leaving }: Tally): number =>
   Math.min(lost ?? leaving, Math.max(replicas - alive, 0));
 
-/** Places of the set whose machine was lost and which wait for another one, made or not. */
+/** Places of the set whose machine was lost and whose successor is missing or has not joined. */
 const repairs = (set: LedgerSet, tally: Tally, isOld: boolean): number =>
   openPlaces(set, tally) + (isOld ? tally.joining : tally.successors);
 
-/** Of those, without the ones of machines that never joined, are gone, and have a successor that was made. */
+/** The same places, without those whose former machine never joined, is gone, and has a successor. */
 function holds(set: LedgerSet, tally: Tally): number {
   const open = openPlaces(set, tally);
   const stillThere = Math.max(tally.leaving - open, 0);
@@ -178,14 +178,14 @@ function holds(set: LedgerSet, tally: Tally): number {
 }
 
 /**
- * Machines that serve nobody and that nobody sees to. A smaller set gives these up first: what it has too many of them is
- * on its way out.
+ * Machines that are not available and have no replacement or update in progress. A set that shrinks deletes these first,
+ * so its surplus of them does not count.
  */
 function idling({ replicas }: LedgerSet, { alive, failed, silent, late, failedUpdates }: Tally): number {
   return Math.max(failed + silent + late + failedUpdates - Math.max(alive - replicas, 0), 0);
 }
 
-/** Machines that an old set makes, and keeps, in nobody's place. */
+/** Machines that an old set creates and keeps without replacing others. */
 function firstBorn({ replicas }: LedgerSet, { alive, joining, successors }: Tally): number {
   return Math.max(joining - successors - Math.max(alive - replicas, 0), 0);
 }
@@ -193,7 +193,7 @@ function firstBorn({ replicas }: LedgerSet, { alive, joining, successors }: Tall
 const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
-/** Reads the account off the machines. Pure; it holds no entries that could be forgotten or outlive their cause. */
+/** Computes the account from the machines. The function is pure, so no entry can be lost or outlive its cause. */
 export function ledgerOf(input: LedgerInput): Ledger {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
@@ -209,7 +209,7 @@ export function ledgerOf(input: LedgerInput): Ledger {
   const underWay = Math.max(missing - waiting, 0);
   const repairing = add(all, ({ set, tally }) => repairs(set, tally, set !== current));
   const standing = old.some(({ replicas: size, machines }) => size > 0 || machines.length > 0);
-  // What an old set makes for the first time, no rollout and no repair has taken away.
+  // Neither a rollout nor a replacement has removed the machines that an old set creates for the first time.
   const births = add(oldTallies, ({ set, tally }) => firstBorn(set, tally));
   return {
     replicas,
@@ -231,19 +231,19 @@ export function ledgerOf(input: LedgerInput): Ledger {
   };
 }
 
-/** Places that rollout and repair may take together. One may be repaired even where a rollout may make none unavailable. */
+/** The disruption budget. It is at least 1: one replacement may run even if a rollout may make no machine unavailable. */
 const budgetOf = (unavailable: number): number => Math.max(unavailable, 1);
 
 /**
- * Available machines that a rollout may give up: what is above the least that must stay, and so nothing of what failures
- * and repairs have taken already.
+ * Available machines that a rollout may delete: the number above the minimum that must stay. Failures and replacements
+ * reduce it.
  */
 export const rolloutRoom = (available: number, replicas: number, unavailable: number): number =>
   Math.max(available - Math.max(replicas - unavailable, 0), 0);
 
 /**
- * Replacements of failed machines that may be under way at once: the limit; beside a rollout no more than both together
- * may take; at least one.
+ * Replacements of failed machines that may run at the same time: the limit, and at least one. During a rollout they are at
+ * most as many as the disruption budget.
  * @param limit `--max-unhealthy-replacements`, resolved.
  */
 export const repairAllowance = (
@@ -252,14 +252,16 @@ export const repairAllowance = (
 ): number => Math.max(rolling ? Math.min(limit, budgetOf(unavailable)) : limit, 1);
 
 /**
- * Failed machines that may be replaced now. Beside a rollout never more than what it has left of the budget: it takes
- * nothing more as long as one of them waits, and gives a place back as soon as the machine for it joins or fails
- * (incident 14). Where there is no rollout, what the user began (a birth, a deletion by hand) keeps one repair from nothing.
+ * Number of failed machines that may be replaced now.
+ *
+ * - During a rollout it is at most the free part of the disruption budget. The rollout takes no more places while a failed
+ *   machine waits. It returns a place as soon as the machine for it joins or fails (incident 14).
+ * - Without a rollout, changes by the user (the first machines, a deletion by hand) never prevent a single replacement.
  */
 export function repairRoom(ledger: Ledger, limit: number): number {
   const { rolling, unavailable, underWay, repairing } = ledger;
   const allowance = repairAllowance(ledger, limit);
-  // The surplus of a rollout stands in for machines that are replaced: they are no less under way for that.
+  // The surge of a rollout compensates for machines that are being replaced. Their replacements still count.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);
   if (taken < allowance) return allowance - taken;

@@ -6,7 +6,7 @@ const parse = (text: string): { readonly until: Date | undefined; readonly reaso
   return { until: parseTime(expiry), reason: reason.join(' ') };
 };
 
-/** What is wrong with an override as it is written; one that has expired was right. */
+/** The problem with the text of an override. An expired override has none. */
 export function overrideProblem(text: string): string | undefined {
   const { until, reason } = parse(text);
   if (until !== undefined && reason !== '') return undefined;
@@ -14,7 +14,7 @@ export function overrideProblem(text: string): string | undefined {
   return `"${text}" ${what} and does not count; write "<RFC 3339 expiry> <reason>", such as "2030-01-31T12:00:00Z zone a is lost"`;
 }
 
-/** Until when an operator has said, on the machine or its class, that the silence is to be taken for death. */
+/** End of the override on the machine or its class: until then an unreachable machine is replaced despite the breaker. */
 export function overriddenUntil(machine: Machine, machineClass: MachineClass | undefined, now: Date): Date | undefined {
   const key = Annotations.SilenceOverride;
   const text = machine.metadata.annotations?.[key] ?? machineClass?.metadata.annotations?.[key] ?? '';
@@ -22,10 +22,10 @@ export function overriddenUntil(machine: Machine, machineClass: MachineClass | u
   return reason !== '' && until !== undefined && now < until ? until : undefined;
 }
 
-/** Whether an operator has said, on the machine or its class, that the silence is to be taken for death. */
+/** True if an annotation of the machine or its class overrides the circuit breaker now. */
 export const overridesBreaker = (machine: Machine, machineClass: MachineClass | undefined, now: Date): boolean =>
   overriddenUntil(machine, machineClass, now) !== undefined;
 
-/** What an operator is told of an open breaker: where, how many, and how to overrule it. */
+/** The message about an open circuit breaker: its scope, the number of machines, and how to override it. */
 export const breakerMessage = ({ scope, silent, joined }: OpenBreaker, thresholdPercent?: number): string =>
   `${silent} of ${joined} machines of the ${scope} fell silent together${thresholdPercent === undefined ? '' : ` (${thresholdPercent} % are enough)`}: unhealthy machines are not replaced there until they are heard of again. To replace them all the same annotate the MachineClass or the Machine with ${Annotations.SilenceOverride}: "<RFC 3339 expiry> <reason>".`;

@@ -5,15 +5,15 @@ import type { Guards } from './guards.ts';
 import { overridesBreaker } from './override.ts';
 import type { SafeguardSettings } from './safeguards.ts';
 
-/** All that is in a namespace, read at one moment, by somebody who keeps no caches. */
+/** All objects of a namespace at one moment, for a caller without caches. */
 export interface FleetReading {
   readonly machines: readonly Machine[];
   readonly classes: readonly MachineClass[];
-  /** Undefined where nobody sees the nodes. */
+  /** Undefined if the caller cannot read the Nodes. */
   readonly nodes: readonly Node[] | undefined;
 }
 
-/** A source that tells once of everything there is. */
+/** A source that reports each object once. */
 function told<T extends KubeObject>(objects: readonly T[]): Source<T> {
   const byKey = new Map<Key, T>(objects.map((object) => [keyOf(object), object]));
   const onChange = (hear: (change: Change<T>) => void): (() => void) => {
@@ -23,10 +23,10 @@ function told<T extends KubeObject>(objects: readonly T[]): Source<T> {
   return { store: { get: (key) => byKey.get(key) }, onChange };
 }
 
-/** How the controllers judge a fleet with these settings at this moment. */
+/** The guards that the controllers would use with these settings at this time. */
 export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
-/** The controllers' own judgement of a fleet that is watched; to ask for it costs nothing of the fleet's size. */
+/** The guards of the controllers for a watched fleet. The cost of a call does not depend on the size of the fleet. */
 export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']): GuardsAt {
   const census = new SilenceCensus(sources);
   const classOf = ({ metadata, spec }: Machine) =>
@@ -43,7 +43,7 @@ export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']
   });
 }
 
-/** The controllers' own judgement of a fleet that was read once. */
+/** The guards of the controllers for a fleet that was read once. */
 export function guardsOf(fleet: FleetReading, settings: SafeguardSettings, now: Date): Guards {
   const { machines, classes, nodes } = fleet;
   const names = new Set(classes.map(({ metadata }) => metadata.name));

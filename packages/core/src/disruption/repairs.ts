@@ -6,39 +6,39 @@ import { type Ledger, type LedgerInput, ledgerOf, repairAllowance, repairRoom } 
 import { replacementLimit } from './replacements.ts';
 import type { OpenBreaker } from './silence.ts';
 
-/** Everything that the decision about failed machines looks at: all machines of one deployment, or of a set of its own. */
+/** Input of the decision about failed machines of one deployment, or of a set without a deployment. */
 export interface RepairSnapshot extends LedgerInput {
   /** `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
-  /** A set of the deployment is being made smaller, and nobody knows yet what came of it: no repair begins meanwhile. */
+  /** A set of the deployment is shrinking and the result is unknown. No replacement starts until it is known. */
   readonly unsettled?: boolean;
-  /** The rollout is paused before its template is proven: failed machines of the current set stay, until then at least. */
+  /** The rollout is paused with an unproven template. Failed machines of the current set stay at least until this time. */
   readonly keeps?: { readonly until: Date | undefined };
-  /** The open breaker that holds the machine back, if nobody has overruled it. */
+  /** The open circuit breaker that prevents the replacement of the machine, unless an annotation overrides it. */
   readonly breakerOf: (machine: Machine) => OpenBreaker | undefined;
   readonly nodeAnnotations: NodeAnnotations;
 }
 
-/** A machine that is not replaced because many fell silent around it. */
+/** A machine that is not replaced, because many machines of its scope became unreachable. */
 export interface HeldMachine {
   readonly machine: Machine;
   readonly breaker: OpenBreaker;
 }
 
-/** Which failed machines are replaced now, and why the others are not. */
+/** The failed machines to replace now, and the reasons why the others wait. */
 export interface RepairPlan {
   readonly ledger: Ledger;
-  /** How many may be under way at once. */
+  /** The largest number of replacements at the same time. */
   readonly allowance: number;
-  /** To be deleted; their sets refill. */
+  /** Machines to delete. Their sets create the successors. */
   readonly go: readonly Machine[];
-  /** Failed, and others go first. */
+  /** Failed machines that wait until others are replaced. */
   readonly waiting: readonly Machine[];
-  /** Failed or silent, and held back by a breaker. */
+  /** Failed or unreachable machines that a circuit breaker keeps. */
   readonly held: readonly HeldMachine[];
-  /** Failed, and kept because the rollout is paused before its template is proven. */
+  /** Failed machines that stay, because the rollout is paused with an unproven template. */
   readonly kept: readonly Machine[];
-  /** When to look again though nothing has happened. */
+  /** Time of the next look without an event. */
   readonly lookAgainAt: Date | undefined;
 }
 
@@ -55,8 +55,8 @@ const isSilent = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
 const isUnwell = (machine: Machine): boolean => isFailed(machine) || isSilent(machine);
 
 /**
- * Decides which failed machines of a deployment are replaced now. Pure: every set of the deployment asks for the same
- * list and acts on its own part, so that together they keep to the limit.
+ * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment gets
+ * the same list and acts on its own machines, so that all sets together keep the limit.
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
@@ -97,10 +97,11 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
 }
 
 /**
- * Whose turn it is: whoever has failed for longest. Beside a rollout that is one queue, for its own machines and for
- * those it has yet to replace, so that neither keeps the other waiting for ever. Elsewhere one that never joined does not
- * wait until another one's successor runs, so that a deployment recovers from an outage of the cloud at the speed of
- * creation; it is within the limit all the same.
+ * Chooses the machines that failed first.
+ *
+ * - During a rollout new and old machines share one queue, so that neither group waits forever for the other.
+ * - Without a rollout, a machine that never joined does not wait until another successor runs. So after an outage of the
+ *   cloud a deployment recovers at the speed of creation. The limit still applies.
  */
 function chosen(due: readonly Machine[], ledger: Ledger, limit: number): readonly Machine[] {
   const room = repairRoom(ledger, limit);
@@ -110,7 +111,7 @@ function chosen(due: readonly Machine[], ledger: Ledger, limit: number): readonl
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
-/** Failed machines whose turn it is or will be: as long as there is one, a rollout gives up nothing that is available. */
+/** True if failed machines are or will be replaced. Until then a rollout deletes no available machine. */
 export const hasFailures = ({ go, waiting }: RepairPlan): boolean => go.length + waiting.length > 0;
 
 const MOST_NAMES = 5;
@@ -122,7 +123,7 @@ export const listed = (machines: readonly Machine[]): string => {
   return more > 0 ? `${names.join(', ')} and ${more} more` : names.join(', ');
 };
 
-/** Why failed machines are still there, as a sentence for people; undefined when none is. */
+/** The reason why failed machines wait, as a sentence for users. Undefined if none waits. */
 export function whyWaiting({ waiting, allowance, ledger }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;
   const parts = [

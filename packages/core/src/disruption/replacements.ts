@@ -4,8 +4,8 @@ import { isUndrained } from '../objects/machines.ts';
 import { after } from '../values/timestamps.ts';
 
 /**
- * What limits replacements together: the MachineDeployment by the label `name`, else the owning set, else the
- * namespace. (In the original machines without the label are never limited.)
+ * The group that shares one limit of replacements: the MachineDeployment from the label `name`, else the owner. A machine
+ * with neither is a group of its own. (The original never limits machines without the label.)
  */
 export const replacementGroup = (machine: Machine): string => {
   const { labels, ownerReferences, namespace = '' } = machine.metadata;
@@ -15,15 +15,15 @@ export const replacementGroup = (machine: Machine): string => {
   return owner ? `${namespace}/owner/${owner.uid}` : `${namespace}/machine/${machine.metadata.name}`;
 };
 
-/** Phases in which a machine is being made: nobody runs on it yet. */
+/** Phases in which a machine is being created: it runs no pods yet. */
 const BEING_MADE: ReadonlySet<string> = new Set(['', 'Pending', 'CrashLoopBackOff', 'Available']);
 
 /**
- * Disruptions of a group under way, whatever their cause (repair, rollout, scale-in, in-place update, deletion by
- * hand): every machine that is neither Running nor Unknown, unless it is preserved. The original counts a Terminating
- * one twice, which makes no difference to its limit of 1. Source: machine_util.go, isMarkableForFailure. A machine whose
- * drain cannot end does not count: it would keep every other unhealthy machine of the group from its replacement.
- * @param options.making Whether machines that are being made count.
+ * Present disruptions of a group for any cause (replacement, rollout, scale-in, in-place update, deletion by hand). Every
+ * machine counts that is neither Running nor Unknown, unless it is preserved. The original counts a Terminating machine
+ * twice, which makes no difference to its limit of 1. Source: machine_util.go, isMarkableForFailure. A machine whose drain
+ * cannot end does not count, because it would prevent all other replacements of the group.
+ * @param options.making True if machines that are being created count.
  */
 export function countReplacements(machines: Iterable<Machine>, options: { readonly making: boolean }): number {
   let count = 0;
@@ -39,7 +39,8 @@ export function countReplacements(machines: Iterable<Machine>, options: { readon
 }
 
 /**
- * Machines of a group that may be replaced at once: a count or a percentage of the group rounded down, and at least one.
+ * Number of machines of a group that may be replaced at the same time: a count, or a percentage of the group rounded down.
+ * At least 1.
  * @param limit `--max-unhealthy-replacements`.
  */
 export const replacementLimit = (limit: number | string, groupSize: number): number =>
@@ -49,8 +50,8 @@ export const replacementLimit = (limit: number | string, groupSize: number): num
 export const MAX_UNHEALTHY_REPLACEMENTS = 1;
 
 /**
- * Until when an unhealthy machine waits for machines that are being made: twice its health timeout. A rollout whose
- * new machines never come would otherwise wait for the repair, and the repair for the rollout (incident 14).
+ * The time until which an unhealthy machine waits for machines that are being created: after twice its health timeout.
+ * Without this limit, a rollout whose new machines never join and a replacement would wait for each other (incident 14).
  */
 export const waitsForMaking = (since: string | undefined, healthTimeoutMs: number): Date =>
   after(since, 2 * healthTimeoutMs);

@@ -6,19 +6,19 @@ import { overridesBreaker } from './override.ts';
 import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './silence.ts';
 
-/** What an operator may choose of what stands between a failed machine and its replacement. */
+/** Settings by which an operator limits the replacement of failed machines. */
 export interface SafeguardSettings {
   /** `--max-unhealthy-replacements`: a count or a percentage such as `10%`. */
   readonly maxUnhealthyReplacements: number | string;
   /** `--silence-*`. */
   readonly breaker: BreakerLimits;
-  /** `--count-terminating-towards-surge`: what a deployment without the annotation does. */
+  /** `--count-terminating-towards-surge`: the default for deployments without the annotation. */
   readonly countTerminating: boolean;
-  /** Feature `RolloutAnnotations`: whether what deployments ask for by `rollout.machine.sapcloud.io/…` is heeded. */
+  /** Feature `RolloutAnnotations`: true if the annotations `rollout.machine.sapcloud.io/…` of deployments have effect. */
   readonly rolloutAnnotations: boolean;
 }
 
-/** Settings in effect without flags. */
+/** Default settings. */
 export const SAFEGUARD_DEFAULTS: SafeguardSettings = {
   maxUnhealthyReplacements: MAX_UNHEALTHY_REPLACEMENTS,
   breaker: BREAKER_DEFAULTS,
@@ -26,7 +26,7 @@ export const SAFEGUARD_DEFAULTS: SafeguardSettings = {
   rolloutAnnotations: true,
 };
 
-/** The settings together with the count of silent machines that they are asked against. */
+/** Combines the settings with the count of unreachable machines. */
 export class Safeguards {
   readonly settings: SafeguardSettings;
   readonly classes: Informer<MachineClass>;
@@ -41,7 +41,7 @@ export class Safeguards {
     this.#census = new SilenceCensus(sources);
   }
 
-  /** The open breaker that holds the machine back, unless an operator has overruled it. */
+  /** The open circuit breaker that prevents the replacement of the machine, unless an annotation overrides it. */
   breakerOf(machine: Machine, now: Date): OpenBreaker | undefined {
     const open = this.#census.breakerOf(machine, this.settings.breaker, now);
     return open && !overridesBreaker(machine, this.#classOf(machine), now) ? open : undefined;
@@ -51,15 +51,15 @@ export class Safeguards {
     return this.classes.store.get(makeKey(metadata.namespace, spec.class?.name ?? ''));
   }
 
-  /** Calls `wake` once, when a breaker of one of the machines may have opened or closed. */
+  /** Calls `wake` at the next change that can open or close a circuit breaker of one of the machines. */
   onceChanged(machines: Iterable<Machine>, id: string, wake: () => void): void {
     for (const machine of machines) this.#census.onceChanged(machine, id, wake);
   }
 }
 
 /**
- * Which machines are replicas of the deployment. One whose drain cannot end is none of them, or a rollout would wait for it
- * without end; it is one where the user asked that all machines which still terminate count.
+ * Determines which machines are replicas of the deployment. A machine whose drain cannot end is not, because a rollout
+ * would wait for it forever. It is a replica if the user requested that terminating machines count.
  */
 export const isReplicaOf = (
   deployment: MachineDeployment,
@@ -67,7 +67,7 @@ export const isReplicaOf = (
 ): ((machine: Machine) => boolean) =>
   countsTerminating(deployment, settings) ? () => true : (machine) => !isUndrained(machine);
 
-/** Whether machines that still terminate count towards the deployment's surge: its annotation, else the flag. */
+/** True if terminating machines count towards the surge of the deployment, by its annotation or else by the flag. */
 export function countsTerminating(
   { metadata }: MachineDeployment,
   { countTerminating, rolloutAnnotations }: Pick<SafeguardSettings, 'countTerminating' | 'rolloutAnnotations'>,

@@ -1,25 +1,25 @@
 import type { Machine } from '@mcm/api';
 import { millis } from '../values/timestamps.ts';
 
-/** Instants are told apart by the minute: a count over a window is then a few look-ups, whatever the fleet's size. */
+/** Instants are rounded to the minute, so that a count over a window is a few look-ups for a fleet of any size. */
 const BUCKET_MS = 60_000;
 
 /** Every machine of the cluster. */
 export const CLUSTER = 'cluster';
 
-/** What the description of a machine's last operation begins with when its Node is gone. The original's words. */
+/** Prefix of the description of a machine's last operation if its Node is gone. The text is from the original. */
 const NODE_LOST = 'Node object went missing';
 
 const bucketOf = (ms: number): number => Math.floor(ms / BUCKET_MS);
 
-/** The circles a machine may fall silent with: its zone, where that is known, and the cluster. */
+/** The scopes of a machine: its zone, if known, and the cluster. */
 export const scopesOf = (zone: string | undefined): readonly string[] => (zone ? [`zone ${zone}`, CLUSTER] : [CLUSTER]);
 
 const readyOf = ({ status }: Machine) => status?.conditions?.find(({ type }) => type === 'Ready');
 
 /**
- * Whether nothing is heard of the machine: its Node is gone, or its kubelet does not report or reports that it is not
- * ready. A node that says of itself that its disk is full is not silent.
+ * True if the machine is unreachable: its Node is gone, or its condition `Ready` is not `True`. A Node that is unhealthy
+ * for another reason, such as a full disk, is not unreachable.
  */
 export function isSilent(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
@@ -27,14 +27,14 @@ export function isSilent(machine: Machine): boolean {
   return readyOf(machine)?.status !== 'True' || lastOperation?.description?.startsWith(NODE_LOST) === true;
 }
 
-/** Whether it has been unhealthy until the last change of its phase; of what kind that was the object does not tell any more. */
+/** True if the machine was unhealthy until the last change of its phase. The object no longer shows the cause. */
 function hasRecovered(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Running') return false;
   return lastOperation?.type === 'HealthCheck' && lastOperation.state === 'Successful';
 }
 
-/** Machines that have joined. One that is being deleted tells nothing about the network. */
+/** True if the machine has joined. A machine that is being deleted does not count: it is no evidence about the network. */
 function hasJoined({ metadata, status }: Machine): boolean {
   const phase = status?.currentStatus?.phase;
   return !metadata.deletionTimestamp && (phase === 'Running' || phase === 'Unknown');
@@ -42,29 +42,29 @@ function hasJoined({ metadata, status }: Machine): boolean {
 
 const minute = (time: string | undefined): string => String(bucketOf(millis(time)));
 
-/** What a machine counts as, `joined`, or with the minute `silent/<minute>` and `recovered/<minute>`. */
+/** The marks under which a machine is counted: `joined`, `silent/<minute>` and `recovered/<minute>`. */
 export const silenceMarks = (machine: Machine): readonly string[] => [
   ...(hasJoined(machine) ? ['joined'] : []),
   ...(isSilent(machine) ? [`silent/${minute(machine.status?.currentStatus?.lastUpdateTime)}`] : []),
   ...(hasRecovered(machine) ? [`recovered/${minute(machine.status?.lastOperation?.lastUpdateTime)}`] : []),
 ];
 
-/** How many machines of a scope have a mark of {@link silenceMarks}. */
+/** Counts the machines of a scope with a mark of {@link silenceMarks}. */
 export type CountSilence = (scope: string, mark: string) => number;
 
-/** When many silent machines are one cause, not many. Durations in milliseconds. */
+/** Limits from which many unreachable machines count as one common cause. Durations in milliseconds. */
 export interface BreakerLimits {
-  /** Machines that fell silent within this time of each other are counted together. */
+  /** The circuit breaker counts machines together that became unreachable within this time. */
   readonly windowMs: number;
-  /** Share of a zone's or the cluster's machines from which replacement stops there, in percent. */
+  /** Percentage of unreachable machines of a zone or of the cluster from which replacement stops there. */
   readonly thresholdPercent: number;
-  /** Fewer than these are always replaced, unless they are all that there are and the cloud says that their VMs run. */
+  /** Fewer machines are always replaced, unless they are all machines and their VMs run according to the cloud. */
   readonly minimumCount: number;
-  /** One that spoke again counts as silent for this long, so that a network that comes and goes replaces nothing. */
+  /** A recovered machine counts as unreachable for this time, so that an unstable network causes no replacement. */
   readonly stableMs: number;
 }
 
-/** Thresholds of the breaker in effect without flags; times in milliseconds. */
+/** Default limits of the circuit breaker. Times in milliseconds. */
 export const BREAKER_DEFAULTS: BreakerLimits = {
   windowMs: 10 * 60_000,
   thresholdPercent: 50,
@@ -72,16 +72,16 @@ export const BREAKER_DEFAULTS: BreakerLimits = {
   stableMs: 5 * 60_000,
 };
 
-/** A scope where the breaker is open, and what opened it. */
+/** A scope with an open circuit breaker, and the counts that opened it. */
 export interface OpenBreaker {
   readonly scope: string;
   readonly silent: number;
   readonly joined: number;
-  /** When one that spoke again no longer counts as silent; absent when only events can change anything. */
+  /** When a recovered machine no longer counts as unreachable. Absent if only events can change the breaker. */
   readonly lookAgainAt?: Date;
 }
 
-/** How the breaker of a scope stands for those that fell silent at `since`. */
+/** The open circuit breaker of a scope for machines that became unreachable at `since`. Undefined if it is closed. */
 export function openBreaker(
   scope: string,
   since: number,
@@ -99,7 +99,7 @@ export function openBreaker(
   return { scope, silent, joined, ...(lookAgainAt ? { lookAgainAt } : {}) };
 }
 
-/** When the next machine that spoke again has done so for long enough. */
+/** When the next recovered machine has been reachable for long enough. */
 function nextForgotten(count: CountSilence, scope: string, stableMs: number, now: Date): Date | undefined {
   for (let bucket = bucketOf(now.getTime() - stableMs); bucket <= bucketOf(now.getTime()); bucket++) {
     if (count(scope, `recovered/${bucket}`) > 0) return new Date((bucket + 1) * BUCKET_MS + stableMs);

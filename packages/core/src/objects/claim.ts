@@ -2,7 +2,7 @@ import { API_VERSION } from '@mcm/api';
 import { controllerOf, type KubeObject, type OwnerReference } from '@mcm/kube';
 import type { Matcher } from './selector.ts';
 
-/** What an owner does about the objects that might be its children. */
+/** The objects that an owner keeps, adopts and releases. */
 export interface Claim<T> {
   /** Controlled by the owner, and stays so. */
   readonly owned: readonly T[];
@@ -19,9 +19,9 @@ export interface Owner {
 }
 
 /**
- * Sorts candidates by what the owner's selector and their controller reference say (docs/compatibility/rules-deployments.md §1.5 and 7.3).
- * An owner that is being deleted neither adopts nor releases. Objects of other controllers, and namesakes with
- * another uid, are nobody's business here.
+ * Sorts candidates by the owner's selector and their controller reference (docs/compatibility/rules-deployments.md §1.5 and 7.3).
+ * An owner that is being deleted neither adopts nor releases. Objects of other controllers are ignored, also if the
+ * controller has the owner's name but another uid.
  */
 export function claim<T extends KubeObject>(owner: Owner, matches: Matcher, candidates: Iterable<T>): Claim<T> {
   const owned: T[] = [];
@@ -64,8 +64,8 @@ export const adoptionPatch = (owner: KubeObject, child: KubeObject) => ({
 });
 
 /**
- * Merge patch that takes the owner's reference off `child`. The original sends a strategic-merge marker, which a
- * custom resource does not understand, so there nothing is ever released (BUG-1 of docs/compatibility/rules-deployments.md).
+ * Merge patch that removes the owner's reference from `child`. The original sends a strategic-merge marker, which custom
+ * resources do not support, so it never releases an object (BUG-1 of docs/compatibility/rules-deployments.md).
  */
 export const releasePatch = (ownerUid: string, child: KubeObject) => ({
   metadata: {

@@ -6,8 +6,8 @@ export type IntOrPercent = number | string;
 const PERCENT = /^(\d+)%$/;
 
 /**
- * The number that an int-or-percent stands for.
- * @param total What a percentage is of.
+ * Resolves an int-or-percent to a number.
+ * @param total The base of a percentage.
  * @returns undefined when the text is neither an integer nor a percentage (`"10"` is neither).
  */
 export function resolveIntOrPercent(
@@ -22,7 +22,7 @@ export function resolveIntOrPercent(
   return round === 'up' ? Math.ceil(exact) : Math.floor(exact);
 }
 
-/** How many machines a rollout may have above, and be without below, the replicas. */
+/** The numbers of machines that a rollout may have above the replicas, and that may be unavailable. */
 export interface Limits {
   /** Surge as the rollout's arithmetic uses it. */
   readonly surge: number;

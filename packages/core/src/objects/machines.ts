@@ -17,13 +17,13 @@ export const phaseOf = (machine: Machine): MachinePhase | undefined => {
   return (phase as string | undefined) === '' ? undefined : phase;
 };
 
-/** Whether the machine's deletion was asked for or has begun. */
+/** True if the deletion of the machine was requested or has started. */
 export const isTerminating = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp !== undefined || phaseOf(machine) === 'Terminating';
 
 /**
- * Whether the machine is being deleted, its time to drain is over and its undrainable policy keeps its VM. It can stay so
- * for any time, so a deployment does not wait for it.
+ * True if the machine is being deleted, its drain timeout has expired, and its undrainable policy keeps its VM. This state
+ * has no time limit, so a deployment does not wait for it.
  */
 export const isUndrained = ({ metadata }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined && metadata.annotations?.[Annotations.Undrained] !== undefined;
@@ -31,8 +31,8 @@ export const isUndrained = ({ metadata }: Machine): boolean =>
 export const isFailed = (machine: Machine): boolean => phaseOf(machine) === 'Failed';
 
 /**
- * Running, or Available where there is no target cluster, and there to stay. The original looks at the phase alone, and
- * itself writes the phase Terminating beside each deletion.
+ * Running, or Available without a target cluster, and not being deleted. The original uses only the phase, because it
+ * writes the phase Terminating with each deletion.
  */
 export const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && isAvailablePhase(phaseOf(machine));
@@ -48,26 +48,26 @@ export const isUnconfigured = ({ metadata: { annotations = {} } }: Machine): boo
 export const isBeingHandedOver = (machine: Machine): boolean =>
   machine.metadata.labels?.[Labels.UpdateResult] === UpdateResults.Successful;
 
-/** What the lost machine was in whose place another one is made: one that served, or may have, or one that Failed before it joined. */
+/** State of a lost machine that needs a successor. `served`: it ran pods, or may have. `unjoined`: it Failed before it joined. */
 export type Loss = 'served' | 'unjoined';
 
-/** Values of the annotation that a machine bears which was made in the place of another one. */
+/** Values of the annotation of a machine that replaces another one. */
 export const LOSS_MARKS: Readonly<Record<Loss, string>> = { served: TRUE_LOWER, unjoined: 'unjoined' };
 
-/** What was lost of which the machine takes the place; undefined: it takes nobody's. */
+/** The loss that the machine replaces. Undefined: it replaces none. */
 export const lossBefore = ({ metadata }: Machine): Loss | undefined => {
   const mark = metadata.annotations?.[Annotations.Replacement];
   return (['served', 'unjoined'] as const).find((loss) => LOSS_MARKS[loss] === mark);
 };
 
-/** Made in the place of a machine that was lost. */
+/** The machine replaces a lost one. */
 export const isReplacement = (machine: Machine): boolean => lossBefore(machine) !== undefined;
 
-/** A machine that never joined serves nobody: replacing it disrupts nothing. */
+/** A machine that never joined runs no pods, so its replacement disrupts nothing. */
 export const neverJoined = ({ status }: Machine): boolean =>
   status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful';
 
-/** What is lost when the machine goes. One that is being made may itself be a successor that somebody waits for. */
+/** The loss if the machine is deleted. A machine that is being created may itself be an awaited successor. */
 export const lossOf = (machine: Machine): Loss => (isFailed(machine) && neverJoined(machine) ? 'unjoined' : 'served');
 
 /** How far an in-place update of its node is, as the machine controller copied it into the status. */

@@ -23,20 +23,20 @@ function effectivePreserveValue(machine: Machine, nodeAnnotations: NodeAnnotatio
   const node = nodeName ? nodeAnnotations(nodeName) : {};
   const lastApplied = machine.metadata.annotations?.[Annotations.LastAppliedNodePreserve] ?? '';
   if (node === undefined) return KNOWN.has(own) ? own : lastApplied;
-  // It may ask for the machine to be kept, which cannot be made good.
+  // The unknown annotation may preserve the machine, and a deletion cannot be undone.
   if (node === 'unseen') return PreserveValues.WhenFailed;
   const onNode = node[Annotations.Preserve] ?? '';
   return onNode === '' && lastApplied === '' ? own : onNode;
 }
 
-/** Whether a Failed machine may be deleted now: not preserved any more, and nobody asks for its preservation. */
+/** True if a Failed machine may be deleted now: it is no longer preserved, and no annotation requests its preservation. */
 export function mayDeleteFailed(machine: Machine, nodeAnnotations: NodeAnnotations, now: Date): boolean {
   const expiry = preserveExpiry(machine);
   if (expiry !== undefined) return expiry <= now.getTime();
   return !KEEPS.has(effectivePreserveValue(machine, nodeAnnotations));
 }
 
-/** Machines whose `auto-preserved` annotation is to be written or taken off. */
+/** Machines whose `auto-preserved` annotation must be written or removed. */
 export interface AutoPreservation {
   readonly preserve: readonly Machine[];
   readonly stop: readonly Machine[];
@@ -49,9 +49,9 @@ const isAutoPreserved = (machine: Machine): boolean =>
 const SAME_WRITE_MS = 2_000;
 
 /**
- * Whether the machine has been kept since it failed and its time is up. Its annotation and expiry go one after the
- * other, and would otherwise be followed by the next automatic preservation, without end. That it was kept is told by its
- * status alone: the beginning and the end of a preservation move the time of its phase, but not that of its last operation.
+ * True if the machine was preserved after its failure and that time is over. Its annotation and expiry are removed one after
+ * the other. Without this check, the next automatic preservation would follow, without end. Only the status shows it: a
+ * preservation changes the time of the phase at its start and end, but not the time of the last operation.
  */
 function wasKept(machine: Machine, now: Date): boolean {
   const expiry = preserveExpiry(machine);

@@ -23,7 +23,7 @@ export function readTriggers(text: string | undefined): Trigger[] {
   });
 }
 
-/** What the autoscaler wants of a set, as its MachineDeployment says it. */
+/** The request of the autoscaler for a set, from its MachineDeployment. */
 export interface ScalerRequest {
   /** Machines that are named for deletion, and when that was decided: milliseconds since 1970; undefined: no time. */
   readonly named: ReadonlyMap<string, number | undefined>;
@@ -68,7 +68,7 @@ export function coveredByScaler(
   return removable.filter((machine) => {
     if (priorityOf(machine) !== TRIGGERED_DELETION_PRIORITY) return false;
     const mark = markTimeOf(machine);
-    // A name that was taken off the list asks for nothing any more.
+    // A name that was removed from the list requests no deletion.
     const entry = request === undefined ? mark : request.named.get(machine.metadata.name);
     return mark !== undefined && entry !== undefined && mark <= until && entry <= until;
   });

@@ -25,7 +25,7 @@ function suffixesOf(setUid: string): (slot: number) => string {
   return (slot) => encode((offset + slot * stride) % SLOTS);
 }
 
-/** No set has had so many machines at once: only the first of the sequence are ever asked for. */
+/** No set has had so many machines at the same time, so only the first names of the sequence are in use. */
 const EVER_USED = 20_000;
 
 /**
@@ -76,11 +76,10 @@ function encode(value: number): string {
 /**
  * Names for the next `count` machines of a set: `<set>-<5 characters>`, as the original's look.
  *
- * They are the first free ones of a sequence that follows from the set's uid, not random: a creation whose answer was
- * lost, that a crash left on its way, or that a stale cache repeats asks for the same name again and gets AlreadyExists
- * instead of a second machine. "After the highest in use" would not do: of several creations under way the later may be
- * known and the earlier not. The price is that a replacement may be called like a machine that is completely gone; VMs
- * and tokens are told apart by uid.
+ * They are the first free names of a sequence that the set's uid determines. A creation may be repeated after a lost
+ * answer, a crash, or with a stale cache. The repetition uses the same name and gets AlreadyExists instead of a second
+ * machine. Names after the highest one in use would not work, because a later creation may be known before an earlier one.
+ * So a replacement may get the name of a machine that is completely gone. The uid distinguishes their VMs and tokens.
  *
  * @param taken Names of all machines known, deleting ones included.
  */
@@ -99,7 +98,7 @@ export function nextMachineNames(
   return names;
 }
 
-/** The same, without names that are held by something else than a machine. */
+/** The same, without names that other objects use. */
 export function freeMachineNames(
   set: { readonly name: string; readonly uid: string },
   taken: Iterable<string>,

@@ -45,8 +45,8 @@ const isPlainObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * What of a set's template must be written to one of its machines without replacing it (docs/compatibility/rules-deployments.md §7.4): node template and
- * configuration for active machines, the class kind for all. Undefined: nothing differs.
+ * The patch that copies in-place fields of a set's template to a machine (docs/compatibility/rules-deployments.md §7.4).
+ * It contains node template and configuration for active machines, and the class kind for all. Undefined: no difference.
  *
  * A `creationTimeout` that the effective-creation-timeout annotation put into the machine is left alone there; the
  * original overwrites it with the template's, to no effect, at the price of a write for every machine.

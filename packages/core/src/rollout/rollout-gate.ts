@@ -4,7 +4,7 @@ import { isAvailable, isTerminating, phaseOf } from '../objects/machines.ts';
 import type { Violation } from '../objects/violations.ts';
 import { parseTime } from '../values/integers.ts';
 
-/** How carefully a deployment is to be rolled out; asked for by annotations, and nothing of it by default. */
+/** Settings for a careful rollout, from annotations. By default all are off. */
 export interface RolloutCare {
   /** Machines of the new template that come first; 0: no canaries. */
   readonly canary: number;
@@ -87,8 +87,8 @@ const availableSince = (machines: readonly Machine[]): number[] =>
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
 /**
- * How far a rollout may go, from the machines of its current set alone: a manager that starts anew finds the same.
- * A machine that falls ill counts from its recovery, so that canaries which flap hold the others back.
+ * Limits the progress of a rollout. It uses only the machines of the current set, so a new process decides the same. An
+ * unhealthy machine counts from its recovery, so that unstable canaries delay the other machines.
  *
  * @param replicas What the current set has, of machines or of replicas to be made.
  */
