@@ -21,7 +21,7 @@ export interface ArmEndpointOptions {
   readonly graphLagMs?: number;
   /** Where the answers say that operations are; default the public cloud. */
   readonly origin?: string;
-  /** Who gets tokens; absent: nobody is asked for one. */
+  /** Principals that get tokens; absent: requests need no token. */
   readonly principals?: readonly Principal[];
   /** Managed identities of the host that asks; absent: it has every one. */
   readonly identities?: HostIdentities;
@@ -77,7 +77,7 @@ export class ArmEndpoint implements Emulator {
     return this.#resources.all().map(({ id, name, kind, state }) => ({ kind: kinds[kind], id, name, state }));
   }
 
-  /** Puts a resource there as if somebody had made it. */
+  /** Adds a resource as if a user had created it. */
   place(id: string, body: object): void {
     this.#resources.place(id, body);
   }
@@ -206,7 +206,7 @@ export class ArmEndpoint implements Emulator {
     const { query, options } = graphBody.parse(JSON.parse(body));
     const rows = graphRows(query, this.#resources.seenByGraph());
     const { pageSize = Number.POSITIVE_INFINITY } = this.#options;
-    // A page goes on after what was told last, also when others have come or gone meanwhile.
+    // A page continues after the last row of the previous page, also when rows were added or removed meanwhile.
     const after = options?.$skipToken === undefined ? '' : Buffer.from(options.$skipToken, 'base64url').toString();
     const left = rows.filter(({ key }) => key > after);
     const some = left.slice(0, pageSize);

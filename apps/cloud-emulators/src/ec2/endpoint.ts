@@ -36,7 +36,7 @@ export interface Ec2EndpointOptions {
   readonly cancelCaller?: () => void;
   /** New instances show after so long; default at once. */
   readonly visibleAfterMs?: number;
-  /** A terminated instance goes on shutting down for so long; default for ever. */
+  /** A terminated instance continues to shut down for so long; default for ever. */
   readonly shutdownMs?: number;
   /** A new instance is pending for so long; default until it is first looked at. */
   readonly bootMs?: number;
@@ -49,7 +49,7 @@ export interface Ec2EndpointOptions {
   readonly host?: HostRole;
 }
 
-/** Terminated instances are told of so long. */
+/** How long the endpoint shows terminated instances. */
 const REMEMBERED_MS = 3_600_000;
 
 /** A refusal by the endpoint itself. */
@@ -166,7 +166,7 @@ export class Ec2Endpoint implements Emulator {
     return this.#ordinals.get(instance) ?? 0;
   }
 
-  /** Writes what has changed of an instance down; forgets those that nobody needs to hear of any more. */
+  /** Stores a changed instance, and removes instances that were terminated too long ago to be shown. */
   keep(changed: CloudInstance): void {
     this.#kept.put(changed.instanceId ?? '', changed);
     const gone = this.instances.findIndex(

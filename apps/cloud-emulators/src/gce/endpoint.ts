@@ -20,7 +20,7 @@ export interface GceEndpointOptions {
   readonly operationMs?: number;
   /** New instances show in listings after so long; default at once. */
   readonly visibleAfterMs?: number;
-  /** Whose assertions are exchanged for tokens; absent: nobody is asked for one. */
+  /** Accounts whose assertions are exchanged for tokens; absent: requests need no token. */
   readonly accounts?: readonly ServiceAccountKey[];
   /** Identities without keys; absent: every one gets a token. */
   readonly federation?: Federation;
@@ -30,7 +30,7 @@ export interface GceEndpointOptions {
 
 const ORIGIN = 'https://compute.googleapis.com';
 const PATH = /^\/compute\/v1\/projects\/([^/]+)\/zones\/([^/]+)\/(instances|operations)(?:\/([^/]+?)(\/wait)?)?$/;
-/** A wait for an operation ends after so long, whatever has become of it. */
+/** A wait for an operation ends after this time, in any state of the operation. */
 const LONGEST_WAIT_MS = 120_000;
 const TOKEN = '/token';
 
@@ -71,7 +71,7 @@ export class GceEndpoint implements Emulator {
     ];
   }
 
-  /** Puts an instance there as if somebody had made it. */
+  /** Adds an instance as if a user had created it. */
   place(project: string, zone: string, body: object): void {
     const made = this.#instances.add(project, zone, insertedBody.parse(body));
     this.#instances.keep({ ...made, status: 'RUNNING' });
@@ -197,7 +197,7 @@ export class GceEndpoint implements Emulator {
   #list({ project, zone }: { project: string; zone: string }, query: URLSearchParams): TransportResponse {
     const { pageSize = 500 } = this.#options;
     const size = Math.min(pageSize, Number(query.get('maxResults') ?? pageSize));
-    // What was told last: a page goes on after it, also when others have gone meanwhile.
+    // A page continues after the last row of the previous page, also when instances were removed meanwhile.
     const after = BigInt(query.get('pageToken') ?? 0);
     const all = this.#instances.listed().filter((each) => each.zone === zone && each.project === project);
     const filter = query.get('filter') ?? '';

@@ -11,8 +11,8 @@ import {
 } from '@mcm/kube';
 
 /**
- * What was read; null where it may not be, and then `unread` gets the words of the server: who may not read one thing is
- * told the rest.
+ * The result of a read; null if the caller has no access. Then `unread` gets the words of the server.
+ * A caller without access to one kind still gets the others.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
   try {
@@ -32,7 +32,7 @@ export async function readNodes(client: KubeClient, unread?: Set<string>): Promi
 /** Where a role for all that this command reads is written down. */
 const ROLE = 'docs/permissions.md, "The mcm command"';
 
-/** What whoever manages access has to allow, of a refusal by the authorizer; undefined for any other refusal. */
+/** The permission that an administrator must grant after a refusal by the authorizer; undefined for any other refusal. */
 export function lackText(error: KubeError): string | undefined {
   const permission = isForbidden(error) ? refusedPermission(error.message) : undefined;
   if (permission === undefined) return undefined;
@@ -53,7 +53,7 @@ const namespaceOf = ({ message }: KubeError): string => {
   return namespace === undefined ? '' : ` in namespace ${namespace}`;
 };
 
-/** The end of what is told of a cluster of which not all may be read. */
+/** The end of the output for a cluster if the caller may not read all of it. */
 export const unreadLines = (unread: readonly string[]): string[] =>
   unread.length === 0
     ? []

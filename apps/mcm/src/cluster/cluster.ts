@@ -63,8 +63,8 @@ export function findKubeconfigs(
 }
 
 /**
- * What is told of a request that a cluster did not answer, or answered in words that say nothing of the cure.
- * @returns the error as it is when it is another one.
+ * The message for a request that a cluster did not answer, or answered without a hint.
+ * @returns the error unchanged if it is another one.
  */
 export function inWords(error: unknown, flags: ClusterFlags): unknown {
   if (!(error instanceof KubeError)) return error;
@@ -126,7 +126,7 @@ export async function connect(
   };
 }
 
-/** Connects, works and lets go of the connections, whatever happens. */
+/** Connects, calls `work`, and closes the connections, also after an error. */
 export async function inCluster<T>(
   flags: ClusterFlags,
   name: string,

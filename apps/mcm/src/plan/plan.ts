@@ -34,9 +34,9 @@ export interface DeploymentPlan {
   readonly namespace: string;
   readonly wants: string;
   readonly steps: readonly PlannedStep[];
-  /** Until nothing happens any more: an estimate. */
+  /** Estimated duration until no further step follows. */
   readonly lasts: string;
-  /** Whether all is as asked for in the end. */
+  /** Whether the deployment reaches its spec in the end. */
   readonly complete: boolean;
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
@@ -57,15 +57,15 @@ export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others
   readonly ofMachines: MachineSettings;
 }
 
-/** Shows what a drain of each of these machines would do; null: that may not be read. */
+/** Shows what a drain of each of these machines would do; null: the caller may not read it. */
 export type PreviewDrains = (machines: readonly Machine[]) => Promise<ReadonlyMap<string, DrainExplanation> | null>;
 
-/** Drains are looked at for so many machines; of the others an undisturbed one is assumed. */
+/** The plan previews at most this many drains, and assumes an undisturbed drain for the other machines. */
 export const MOST_DRAINS = 20;
 
 /**
- * Plans a deployment: once for which machines go, then again with what stands in the way of their drains, if that is not
- * what was assumed: thousands of machines take seconds.
+ * Plans a deployment in two passes. The first one finds the machines that are deleted. The second one adds what blocks
+ * their drains. It runs only if the drains differ from the assumption, because thousands of machines take seconds.
  */
 export async function planDeployment(
   source: PlanSource,
@@ -77,7 +77,7 @@ export async function planDeployment(
     durationsOf({ machines: source.fleet, nodes: source.nodes ?? [] }, given, drains, now);
   const assumed = lasting(new Map());
   const before = simulated(source, assumed, now);
-  // First those that go already: what stands in their way, stands there now.
+  // Machines in deletion come first, because something may block their drains now.
   const disrupted = [...goingOf(source), ...before.disrupted];
   const looked = disrupted.slice(0, MOST_DRAINS);
   const seen = looked.length === 0 ? undefined : await preview(looked);
@@ -115,7 +115,7 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
   }
 }
 
-/** To the second: nothing here is known better. */
+/** Rounds to seconds, because the estimate is not more precise. */
 const estimate = (ms: number): string => formatDurationMs(Math.round(ms / 1_000) * 1_000);
 
 function described(
@@ -188,7 +188,7 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
   ];
 }
 
-/** Classes as they would be: those of the file, and the others. */
+/** The classes after the file is applied: those of the file, and the others. */
 export const withClasses = (there: readonly MachineClass[], more: readonly MachineClass[]): readonly MachineClass[] => [
   ...more,
   ...there.filter(({ metadata }) => more.every((one) => one.metadata.name !== metadata.name)),

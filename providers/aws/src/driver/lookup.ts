@@ -11,7 +11,7 @@ import { clusterTagOf, roleTagOf } from './validate.ts';
 export type Request = DriverRequest<AwsProviderSpec, AwsCredentials>;
 export type OnMachine = MachineRequest<AwsProviderSpec, AwsCredentials>;
 
-/** States in which a VM is there; one that is shutting down is as good as gone. */
+/** States in which a VM counts as existing. One that is shutting down is treated as gone. */
 const LIVING = ['pending', 'running', 'stopping', 'stopped'];
 
 const filters = ({ spec }: Request, names?: readonly string[]) => {
@@ -31,7 +31,7 @@ const nameOf = ({ Tags = [] }: Instance): string | undefined => Tags.find(({ Key
 export const listByTags = (ec2: Ec2, request: Request): Promise<readonly Instance[]> =>
   ec2.instances({ Filters: filters(request) }, request.signal);
 
-/** The VMs of a name among those of cluster and role; names that are looked up together are asked for together. @throws what EC2 threw */
+/** The VMs of a name among those of cluster and role. Concurrent look-ups share a request. @throws what EC2 threw */
 export function findByTags(ec2: Ec2, request: Request, name: string): Promise<readonly Instance[]> {
   const keys = Object.keys(request.spec.tags ?? {});
   const shared = ec2.sharedLookup(
@@ -42,12 +42,13 @@ export function findByTags(ec2: Ec2, request: Request, name: string): Promise<re
   return shared.find(name, request.signal);
 }
 
-/** A name as a filter takes it: without the letters that stand for others. Names of Kubernetes have none of them. */
+/** A name as a value of a filter: wildcards are escaped. Names of Kubernetes contain none. */
 const quoted = (name: string): string => name.replaceAll(/[\\*?]/g, '\\$&');
 
 /**
- * The VMs that a machine may have by its name: without those of another control cluster, and without those that this
- * process has terminated, which EC2 may still show as running. If the machine has one of several on record, that alone.
+ * The VMs that a machine may have by its name. VMs of another control cluster are excluded. So are VMs that this
+ * process has terminated, because EC2 may still show them as running. If the machine has one of
+ * several VMs on record, only that one counts.
  * @throws what EC2 threw
  */
 export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInstances): Promise<readonly Instance[]> {
@@ -67,11 +68,11 @@ export async function findByName(ec2: Ec2, request: OnMachine, ended: EndedInsta
 export const tagsOf = (tags: NonNullable<Instance['Tags']>): Readonly<Record<string, string>> =>
   Object.fromEntries(tags.map(({ Key = '', Value = '' }) => [Key, Value]));
 
-/** A VM by its id, in whatever state; those that are looked up together are asked for together. */
+/** A VM by its id, in any state. Concurrent look-ups share a request. */
 export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promise<Instance | undefined> {
   const shared = ec2.sharedLookup(
     'ids',
-    // One id alone is asked for as such: EC2 then says that it is unknown. Among several that would fail all of them.
+    // A single id is not sent as a filter, so that EC2 reports an unknown id. Among several, it would fail all of them.
     (ids, each) =>
       ids.length === 1
         ? ec2.instances({ InstanceIds: [...ids] }, each)
@@ -82,9 +83,9 @@ export async function findById(ec2: Ec2, id: string, signal: AbortSignal): Promi
 }
 
 /**
- * The VMs of a machine: by its name among those of cluster and role, else by its provider id. EC2 shows a VM for an hour
- * after its end: one that has been terminated is no VM.
- * @throws MachineError `NotFound`, `InvalidArgument` for a provider id that is none, `Internal`
+ * The VMs of a machine: by its name among those of cluster and role, else by its provider ID. EC2 shows a VM for an hour
+ * after its end, but a terminated VM does not count.
+ * @throws MachineError `NotFound`, `InvalidArgument` for a provider ID that is invalid, `Internal`
  */
 export async function findMachine(
   ec2: Ec2,

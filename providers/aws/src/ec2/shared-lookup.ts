@@ -2,7 +2,7 @@ import { type Clock, sleep } from '@mcm/kube';
 
 /** Most values that EC2 takes in one filter. */
 const MOST = 200;
-/** While several are looked up, one request in so long: those that come meanwhile share the next. */
+/** Shortest time between two requests for several values. Look-ups that arrive in between share the next request. */
 const GATHER_MS = 2_000;
 
 const NEVER = new AbortController().signal;
@@ -14,9 +14,8 @@ interface Waiting<T> {
 }
 
 /**
- * Many look-ups that differ in one value, asked for together: while one request is under way, all that come wait for the
- * next, which asks for all of them at once. So an answer is never older than its question, and a thousand machines that
- * are looked up together cost five requests.
+ * Combines look-ups that differ in one value. While one request is in progress, all new look-ups wait for the next one.
+ * So an answer is never older than its question, and a look-up of a thousand machines takes five requests.
  */
 export class SharedLookup<T> {
   readonly #ask: (values: readonly string[], signal: AbortSignal) => Promise<readonly T[]>;
@@ -29,7 +28,7 @@ export class SharedLookup<T> {
   #last: readonly string[] = [];
 
   /**
-   * @param ask yields all instances of the values; its signal aborts when nobody waits for any of them any longer
+   * @param ask yields all instances of the values; its signal aborts when no caller waits for any of them
    * @param most values that one request takes
    * @param answersTo the value that an instance answers to
    */
@@ -74,14 +73,14 @@ export class SharedLookup<T> {
     this.#running = false;
   }
 
-  /** Who asks again and is alone does not wait, and a full request neither. */
+  /** A single caller that repeats its look-up does not wait, and a full request does not either. */
   async #gather(): Promise<void> {
     const left = this.#lastAt + GATHER_MS - this.#clock.monotonic();
     const alone = this.#waiting.length === 1 && this.#last.every((value) => value === this.#waiting[0]?.value);
     if (left > 0 && !alone && this.#waiting.length < this.#most) await sleep(this.#clock, left, NEVER);
   }
 
-  /** Those whose values are asked for next: everybody who wants one of the first few values. */
+  /** The look-ups of the next request: all callers of the first few values. */
   #next(): readonly Waiting<T>[] {
     const values = new Set<string>();
     const next = this.#waiting.filter(

@@ -111,7 +111,7 @@ interface Nic {
   readonly id: string;
   /** An earlier call made it. */
   readonly known: boolean;
-  /** An earlier call has asked for the VM as well. */
+  /** An earlier call has requested the VM as well. */
   readonly begun: boolean;
 }
 
@@ -126,7 +126,7 @@ async function nicOf(session: Session, request: Create, subnet: Subnet, counted:
     const known = await counted('nic_get', () =>
       session.arm.follow(session.nic(name), NIC_MS, signal).catch((thrown: unknown) => {
         if (isAbsent(thrown)) return undefined;
-        // Making it failed: it is asked for again, which mends it.
+        // Its creation failed. A new request repairs it.
         if (thrown instanceof ArmError && thrown.status === 200) return undefined;
         throw thrown;
       }),
@@ -208,7 +208,7 @@ async function diskOf(
     const found = await counted('disk_get', () => session.arm.follow(session.disk(name), DISK_MS, signal));
     return found.id ?? session.idOf(DISKS, name);
   } catch (thrown) {
-    // One whose making failed is asked for again, which mends it.
+    // If its creation failed, a new request repairs it.
     if (isAbsent(thrown) || (thrown instanceof ArmError && thrown.status === 200)) return undefined;
     throw fromCloud(thrown, `Failed to get Disk: [ResourceGroup: ${session.group}, Name: ${name}], Err: `, signal);
   }

@@ -29,9 +29,9 @@ import { type Session, type SessionOptions, sessions } from './session.ts';
 import { sshPublicKey } from './ssh-key.ts';
 import { CLUSTER_TAG, isBlank, ROLE_TAG } from './validate.ts';
 
-/** What the Azure driver needs of its surroundings. */
+/** The dependencies of the Azure driver. */
 export interface AzureDriverOptions extends SessionOptions {
-  /** A public key in the format of authorized_keys whose private half nobody has. */
+  /** A public key in the format of authorized_keys. Its private half is not stored. */
   readonly throwAwayKey?: () => Promise<string>;
 }
 
@@ -47,7 +47,7 @@ export function createAzureDriver(options: AzureDriverOptions): AzureDriver {
   const counted = ({ observeApi }: Request): ObservedCall => observedCalls(clock, observeApi);
 
   /**
-   * @param told how the original begins what it says when there is no client for the call
+   * @param told the original's first words if there is no client for the call
    * @param whole the original says nothing more
    */
   const open = (
@@ -190,20 +190,20 @@ async function query(session: Session, { spec, signal, owner }: Request): Promis
     if (answer.totalRecords === 0) return rows;
     rows.push(...(data.parse(answer.data) ?? []).filter(({ tagKeys }) => marks.every((mark) => holds(tagKeys, mark))));
     token = answer.skipToken ?? '';
-    // Of half a listing nobody knows what is missing.
+    // An incomplete listing does not show which VMs are missing.
     if (token === '' && answer.resultTruncated === 'true')
       throw new Error('Resource Graph has cut the listing off, and says not where it goes on');
     if (token === '') return rows;
   }
 }
 
-/** `has` is content with a part of a key: the cluster `a` has a part in the keys of the cluster `a-b`, whose VMs are others'. */
+/** `has` also matches a part of a key: the cluster `a` has a part in the keys of the cluster `a-b`, which has other VMs. */
 const holds = (tagKeys: unknown, mark: string): boolean =>
   !Array.isArray(tagKeys) || tagKeys.some((key: unknown) => String(key).toLowerCase() === mark.toLowerCase());
 
 const generate = promisify(generateKeyPair);
 
-/** One key a process: it takes seconds to make, and nobody can use it anyway. */
+/** One key for each process. It takes seconds to generate, and its private half is not kept. */
 function onceGenerated(): () => Promise<string> {
   let key: Promise<string> | undefined;
   return () => {

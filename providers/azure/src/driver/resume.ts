@@ -4,18 +4,18 @@ import { ArmError } from '../arm/error.ts';
 import { isAbsent, isExhausted } from './errors.ts';
 import type { Session } from './session.ts';
 
-/** Whether a NIC serves the VM of this name: then an earlier call, perhaps of an earlier process, has asked for the VM. */
+/** Whether a NIC serves the VM of this name. Then an earlier call, perhaps of an earlier process, has requested the VM. */
 export function servesVm({ virtualMachine }: NetworkInterface, vm: string): boolean {
   const id = virtualMachine?.id ?? '';
   return id.slice(id.lastIndexOf('/') + 1).toLowerCase() === vm.toLowerCase();
 }
 
 /**
- * Sees to its end what an earlier call began, without asking for it again: a second PUT would be a change of a VM that
- * is being made, and is refused when its user data differs by now. The cloud itself says how far it has come, so nothing
- * has to be noted by whoever began it.
- * @returns false where the VM is to be asked for: there is none, or making it failed for a reason that may pass
- * @throws ArmError among others the want of room that ended the VM's operation
+ * Waits for the end of a creation that an earlier call began, and does not request it again. A second PUT would change a
+ * VM in creation, and Azure refuses it when its user data differs by now. The cloud reports the progress, so the earlier
+ * call did not need to store it.
+ * @returns false if the VM must be requested: it does not exist, or its creation failed for a reason that may pass
+ * @throws ArmError, among others the lack of capacity that ended the VM's operation
  */
 export async function resumeVm(
   session: Session,

@@ -30,7 +30,7 @@ import { GcpCredentials, GcpProviderSpec } from './schemas.ts';
 import type { GcpSettings } from './settings.ts';
 import { marksOf } from './validate.ts';
 
-/** What the Google Cloud driver needs of its surroundings. */
+/** The dependencies of the Google Cloud driver. */
 export interface GcpDriverOptions extends DriverContext, GcpSettings {
   readonly readFile: TokenOptions['readFile'];
   /** Value of the Authorization header, for clouds that want none of Google's. */
@@ -43,10 +43,10 @@ export type GcpDriver = DriverDefinition<GcpProviderSpec, GcpCredentials>;
 type Request = DriverRequest<GcpProviderSpec, GcpCredentials>;
 type OnMachine = MachineRequest<GcpProviderSpec, GcpCredentials>;
 
-/** An operation is looked at after so long, and then every so often: a short one holds no machine up. */
+/** Pauses before the first polls of an operation, then the interval: a short operation does not delay a machine. */
 const FIRST_LOOKS_MS: readonly number[] = [1_000, 2_000, 4_000];
 const LOOK_MS = 5_000;
-/** So long it is waited for. */
+/** The longest wait for an operation. */
 const LONGEST_MS = 300_000;
 /** Request ids that may be used up, before an operation that is done at once is taken for a new one. */
 const REPLAYS = 5;
@@ -85,7 +85,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     for (let attempt = first; ; attempt++) {
       try {
         const started = await gce.insert(project, zone, body, requestIdOf(`insert ${uid} ${attempt}`), signal);
-        // What is done as soon as it is asked for was asked for before: by an earlier process, or for a VM that is gone by now.
+        // An operation that is done at once belongs to an earlier request: of an earlier process, or for a VM that is gone by now.
         if (started.status === 'DONE' && attempt < first + REPLAYS && !(await isThere(session, name, signal))) continue;
         await wait(request, session, started.name);
         failed.delete(uid);
@@ -168,7 +168,7 @@ export function createGcpDriver(options: GcpDriverOptions): GcpDriver {
     list: async (request) => {
       const all = async (): Promise<readonly ListedInstance[]> => {
         const session = open(request);
-        // An instance without a name could be deleted by nobody.
+        // An instance without a name cannot be deleted.
         const named = (await lookup(request, session)).filter(({ name = '' }) => name !== '');
         return named.map(({ name = '', creationTimestamp, labels }) => ({
           providerId: providerIdOf(session, name),

@@ -37,7 +37,7 @@ import type { ManagerSettings } from '../settings/manager-settings.ts';
 import { curesOf, inPlaceCures } from './deployment-cures.ts';
 import { disruptionCures, disruptionLines } from './disruption.ts';
 
-/** Why a deployment is where it is. */
+/** Why a deployment is in its state. */
 export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
@@ -46,7 +46,7 @@ export interface DeploymentExplanation {
   readonly next: string;
   /** Changes that this step makes, one a line; empty when it only waits. */
   readonly changes: readonly string[];
-  /** Machines that are on their way somewhere. */
+  /** Machines that are in a transition. */
   readonly waitsFor: readonly MachineWait[];
   /** What of its budget is used up and by what, and which failed machines are replaced, wait or are held back. */
   readonly disruption: readonly string[];
@@ -54,7 +54,7 @@ export interface DeploymentExplanation {
   readonly remarks: readonly string[];
   /** VMs of its classes that have no Machine, and that stay until a user decides. */
   readonly quarantinedVms: readonly QuarantinedVm[];
-  /** What keeps it from going on, in the words of its conditions. */
+  /** What blocks it, in the words of its conditions. */
   readonly blockers: readonly string[];
   /** Commands and edits that would let it continue. */
   readonly cures: readonly string[];
@@ -62,13 +62,13 @@ export interface DeploymentExplanation {
   readonly unread?: readonly string[];
 }
 
-/** What whoever watches a fleet has at hand, and others make of one reading. */
+/** Data that a caller with informers already has, and that other callers derive from one reading. */
 export interface Watched {
   readonly guards?: GuardsAt;
   readonly nodeOf?: (name: string) => Node | undefined;
 }
 
-/** Explains a deployment from what the API has of it, as a manager with these settings sees it. Pure. */
+/** Explains a deployment from its API objects, as a manager with these settings sees it. Pure. */
 export function explainDeployment(
   reading: DeploymentReading & Partial<FullReading> & Watched,
   now: Date,
@@ -96,7 +96,7 @@ export function explainDeployment(
   };
   const stopped = stoppedBy(deployment);
   if (stopped) {
-    // Machines that cannot be deleted hold up the deployment's own deletion.
+    // Machines that cannot be deleted block the deletion of the deployment.
     const ofMachinesThere = deployment.metadata.deletionTimestamp ? curesOf(deployment, all, sets.length) : [];
     return { ...base, ...stopped, cures: [...stopped.cures, ...ofMachinesThere] };
   }
@@ -134,7 +134,7 @@ function lookupOf(nodes: readonly Node[]): (name: string) => Node | undefined {
   return (name) => byName.get(name);
 }
 
-/** What is told of a deployment whatever its next step is. */
+/** The part of the explanation that does not depend on the next step. */
 export function withoutStep(
   {
     deployment,
@@ -176,7 +176,7 @@ export function withoutStep(
   };
 }
 
-/** Nothing can happen to it, so what would hold it back is not looked for. */
+/** A machine at rest needs no check for obstacles. */
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
@@ -198,7 +198,7 @@ export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplana
 
 const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, MachineDeploymentConditions.InputIgnored];
 
-/** What the deployment says of itself already is not said again. */
+/** Omits what the deployment's own conditions already say. */
 function cureOf(
   deployment: MachineDeployment,
   { type, reason, message }: RolloutPlan['troubles']['conditions'][number],

@@ -12,7 +12,7 @@ import {
 } from '@mcm/core';
 import { brief } from '../brief.ts';
 
-/** What one machine is at, and until when. */
+/** What one machine does or waits for, and until when. */
 export interface MachineWait {
   readonly name: string;
   readonly phase: string;
@@ -55,7 +55,7 @@ export function machineWait(
   };
 }
 
-/** In the controller's own words, unless they tell of a step that is over. */
+/** The controller's own text, unless it reports a step that is over. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   const { description = '', state } = status?.lastOperation ?? {};
@@ -67,7 +67,7 @@ function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): st
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 
-/** Of a Node that has gone the conditions are of old. */
+/** The conditions of a missing Node are out of date. */
 function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): string {
   const { conditions = [] } = machine.status ?? {};
   const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
@@ -77,33 +77,33 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 
 const NODE_MISSING = 'Node object went missing';
 
-/** When its deletion was asked for, when it became unhealthy, or, as long as it has never joined, when it was made. */
+/** When its deletion started, when it became unhealthy, or, until it first joins, when it was created. */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
   const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
   return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
 }
 
-/** Code with which the cloud refused what was asked of it last. */
+/** The error code of the cloud's last refusal. */
 export function refusalOf({ status }: Machine): string | undefined {
   const { state, errorCode, description = '' } = status?.lastOperation ?? {};
   return state === 'Failed' ? errorCode || /code = \[(\w+)\]/.exec(description)?.[1] : undefined;
 }
 
-/** Whether the deletion has come to steps that no drain time ends. */
+/** Whether the deletion has reached steps that the drain timeout does not limit. */
 export function isPastDrain({ status }: Machine): boolean {
   const text = status?.lastOperation?.description ?? '';
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
 }
 
-/** Its VM is gone, its volumes are still to come off its Node. */
+/** Its VM is gone, but volumes are still attached to its Node. */
 const isWaitingForVolumes = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes('volumes are still attached') ?? false;
 
 const LEFT_ATTACHED =
   'its Node goes all the same; whoever needs its volumes may then wait for somebody to take them off';
 
-/** What happens to what is left on a node when the time to drain it is over. */
+/** What happens to the pods on a node when the drain timeout expires. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Force: 'its drain is forced',
   Quarantine: 'evicting ends, and it stays cordoned until what is left on it has ended by itself, or force-deletion',
@@ -111,8 +111,8 @@ const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
 };
 
 /**
- * What follows a failure. It is no promise: health is not judged while an API server is unreachable, and what holds the
- * machine may change.
+ * What follows a failure. It may change: the machine controller does not check health while an API server is unreachable,
+ * and the reasons against a replacement may change.
  */
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
   // No set owns it, so no controller replaces it.
@@ -128,7 +128,7 @@ function deadlineOf(
   holds: readonly string[],
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults);
-  // As the machine controller counts: a machine that is updated or came late has longer.
+  // As the machine controller counts: a machine that is updated or joined late has more time.
   const at = (since: string | undefined, deadline: Date, then: string) =>
     since === undefined || Number.isNaN(Date.parse(since)) ? undefined : { at: deadline, then };
   const from = (since: string | undefined, ms: number, then: string) => {
@@ -152,7 +152,7 @@ function deadlineOf(
     case 'Terminating':
       if (isWaitingForVolumes(machine))
         return from(machine.status?.lastOperation?.lastUpdateTime, settings.volumeDetachTimeoutMs, LEFT_ATTACHED);
-      // Nobody drains a machine of which the cloud does not say which node it is.
+      // The machine controller does not drain a machine if the cloud cannot identify its node.
       if (isForceDeletion(machine) || isPastDrain(machine) || refusalOf(machine)) return undefined;
       return from(
         machine.metadata.deletionTimestamp,
@@ -168,9 +168,9 @@ function deadlineOf(
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 
-/** The same where name and phase are told next to it. */
+/** The same without name and phase, for an output that shows them next to it. */
 export function waitText(wait: MachineWait, now: Date): string {
-  // The cloud's own words may hold the code already.
+  // The cloud's own message may contain the code already.
   const told = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = told ? '' : ` [${wait.errorCode}]`;
   return `${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;

@@ -74,26 +74,26 @@ const orUndefined = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   }
 };
 
-/** Events that are told with a machine. */
+/** The number of events that the output shows with a machine. */
 const EVENTS_TOLD = 5;
 
-/** A machine that is there. */
+/** A machine that exists. */
 export interface LivingMachine {
   readonly phase: string;
   /** RFC 3339: since it has been in this phase, or on its way into the cluster. */
   readonly since?: string;
-  /** Until when it is preserved, or that it shall be. */
+  /** Until when it is preserved, or that preservation is requested. */
   readonly preserved?: string;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
   readonly class: { readonly name: string; readonly missing: boolean };
   /** Why it is being deleted; absent for one that is not. */
   readonly deletionCause?: string;
-  /** What it does or waits for, and what happens by itself when; null: it waits for nothing. */
+  /** What it does or waits for, and what happens by itself when; null: it waits for no event. */
   readonly waitsFor: MachineWait | null;
   /** Of the last failure at the cloud. */
   readonly cause?: { readonly code?: string } & Partial<ErrorKind>;
-  /** How far it has come that has not joined yet; absent for one that has. */
+  /** The progress of a machine that has not joined yet; absent if it has joined. */
   readonly birth?: readonly BirthStage[];
   readonly cures: readonly string[];
   /** What it asks for and does not get. */
@@ -111,23 +111,23 @@ interface MachineEvent {
   readonly message: string;
 }
 
-/** Why a machine is where it is; of one that is gone, what was kept of its failure. */
+/** Why a machine is in its state. For a deleted machine, the stored data of its failure. */
 export type MachineExplanation = KeptOfMachine &
   ((LivingMachine & { readonly there: true }) | { readonly there: false });
 
-/** What is told of a machine whether it is there or not. */
+/** Data about a machine, whether it exists or not. */
 interface KeptOfMachine {
   readonly machine: string;
   readonly namespace: string;
-  /** What was kept of its failures, newest first. */
+  /** Stored data of its failures, newest first. */
   readonly evidence: readonly KeptEvidence[];
   /** VMs that are kept for study. */
   readonly keptVms: readonly KeptVm[];
-  /** What may not be read, in the words of the server. */
+  /** What the caller may not read, in the words of the server. */
   readonly unread: readonly string[];
 }
 
-/** Why a machine is where it is. Throws `UserError` for one that is not there and of which nothing was kept. */
+/** Why a machine is in its state. Throws `UserError` if it does not exist and no data of it is stored. */
 export async function explainMachine(target: MachineTarget): Promise<MachineExplanation> {
   const { client, namespace, name } = target;
   const unread = new Set<string>();
@@ -162,7 +162,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   const since = wait && sinceOf(machine);
   const preserved = preservation(machine);
   const cause = causeOf(machine);
-  // Nobody knows how far it has come whose Node may not be looked at.
+  // Without access to the Node, the progress of the machine is unknown.
   const birth = node === null ? undefined : birthOf(machine, node);
   return {
     phase: wait?.phase ?? machine.status?.currentStatus?.phase ?? '',
@@ -197,7 +197,7 @@ async function holdsOf(
   return replacementHolds(machine, await readReplacementContext(target, machine, node, safeguards, at));
 }
 
-/** How far the birth of a machine has come that has not joined. */
+/** The progress of a machine that has not joined. */
 function birthOf(machine: Machine, node: Node | undefined): readonly BirthStage[] | undefined {
   const { metadata, status } = machine;
   const last = status?.lastOperation;
@@ -205,7 +205,7 @@ function birthOf(machine: Machine, node: Node | undefined): readonly BirthStage[
   return metadata.deletionTimestamp || born ? undefined : birthStages(machine, node);
 }
 
-/** What kind of failure the cloud told of, and who can repair it. */
+/** The kind of failure that the cloud reported, and the person or component that can repair it. */
 function causeOf(machine: Machine): LivingMachine['cause'] {
   const code = refusalOf(machine);
   return code ? { code, ...errorKindOf(code) } : undefined;

@@ -24,7 +24,7 @@ export interface HealthSources {
   readonly clock: Clock;
 }
 
-/** What is asked of the health server. */
+/** A request to the health server. */
 export interface HealthRequest {
   readonly method: string;
   /** Path and query. */
@@ -40,10 +40,10 @@ export interface HealthAnswer {
   readonly body: string;
 }
 
-/** Who may ask: anybody for health; for metrics and debugging see `createAccess`. */
+/** The clients of a path. Health is open to any client. For metrics and debugging see `createAccess`. */
 export type Audience = 'anyone' | 'metrics' | 'debug';
 
-/** Who may ask for a path. */
+/** Which clients may request a path. */
 export function audienceOf(path: string): Audience {
   if (path === '/metrics') return 'metrics';
   return path === '/configz' || path.startsWith('/debug/') ? 'debug' : 'anyone';
@@ -98,7 +98,7 @@ const DEBUG_INDEX = `/debug/log-level            GET it, or PUT one of ${LOG_LEV
 /configz                          the settings in effect
 `;
 
-/** Answers health, metrics, settings and debugging; undefined for other paths. Who may ask is not looked at here. */
+/** Answers health, metrics, settings and debugging; undefined for other paths. It does not check access. */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);
   const query = new URLSearchParams(search ?? '');
