@@ -1,40 +1,13 @@
-import { Annotations, crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
-import { type RestorablePlane, startRestorablePlane } from '@mcm/control-plane';
-import { events, nodes, VirtualClock } from '@mcm/kube';
-import { expect, onTestFinished, test } from 'vitest';
-import { NAMESPACE, Rig } from './testing/rig.ts';
+import { Annotations, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { events, nodes } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { running, staged } from './testing/restorable-stage.ts';
+import { NAMESPACE, type Rig } from './testing/rig.ts';
 
 /** The server of the machines is restored to an older state, and only then a controller starts: it has no older caches. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-interface Stage {
-  readonly rig: Rig;
-  readonly plane: RestorablePlane;
-}
-
-async function staged({ elects }: { readonly elects: boolean }): Promise<Stage> {
-  const clock = new VirtualClock();
-  const plane = await startRestorablePlane({ clock, crds, controllers: false, eventTtlMs: 0 });
-  const rig = new Rig({ clock, plane, elects });
-  onTestFinished(async () => {
-    await rig.kill();
-    await plane.close();
-    expect([...rig.writes.unbound]).toEqual([]);
-  });
-  await rig.createClass();
-  rig.start();
-  return { rig, plane };
-}
-
-async function running(rig: Rig, ...names: readonly string[]): Promise<void> {
-  for (const name of names) await rig.createMachine(name);
-  await rig.until(async () => {
-    const phases = await Promise.all(names.map((name) => rig.phase(name)));
-    return phases.every((phase) => phase === 'Running');
-  });
-}
 
 /** Ten old machines are in the backup and these are not. No controller runs when the server is restored. */
 async function restored(names: readonly string[], elects = true): Promise<Rig> {

@@ -1,40 +1,14 @@
-import { Annotations, crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
-import { type RestorablePlane, type StoreSnapshot, startRestorablePlane } from '@mcm/control-plane';
-import { events, nodes, type Transport, VirtualClock } from '@mcm/kube';
-import { expect, onTestFinished, test } from 'vitest';
-import { NAMESPACE, Rig, type RigOptions } from './testing/rig.ts';
+import { Annotations, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import type { RestorablePlane, StoreSnapshot } from '@mcm/control-plane';
+import { events, nodes, type Transport } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { type RestorableStage, running, staged } from './testing/restorable-stage.ts';
+import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 
 /** The server of the machines is restored to an older state while VMs run. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-
-interface Stage {
-  readonly rig: Rig;
-  readonly plane: RestorablePlane;
-}
-
-async function staged(options: Partial<RigOptions> = {}): Promise<Stage> {
-  const clock = new VirtualClock();
-  const plane = await startRestorablePlane({ clock, crds, controllers: false, eventTtlMs: 0 });
-  const rig = new Rig({ clock, plane, ...options });
-  onTestFinished(async () => {
-    await rig.kill();
-    await plane.close();
-    expect([...rig.writes.unbound]).toEqual([]);
-  });
-  await rig.createClass();
-  rig.start();
-  return { rig, plane };
-}
-
-async function running(rig: Rig, ...names: readonly string[]): Promise<void> {
-  for (const name of names) await rig.createMachine(name);
-  await rig.until(async () => {
-    const phases = await Promise.all(names.map((name) => rig.phase(name)));
-    return phases.every((phase) => phase === 'Running');
-  });
-}
 
 const told = async (rig: Rig): Promise<string[]> =>
   (await rig.admin.resource(events).list()).items
@@ -53,7 +27,7 @@ const release = async (rig: Rig, ids: string): Promise<void> => {
 };
 
 /** Machine m-0 is in the backup, m-1 is not. */
-async function restored(options: Partial<RigOptions> = {}): Promise<Stage> {
+async function restored(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
   const stage = await staged(options);
   const { rig, plane } = stage;
   await running(rig, 'm-0');
@@ -66,7 +40,7 @@ async function restored(options: Partial<RigOptions> = {}): Promise<Stage> {
 }
 
 /** The kubelet of a restored cluster is started anew, and registers its Node. */
-const rejoin = async ({ rig }: Stage): Promise<void> => {
+const rejoin = async ({ rig }: RestorableStage): Promise<void> => {
   const [, vm] = rig.cloud.vms;
   if (vm) await rig.join(vm);
 };
