@@ -13,7 +13,7 @@ import type { MachineObservation } from './model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
 import { planPreservation } from './preservation/preservation.ts';
 
-/** What to do about a machine now, and when to look again. Pure: everything it knows is in the observation. */
+/** Decides the next actions for a machine, and the time of the next reconcile. It reads only the observation and `now`. */
 export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidenceFirst(o, decide(o, now), now);
 
 function decide(o: MachineObservation, now: Date): Plan {
@@ -46,7 +46,7 @@ function decide(o: MachineObservation, now: Date): Plan {
   return [update, preservation, squatter].reduce<Plan>((plan, other) => (other ? withWait(plan, other) : plan), rest);
 }
 
-/** VMs are made. Whether a machine has joined, is well, or has a Node at all, nobody can tell. */
+/** mcm still creates VMs. Without the Nodes it cannot know whether a machine has joined or is healthy. */
 function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   const token = planToken(o, now);
   if (token) return act('its bootstrap token would expire before its time to join', token);
@@ -54,7 +54,7 @@ function withoutNodes(o: MachineObservation, unseen: string, now: Date): Plan {
   return plan ?? wait(`its node cannot be seen: ${unseen}`);
 }
 
-/** The plan, looked at again no later than `other` asks for. */
+/** The plan, with the next reconcile no later than that of `other`. */
 function withWait(plan: Plan, other: Plan): Plan {
   if (plan.next.kind === 'continue' || other.next.kind !== 'waitUntil') return plan;
   const own = plan.next.kind === 'waitUntil' ? plan.next.instant : undefined;
@@ -69,8 +69,8 @@ const isOwnNodeDeleting = ({ machine, node }: MachineObservation): boolean =>
   node?.metadata.deletionTimestamp !== undefined && isNodeOf(machine, node);
 
 /**
- * A creation timeout that was raised while the machine is on its way to join: its token must live as long (incident
- * 25). What a former process issued is looked at once.
+ * Extends the bootstrap token if the creation timeout was raised before the machine joined (incident 25). A token of an
+ * earlier process is verified once, because its expiry is not known.
  */
 function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings }: MachineObservation, now: Date) {
   if (!hasTarget || !asksForToken || machine.status?.currentStatus?.phase !== 'Pending') return undefined;
@@ -79,7 +79,7 @@ function planToken({ machine, hasTarget, asksForToken, tokenLivesUntil, settings
   return { do: 'extendToken', until } as const;
 }
 
-/** Health and node sync of a machine that has a node and a phase. */
+/** Checks the health of a machine with a node and a phase, and syncs its Node. */
 function planUpkeep(o: MachineObservation, now: Date): Plan {
   const { machine, node } = o;
   if (!o.hasTarget || !machine.metadata.labels?.node || !machine.status?.currentStatus?.phase)
@@ -88,7 +88,7 @@ function planUpkeep(o: MachineObservation, now: Date): Plan {
   const patch = node && isNodeOf(machine, node) ? planNodeSync(machine, o.machineClass, node) : undefined;
   const actions: Action[] = [];
   if (patch) actions.push({ do: 'syncNode', patch });
-  // Before the status says Running: afterwards nothing would remember the token.
+  // The token is deleted before the status becomes Running, because nothing would delete it afterwards.
   if (health.joined && o.asksForToken) actions.push({ do: 'deleteToken' });
   if (health.ask) actions.push({ do: 'call', call: 'status' });
   if (health.read) actions.push({ do: 'readNode' });

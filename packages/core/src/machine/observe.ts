@@ -28,18 +28,18 @@ export interface ObserveOptions {
   readonly defaults: () => MachineDefaults;
   readonly tokens: Pick<BootstrapTokenIssuer, 'livesUntil'> | undefined;
   readonly frozen: () => boolean;
-  /** Whether the machine was there when this process began to lead. */
+  /** Whether the machine existed when this process became leader. */
   readonly inherited: (uid: string) => boolean;
-  /** Why health is not judged now; undefined: it is. */
+  /** Why mcm does not check health now; undefined: it does. */
   readonly doubt: () => Doubt | undefined;
-  /** Machines of the group, other than this one, that are being marked Failed right now. */
+  /** Number of other machines of the group that are being marked Failed at this moment. */
   readonly reserved: (group: string, uid: string) => number;
   readonly volumeWindow: number;
   readonly keepsEvidence: boolean;
   readonly keepsVms: boolean;
 }
 
-/** One snapshot of what the decision about a machine needs. Reads caches only. */
+/** Takes a snapshot of all input of the decision about a machine. It reads only caches. */
 export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptions, now: Date): MachineObservation {
   const { caches, invoker, calls } = o;
   const inputs = invoker.inputsOf(machine);
@@ -111,7 +111,7 @@ function nodesUnseen({ target }: Caches): Pick<MachineObservation, 'nodesUnseen'
   return why === undefined ? {} : { nodesUnseen: why };
 }
 
-/** Who may not read the class cannot know that it forbids to force anything. */
+/** Without access to the class the policy is unknown. The class may forbid force, so `Hold` applies. */
 function policyOf(machine: Machine, machineClass: MachineClass | undefined, { classes }: Caches): PolicyChoice {
   const own = machine.metadata.annotations?.[Annotations.UndrainablePolicy];
   const why = machineClass || own !== undefined ? undefined : refusalOf(classes);
@@ -119,7 +119,7 @@ function policyOf(machine: Machine, machineClass: MachineClass | undefined, { cl
   return { policy: 'Hold', problem: `the policy of its class is not known: ${why}` };
 }
 
-/** Once the deletion of the VM was begun, there is nothing left that a drain would have to see. */
+/** After the deletion of the VM has begun, the drain needs no further input. */
 function withoutHindsight(drain: DrainObservation, { running, last }: CallMemory): DrainObservation {
   if (running?.kind !== 'delete' && last?.kind !== 'delete') return drain;
   const { unseen: _, ...rest } = drain;
@@ -131,13 +131,13 @@ const namesakesOf = (machine: Machine, caches: Caches): readonly Machine[] => {
   return name ? caches.machines.store.byIndex('node', name) : [];
 };
 
-/** Only asked around a join, and the answer is kept with the decoded Secret's text. */
+/** Only a machine that has not joined needs the answer. It is cached with the decoded text of the Secret. */
 const userDataAsks = (machine: Machine, invoker: DriverInvoker): boolean => {
   if (machine.status?.currentStatus?.phase === 'Running') return false;
   return asksForToken(invoker.userDataOf(machine) ?? new Uint8Array());
 };
 
-/** Asked of a silent machine, and of one that is deleted because it has Failed. */
+/** Applies to an unreachable machine, and to one that is deleted because it has Failed. */
 function breakerOf(
   machine: Machine,
   settings: MachineDefaults,
@@ -180,8 +180,8 @@ function replacements(
 }
 
 /**
- * The machine's Node: the one its label names; a machine without the label is found by the Node's label back. A Node
- * that another machine has the better claim to is not this one's.
+ * Finds the machine's Node by the machine's label. For a machine without the label, the Node's label points back to the
+ * machine. A Node is excluded if another machine has a better claim to it.
  */
 function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node | undefined {
   if (!caches.target) return undefined;
@@ -193,7 +193,7 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
   );
 }
 
-/** The Node under the machine's name for its own that is of another VM, one that no machine has. */
+/** Finds a Node that has the name in the machine's label, but belongs to another VM. No machine has that VM. */
 function squatterOf(
   machine: Machine,
   memory: MachineMemory,
@@ -208,7 +208,7 @@ function squatterOf(
   return owned ? {} : { squatter, ...(memory.releasedNode === undefined ? {} : { squatterCameBack: true }) };
 }
 
-/** The Node under the machine's name for its own has a machine with a better claim: somebody edited the label, or two VMs share a name. */
+/** Another machine has a better claim to the Node in the label: a user edited the label, or two VMs share a name. */
 function namedInVain(machine: Machine, caches: Caches): Pick<MachineObservation, 'namedInVain'> {
   const name = machine.metadata.labels?.[Labels.Node];
   const store = caches.target?.nodes.store;
@@ -230,7 +230,7 @@ function isMine(machine: Machine, node: Node, named: boolean, caches: Caches): b
   return bestClaim(claims, node).metadata.uid === machine.metadata.uid;
 }
 
-/** Of several machines that name one Node: the one whose VM it is, else the one it points back to, else the oldest. */
+/** Several machines may name one Node. The one with its VM wins, then the one that the Node points back to, then the oldest. */
 function bestClaim(claims: readonly Machine[], node: Node): Machine {
   const ranked = claims.toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
   const byId = ranked.find((machine) => isInstance(machine.spec.providerID, node.spec.providerID));

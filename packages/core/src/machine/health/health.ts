@@ -26,26 +26,27 @@ import type { MachineObservation } from '../model/observation.ts';
 import type { PlannedEvent } from '../model/plan.ts';
 import { type Operation, type PhaseChange, withOperation, withPhase } from '../model/status.ts';
 
-/** What health asks for: a status to write, whether the machine joined with it, else when to look again. */
+/** The result of a health check: a status to write, or the time of the next check. `joined`: that status records the join. */
 export interface HealthPlan {
   readonly status?: MachineStatus;
   readonly event?: PlannedEvent;
   readonly joined?: boolean;
   readonly deadline?: Date;
-  /** The cloud is asked for the VM before anything is decided. */
+  /** The driver looks up the VM before the decision. */
   readonly ask?: true;
-  /** What the status says of health, for the account of those who flap; absent: nothing that is held back. */
+  /** The kind of health write, which counts as flapping. Absent: the write is never delayed. */
   readonly writes?: HealthWrite;
-  /** The Node is read from its server before anything is decided. */
+  /** The Node is read from its API server before the decision. */
   readonly read?: true;
   readonly because: string;
 }
 
-/** A Pending machine's conditions are mirrored with its next phase, or after this long, so that a birth costs few writes. */
+/** A Pending machine's conditions are copied with its next phase or after this time, so that a creation needs few writes. */
 const MIRROR_PENDING_AFTER_MS = 30_000;
 
 /**
- * Judges a machine that has a node label and a phase, and is not being deleted. One status write at most.
+ * Checks the health of a machine that has a node label and a phase, and is not being deleted. It plans at most one
+ * status write.
  * Source: machine_util.go, reconcileMachineHealth.
  */
 export function planHealth(o: MachineObservation, now: Date): HealthPlan {
@@ -117,8 +118,8 @@ function judge(o: MachineObservation, base: MachineStatus | undefined, now: Date
 }
 
 /**
- * Failed because its update in place did not end. Its node is as healthy as ever and no sign of recovery: in the
- * original the next health check makes the machine Running again, selected and cordoned, if its set is not faster.
+ * Whether the machine is Failed because its in-place update did not end. Its healthy Node is no sign of recovery. In the
+ * original, the next health check may make the machine Running again while it is still selected and cordoned.
  */
 function failedInPlace({ machine, node }: MachineObservation): boolean {
   const labels = node?.metadata.labels;
@@ -146,7 +147,7 @@ function recovered(o: MachineObservation, base: MachineStatus | undefined, now: 
       };
   const { description: message } = operation;
   const event = joined ? {} : { event: { type: 'Normal', reason: 'NodeHealthy', message } as const };
-  // Without the time that it took: tried again, the decision is the same.
+  // The reason omits the duration, so that a retry has the same reason.
   const because = joined ? `Machine ${nameOf(o)} successfully joined the cluster` : message;
   return { status: withPhase(base, to(o, 'Running'), operation, now), joined, because, ...event };
 }
@@ -163,7 +164,7 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     },
   );
 
-/** The Node that the machine names is there but not its own: somebody edited an id or the label. */
+/** The Node that the machine names belongs to another VM, because a user edited an ID or the label. */
 function contradiction({ machine, squatter, namedInVain }: MachineObservation): string {
   if (namedInVain) {
     const { node, ownedBy, own } = namedInVain;
@@ -177,7 +178,7 @@ function contradiction({ machine, squatter, namedInVain }: MachineObservation): 
     : '';
 }
 
-/** The same as a sentence of its own; without a contradiction, that the Node is not there. */
+/** The same as a separate sentence. Without a contradiction, the sentence says that the Node is missing. */
 const missing = (o: MachineObservation): string =>
   contradiction(o).replace(/^\. /, 'It has no Node. ') ||
   `Node ${o.machine.metadata.labels?.[Labels.Node] ?? ''} went missing`;
@@ -191,11 +192,11 @@ const sick = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
     { reason: 'NodeUnhealthy', message: `It is unhealthy: ${ailments(o, base?.conditions)}. ${prospect(o)}` },
   );
 
-/** What is wrong with its node. An event is read by people: not all conditions, as in the description, but those that count. */
+/** The unhealthy conditions of the Node. Users read events, so the event omits the other conditions of the description. */
 const ailments = ({ settings }: MachineObservation, conditions: Parameters<typeof ailmentsOf>[0] = []): string =>
   ailmentsOf(conditions, settings.unhealthyConditionTypes);
 
-/** What becomes of a machine that stays unhealthy. */
+/** What happens next if the machine stays unhealthy. */
 const prospect = ({ settings }: MachineObservation): string =>
   settings.healthTimeoutDisabled
     ? 'It is not marked Failed, as spec.disableHealthTimeout says'
@@ -217,7 +218,7 @@ function toUnknown(
   };
 }
 
-/** The result of an in-place update as the node's agent reports it. */
+/** The result of an in-place update, as reported by the agent on the node. */
 function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (phase !== 'InPlaceUpdating' && phase !== 'InPlaceUpdateFailed') return undefined;
@@ -243,7 +244,7 @@ function planInPlaceResult(o: MachineObservation, now: Date): HealthPlan | undef
   return undefined;
 }
 
-/** Deadlines of the phases that have one; `also` is another instant to look again at. */
+/** Applies the deadline of the machine's phase. `also` is another instant for the next check. */
 function planTimeouts(o: MachineObservation, now: Date, also?: Date): HealthPlan {
   const current = o.machine.status?.currentStatus;
   switch (current?.phase) {
@@ -292,7 +293,7 @@ function updateTimedOut(o: MachineObservation, now: Date): HealthPlan {
   };
 }
 
-/** At most so many at a time per deployment: with others being replaced the machine keeps waiting; their changes wake it. */
+/** A deployment limits its replacements at the same time. Above the limit the machine waits, and their changes wake it. */
 function markFailed(o: MachineObservation, now: Date): HealthPlan {
   if (o.breaker && isHeld(o, now)) {
     const { lookAgainAt } = o.breaker;
@@ -318,7 +319,7 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }
 
-/** A node whose update in place failed may be well otherwise. */
+/** A node whose in-place update failed may be healthy otherwise, so the message names that failure too. */
 function whatLasted(o: MachineObservation): string {
   if (!o.node) return missing(o);
   const { currentStatus, conditions, lastOperation } = o.machine.status ?? {};
@@ -329,8 +330,8 @@ function whatLasted(o: MachineObservation): string {
 const WAITS = 'Waiting: other machines are getting replaced (--max-unhealthy-replacements). ';
 
 /**
- * What it waits for, once, before what was said last (the original only logs it). Neither names nor numbers of the
- * others: each change of those would be a write for each machine that waits.
+ * Puts the reason of the wait once before the last description (the original only logs it). The text omits the names and
+ * number of the other machines, because each change would cause a write for each waiting machine.
  */
 function sayWaits({ machine: { status } }: MachineObservation, now: Date): Pick<HealthPlan, 'status'> {
   const { description = '', state = 'Processing', type = 'HealthCheck' } = status?.lastOperation ?? {};
@@ -352,7 +353,7 @@ function toFailed(
   };
 }
 
-/** The status after the API servers came back: the time of the outage is not held against the machine. */
+/** The status after an outage of the API servers. It resets the health timeout, so that the outage does not count. */
 export const afterOutage = (machine: Machine, now: Date): MachineStatus => {
   const description = 'Machine Health Timeout was reset due to APIServer being unreachable';
   const operation: Operation = { description, state: 'Successful', type: 'HealthCheck' };

@@ -4,14 +4,14 @@ import { healthDeadline } from '../../values/timestamps.ts';
 import type { MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
 
-/** Whether the breaker stands in the way of replacing the machine, and nobody has overruled it. */
+/** Whether the circuit breaker prevents the replacement of the machine, and no annotation overrides it. */
 export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
 
 export const heldBecause = ({ scope, silent, joined }: OpenBreaker): string =>
   `${silent} of ${joined} machines of the ${scope} fell silent together: none is replaced until they are heard of again`;
 
-/** Whether it would be replaced now if it were not for the breaker. */
+/** Whether mcm would replace the machine now if the circuit breaker were closed. */
 const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
   const current = machine.status?.currentStatus;
   if (deletedForHealth) return true;
@@ -19,10 +19,10 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
   return now > healthDeadline(machine, settings);
 };
 
-/** Whether a change of the breaker's counts is what the machine waits for. */
+/** Whether the machine waits for a change of the breaker's counts. */
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
-/** One event when the breaker begins to hold the machine back, one when it lets it go. */
+/** Plans one event when the breaker begins to prevent the replacement, and one when the replacement may continue. */
 export function tellHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);
   if (held === (o.held === true)) return undefined;

@@ -1,35 +1,36 @@
-/** What this process has written of a machine's health lately. */
+/** Recent writes of this process about a machine's health. */
 export interface HealthWrites {
-  /** Times that it made the machine `Unknown`. */
+  /** Number of writes that made the machine `Unknown`. */
   readonly unknown: number;
-  /** Times that it wrote conditions in the same phase. */
+  /** Number of writes of conditions without a change of phase. */
   readonly mirrored: number;
-  /** Of the last of them. */
+  /** Time of the last write. */
   readonly at: Date;
-  /** When the Node was last read from its server, after that. */
+  /** The last read of the Node from its API server, after that write. */
   readonly readAt?: Date;
 }
 
-/** A write that says that a machine is unhealthy, or what its Node says without a change of phase. */
+/** A write that makes the machine `Unknown`, or one that copies the Node's conditions without a change of phase. */
 export type HealthWrite = 'unknown' | 'mirrored';
 
-/** Writes that are this old or older are no flapping. */
+/** Writes of this age or older do not count as flapping. */
 export const FLAPPING_WINDOW_MS = 10 * 60_000;
-/** Writes within the window that nothing holds back. A machine that joins mirrors its Node's conditions several times. */
+/** Writes within the window that are not delayed. A machine that joins copies its Node's conditions several times. */
 const FREE: Readonly<Record<HealthWrite, number>> = { unknown: 1, mirrored: 10 };
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** A read of the Node counts as fresh for this long: longer than a request takes. */
+/** A read of the Node counts as fresh for this long. It is longer than a request takes. */
 const FRESH_MS = 60_000;
 
 /** What must happen before a write: the time that must pass, or a read of the Node. */
 export type Damping = { readonly until: Date } | 'read';
 
 /**
- * What holds a write about a machine's health back. Two processes of which one has a stale cache of Nodes contradict
- * each other, and each write of the one is the cause of the next one of the other. So a machine that was written about
- * within the last ten minutes is written about again only after a live read of its Node, and, time by time, after a pause
- * that doubles up to a minute. A machine that recovers is not held back.
+ * Returns what must happen before the next write about a machine's health; undefined: write now.
+ *
+ * Two processes contradict each other if one has a stale cache of Nodes: each write causes the next write of the other.
+ * After too many writes in ten minutes, the next one needs a live read of the Node. It also waits for a pause, which
+ * doubles up to one minute. The recovery of a machine is written without delay.
  */
 export function dampingOf(writes: HealthWrites | undefined, kind: HealthWrite, now: Date): Damping | undefined {
   if (!writes || isOver(writes, now) || writes[kind] < FREE[kind]) return undefined;
@@ -40,7 +41,7 @@ export function dampingOf(writes: HealthWrites | undefined, kind: HealthWrite, n
   return isFresh ? undefined : 'read';
 }
 
-/** The account after another write. */
+/** The counts after another write. */
 export function counted(writes: HealthWrites | undefined, kind: HealthWrite, now: Date): HealthWrites {
   const { unknown, mirrored } = writes && !isOver(writes, now) ? writes : { unknown: 0, mirrored: 0 };
   return {

@@ -2,40 +2,40 @@ import { type DrainMemory, NO_DRAIN_MEMORY } from '../../drain/model/observation
 import type { KeptVm } from '../../evidence/kept-vms.ts';
 import type { HealthWrites } from './damping.ts';
 
-/** What is being done about the evidence of a machine's failure. */
+/** The progress of storing the evidence of a machine's failure. */
 export interface EvidenceState {
   readonly failure: string;
   readonly since: Date;
   readonly settled: boolean;
 }
 
-/** What is being done to keep the VM of a failed machine. */
+/** The progress of keeping the VM of a failed machine. */
 export interface KeepingState {
   readonly since: Date;
   readonly settled: boolean;
   readonly kept?: KeptVm;
 }
 
-/** What this process keeps of one machine between reconciles. Losing it costs time, never a VM. */
+/** What this process remembers of one machine between reconciles. A restart loses it, which costs time but never a VM. */
 export interface MachineMemory {
   drain: DrainMemory;
-  /** UID of the Node that was deleted, so that a cache that has not heard of it yet does not bring it back. */
+  /** UID of the deleted Node. Without it, a stale cache would make mcm use that Node again. */
   releasedNode?: string;
-  /** The version of the machine from which our finalizer was taken off: its last. */
+  /** The last version of the machine, from which mcm removed its finalizer. A stale cache may still show it. */
   finishedVersion?: string;
-  /** A Node of the machine vanished while we watched. */
+  /** The machine's Node disappeared while this process watched. */
   nodeVanished?: boolean;
-  /** What was written of its health lately. */
+  /** Recent writes about the machine's health. */
   healthWrites?: HealthWrites;
-  /** What is being done about the evidence of its failure. */
+  /** The progress of storing the evidence of its failure. */
   evidence?: EvidenceState;
-  /** What is being done to keep its VM. */
+  /** The progress of keeping its VM. */
   keeping?: KeepingState;
-  /** What was last told of its rubbish, see `complaintsOf`. */
+  /** The last report about its invalid settings, see `complaintsOf`. */
   complained?: string;
-  /** Why something was done about it last, as the log says it. */
+  /** The reason of the last action, as in the log. */
   decided?: string;
-  /** Somebody was told that the breaker holds it back. */
+  /** An event has reported that the circuit breaker prevents the replacement. */
   held?: boolean;
 }
 
@@ -51,7 +51,7 @@ export class MachineMemories {
     return fresh;
   }
 
-  /** Forgets all machines: they may not be what they were. */
+  /** Forgets all machines, because they may have changed in the meantime. */
   startOver(): void {
     this.#byUid.clear();
   }

@@ -8,17 +8,17 @@ import type { MachineSettings } from '../../settings/settings.ts';
 import type { HealthWrites } from './damping.ts';
 import type { EvidenceState, KeepingState } from './memory.ts';
 
-/** What is known of capacity that a cloud lacks. */
+/** A shortage of capacity that the cloud has reported. */
 export interface Shortage {
   /** The newest refusal. */
   readonly error: MachineError;
-  /** Nobody asks the cloud before this instant. */
+  /** No machine calls `create` before this instant. */
   readonly retryAt: Date;
-  /** Whether one more machine may ask once `retryAt` has come. */
+  /** Whether one more machine may call `create` after `retryAt`. */
   readonly free: boolean;
 }
 
-/** Why health is not judged now, and when to look again. */
+/** Why mcm does not check health now, and when it tries again. */
 export interface Doubt {
   readonly because: string;
   readonly until: Date;
@@ -27,26 +27,26 @@ export interface Doubt {
 /** The calls of a driver that concern one machine. */
 export type CallKind = 'create' | 'initialize' | 'status' | 'delete';
 
-/** What came of a driver's call: the VM, or the error. */
+/** The result of a driver call: the VM, or the error. */
 export type CallOutcome =
   | {
       readonly ok: true;
       readonly instance?: Instance;
       readonly lastKnownState?: string;
-      /** A look-up found the VM, which does not run and will not by itself: why, as a predicate. */
+      /** A look-up found a VM that does not run and does not start by itself. The text is a predicate with the reason. */
       readonly ending?: string;
-      /** A look-up found the VM and does not know that it is initialized. */
+      /** A look-up found the VM, but could not confirm that it is initialized. */
       readonly incomplete?: true;
     }
   | { readonly ok: false; readonly error: MachineError };
 
-/** A call under way. */
+/** A call that has not ended. */
 export interface RunningCall {
   readonly kind: CallKind;
   readonly since: Date;
-  /** What it said that it waits for. */
+  /** What the driver waits for, as the driver reported it. */
   readonly waitsFor?: string;
-  /** It ignores its signal: its deadline and the grace after it have passed. Nothing else is begun until it ends. */
+  /** The call ignores its abort signal: its deadline and grace period have passed. No other call starts before it ends. */
   readonly overdue?: SettledCall;
 }
 
@@ -57,85 +57,85 @@ export interface SettledCall {
   readonly outcome: CallOutcome;
   /** Failures of this kind of call in a row, this one included; 0 after a success. */
   readonly failures: number;
-  /** Versions of the class and Secrets that it was made with: when they change, waiting for a retry makes no sense. */
+  /** Versions of the class and Secrets of the call. After a change the retry does not wait. */
   readonly inputs: string;
 }
 
-/** What this process knows of its calls for one machine; a new process knows nothing, and need not. */
+/** What this process remembers of its calls for one machine. A new process starts without it. */
 export interface CallMemory {
   readonly running?: RunningCall;
   readonly last?: SettledCall;
-  /** The VM that `create` made or found, as long as it is not yet recorded on the Machine or being discarded. */
+  /** The VM that `create` made or found, until it is recorded on the Machine or discarded. */
   readonly created?: Instance;
   /** A `create` of this process reached the driver. */
   readonly createSent?: true;
 }
 
-/** Everything that the decision about one machine needs, read from caches at one moment. */
+/** All input of the decision about one machine. It is one snapshot of the caches. */
 export interface MachineObservation {
   readonly machine: Machine;
   readonly settings: MachineSettings;
-  /** Absent when there is none in the cache. */
+  /** Absent if the cache has no such class. */
   readonly machineClass?: MachineClass;
   /** Versions of the class and its Secrets, see {@link SettledCall.inputs}. */
   readonly inputs: string;
   /** Whether the class's user data asks for a bootstrap token. */
   readonly asksForToken: boolean;
-  /** Until when its bootstrap token is known to live. */
+  /** The expiry of its bootstrap token, if known. */
   readonly tokenLivesUntil?: Date;
-  /** It was there when this process began to lead: another process may have sent calls for it. */
+  /** The machine existed when this process became leader. Another process may have sent calls for it. */
   readonly inherited?: boolean;
   /** False with `--target-kubeconfig=none`: no nodes, no drain. */
   readonly hasTarget: boolean;
-  /** Why the nodes of the target cluster cannot be seen, as a clause; absent: they can. */
+  /** Why mcm cannot read the Nodes of the target cluster, as a clause. Absent if it can. */
   readonly nodesUnseen?: string;
-  /** The machine's Node: named by its label or, failing that, pointing back to the machine. */
+  /** The machine's Node: the label of the machine names it, or else the Node points back to the machine. */
   readonly node?: Node;
-  /** The Node that has the name of the VM just created, whoever it belongs to. */
+  /** The Node with the name of the VM just created. It may belong to another machine. */
   readonly nodeOfCreated?: Node;
-  /** A Node that bears the name of the machine's own, but is that of an earlier VM, which no other machine has. */
+  /** A Node with the name of the machine's own Node that belongs to an earlier VM. No machine has that VM. */
   readonly squatter?: Node;
-  /** This process deleted a Node of that name before. */
+  /** This process already deleted a Node of that name. */
   readonly squatterCameBack?: true;
-  /** The machine has no Node, as the one that its label names is another machine's; and which Node names it, if one does. */
+  /** The Node in the machine's label belongs to another machine. `own` is the Node that names this machine, if any. */
   readonly namedInVain?: { readonly node: string; readonly ownedBy: string; readonly own?: string };
   /** The Node vanished while this process watched. */
   readonly nodeWasDeleted?: boolean;
-  /** The API servers were out of reach for long: nothing is judged, only deletions go on. */
+  /** The API servers were unreachable for too long. mcm checks no health, and only deletions continue. */
   readonly frozen: boolean;
-  /** Why health is not judged now, although nothing is frozen. */
+  /** Why mcm does not check health now, although the controller is not frozen. */
   readonly doubt?: Doubt;
-  /** What this process has written of its health lately. */
+  /** Recent writes of this process about the machine's health. */
   readonly healthWrites?: HealthWrites;
   readonly calls: CallMemory;
   /** The cloud lacks capacity for machines of this class and zone. */
   readonly shortage?: Shortage;
-  /** What the driver can do besides `create` and `delete`. */
+  /** Optional calls of the driver, in addition to `create` and `delete`. */
   readonly driver: { readonly initialize: boolean; readonly status: boolean };
   /** Machines of the same deployment that are being replaced, see {@link countReplacements}. */
   readonly replacementsInProgress: number;
-  /** How many may be, this one included; absent: one. */
+  /** The limit of replacements at the same time, including this machine. Absent means one. */
   readonly replacementsAllowed?: number;
-  /** So many fell silent with this machine that replacing it would cure nothing. */
+  /** Too many machines became unreachable together with this one. A replacement would not help. */
   readonly breaker?: OpenBreaker;
-  /** It is silent in a small cluster, and the cloud has not yet said whether its VM is there. */
+  /** The machine is unreachable in a small cluster, and the cloud has not yet confirmed its VM. */
   readonly unconfirmed?: { readonly ask: true } | { readonly waitUntil: Date | undefined };
-  /** What the cloud said of the VM of a silent machine, as a sentence. */
+  /** The cloud's answer about the VM of an unreachable machine, as a sentence. */
   readonly cloudSays?: string;
-  /** Somebody was told that the breaker holds it back. */
+  /** An event has reported that the circuit breaker prevents the replacement. */
   readonly held?: boolean;
-  /** What it asks for in vain. */
+  /** Requests of the machine that have no effect. */
   readonly complaints?: readonly string[];
-  /** And what was told of that. */
+  /** The last report about those requests. */
   readonly complained?: string;
-  /** Evidence of failures is kept in this process. */
+  /** Whether this process stores evidence of failures. */
   readonly keepsEvidence?: boolean;
   readonly evidence?: EvidenceState;
-  /** VMs of failed machines may outlive them. */
+  /** Whether the VM of a failed machine may outlive the machine. */
   readonly keepsVms?: boolean;
   readonly keeping?: KeepingState;
-  /** It is being deleted, and was Failed when that began. */
+  /** The machine is being deleted, and was Failed at the start of the deletion. */
   readonly deletedForHealth?: boolean;
-  /** What a drain sees; only for a machine that is being deleted and has a node. */
+  /** The input of the drain. Only a machine that is drained and has a Node has it. */
   readonly drain?: DrainObservation;
 }

@@ -7,64 +7,64 @@ import type { NodePatch } from '../../node/sync.ts';
 import type { HealthWrite } from './damping.ts';
 import type { CallKind } from './observation.ts';
 
-/** One thing to do. The shell carries actions out in order and stops at the first that fails. */
+/** One step of a plan. The reconciler runs the actions in order and stops at the first failure. */
 export type Action =
   | { readonly do: 'addFinalizer' }
   | { readonly do: 'removeFinalizer' }
-  /** Starts a driver call; it goes on after the reconcile has ended and wakes the machine when it settles. */
+  /** Starts a driver call. The call continues after the reconcile, and wakes the machine when it ends. */
   | { readonly do: 'call'; readonly call: CallKind }
-  /** Provider id, node label and priority in one write. */
+  /** Writes the provider ID, the node label and the priority in one request. */
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
-  /** `tellsDrain`: it says what a drain waits for, and when it did is remembered. */
+  /** `tellsDrain`: the status says what the drain waits for. The memory stores the time of the write. */
   | {
       readonly do: 'writeStatus';
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
-      /** What it says of health, where a machine that flaps is held back. */
+      /** The kind of a health write that is delayed if the machine's health changes often. */
       readonly writes?: HealthWrite;
       readonly tellsDrain?: true;
     }
-  /** Notes and tells that the breaker holds the machine back, or lets it go. */
+  /** Stores and reports whether the circuit breaker prevents the replacement of the machine. */
   | { readonly do: 'tellHeld'; readonly held: boolean; readonly event: PlannedEvent }
-  /** Tells what is wrong with a drain, and remembers which causes that were. */
+  /** Reports the problems of a drain, and remembers their causes. */
   | { readonly do: 'tellDrain'; readonly causes: readonly string[]; readonly event: PlannedEvent }
-  /** Tells what the machine asks for in vain; empty: nothing any more. */
+  /** Reports the machine's requests that have no effect. An empty list clears the report. */
   | { readonly do: 'complain'; readonly complaints: readonly string[] }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   /** Annotations of the Machine; null removes one. */
   | { readonly do: 'annotate'; readonly annotations: Readonly<Record<string, string | null>> }
-  /** Gathers and stores what can be told of a failure; goes on after the reconcile has ended and wakes the machine. */
+  /** Collects and stores the evidence of a failure. This continues after the reconcile, and wakes the machine at its end. */
   | { readonly do: 'keepEvidence'; readonly failure: Failure }
-  /** Records the VM as kept beyond the machine; goes on after the reconcile has ended and wakes the machine. */
+  /** Records that the VM outlives the machine. This continues after the reconcile, and wakes the machine at its end. */
   | { readonly do: 'keepVm' }
-  /** Lets the machine's bootstrap token live until then at least. */
+  /** Extends the machine's bootstrap token at least to this instant. */
   | { readonly do: 'extendToken'; readonly until: Date }
   | { readonly do: 'deleteToken' }
   /** Deletes the Machine object, because its Node is being deleted. */
   | { readonly do: 'deleteMachine' }
-  /** `tolerant`: an error is noted, not thrown. `release`: our finalizer comes off the Node in the same write. */
+  /** `tolerant`: an error is recorded, not thrown. `release`: the same write removes our finalizer from the Node. */
   | {
       readonly do: 'cordon';
       readonly reason: 'ScaleDown' | 'Unhealthy';
       readonly tolerant: boolean;
       readonly release: boolean;
     }
-  /** The Node of the machine, from its server: health is judged on what it says. */
+  /** Reads the machine's Node from the API server, because the cache may be stale. */
   | { readonly do: 'readNode' }
   | { readonly do: 'evict'; readonly pods: readonly PodRef[] }
-  /** Deletes pods with grace 0, and tells of it; an error is noted, not thrown. */
+  /** Deletes pods with grace period 0, and reports it. An error is recorded, not thrown. */
   | { readonly do: 'deletePods'; readonly pods: readonly PodRef[]; readonly because: string }
-  /** Says of the Node that its VM is gone for good. */
+  /** Marks the Node as out of service, because its VM no longer exists. */
   | { readonly do: 'markOutOfService' }
   | {
       readonly do: 'deleteAttachments';
       readonly attachments: readonly { readonly name: string; readonly uid: string }[];
     }
-  /** Takes our finalizer off the Node and deletes it. */
+  /** Removes our finalizer from the Node and deletes the Node. */
   | { readonly do: 'releaseNode' }
-  /** The same for the Node of an earlier VM that bears the name of the machine's own. */
+  /** The same for the Node of an earlier VM that has the name of the machine's own Node. */
   | { readonly do: 'deleteStaleNode' };
 
 export interface PlannedEvent {
@@ -73,7 +73,7 @@ export interface PlannedEvent {
   readonly message: string;
 }
 
-/** How it goes on: look again at once (something was changed), when an event comes, or at an instant at the latest. */
+/** When the next reconcile runs: at once after a change, at the next event, or at an instant at the latest. */
 export type Next =
   | { readonly kind: 'continue' }
   | { readonly kind: 'wait' }
@@ -85,9 +85,9 @@ export interface Plan {
   readonly next: Next;
   /** One sentence for the log. */
   readonly because: string;
-  /** Keys of the PodDisruptionBudgets whose change is waited for. */
+  /** Keys of the PodDisruptionBudgets whose change wakes the machine. */
   readonly budgets?: readonly string[];
-  /** The machine waits for capacity that others of its class and zone were refused. */
+  /** The machine waits, because the cloud refused capacity to other machines of its class and zone. */
   readonly awaitsCapacity?: true;
 }
 
@@ -103,7 +103,7 @@ export const act = (because: string, ...actions: readonly Action[]): Plan => ({
   because,
 });
 
-/** Waits for an event, but at most until the earliest of the instants. */
+/** Waits for an event, at the latest until the earliest instant. */
 export function nextAt(...instants: readonly (Date | undefined)[]): Next {
   const known = instants.filter((instant) => instant !== undefined);
   if (known.length === 0) return { kind: 'wait' };
