@@ -18,13 +18,13 @@ import { draftToken, extendToken, tokenOf, tokenSecretName } from './bootstrap-t
 export interface BootstrapTokenIssuer {
   /** The machine's token, valid for at least its creation timeout. */
   ensure(machine: Machine, creationTimeoutMs: number): Promise<string>;
-  /** Until when a machine's token is known to live; undefined when this process has not dealt with it. */
+  /** The expiry of a machine's token; undefined if this process has not read or written it. */
   livesUntil(machine: Machine): Date | undefined;
-  /** Lets a token that is there live until then at least. One that nobody may write is told of and left. */
+  /** Extends an existing token at least to this instant. Without write permission it only reports the problem. */
   extend(machine: Machine, until: Date): Promise<void>;
-  /** The machine's token as it is stored; undefined when there is none. */
+  /** The stored token of the machine; undefined if there is none. */
   read(machine: Machine): Promise<string | undefined>;
-  /** Deletes the token. Never throws: what is left expires by itself. */
+  /** Deletes the token. It never throws, because a remaining token expires by itself. */
   remove(machine: Machine): Promise<void>;
   /** Whether this process issued a token for the machine. */
   issued(machine: Machine): boolean;
@@ -42,10 +42,10 @@ export interface TokenIssuerOptions {
 class Issuer implements BootstrapTokenIssuer {
   readonly #options: TokenIssuerOptions;
   readonly #secrets: ResourceClient<Secret>;
-  /** By UID of the machine: a creation that is tried again must not ask the API server for its token each time. */
+  /** By UID of the machine. The cache saves a request for the token at each retry of a creation. */
   readonly #issued = new Map<string, { readonly token: string; readonly until: number }>();
 
-  /** By UID: until when the token lives, its margin aside. */
+  /** By UID of the machine: the expiry of the token, without its margin. */
   readonly #lives = new Map<string, Date>();
 
   constructor(options: TokenIssuerOptions) {

@@ -25,22 +25,22 @@ import { Lane } from '../flow/lane.ts';
 export interface KeeperOptions {
   readonly control: KubeClient;
   readonly invoker: Pick<DriverInvoker, 'can' | 'evidence' | 'classOf' | 'secretsOf'>;
-  /** Undefined without a target cluster: nobody is given a token. */
+  /** Undefined without a target cluster, because no machine then gets a token. */
   readonly tokens: Pick<BootstrapTokenIssuer, 'read'> | undefined;
   readonly log: Logger;
-  /** Evidence kept of a class at most; 0 keeps none. */
+  /** The limit of evidence for each class; 0 stores none. */
   readonly perClass: number;
-  /** Told when a machine's evidence is kept, or cannot be. */
+  /** Wakes a machine when its evidence is stored, or could not be stored. */
   readonly wake: (machine: Machine) => void;
 }
 
 /** Default of `--failure-evidence-per-class`. */
 export const EVIDENCE_PER_CLASS = 10;
 
-/** Failures looked into at once. */
+/** The limit of failures with a running collection of evidence. */
 const LIMIT = 20;
 
-/** Keeps what can be told of failed machines before their VMs go. Nothing waits in here: `keep` returns at once. */
+/** Stores the evidence of failed machines before their VMs are deleted. `keep` returns at once. */
 export class EvidenceKeeper {
   readonly #options: KeeperOptions;
   readonly #lane = new Lane(LIMIT);
@@ -54,12 +54,12 @@ export class EvidenceKeeper {
     return this.#options.perClass > 0;
   }
 
-  /** Failures being looked into, or waiting to be. */
+  /** Number of failures whose evidence is being collected, or waits for it. */
   get running(): number {
     return this.#running;
   }
 
-  /** Begins; `settled` is called when it has ended, well or not, and the machine is woken. */
+  /** Starts the collection. At its end, also after an error, `settled` is called and the machine is woken. */
   keep(machine: Machine, failure: Failure, settled: () => void): void {
     const { log, wake } = this.#options;
     this.#running++;
@@ -78,7 +78,7 @@ export class EvidenceKeeper {
   async #keep(machine: Machine, failure: Failure, leave: () => void): Promise<void> {
     const { control, invoker, log } = this.#options;
     const client = control.resource(configMaps, machine.metadata.namespace);
-    // A process before this one may have kept it and ended before it could say that the machine has failed.
+    // An earlier process may have stored it, and ended before it could mark the machine Failed.
     if (await ignoreNotFound(client.get(evidenceName(machine, failure)))) return;
     const gaps: string[] = [];
     const { secrets, tokens } = await this.#known(machine, gaps);
@@ -95,7 +95,7 @@ export class EvidenceKeeper {
     await this.#prune(machine);
   }
 
-  /** What is to be scrubbed. What is not known cannot be scrubbed: then nothing of the VM is kept. */
+  /** The secrets to remove from the evidence. If they are not known, no data of the VM is stored. */
   async #known(
     machine: Machine,
     gaps: string[],
@@ -136,7 +136,7 @@ export class EvidenceKeeper {
     }
   }
 
-  /** The oldest go when there are more than a class may have. */
+  /** Deletes the oldest evidence above the limit of the class. */
   async #prune(machine: Machine): Promise<void> {
     const { control, perClass } = this.#options;
     const client = control.resource<ConfigMap>(configMaps, machine.metadata.namespace);
@@ -150,7 +150,7 @@ export class EvidenceKeeper {
   }
 }
 
-/** The Secrets' data, with the user data also as this machine was given it. */
+/** The data of the Secrets, with the user data both as a template and as rendered for this machine. */
 function withRendered(secrets: SecretValues, machine: Machine, bootstrapToken: string | undefined): SecretValues {
   const value = secrets[USER_DATA_KEY];
   if (value === undefined) return secrets;

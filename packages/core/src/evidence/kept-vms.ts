@@ -14,46 +14,46 @@ import { Lane } from '../flow/lane.ts';
 
 /** How many VMs of failed machines outlive their machines, and for how long. */
 export interface KeptVmOptions {
-  /** Of a MachineClass at once; 0: none. */
+  /** The limit for each MachineClass at the same time; 0 keeps none. */
   readonly perClass: number;
-  /** In milliseconds, from the moment when the VM would have been deleted. */
+  /** In milliseconds, from the time at which the VM would have been deleted. */
   readonly forMs: number;
 }
 
-/** Settings in effect without flags: none is kept. */
+/** Defaults of the flags: no VM is kept. */
 export const KEPT_VM_DEFAULTS: KeptVmOptions = { perClass: 0, forMs: 24 * 3_600_000 };
 
-/** A VM that is kept although its machine is gone: by this record alone. Without it, it is an orphan like any other. */
+/** The record of a VM that outlives its machine. Without the record, the VM is an orphan. */
 export interface KeptVm {
   readonly configMap: string;
   readonly uid: string;
   readonly machine: string;
   readonly providerID: string;
-  /** A record whose time nobody can read keeps nothing. */
+  /** A record with an invalid time counts as expired. */
   readonly until: Date;
 }
 
-/** Label of every record: the class, by a hash that any name fits into. Not that of evidence, which is pruned by number. */
+/** Label of every record, with a hash of the class. Evidence has another label, because its oldest objects are deleted. */
 export const KEPT_CLASS_LABEL = 'kept-vm.machine.sapcloud.io/class';
-/** And the machine. */
+/** Label of every record, with the machine. */
 export const KEPT_MACHINE_LABEL = 'kept-vm.machine.sapcloud.io/machine';
 
 export interface KeptVmsOptions extends KeptVmOptions {
   readonly control: KubeClient;
   readonly namespace: string;
   readonly log: Logger;
-  /** False where nothing would end it: the driver cannot list VMs, or orphans are only reported. */
+  /** False if no component would delete the kept VM: the driver cannot list VMs, or orphans are only reported. */
   readonly collected: boolean;
   readonly wake: (machine: Machine) => void;
 }
 
 /**
- * The records of VMs that are kept for study: made before the machine goes, honoured by the search for orphans until
- * they expire, and removed when the VM is gone. So a kept VM cannot outlive its time however often processes die.
+ * The records of VMs that are kept for investigation. A record is created before the machine is deleted, and removed when
+ * the VM is gone. The orphan collection ignores the VM until the record expires. So a restart does not extend the time.
  */
 export class KeptVms {
   readonly #o: KeptVmsOptions;
-  /** One after the other, or several at once would each find the last place free. */
+  /** One record at a time. Otherwise several machines would use the last free place at once. */
   readonly #lane = new Lane(1);
   #running = 0;
 
@@ -65,12 +65,12 @@ export class KeptVms {
     return this.#o.perClass > 0 && this.#o.collected;
   }
 
-  /** Records being made. */
+  /** Number of records that are being created. */
   get running(): number {
     return this.#running;
   }
 
-  /** Begins; `settled` is told the record, or undefined when there is no place or none could be made. The machine is woken. */
+  /** Starts the creation of a record. `settled` gets it, or undefined at the limit or after an error. Then the machine is woken. */
   keep(machine: Machine, machineClass: MachineClass, now: Date, settled: (kept: KeptVm | undefined) => void): void {
     const { log, wake } = this.#o;
     this.#running++;
@@ -91,7 +91,7 @@ export class KeptVms {
     const client = this.#client();
     const draft = this.#draft(machine, machineClass, now);
     const { name } = draft.metadata;
-    // A process before this one may have made it and ended before the machine's status could say so.
+    // An earlier process may have created it, and ended before it wrote the machine's status.
     const made = await ignoreNotFound(client.get(name));
     if (made) return parse(made);
     const others = await this.list(machineClass.metadata.name);
@@ -127,7 +127,7 @@ export class KeptVms {
     };
   }
 
-  /** All records of a class, expired ones too. */
+  /** All records of a class, including expired ones. */
   async list(className: string): Promise<readonly KeptVm[]> {
     const { items } = await this.#client().list({ labelSelector: `${KEPT_CLASS_LABEL}=${labelOf(className)}` });
     return items.map(parse);
@@ -142,7 +142,7 @@ export class KeptVms {
   }
 }
 
-/** What was recorded of a machine's VM: the machine is gone, or goes. */
+/** The records of a machine's VMs. The machine is deleted, or is being deleted. */
 export async function readKeptVms(client: KubeClient, namespace: string, machine: string): Promise<readonly KeptVm[]> {
   const labelSelector = `${KEPT_MACHINE_LABEL}=${labelOf(machine)}`;
   const { items } = await client.resource<ConfigMap>(configMaps, namespace).list({ labelSelector });

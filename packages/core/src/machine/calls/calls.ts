@@ -5,7 +5,7 @@ import type { OnOverdue, OnWaiting } from '../../driver/invoker/invoker-api.ts';
 import { Lane } from '../../flow/lane.ts';
 import type { CallKind, CallMemory, CallOutcome } from '../model/observation.ts';
 
-/** What a call yields when it succeeds. */
+/** The result of a successful call. */
 export type CallResult = Extract<CallOutcome, { ok: true }>;
 
 export interface CallObserver {
@@ -16,31 +16,32 @@ export interface CallObserver {
 export interface CallsOptions {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Wakes the machine: its call has ended. */
+  /** Wakes the machine, because its call has ended. */
   readonly wake: (machine: Machine) => void;
-  /** Calls under way at once, of those that make VMs and of those that delete them apart: neither holds up the other. */
+  /** The limit of calls at the same time. Creations and deletions have separate limits, so that neither delays the other. */
   readonly limit?: number;
-  /** Told when a call begins and when it ends, or is found to ignore its signal. */
+  /** Is called when a call begins, when it ends, and when it ignores its abort signal. */
   readonly observer?: CallObserver;
-  /** Told once when a call has failed {@link FAULT_AFTER_FAILURES} times in a row with what is no error of a driver. */
+  /** Is called once after {@link FAULT_AFTER_FAILURES} failures in a row with an unexpected error. */
   readonly onFault?: (machine: Machine, kind: CallKind, error: MachineError) => void;
 }
 
 const DEFAULT_LIMIT = 500;
 
-/** Once is a stumble; a driver that fails like this again and again is broken, and no waiting mends it. */
+/** A single unexpected error may be temporary. After this many in a row the driver is broken, and a retry does not help. */
 export const FAULT_AFTER_FAILURES = 5;
 
-/** The time of day was set when it is off by more; less is drift. */
+/** A larger difference means that the system clock was set. A smaller one is drift. */
 const JUMP_MS = 2_000;
 
 const NOTHING: CallMemory = {};
 
 /**
- * The driver calls of all machines. A call goes on while no reconcile waits for it, and wakes its machine when it
- * settles; so a slow cloud holds up nobody else. One call at a time for each machine's UID: a `create` and a `delete`
- * of one machine never overlap, not even when the first ignores its signal: it then gives up its place among the calls
- * of all machines, so that it holds up only its own.
+ * The driver calls of all machines.
+ *
+ * - No reconcile waits for a call. The call wakes its machine when it ends, so a slow cloud delays no other machine.
+ * - Each machine UID has one call at a time, so a `create` and a `delete` of one machine never overlap.
+ * - A call that ignores its abort signal still blocks its own machine. It no longer counts for the limit of all machines.
  */
 export class DriverCalls {
   readonly #options: CallsOptions;
@@ -57,7 +58,7 @@ export class DriverCalls {
     this.#deleting = new Lane(options.limit ?? DEFAULT_LIMIT);
   }
 
-  /** What is known of the machine's calls. */
+  /** The memory of the machine's calls. */
   of(uid: string): CallMemory {
     const memory = this.#memory.get(uid) ?? NOTHING;
     const settledAt = this.#settledAt.get(uid);
@@ -65,20 +66,20 @@ export class DriverCalls {
     const { clock } = this.#options;
     const at = new Date(clock.now().getTime() - (clock.monotonic() - settledAt));
     if (Math.abs(at.getTime() - memory.last.at.getTime()) < JUMP_MS) return memory;
-    // The time of day was set: who waits does so as long as before.
+    // The system clock was set. The shifted time keeps the length of each wait.
     const rebased = { ...memory, last: { ...memory.last, at } };
     this.#memory.set(uid, rebased);
     return rebased;
   }
 
-  /** Number of calls under way or waiting for a place. */
+  /** Number of calls that run or wait for a free slot. */
   get running(): number {
     let count = 0;
     for (const { running } of this.#memory.values()) if (running) count++;
     return count;
   }
 
-  /** Begins a call. @throws when one of the machine is under way */
+  /** Starts a call. @throws if the machine already has a running call */
   start(
     machine: Machine,
     kind: CallKind,
@@ -132,14 +133,14 @@ export class DriverCalls {
     this.#options.wake(machine);
   }
 
-  /** The machine is gone. What a call of it under way brings is dropped. */
+  /** Forgets a deleted machine. The result of its running call is ignored. */
   forget(uid: string): void {
     this.#settledAt.delete(uid);
     if (this.of(uid).running) this.#forgotten.add(uid);
     else this.#memory.delete(uid);
   }
 
-  /** The machines may not be what they were: what is known of all calls is forgotten. */
+  /** Forgets all calls, because the machines may have changed in the meantime. */
   startOver(): void {
     for (const uid of [...this.#memory.keys()]) this.forget(uid);
   }
@@ -172,7 +173,7 @@ export class DriverCalls {
       return;
     }
     const fields = { machine, call, code: outcome.error.code, error: outcome.error.message, failures };
-    // That there is no VM is what was asked.
+    // `NotFound` is a valid answer of `status`, not a failure.
     const answers = call === 'status' && outcome.error.code === 'NotFound';
     if (failures === 1 && !answers) log.warn('Driver call failed', fields);
     else log.debug('Driver call still fails', fields);

@@ -9,17 +9,17 @@ export interface CapacityOptions {
   readonly random: Random;
   /** `--resource-exhausted-retry`: the first wait, in milliseconds; 0 means 10 minutes. */
   readonly firstMs: number;
-  /** Wakes machines that waited for a place. */
+  /** Wakes machines that waited for capacity. */
   readonly wake: (key: Key) => void;
 }
 
-/** The waits double up to this many times the first. */
+/** The waits double up to this multiple of the first wait. */
 const LONGEST_IN_FIRSTS = 3;
-/** Up to this share is added to every wait but the first, so that classes that ran short together do not ask together. */
+/** The longest random share of a wait, except the first. It spreads the probes of classes that ran short together. */
 const JITTER = 0.2;
-/** When so many may ask at once, or nobody waits, there is no shortage any more. */
+/** The shortage ends when this many creations may run at once, or when no machine waits. */
 const OPEN_FROM = 64;
-/** A shortage that nobody has asked about for so long is forgotten. */
+/** A shortage without a probe for this long is forgotten. */
 const FORGET_AFTER_MS = 86_400_000;
 
 interface Entry {
@@ -36,15 +36,17 @@ interface Entry {
 
 const zoneOf = ({ spec }: Machine): string => spec.nodeTemplate?.metadata?.labels?.[Labels.Zone] ?? '';
 
-/** What is short is short for a class in a zone. The code is part of the key by being the only one that comes here. */
+/** A shortage applies to a class in a zone. `ResourceExhausted` is the only error code with a shortage. */
 const keyFor = (machine: Machine): string =>
   JSON.stringify([machine.metadata.namespace, machine.spec.class.name, zoneOf(machine), 'ResourceExhausted']);
 
 /**
- * What all machines of a class and zone know together about `ResourceExhausted`: one refusal speaks for all, one
- * machine at a time asks again, more and more rarely, and a success lets the others follow twice as many at a time.
- * A changed class or Secret is another question. Lost with the process: machines whose status tells of a refusal
- * begin anew with one probe.
+ * Shares the error `ResourceExhausted` among all machines of a class and zone.
+ *
+ * - One refusal applies to all of them. One machine at a time retries, with growing waits.
+ * - Each success doubles the number of machines that may call `create` at once.
+ * - A changed class or Secret ends the shortage.
+ * - A new process starts without this state. Machines with the error in their status start with one probe.
  */
 export class CapacityGate {
   readonly #options: CapacityOptions;
@@ -63,12 +65,12 @@ export class CapacityGate {
     if (!entry) return undefined;
     const { error, retryAt, probing, allowed } = entry;
     const { clock } = this.#options;
-    // What is decided with it compares it with the time of day.
+    // The planner compares this instant with the system clock.
     const leftMs = retryAt - clock.monotonic();
     return { error, retryAt: new Date(clock.now().getTime() + leftMs), free: probing.size < allowed };
   }
 
-  /** The machine is to be woken when a place becomes free. */
+  /** Registers the machine to be woken when it may retry. */
   waits(machine: Machine, inputs: string): void {
     this.#find(machine, inputs)?.waiting.add(keyOf(machine));
   }
@@ -85,7 +87,7 @@ export class CapacityGate {
     entry?.waiting.delete(keyOf(machine));
   }
 
-  /** A creation ended, or is taken for lost. */
+  /** A creation ended, or ignores its abort signal. */
   ended(machine: Machine, inputs: string, outcome: CallOutcome): void {
     const entry = this.#find(machine, inputs);
     const probed = entry?.probing.delete(machine.metadata.uid) ?? false;
@@ -104,7 +106,7 @@ export class CapacityGate {
     return entry?.inputs === inputs ? entry : undefined;
   }
 
-  /** Calls that had begun before the first refusal say nothing new; a probe does. */
+  /** Ignores calls that began before the first refusal. Only a probe changes a known shortage. */
   #refused(machine: Machine, inputs: string, error: MachineError, known: Entry | undefined, probed: boolean): void {
     if (known && !probed) return;
     const entry = known ?? this.#open(machine, inputs, error);
@@ -136,7 +138,7 @@ export class CapacityGate {
     return entry;
   }
 
-  /** They look again, and wait for the new instant or go ahead, as many as may. */
+  /** Wakes all waiting machines. Each one then waits again or calls `create`, up to the limit. */
   #wakeAll({ waiting }: Entry): void {
     const keys = [...waiting];
     waiting.clear();

@@ -26,7 +26,7 @@ export interface NodeActionsOptions {
   readonly log: Logger;
 }
 
-/** What a cordon reads of a {@link Scope}. */
+/** The part of a {@link Scope} that a cordon needs. */
 export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
   readonly o: Pick<Scope['o'], 'node'>;
   readonly memory: Pick<Scope['memory'], 'drain'>;
@@ -35,11 +35,11 @@ export interface CordonScope extends Pick<Scope, 'now' | 'signal'> {
 /** Reads of Nodes whose machines' health changes often. */
 export interface Rechecks {
   readonly all: number;
-  /** Of those, how many found another Node than the cache had. */
+  /** The number of reads with another version than the cache. */
   readonly stale: number;
 }
 
-/** What is done to the Nodes of machines, and to the volumes attached to them. */
+/** Actions on the Nodes of machines, and on their attached volumes. */
 export class NodeActions {
   readonly #options: NodeActionsOptions;
   #rechecks: Rechecks = { all: 0, stale: 0 };
@@ -59,7 +59,7 @@ export class NodeActions {
     return this.client.resource(nodes);
   }
 
-  /** Writes the main part and the status of a Node, each where it is to change. */
+  /** Writes the changed parts of a Node. The status is a separate request. */
   async sync(scope: Scope, patch: NodePatch): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -72,7 +72,7 @@ export class NodeActions {
     return this.#rechecks;
   }
 
-  /** Reads the machine's Node from its server into the cache. */
+  /** Reads the machine's Node from the API server into the cache. */
   async read({ o, memory, signal, now }: Scope): Promise<void> {
     const name = o.node?.metadata.name ?? o.machine.metadata.labels?.[Labels.Node];
     if (!name) return;
@@ -92,7 +92,7 @@ export class NodeActions {
     this.#options.caches.target?.nodes.recordWrite(node);
   }
 
-  /** No new pods, and everybody can see why. Two writes: spec and status are apart. */
+  /** Prevents new pods, and adds a condition with the reason. Spec and status need two writes. */
   async cordon(scope: CordonScope, { reason, tolerant, release }: Extract<Action, { do: 'cordon' }>): Promise<void> {
     const { node } = scope.o;
     if (!node) return;
@@ -135,8 +135,8 @@ export class NodeActions {
   }
 
   /**
-   * Each is asked for once, also where that is refused for good. What may not have been done is asked for again, with the
-   * queue's back-off: a volume that stays attached keeps its pod from starting elsewhere.
+   * Deletes each attachment once, even if the API server refuses it. Only a transient error is retried, with the queue's
+   * back-off, because an attached volume prevents the start of its pod on another node.
    */
   async deleteAttachments(
     scope: Scope,
@@ -144,7 +144,7 @@ export class NodeActions {
   ): Promise<void> {
     const client = this.client.resource(volumeAttachments);
     const { signal } = scope;
-    // A later attachment of the volume to a Node of this name has the same name, and is in use.
+    // A later attachment to a Node of this name has the same name and is in use. The UID protects it.
     const results = await Promise.allSettled(
       attachments.map(({ name, uid }) => ignoreNotFound(client.delete(name, { preconditions: { uid }, signal }))),
     );
@@ -161,7 +161,7 @@ export class NodeActions {
     if (open) throw open.error;
   }
 
-  /** The cache may show the Node for long after it is gone: it is not deleted again and again meanwhile. */
+  /** Deletes the Node and stores its UID. A stale cache may still show it, and must not cause another deletion. */
   async release(node: Node | undefined, { memory, signal }: Scope): Promise<void> {
     if (!node) return;
     await this.#delete(node, signal);
@@ -169,13 +169,13 @@ export class NodeActions {
   }
 
   /**
-   * The Node of another VM under the machine's name goes in the state in which nobody reported on it: a kubelet that came
-   * back makes it a conflict, and what is to be done is decided again on the Node as it is.
+   * Deletes the Node of another VM, but only in the version without a reporting kubelet. If the kubelet came back, the
+   * delete fails with a conflict, and the next reconcile decides on the new version.
    */
   async releaseStale({ o: { squatter }, memory, signal }: Scope): Promise<void> {
     if (!squatter) return;
     const { name, uid, resourceVersion = '', finalizers } = squatter.metadata;
-    // The answer is the Node as it is: the next look decides on it.
+    // The answer is the current Node. The next reconcile decides on it.
     if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(squatter, signal);
     try {
       await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid, resourceVersion }, signal }));
@@ -187,7 +187,7 @@ export class NodeActions {
     }
   }
 
-  /** A Node whose VM is gone goes too, if it is still the same Node. */
+  /** Deletes the Node of a VM that is gone. The UID protects a new Node of the same name. */
   async #delete(node: Node, signal: AbortSignal): Promise<void> {
     const { name, uid, finalizers, deletionTimestamp } = node.metadata;
     if (finalizers?.includes(Finalizers.Node)) await this.#withoutFinalizer(node, signal);
@@ -200,8 +200,8 @@ export class NodeActions {
   }
 
   /**
-   * Asks the server for a Node that registered while its VM was being deleted, faster than the watch tells: with its machine
-   * nobody would know any more whose it was. Once a machine, and only where no Node of it was released.
+   * Reads a Node that registered during the deletion of its VM and that the watch has not reported yet. After the end of
+   * the machine, its owner would be unknown. This runs once for each machine, and only if no Node of it was released.
    */
   async findsLate({ o, memory, signal }: Scope): Promise<boolean> {
     const name = o.machine.metadata.labels?.[Labels.Node];
@@ -213,9 +213,9 @@ export class NodeActions {
   }
 
   /**
-   * Asks the server for a Node that the cache does not have, before the VM goes. After an outage the watch of Nodes may
-   * come back later than that of Machines, and the VM of a Node that is not known would go undrained. A live read, as
-   * a stale answer would destroy work; once a deletion, and only without a Node.
+   * Reads a Node that the cache does not have, before the VM is deleted. After an outage, the watch of Nodes may return
+   * later than the watch of Machines. Without this live read, mcm would delete the VM without a drain. It runs once for
+   * each deletion, and only without a Node.
    */
   async findsMissed({ o, now, signal }: Scope): Promise<boolean> {
     const { machine, settings } = o;
@@ -241,7 +241,7 @@ export class NodeActions {
   }
 }
 
-/** No answer, or one that another try may better: everything but a refusal of what was asked. */
+/** Whether a retry may succeed: no answer, a rate limit, or a server error. */
 const isTransient = (error: unknown): boolean =>
   !(error instanceof KubeError) || error.code === 0 || error.code === 429 || error.code >= 500;
 

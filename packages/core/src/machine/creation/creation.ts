@@ -10,16 +10,16 @@ import { type Backoff, CREATE_RETRY, INITIALIZE_RETRY, retryAfter } from '../mod
 import { isSimilarStatus, type Operation, withOperation, withPhase } from '../model/status.ts';
 import { isCreation, planNote, withoutNote } from './never-made.ts';
 
-/** Whether the machine is still to be created: it has no VM on record, or its creation has not ended. */
+/** Whether the creation has not ended, or the machine has no provider ID. */
 export function isBeingCreated({ machine }: Pick<MachineObservation, 'machine'>): boolean {
   const phase = machine.status?.currentStatus?.phase;
   return !machine.spec.providerID || phase === undefined || phase === 'CrashLoopBackOff';
 }
 
 /**
- * The next step of a creation. Before the first `create` of this process the cloud is asked for a VM of the machine's
- * name, which another controller may have made. `create` finds the VM that an earlier call made, although the look-up may
- * not show it yet. So nothing has to be noted before it, and a crash anywhere leads back here.
+ * Plans the next step of a creation. Before its first `create`, the process looks up a VM of the machine's name, because
+ * another controller may have made one. `create` finds the VM of an earlier call, even if the lookup does not show it yet.
+ * So a crash loses nothing, and no write is needed before `create`.
  * Source: machine-controller-manager, pkg/util/provider/machinecontroller/machine.go, triggerCreationFlow.
  */
 export function planCreation(o: MachineObservation, now: Date): Plan {
@@ -27,13 +27,13 @@ export function planCreation(o: MachineObservation, now: Date): Plan {
   if (running) return running.overdue ? planOverdue(o, running.overdue) : planUnderway(o, running, now);
   if (o.machine.spec.providerID) return planCompletion(o, now);
   const plan = planVm(o, now);
-  // A plan that creates takes the note off: writing the note again here would put the call off without end.
+  // A plan with `create` removes the note. Writing the note again here would delay the call forever.
   return isCreation(plan) ? withoutNote(o, plan) : (planNote(o) ?? plan);
 }
 
 /**
- * What a first creation that takes long waits for is said in the last operation. The phase stays empty, as with the
- * original: for its orphan collection that is what tells a VM that is being made from one that nobody wants.
+ * The last operation says what a long first creation waits for. The phase stays empty, as in the original. The original's
+ * orphan collection needs this to distinguish a VM in creation from an orphan.
  */
 function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} is under way`;
@@ -45,7 +45,7 @@ function planUnderway({ machine }: MachineObservation, { kind, waitsFor }: Runni
   return act(because, { do: 'writeStatus', status });
 }
 
-/** The driver ignores its signal. The status says so; the call's end, whenever it comes, leads on. */
+/** The driver ignores its abort signal. The status says so, and the creation continues when the call ends. */
 function planOverdue(o: MachineObservation, call: SettledCall): Plan {
   const describe = call.kind === 'initialize' ? initializationFailed : creationFailed;
   const said = call.outcome.ok ? [] : sayFailed(o, call, describe(call.outcome.error));
@@ -56,7 +56,7 @@ function planOverdue(o: MachineObservation, call: SettledCall): Plan {
 /** No VM on record. */
 function planVm(o: MachineObservation, now: Date): Plan {
   const failed = o.machine.status?.currentStatus?.phase === 'Failed';
-  // Its owner is about to replace it: another VM for it would only have to be deleted (the original makes one).
+  // Its owner will replace it, so a new VM would be deleted at once (the original makes one).
   if (failed && controllerOf(o.machine)) return wait('a Failed machine gets no VM');
   const { last, created } = o.calls;
   if (last?.kind === 'delete' && created) return planDiscard(o, last, now);
@@ -74,7 +74,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   return act('the VM exists', { do: 'record', instance: created });
 }
 
-/** Absent: the driver has no look-up, or it found no VM of the machine's name. */
+/** Adopts an existing VM. Absent: the driver cannot look up VMs, or it found no VM of the machine's name. */
 function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan | undefined {
   const { last } = o.calls;
   if (!o.driver.status) return undefined;
@@ -86,20 +86,20 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
     return act('there is a VM already', { do: 'record', instance: outcome.instance });
   }
   const { error } = outcome;
-  // A driver that does not tell the VM finds it by `create`.
+  // If the lookup does not find the VM, `create` does.
   if (['NotFound', 'Unimplemented', 'Uninitialized'].includes(error.code)) return undefined;
   return planRetry(o, last, createBackoff(o, error), creationFailed, now);
 }
 
-/** A machine that had Failed, and that nobody replaces, has a VM after all: it is completed, and has its time to join. */
+/** A Failed machine without an owner has a VM after all. Its creation continues, so that it can join. */
 function begunAnew({ machine }: MachineObservation, now: Date): Action {
   const status = withPhase(machine.status, { phase: 'CrashLoopBackOff' }, CREATING, now);
   return { do: 'writeStatus', status };
 }
 
 /**
- * Whether the Node that bears the new VM's name is a leftover of another VM. A node named after the machine, or one
- * that came after the machine, may have joined before the driver's answer arrived.
+ * Whether the Node with the new VM's name belongs to an earlier VM. A Node that has the machine's name or is younger than
+ * the machine may have joined before the driver's answer arrived.
  */
 function isStale(node: Node | undefined, created: Instance, { machine }: MachineObservation): boolean {
   if (!node || created.nodeName === machine.metadata.name || pointsTo(node, machine)) return false;
@@ -109,7 +109,7 @@ function isStale(node: Node | undefined, created: Instance, { machine }: Machine
 
 const STALE_NODE = 'VM using old node obj';
 
-/** The VM with a stale node's name was told to go. */
+/** Waits for the deletion of a VM whose Node name is taken, then marks the machine Failed. */
 function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan {
   const { outcome } = last;
   if (!outcome.ok && outcome.error.code !== 'NotFound') {
@@ -131,7 +131,7 @@ function planDiscard(o: MachineObservation, last: SettledCall, now: Date): Plan 
   return act('the name of the VM is taken', { do: 'writeStatus', status, event });
 }
 
-/** The VM is on record: initialize it if the driver does, then wait for the node. */
+/** The machine has a provider ID. Initializes the VM if the driver supports it, then waits for the Node. */
 function planCompletion(o: MachineObservation, now: Date): Plan {
   const { last } = o.calls;
   const recorded = missingMetadata(o);
@@ -152,8 +152,8 @@ function planCompletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * A node may join and make its machine Running although initializing the VM fails, as with the original. The driver is
- * asked again all the same, until it succeeds.
+ * Retries `initialize` until it succeeds. A node may join and make its machine Running although `initialize` failed, as in
+ * the original.
  */
 export function planLateInitialization(o: MachineObservation, now: Date): Plan | undefined {
   const { last, running } = o.calls;
@@ -165,12 +165,12 @@ export function planLateInitialization(o: MachineObservation, now: Date): Plan |
   return act('initialising is tried again', { do: 'call', call: 'initialize' });
 }
 
-/** A new process cannot know whether the VM was initialized: the cloud can. */
+/** A new process does not know whether the VM is initialized, so it asks the cloud. */
 function planLookup(o: MachineObservation, last: SettledCall, initialize: Plan, now: Date): Plan {
   if (last.outcome.ok) return last.outcome.incomplete ? initialize : act('initialised', pending(o, now));
   const { error } = last.outcome;
   if (error.code === 'Uninitialized') return initialize;
-  // The VM on record is gone or the driver cannot tell: it joins, or the creation timeout ends it. Never a second VM.
+  // The VM may be gone. The machine never gets a second VM: it joins, or the creation timeout ends it.
   if (error.code === 'NotFound' || error.code === 'Unimplemented') return act('taken as it is', pending(o, now));
   return planRetry(o, last, createBackoff(o, error), creationFailed, now);
 }
@@ -182,8 +182,8 @@ function createBackoff(o: MachineObservation, error: MachineError): Backoff {
 }
 
 /**
- * Waits with the others of its class and zone. The machine says what the cloud said, to itself or to another, so that
- * whoever reads its error code need not know which of them asked; and its creation timeout counts as ever.
+ * Waits for capacity with the other machines of its class and zone. Each of them reports the cloud's error, so that a
+ * reader of the error code sees it on every machine. The creation timeout still applies.
  */
 function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   const { shortage, calls, machine, settings } = o;
@@ -198,7 +198,7 @@ function planShortage(o: MachineObservation, now: Date): Plan | undefined {
   return { ...wait(because, ...instants), awaitsCapacity: true };
 }
 
-/** Writes what failed, waits, tries again; at once when class or Secret have changed since. */
+/** Reports the failure, waits, and retries. A change of the class or Secret ends the wait. */
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
@@ -215,7 +215,7 @@ function planRetry(
   return now < retryAt ? wait(describe(error), retryAt) : act('try again', { do: 'call', call: last.kind });
 }
 
-/** What failed, unless the status tells it already. */
+/** Reports the failure, unless the status already has it. */
 function sayFailed(o: MachineObservation, call: SettledCall, description: string): Action[] {
   const status = failed(o, call, description);
   if (o.machine.status?.lastOperation?.state === 'Failed' && isSimilarStatus(o.machine.status, status)) return [];
@@ -240,7 +240,7 @@ function failed(o: MachineObservation, last: SettledCall, description: string): 
 
 const errorCode = (outcome: CallOutcome): string => (outcome.ok ? 'OK' : outcome.error.code);
 
-/** Label and priority of a machine that has a provider id already, such as one half recorded by another controller. */
+/** Adds a missing label or priority to a machine with a provider ID. Another controller may have written only a part. */
 function missingMetadata({ machine, calls, hasTarget }: MachineObservation): Action | undefined {
   const missesPriority = !machine.metadata.annotations?.[Annotations.Priority];
   const nodeName = instanceOf(calls.last?.outcome)?.nodeName;
@@ -262,7 +262,7 @@ function pending(o: MachineObservation, now: Date): Action {
   };
 }
 
-/** Without a target cluster this is the good end. */
+/** Without a target cluster no Node joins, so `Available` ends the creation. */
 function available(o: MachineObservation, now: Date): MachineStatus {
   const operation: Operation = {
     description: 'Created machine on cloud provider',
@@ -274,7 +274,7 @@ function available(o: MachineObservation, now: Date): MachineStatus {
   return { ...status, addresses: mergeAddresses(o.machine.status?.addresses ?? [], instance) };
 }
 
-/** Old addresses are never dropped; the node's name is one of them. Sorted by type, then address. */
+/** Merges addresses, sorted by type and address. Old addresses stay, and the node's name is one of them. */
 export function mergeAddresses(known: readonly NodeAddress[], instance: Instance | undefined): NodeAddress[] {
   const hostname: Address[] = instance?.nodeName ? [{ type: 'Hostname', address: instance.nodeName }] : [];
   const all = new Map<string, NodeAddress>();

@@ -19,16 +19,16 @@ import { describeDrain, evicting } from './describe-drain.ts';
 import { isVmKept, planKeeping } from './keep-vm.ts';
 import { tellings } from './tell-drain.ts';
 
-/** A step that ends sooner than this is not announced in the status. */
+/** The status reports a step only if it takes longer than this. */
 const ANNOUNCED_AFTER_MS = 3_000;
 
-/** What `initialize` and `status` answer says: there is nothing to learn, go on. */
+/** With these codes of `initialize` or `status` the deletion continues, because another call would add nothing. */
 const GO_ON: ReadonlySet<string> = new Set(['NotFound', 'Unimplemented', 'Uninitialized']);
 
 /**
- * The next step of a deletion, from what is observed: node, pods, VM. The texts of the original stand in the status
- * where a machine stops and waits, and a text found there says which steps lie behind, so either controller carries
- * on from the other. Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
+ * Plans the next step of a deletion from the observed node, pods and VM. A machine that waits has a text of the original
+ * in its status. The text tells which steps are complete, so mcm and the original can continue after each other.
+ * Source: machine-controller-manager, pkg/util/provider/machinecontroller, triggerDeletionFlow.
  */
 export function planDeletion(o: MachineObservation, now: Date): Plan {
   const { machine, calls } = o;
@@ -51,8 +51,8 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
 }
 
 /**
- * Draining and deleting what is only out of reach harms more than it helps (incident 13): a deletion that was begun
- * because the machine had Failed stops before its VM goes. `force-deletion` goes on.
+ * The drain and deletion of machines that are only unreachable do more harm than good (incident 13). So the deletion of
+ * a Failed machine stops before its VM is deleted. `force-deletion` continues.
  */
 function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, breaker, deletedForHealth } = o;
@@ -68,7 +68,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
   };
 }
 
-/** A call of before the deletion goes on. One that does not end soon is told, as whoever deleted the machine waits for it. */
+/** An earlier call has not ended. If it takes long, the status reports it, because the user waits for the deletion. */
 function planBeside(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} is under way; a deletion beside it could miss the VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -81,8 +81,8 @@ function planBeside(o: MachineObservation, { kind, since }: RunningCall, now: Da
 }
 
 /**
- * The driver ignores its signal. A second call beside the first could miss what that still does to the VM, so the
- * machine waits for its end, however late, and says so.
+ * The driver ignores its abort signal. A second call at the same time could miss a later effect of the first. So the
+ * machine waits for the end of the first call, and the status says so.
  */
 function planOverdue(o: MachineObservation, { kind, at: since, outcome }: SettledCall): Plan {
   const because = `the driver's ${kind} does not end`;
@@ -93,7 +93,7 @@ function planOverdue(o: MachineObservation, { kind, at: since, outcome }: Settle
   return said.length > 0 ? act(because, ...said) : wait(because);
 }
 
-/** The phase, with what the drain will have to wait for. That it was Failed is noted before the phase forgets it. */
+/** Sets the phase and lists the pods to evict. An annotation first stores that the machine was Failed, before the phase changes. */
 function begin(o: MachineObservation, now: Date): Plan {
   if (o.deletedForHealth && o.machine.metadata.annotations?.[Annotations.DeletedForHealth] !== TRUE) {
     const annotations = { [Annotations.DeletedForHealth]: TRUE };
@@ -106,7 +106,7 @@ function begin(o: MachineObservation, now: Date): Plan {
   return act('a deletion was asked for', { do: 'writeStatus', status });
 }
 
-/** Nobody can tell what runs on its VM without its Node. A machine that is not known to have either goes on. */
+/** Without access to the Node, mcm cannot know the pods on the VM, so it waits. A machine without a VM and Node continues. */
 function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls, nodesUnseen } = o;
   if (nodesUnseen === undefined || isForceDeletion(machine)) return undefined;
@@ -119,7 +119,7 @@ function planUnseen(o: MachineObservation, now: Date): Plan | undefined {
   return { actions: say(o, operation(at(step, text), 'Failed'), now), next: { kind: 'wait' }, because };
 }
 
-/** Without a node label the cloud is asked for the VM's node name, so that its pods are not forgotten. */
+/** Without a node label, the driver looks up the node name, so that the drain does not miss the pods. */
 function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   const { machine, calls } = o;
   if (
@@ -144,7 +144,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   return planRetry(o, calls.last, outcome.error, LOOKUP_RETRY[outcome.error.code], lookupFailed(outcome.error), now);
 }
 
-/** The cloud is asked for the node name, and takes its time. */
+/** The lookup of the node name has not ended. The status reports it if it takes long. */
 function planLookupBeside(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
   const because = "the driver's status is under way, which tells the node of the VM";
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
@@ -156,11 +156,11 @@ function planLookupBeside(o: MachineObservation, { since }: RunningCall, now: Da
   };
 }
 
-/** The class is of no use, and the machine has no VM, or `force-deletion` does without knowing it. */
+/** Whether the deletion ends although the class is unusable: the machine has no VM, or `force-deletion` skips the check. */
 const endsWithoutClass = (o: MachineObservation): boolean =>
   refusedUnsent(o) && (wasNeverMade(o) || (isForceDeletion(o.machine) && !o.machine.spec.providerID));
 
-/** What to do about a machine of which nobody can tell whether it has a VM. */
+/** The hint for a machine that may or may not have a VM. */
 const UNKNOWN_VM = 'Whether it has a VM is unknown: correct class or Secret, or set the label force-deletion=true.';
 
 function lookupFailed(error: MachineError): string {
@@ -171,7 +171,7 @@ function lookupFailed(error: MachineError): string {
     : at('getVmStatus', `${text} without retry. machine code: ${printMachineError(error)}`);
 }
 
-/** Says what failed, waits, tries again; at once when class or Secret have changed since. */
+/** Reports the failure, waits, and retries. A change of the class or Secret ends the wait. */
 function planRetry(
   o: MachineObservation,
   last: SettledCall,
@@ -224,11 +224,13 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * Whether nothing on the node needs its Node any more. Our finalizer keeps the Node for the pods that are still to be
- * evicted (without it they would be deleted behind their budgets) and for volumes that are still to come off, so from
- * an empty node it may go at once. A pod that was bound before the cordon took effect is still drained: pods decide
- * that, not the finalizer, which nobody puts back on a machine that is being deleted. A Node that is being deleted keeps
- * it until the VM is gone, or it would vanish and a living kubelet register it again.
+ * Whether the cordon may also remove our finalizer from the Node.
+ *
+ * - The finalizer keeps the Node until its pods are evicted. Without it they would be deleted regardless of their budgets.
+ * - It also keeps the Node until its volumes are detached. An empty node needs neither.
+ * - A pod that was bound before the cordon is still drained, because the drain depends on pods and not on the finalizer.
+ * - A Node that is being deleted keeps the finalizer until its VM is gone. Otherwise a running kubelet would register it
+ *   again.
  */
 const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.unseen === undefined &&
@@ -240,12 +242,12 @@ const isEmpty = (node: Node, drain: DrainObservation): boolean =>
 const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
   blockers[0]?.text ?? `${leaving.length} pods are on their way out`;
 
-/** Why the machine goes, from how its node was when it was asked to: a scale-down takes healthy ones. (O-5) */
+/** Why the machine is deleted. The last conditions decide, because a scale-down deletes healthy machines. (O-5) */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
   return isHealthy(o.machine.status?.conditions ?? [], o.settings.unhealthyConditionTypes) ? 'ScaleDown' : 'Unhealthy';
 }
 
-/** Deletes the VM, and waits until the cloud says that it is gone. */
+/** Deletes the VM, and waits until the cloud confirms it. */
 function planVm(o: MachineObservation, now: Date): Plan | undefined {
   const { calls, machine } = o;
   if (hasReached(machine.status, 'deleteNode')) return undefined;
@@ -271,7 +273,7 @@ function planVm(o: MachineObservation, now: Date): Plan | undefined {
   return planRetry(o, last, error, DELETE_RETRY[error.code], at('deleteVm', description), now);
 }
 
-/** `force-deletion` ends a machine whose class is of no use, and of which nobody knows whether it has a VM. */
+/** `force-deletion` ends a machine with an unusable class, although mcm cannot know whether it has a VM. */
 function planForced(o: MachineObservation, error: MachineError, now: Date): Plan {
   const { name } = o.machine.metadata;
   const message = `Machine ${name} ends by force-deletion, and may leave a VM of that name behind. Its class could not be used: ${error.message}`;
@@ -288,14 +290,15 @@ const vmNote = (o: MachineObservation): string =>
       : 'Skipping drain as nodeName is not a valid one for machine.';
 
 /**
- * Volumes that are still attached when the VM is gone, after a forced drain or of pods that stay. Nothing can write to
- * them any more: the Node is out of service, on which word Kubernetes takes volumes off at once and not after six minutes,
- * and their attachments go. The Node stays for as long, or the word would go with it. (The original takes them off
- * while the VM still runs.)
+ * Detaches volumes that are still attached after the VM is gone, because of a forced drain or of pods that stay.
+ *
+ * The VM can no longer write to them. The taint `out-of-service` makes Kubernetes detach them at once instead of after six
+ * minutes, and mcm deletes their attachments. The Node stays until then, because it carries the taint. (The original
+ * detaches volumes while the VM still runs.)
  */
 function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const { node, drain, calls, machine, settings } = o;
-  // What a kubelet said to be in use is not: it went with the VM.
+  // A volume that the kubelet reported as in use is not in use, because the VM is gone.
   const attachments = drain?.attachments.filter(({ inUse }) => !inUse) ?? [];
   if (!o.hasTarget || !node || !drain || attachments.length === 0) return undefined;
   const goneAt = calls.last?.kind === 'delete' ? calls.last.at : millis(machine.status?.lastOperation?.lastUpdateTime);
@@ -317,8 +320,8 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /**
- * The VM is gone: its Node goes, then the machine. The Node goes after the VM, or a living kubelet registers it again.
- * So the Node of a VM that is kept stays, cordoned, and is collected as a Node without a machine when the VM has gone.
+ * Deletes the Node after the VM, then the machine. In another order, a running kubelet would register the Node again. The
+ * Node of a kept VM stays cordoned. The orphan collection deletes it after the VM is gone.
  */
 function planEnd(o: MachineObservation): Plan {
   if (isVmKept(o.machine)) return act('its VM is kept for study', { do: 'removeFinalizer' });

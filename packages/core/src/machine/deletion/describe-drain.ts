@@ -8,10 +8,10 @@ import type { Action } from '../model/plan.ts';
 import type { Operation } from '../model/status.ts';
 import { at, operation, say } from './deletion-status.ts';
 
-/** What a drain waits for is told anew after this at the earliest. */
+/** The shortest time between two status writes about what a drain waits for. */
 const TELL_DRAIN_EVERY_MS = 5_000;
 
-/** Pods that end sooner than this are not worth a status write that says that nothing holds them up any more. */
+/** If the remaining pods end within this time, the status is not updated when their blockers are gone. */
 const PASSES_MS = 10_000;
 
 /** A status write, or when one would be due. */
@@ -20,18 +20,18 @@ export interface Description {
   readonly at?: Date;
 }
 
-/** The pods that are asked to go. */
+/** The description with the pods that are being evicted. */
 export const evicting = (pods: readonly PodRef[]): string => at('drain', `Evicting ${listed(pods.map(nameOf))}.`);
 
 /**
- * What holds the drain up stands in the status by name; pods that merely end take no write, unless the status would go on
- * telling of what held them up before.
+ * The status names what blocks the drain. Pods that only terminate cause no write, unless the status still shows an old
+ * blocker.
  */
 export function describeDrain(o: MachineObservation, drain: DrainObservation, plan: DrainPlan, now: Date): Description {
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // The events of a drain are of causes, see `tellings`; this list changes with every pod that comes and goes.
+  // The status has no event, because it changes with every pod. The events of a drain report causes, see `tellings`.
   const actions = say(o, wanted, now, namesTheSame).flatMap((action): Action[] =>
     action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, tellsDrain: true }] : [],
   );
@@ -49,10 +49,10 @@ function blocked(blockers: readonly Blocker[]): Operation {
     : operation(at('drain', `Waiting: ${texts(blockers)}.`));
 }
 
-/** Words of `blocked` above. */
+/** Matches the texts of `blocked` above. */
 const TELLS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
-/** What held the drain up does so no more: told when the pods that go now take their time. */
+/** The drain is no longer blocked. The status says so only if the remaining pods take long. */
 function freed(
   { machine }: MachineObservation,
   { memory }: DrainObservation,
@@ -64,15 +64,15 @@ function freed(
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
-/** Whether two texts are of the same pods, budgets and volumes: in a long text another name would count as similar. */
+/** Whether two texts name the same pods, budgets and volumes. A similarity check would miss another name in a long text. */
 function namesTheSame(a: string, b: string): boolean {
   const names = (text: string): string => [...new Set(text.match(/[\w.-]+\/[\w.-]+/g))].sort().join(' ');
   return names(a) === names(b);
 }
 
 /**
- * Two processes that remember different things of one drain, as for a while after a lease was lost, would each put
- * its own words over the other's, as fast as the API server answers: each waits a little before it says it anew.
+ * Two processes may drain the same machine for a while after a lost Lease, each with its own memory. Without this pause
+ * each would overwrite the status of the other, as fast as the API server answers.
  */
 function tellDrainAgainAt({ toldAt }: DrainMemory, now: Date): Date | undefined {
   if (!toldAt || now < toldAt) return undefined;

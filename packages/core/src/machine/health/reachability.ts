@@ -29,50 +29,50 @@ export interface ReachabilityTimings {
   readonly timeoutMs: number;
 }
 
-/** How often, and with how much patience, an API server is asked whether it is there. */
+/** Default timings of the check. */
 export const REACHABILITY_DEFAULTS: ReachabilityTimings = { periodMs: 60_000, timeoutMs: 30_000 };
 
-/** A very short timeout does not make the probes a load. */
+/** The shortest interval limits the load of the probes when the timeout is very short. */
 const MIN_PROBE_INTERVAL_MS = 1_000;
 const PROBE_TIMEOUT_MS = 10_000;
-/** The last probe before the freeze gets this long at least. */
+/** The shortest time limit of the last probe before the freeze. */
 const LAST_PROBE_MS = 1_000;
-/** After an outage nothing is judged for this long, so that the caches catch up. Source: machine_safety.go. */
+/** After an outage mcm checks no health for this long, so that the caches catch up. Source: machine_safety.go. */
 const SETTLE_MS = 30_000;
 const PROBE_NAME = 'dummy-name';
 
-/** Milliseconds from one probe of an API server to the next, while machines are judged. */
+/** Milliseconds between two probes of an API server, while the controller is not frozen. */
 export const probeIntervalMs = ({ timeoutMs }: Pick<ReachabilityTimings, 'timeoutMs'>): number =>
   Math.max(timeoutMs / 5, MIN_PROBE_INTERVAL_MS);
 
-/** Data older than this is not judged. With a very short timeout there must still be time for a probe. */
+/** mcm checks no health with data older than this. A very short timeout still leaves time for a probe. */
 const staleAfterMs = (timings: ReachabilityTimings): number =>
   Math.max(timings.timeoutMs, 2 * probeIntervalMs(timings));
 
 /** What is remembered between checks. Instants are milliseconds of the monotonic clock. */
 export interface Reachability {
-  /** Since when a server is out of reach: the start of the first failed probe. */
+  /** The start of the first failed probe. */
   readonly downSince?: number;
-  /** The log says that machines are not judged. */
+  /** Whether the log has reported the freeze. */
   readonly frozen: boolean;
 }
 
-/** A verdict after a check. `thaw`: both servers are back after a freeze. */
+/** The result of a check. `thaw`: both servers answer again after a freeze. */
 export interface ReachabilityStep {
   readonly state: Reachability;
   readonly thaw: boolean;
   readonly nextCheckMs: number;
 }
 
-/** Whether machines are not judged. The freeze begins on time although a probe is still under way. */
+/** Whether the controller is frozen. The freeze begins on time even if a probe is still running. */
 export const isFrozen = ({ frozen, downSince }: Reachability, now: number, timeoutMs: number): boolean =>
   frozen || (downSince !== undefined && now - downSince > timeoutMs);
 
 /**
- * Frozen when an API server was out of reach for longer than the timeout: nodes then look dead that are not, and
- * judging them would replace a healthy fleet. Every successful check resets the time (in the original one failed check
- * long after the last froze at once). Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
- * @param failingSince When a server went out of reach, as this check found it; undefined: both are in reach.
+ * Freezes the controller if an API server was unreachable for longer than the timeout. Healthy nodes then look unhealthy,
+ * and mcm would replace them all. Every successful check resets the time. (In the original, one failed check long after
+ * the last one froze at once.) Source: machine_safety.go, reconcileClusterMachineSafetyAPIServer.
+ * @param failingSince The start of the outage according to this check; undefined: both servers answered.
  */
 export function stepReachability(
   state: Reachability,
@@ -102,7 +102,7 @@ export interface ReachabilityOptions {
   readonly timings: ReachabilityTimings;
   /** Wakes a machine. */
   readonly wake: (key: Key) => void;
-  /** Has the check done at once. */
+  /** Runs the check at once. */
   readonly check: () => void;
 }
 
@@ -111,7 +111,7 @@ export class ReachabilityCheck {
   readonly key: Key = 'api-servers';
   readonly #options: ReachabilityOptions;
   #state: Reachability = { frozen: false };
-  /** When both servers were last proven to be there: the start of the last successful check. */
+  /** The start of the last successful check. */
   #provenAt: number;
   #settlesAt = Number.NEGATIVE_INFINITY;
 
@@ -121,13 +121,13 @@ export class ReachabilityCheck {
     for (const cache of this.#judged()) cache.onDoubt(() => this.#onDoubt(cache.doubted));
   }
 
-  /** A server that went back is one that comes back: frozen until its copy is proven, then judged after a while. */
+  /** A server with an older state counts as an outage: the controller is frozen until the cache is verified. */
   #onDoubt(doubted: boolean): void {
     if (doubted) this.#state = { frozen: true, downSince: this.#options.clock.monotonic() };
     else this.#options.check();
   }
 
-  /** The caches that machines are judged by. */
+  /** The caches that health checks depend on. */
   #judged(): readonly Pick<Informer<KubeObject>, 'doubted' | 'onDoubt'>[] {
     const { machines: own, target } = this.#options.caches;
     return this.#options.target ? [own, ...(target ? [target.nodes] : [])] : [];
@@ -144,7 +144,7 @@ export class ReachabilityCheck {
     return isFrozen(this.#state, clock.monotonic(), timings.timeoutMs);
   };
 
-  /** Health is not judged on data older than the timeout, nor right after a freeze. */
+  /** mcm checks no health with data older than the timeout, nor right after a freeze. */
   readonly doubt = (): Doubt | undefined => {
     const { clock, target, timings } = this.#options;
     if (target === undefined) return undefined;
@@ -166,7 +166,7 @@ export class ReachabilityCheck {
     const failed = failures.length > 0;
     const step = stepReachability(this.#state, failed ? startedAt : undefined, now, timings);
     if (step.thaw) {
-      // Still frozen while it is put right: whatever fails is done again, and nothing is judged in between.
+      // The controller stays frozen during the thaw, so that a failure is retried before any health check.
       this.#state = { ...this.#state, frozen: true };
       await thaw(this.#options);
       this.#settle();
@@ -188,7 +188,7 @@ export class ReachabilityCheck {
     this.#settlesAt = this.#options.clock.monotonic() + SETTLE_MS;
   }
 
-  /** Which cluster does not answer. An open watch is no proof: requests and watches may fail apart. */
+  /** The clusters that do not answer. An open watch is no proof, because requests may fail independently. */
   async #failures(startedAt: number): Promise<readonly string[]> {
     const { probes, namespace } = this.#options;
     const limitMs = this.#limitMs(startedAt);
@@ -208,8 +208,8 @@ export class ReachabilityCheck {
   }
 
   /**
-   * Milliseconds for which a cache has had no watch: it grows old although the server answers. Nodes that may not be
-   * read are another matter: nothing is judged without them.
+   * Milliseconds since a cache lost its watch. Its data becomes stale although the server answers. Nodes without read
+   * permission do not count, because mcm checks no health without them.
    */
   #behindForMs(): number {
     const { machines: own, target } = this.#options.caches;
@@ -218,7 +218,7 @@ export class ReachabilityCheck {
   }
 }
 
-/** Undefined for a server that is there: it answers that it has no object of that name, or that nobody may ask for it. */
+/** Returns undefined if the server answers. `NotFound` and `Forbidden` are answers too. */
 async function probe(
   cluster: 'control' | 'target',
   { clock, log }: ReachabilityOptions,
@@ -244,7 +244,7 @@ async function probe(
   }
 }
 
-/** The time of the outage is not held against machines that went Unknown in it. */
+/** Resets the health timeout of machines that became Unknown, so that the outage does not count. */
 async function thaw({ caches, control, clock }: ReachabilityOptions): Promise<void> {
   const unknown = caches.machines.store
     .list()

@@ -5,32 +5,35 @@ import { healthDeadline } from '../../values/timestamps.ts';
 import type { CallMemory, SettledCall } from '../model/observation.ts';
 import { LOOKUP_RETRY, retryAfter } from '../model/retry.ts';
 
-/** What the cloud's answer about a silent machine's VM means in a cluster with too few machines for a breaker. */
+/** The meaning of the cloud's answer about an unreachable machine, in a cluster that is too small for a circuit breaker. */
 export type Confirmation =
-  /** Its VM is there and all its peers are silent too: the network is the likely cause, and the machine is held back. */
+  /** Its VM exists and all its peers are unreachable too. The network is the likely cause, so mcm does not replace it. */
   | { readonly held: OpenBreaker; readonly answer: string }
-  /** The cloud is to be asked. */
+  /** The driver must look up the VM. */
   | { readonly ask: true }
-  /** The answer is under way or is asked for again then. */
+  /** The lookup is running, or runs again at this instant. */
   | { readonly waitUntil: Date | undefined }
-  /** The machine is replaced. `answer` is a sentence about its VM; absent: the driver cannot look it up. */
+  /** mcm replaces the machine. `answer` is a sentence about its VM. Absent: the driver gave no answer in time, or has no lookup. */
   | { readonly replace: true; readonly answer?: string };
 
-/** Everything that {@link confirm} looks at. */
+/** Input of {@link confirm}. */
 export interface ConfirmationInput {
   readonly machine: Machine;
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
   /** Whether the driver can look a VM up. */
   readonly canAsk: boolean;
-  /** That each machine of the cluster is silent; absent: another one is heard of, or there is no other one. */
+  /** Present if all machines of the cluster are unreachable. Absent: another machine is reachable, or there is no other one. */
   readonly peers?: OpenBreaker;
 }
 
 /**
- * One call answers for as long as the machine stays silent. With silent peers, a cloud that gives no answer is asked for
- * one more health timeout, so that a silent machine is replaced at last. Without them the machine alone is the likely
- * cause: it is replaced whatever the cloud says, as nothing else would ever heal it.
+ * Decides from the cloud's answer whether mcm replaces an unreachable machine. One answer is valid while the machine is
+ * unreachable.
+ *
+ * - With unreachable peers and no answer, the lookup is retried for one more health timeout. Then mcm replaces the machine.
+ * - Without unreachable peers, the machine itself is the likely cause. mcm replaces it after any answer, because it would
+ *   not recover by itself.
  */
 export function confirm({ machine, settings, calls, canAsk, peers }: ConfirmationInput, now: Date): Confirmation {
   if (!canAsk) return { replace: true };
@@ -49,7 +52,7 @@ export function confirm({ machine, settings, calls, canAsk, peers }: Confirmatio
   return { ask: true };
 }
 
-/** What a look-up says about the VM, also as a sentence. */
+/** The result of a lookup: the state of the VM, and a sentence for messages. */
 function toldBy({ outcome }: SettledCall): { readonly vm: 'there' | 'gone' | 'unknown'; readonly answer: string } {
   if (outcome.ok) {
     const { ending } = outcome;

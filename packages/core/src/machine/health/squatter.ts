@@ -5,20 +5,22 @@ import type { MachineObservation, SettledCall } from '../model/observation.ts';
 import { act, type Plan, wait } from '../model/plan.ts';
 import { CREATE_RETRY, retryAfter } from '../model/retry.ts';
 
-/** So long a young Node is let be when the cloud does not tell whose it is, or one was deleted before: a living kubelet of another VM registers it again. */
+/** A young Node stays this long if its VM is unknown or an earlier one was deleted. A running kubelet would register it again. */
 const LET_BE_MS = 60_000;
 
 /**
- * What to do about a Node under the machine's name for its own that is of another VM, one that no machine has.
+ * Handles a Node with the name of the machine's Node that belongs to another VM. No machine has that VM.
  *
- * An older Node than the machine is no work of the machine's VM, although that VM's kubelet may report on it under the
- * shared name; nor is one on which nobody reports. A younger one that is Ready may be the machine's true Node, and it is
- * the machine's provider id that somebody edited. Or it was registered by a VM that came of a call whose answer was lost
- * and that went before anybody knew of it: the kubelet of the machine's VM found it and goes on with it, and the machine
- * would never join. The cloud tells the two apart: it is asked once for each such Node which VM the machine has. That is
- * done at once while the machine has not joined: its VM may still boot, and a kubelet that finds no Node registers one,
- * whereas one that took on a Node which is then deleted does not register again.
- * Absent: nothing is to be done about it.
+ * - A Node that is older than the machine is a leftover, although the kubelet of the machine's VM may report on it.
+ * - A Node without a reporting kubelet is a leftover too.
+ * - A younger Node that is Ready may be the machine's own Node, if a user edited the machine's provider ID.
+ * - Or a VM of a lost `create` call registered it and is gone. The kubelet of the machine's VM then uses that Node, and
+ *   the machine would never join.
+ *
+ * The cloud distinguishes the last two cases: one lookup for each such Node tells the VM of the machine. Before the join
+ * the lookup runs at once, because the VM may still boot. A kubelet that finds no Node registers one. A kubelet that
+ * already uses a Node does not register again after the Node is deleted.
+ * @returns undefined if nothing is to be done
  */
 export function planSquatter(o: MachineObservation, now: Date): Plan | undefined {
   const { squatter, machine } = o;
@@ -38,7 +40,7 @@ const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.
 
 const leftOver: Plan = act('a Node left over from an earlier VM bears its name', { do: 'deleteStaleNode' });
 
-/** Of a machine that has not joined yet. */
+/** Looks up the VM of a machine that has not joined yet, to decide on the Node. */
 function planReported({ calls, machine, driver }: MachineObservation, squatter: Node, now: Date): Plan | undefined {
   const since = millis(squatter.metadata.creationTimestamp);
   if (calls.running) return undefined;
@@ -53,5 +55,5 @@ function planReported({ calls, machine, driver }: MachineObservation, squatter: 
   return act('which VM is its own?', { do: 'call', call: 'status' });
 }
 
-/** The VM that the cloud named. */
+/** The provider ID in the driver's answer. */
 const vmOf = ({ outcome }: SettledCall): string | undefined => (outcome.ok ? outcome.instance?.providerId : undefined);
