@@ -123,7 +123,7 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
   const wanted = chosen
     .filter((name) => !name.startsWith('-'))
     .flatMap((name) => (name === '*' ? controllerNames : [ownName(name)]));
-  // A name that no controller has is told, also of one that is to be left out.
+  // An unknown name is reported, also if it is in the list of excluded controllers.
   const unknown = [...left].filter((name) => !controllerNames.includes(name));
   return [...new Set(wanted)].filter((name) => !left.has(name)).concat(unknown);
 }

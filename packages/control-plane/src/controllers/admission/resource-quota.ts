@@ -13,7 +13,7 @@ import { PODS } from '../runtime/resources.ts';
 
 const QUOTAS: Resource = { group: '', version: 'v1', plural: 'resourcequotas', namespaced: true };
 
-/** How often quotas are counted anew when nothing asks for it: a create that failed after it was charged leaves too much. */
+/** The interval at which quotas are counted without a trigger. A create that fails after it was charged leaves the usage too high. */
 const RESYNC_MS = 5 * 60 * 1000;
 
 /** The resource, as `plural` or `plural.group`, whose objects a name of a quota counts. */
@@ -61,7 +61,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
     const status = { hard, used };
     if (jsonEquals(status, quota['status'])) return;
     await allowing(api.update(QUOTAS, { ...quota, status }, 'status'), 404);
-    // What was made before this status stood was charged to nobody: it is counted now. From here on the server charges.
+    // The server charges objects from here on. The objects that existed before this status were not charged, so count them now.
     if (!jsonEquals(hard, look(quota, 'status', 'hard'))) work.add(key);
   });
 
@@ -79,7 +79,7 @@ function setup({ api, directory, informer, metadataInformer, queue }: Controller
   });
   directory.onChange(() => {
     const served = new Set(directory.deletable().map(resourceKey));
-    // What is served anew later has a new cache.
+    // A resource that is served again later gets a new cache.
     for (const key of watched) if (!served.has(key)) watched.delete(key);
     for (const resource of directory.deletable()) {
       const key = resourceKey(resource);

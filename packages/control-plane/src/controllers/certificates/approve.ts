@@ -6,7 +6,7 @@ import type { Controller, ControllerContext } from '../runtime/controller.ts';
 import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { addCondition, hasCondition, isIssued, specOf } from './request.ts';
 
-/** What approval is asked of the authorizer as, and what the condition says then. */
+/** The subresource that the authorizer checks for an approval, and the message of the resulting condition. */
 interface Recognizer {
   readonly subresource: string;
   readonly message: string;
@@ -26,7 +26,7 @@ const RECOGNIZERS: readonly Recognizer[] = [
   },
 ];
 
-/** The request when it is for the client certificate of a kubelet; anything else waits for somebody to approve it. */
+/** The parsed request if it is for the client certificate of a kubelet. Any other request waits for a user to approve it. */
 function kubeletRequest(request: ApiObject): SigningRequest | undefined {
   const { signerName, usages, request: pem } = specOf(request);
   if (signerName !== KUBELET_CLIENT) return undefined;
@@ -35,7 +35,7 @@ function kubeletRequest(request: ApiObject): SigningRequest | undefined {
     checkKubeletClient(parsed, usages);
     return parsed;
   } catch {
-    // Not a request that is approved without being asked; who signs it says what is wrong with it.
+    // An invalid request is not approved automatically. The signer reports what is wrong with it.
     return undefined;
   }
 }

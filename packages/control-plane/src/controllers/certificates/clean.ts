@@ -7,7 +7,7 @@ import { CERTIFICATE_REQUESTS } from '../runtime/resources.ts';
 import { hasCondition, isIssued } from './request.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
-/** What was answered goes after an hour; what nobody answered, or nobody signed, after a day. */
+/** An approved or denied request is deleted after an hour. A request without a decision or without a signature is deleted after a day. */
 const ANSWERED_MS = HOUR_MS;
 const PENDING_MS = 24 * HOUR_MS;
 
@@ -17,7 +17,7 @@ function endOfCertificate(request: ApiObject): number {
   try {
     return Date.parse(new X509Certificate(pem).validTo);
   } catch {
-    // Whoever signs for another name may write what is no certificate; it goes by its age alone.
+    // A signer of another name may write an invalid certificate. Such a request is deleted by its age alone.
     return Number.POSITIVE_INFINITY;
   }
 }

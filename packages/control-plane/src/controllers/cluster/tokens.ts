@@ -58,7 +58,7 @@ export const tokenCleaner: Controller = { name: 'token-cleaner', setup: setupCle
 
 const base64url = (value: string | Buffer): string => Buffer.from(value).toString('base64url');
 
-/** A detached JWS of the kubeconfig, keyed with the token: who knows the token can trust the kubeconfig. */
+/** A detached JWS of the kubeconfig, keyed with the token. A client that has the token can trust the kubeconfig. */
 export function detachedSignature(content: string, tokenId: string, tokenSecret: string): string {
   const header = base64url(JSON.stringify({ alg: 'HS256', kid: tokenId }));
   const signed = `${header}.${base64url(content)}`;

@@ -10,7 +10,7 @@ interface Scale {
   readonly replicas: number;
 }
 
-/** Caches of the workloads that are asked most. */
+/** Caches of the workloads that are read most often. */
 export interface WorkloadCaches {
   readonly replicaSets: Informer;
   readonly deployments: Informer;
@@ -46,8 +46,8 @@ export class ScaleFinder {
   }
 
   /**
-   * The sum over the distinct owners of these pods. Pods without one count for nothing.
-   * @throws UncountableBudget for a pod whose owner is not there or has no scale
+   * The sum over the distinct owners of these pods. Pods without an owner are not counted.
+   * @throws UncountableBudget for a pod whose owner does not exist or has no scale
    */
   async total(pods: readonly ApiObject[]): Promise<TotalScale> {
     const asked = new Map<string, Promise<Scale>>();

@@ -7,8 +7,9 @@ const TYPE = 'DisruptionTarget';
 const STALE_MS = 2 * 60 * 1000;
 
 /**
- * When the mark of a disruption is taken from a pod: two minutes after it was set. Undefined without one, for a pod that goes or
- * has ended, and for the kubelet's own marks, which stand for as long as it takes.
+ * When the controller removes the disruption condition from a pod: two minutes after it was set.
+ * Undefined for a pod without the condition, and for a pod that is being deleted or has ended. Also undefined for a condition of the
+ * kubelet, which has no time limit.
  */
 export function clearAt(pod: ApiObject): Date | undefined {
   const mark = conditionOf(pod, TYPE);

@@ -3,7 +3,7 @@ import { look } from '../../apimachinery/objects/plain.ts';
 import { wordsOfLabels, wordsOfSelector } from '../../selectors/selector-words.ts';
 import { namespaceOf } from '../runtime/objects.ts';
 
-/** Where a budget is kept: under values of a label that every pod of it carries, so that the budgets of a pod are found by its labels. */
+/** The index keys of a budget: values of a label that each of its pods has. The budgets of a pod are found by its labels. */
 export function budgetTerms(budget: ApiObject): string[] {
   const { selector } = look(budget, 'spec');
   const [first = []] = wordsOfSelector(namespaceOf(budget), selector as Parameters<typeof wordsOfSelector>[1]);

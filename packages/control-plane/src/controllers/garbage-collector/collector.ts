@@ -116,7 +116,7 @@ export class Collector {
     return { solid, dangling, waiting };
   }
 
-  /** An owner that no cache has as it is referred to is asked for before its dependents go. */
+  /** If no cache has the owner as the reference describes it, the API server is queried before the dependents are deleted. */
   async #find(node: GraphNode, reference: OwnerReference): Promise<ApiObject | 'absent' | 'unknown'> {
     const { apiVersion, kind, name, uid } = reference;
     const resource = this.#directory.find(apiVersion, kind);

@@ -30,7 +30,7 @@ export const isElsewhere = (owner: GraphNode, dependent: GraphNode): boolean =>
 export const describes = (reference: OwnerReference, { resource, name }: GraphNode): boolean =>
   reference.kind === resource.kind && reference.name === name && reference.apiVersion === apiVersionOf(resource);
 
-/** What an event is told about. */
+/** The subject of an event about this node. */
 export const subjectOf = ({ resource, namespace, name, uid }: GraphNode): EventSubject => ({
   apiVersion: apiVersionOf(resource),
   kind: resource.kind,

@@ -23,7 +23,7 @@ function setup({ api, directory, metadataInformer, drop, queue, recorder }: Cont
   const collector = new Collector(api, graph, directory, (uid) => work.add(uid));
   const tell = recorder('garbage-collector-controller');
 
-  /** An owner is looked for beside its dependents; one that is somewhere else is none, which is told once. */
+  /** An owner must be in the namespace of its dependents. An owner in another namespace counts as absent and is reported once. */
   const tellElsewhere = (dependent: GraphNode, uid: string): void => {
     const reference = dependent.owners.find((owner) => owner.uid === uid);
     if (reference === undefined) return;
@@ -44,7 +44,7 @@ function setup({ api, directory, metadataInformer, drop, queue, recorder }: Cont
     }
   };
 
-  /** Whether one of the owners is not there, not what it is taken for, or on its way out; the first that is elsewhere is told of. */
+  /** Whether an owner is absent, is another object than the reference describes, or is being deleted. Reports the first owner elsewhere. */
   const hasDoubtfulOwner = (node: GraphNode, former: ReadonlySet<string>): boolean => {
     let isDoubtful = false;
     for (const reference of node.owners) {

@@ -23,7 +23,7 @@ function setup({ api, caCertificate, accountToken, informer, queue }: Controller
     const secret = secrets.get(key);
     if (secret === undefined || isDying(secret) || !isToken(secret)) return;
     const { namespace, name } = splitKey(key);
-    // The server itself is asked: an account that was made together with its secret may not be in the cache yet.
+    // Reads the server, not the cache: the cache may lack an account that was created together with its secret.
     const account = await allowing(api.get(SERVICE_ACCOUNTS, { namespace, name: accountOf(secret) }), 404);
     const known = secret.metadata.annotations?.[ACCOUNT_UID];
     const isGone = account === undefined || (known !== undefined && known !== account.metadata.uid);

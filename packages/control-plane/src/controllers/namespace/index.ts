@@ -114,7 +114,7 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     return content;
   };
 
-  /** Asks the server itself, before the namespace goes for good. */
+  /** Reads the server, not the cache, because the deletion of the namespace is final. */
   const isEmpty = async (name: string): Promise<boolean> => {
     for (const { resource } of caches.values()) {
       const answer = await allowing(
@@ -126,7 +126,7 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     return true;
   };
 
-  /** Asks for the deletion of everything, pods first; what could not be asked for, in words. */
+  /** Requests the deletion of all content, pods first. Returns the errors of the failed requests. */
   const deleteContent = async (name: string, content: readonly Content[]): Promise<ApiError[]> => {
     const failures: ApiError[] = [];
     for (const { resource, objects } of firstOf(content)) {
@@ -174,7 +174,7 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     const isWaiting = failures.length > 0 || content.some(({ objects }) => objects.some(isDying));
     if (!isWaiting && content.length > 0) return;
     const messages = failures.map(({ message }) => message).sort();
-    // While pods are waited for nothing is said of what remains.
+    // While the controller waits for pods, it does not report the remaining content.
     const counted = firstOf(content) === content ? content : [];
     await tell(namespace, counted, messages);
     if (failures[0] !== undefined) throw failures[0];

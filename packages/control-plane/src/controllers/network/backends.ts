@@ -69,10 +69,10 @@ export function hostnameOf(service: ApiObject, pod: ApiObject): string | undefin
   return hostname !== '' && text(spec, 'subdomain') === service.metadata.name ? hostname : undefined;
 }
 
-/** Distributions of traffic for which endpoints say whom they are near to. */
+/** Traffic distributions for which endpoints have topology hints. */
 const NEAR = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
 
-/** For whom a ready endpoint is, by its service's distribution of traffic: its zone, and with PreferSameNode its node too. */
+/** The hints of a ready endpoint, by the traffic distribution of its service: its zone, and with PreferSameNode also its node. */
 function hintsOf(service: ApiObject, zone: string | undefined, nodeName: string): Plain | undefined {
   const distribution = text(look(service, 'spec'), 'trafficDistribution');
   if (!NEAR.has(distribution)) return undefined;

@@ -170,7 +170,7 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 
   followPods({ services, pods, add: (service) => work.add(keyOf(service)) });
-  // What somebody else writes into endpoints stays until their service or its pods change; those that nobody has any more go.
+  // Changes by other clients stay until the service or its pods change. Endpoints whose service no longer exists are deleted.
   endpoints.onChange(({ type, object }) => {
     const key = keyOf(object);
     const isLeft = type === 'added' && object.metadata.labels?.[MANAGED_BY] === SELF && services.get(key) === undefined;

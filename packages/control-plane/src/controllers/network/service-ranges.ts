@@ -9,10 +9,10 @@ import { ALLOCATOR, MANAGED_BY } from './addresses.ts';
 
 const FINALIZER = 'networking.k8s.io/service-cidr-finalizer';
 const MANAGER = 'service-cidr-controller';
-/** In whose name kube-apiserver says that the range of the cluster is ready, before anybody else does. */
+/** The field manager with which kube-apiserver first reports that the range of the cluster is ready. */
 const DEFAULT_MANAGER = 'kubernetes-service-cidr-controller';
 const DEFAULT_NAME = 'kubernetes';
-/** How long a range stays after its deletion, so that every allocator knows of it. */
+/** How long a range stays after its deletion, so that each allocator sees the deletion. */
 const GRACE_MS = 10_000;
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: 'Kubernetes Service CIDR is ready' };
@@ -33,7 +33,7 @@ const single = (address: string): Range | undefined => parseCidr(`${address}/${a
 const contains = (object: ApiObject, inner: Range): boolean =>
   rangesOf(object).some((outer) => holdsRange(outer, inner));
 
-/** Whether a range may go: each of its parts lies in another range too, or no address of a service lies in it alone. */
+/** Whether a range may be deleted: other ranges contain each of its parts, or no address of a service is in this range alone. */
 export function mayGo(dying: ApiObject, ranges: readonly ApiObject[], addresses: Iterable<ApiObject>): boolean {
   const others = ranges.filter(({ metadata }) => metadata.name !== dying.metadata.name);
   if (rangesOf(dying).every((part) => others.some((other) => contains(other, part)))) return true;
@@ -93,5 +93,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Says which ranges of service addresses are ready, and keeps them while addresses lie in them. @see kubernetes pkg/controller/servicecidrs */
+/**
+ * Reports which ranges of service addresses are ready, and keeps a range while it contains addresses.
+ * @see kubernetes pkg/controller/servicecidrs
+ */
 export const serviceRanges: Controller = { name: 'service-cidr', setup };

@@ -78,8 +78,8 @@ function planGroup(group: SliceContent, drafts: readonly Draft[], left: Map<stri
 }
 
 /**
- * How the slices that there are become those that are wanted, with as few writes as can be (`reconcileByPortMapping`): a slice that is no longer
- * wanted is made into one that is, before one is deleted and another created.
+ * Plans the change from the existing slices to the wanted ones with the fewest writes (`reconcileByPortMapping`). It reuses a slice that
+ * is no longer wanted before it deletes one and creates another.
  */
 export function planSlices(
   known: readonly ApiObject[],

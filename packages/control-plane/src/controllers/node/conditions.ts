@@ -5,13 +5,13 @@ import { conditionOf } from '../runtime/objects.ts';
 /** What a kubelet reports; `NetworkUnavailable` is others' matter. */
 const WATCHED_CONDITIONS = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** Status of a node's Ready condition; undefined: nobody has ever reported. */
+/** Status of the condition `Ready` of a node. Undefined if the kubelet has never reported it. */
 export function readyOf(node: ApiObject): string | undefined {
   const condition = conditionOf(node, 'Ready');
   return condition === undefined ? undefined : String(condition.status);
 }
 
-/** The conditions of a node that has gone silent; undefined when that is said already. `now`: RFC 3339. */
+/** The conditions of a node whose kubelet no longer reports. Undefined if `Ready` is already `Unknown`. `now`: RFC 3339. */
 export function lostConditions(node: ApiObject, now: string): Plain[] | undefined {
   if (readyOf(node) === 'Unknown') return undefined;
   const next = [...items(look(node, 'status'), 'conditions')];

@@ -11,8 +11,9 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * When a pod has to leave its node: `now` for a taint that it does not tolerate, later for one that it tolerates for a while, undefined
- * for never. A taint that does not say since when it is there counts from when it was `seen`.
+ * When a pod has to leave its node because of taints: `now` for a taint that it does not tolerate, later for one that it tolerates for a
+ * limited time.
+ * Undefined if the pod may stay. A taint without `timeAdded` counts from the time when it was `seen`.
  */
 export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
@@ -54,7 +55,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     };
     const conditions = items(look(pod, 'status'), 'conditions');
     const known = conditions.find(({ type }) => type === condition.type);
-    // One that says the same stands as it is, whatever of the pod it has seen.
+    // A condition with equal status, reason and message needs no write.
     if (['status', 'reason', 'message'].some((field) => known?.[field] !== condition[field])) {
       const others = conditions.filter((one) => one !== known);
       const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions: [...others, condition] } };

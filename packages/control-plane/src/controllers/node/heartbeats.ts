@@ -4,9 +4,9 @@ export const GRACE_MS = 50_000;
 export const STARTUP_GRACE_MS = 60_000;
 
 /**
- * When nodes were last heard of. The controller goes by its own clock, not by the times that nodes write. Nodes stand in the round of
- * their deadline as it was when they were put there: each is looked at once in a grace period, however often it beats and however many others
- * there are.
+ * Stores when each node last sent a heartbeat, by the clock of the controller and not by the times that nodes write.
+ * Each node is in the round of the deadline that it had when it was added. So it is examined once per grace period, independent of the
+ * number of heartbeats and nodes.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, number>();

@@ -15,7 +15,7 @@ const NEW_MS = 60_000;
 /** How long after a conflict a pod is marked again. */
 const RETRY_MS = 20;
 
-/** Labels of old names follow those of the new ones. */
+/** The deprecated labels get the values of the new ones. */
 const OLD_LABELS = [
   ['kubernetes.io/os', 'beta.kubernetes.io/os'],
   ['kubernetes.io/arch', 'beta.kubernetes.io/arch'],
@@ -44,7 +44,7 @@ function setup(context: ControllerContext): void {
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const tell = recorder('node-controller');
 
-  /** Pods of a node that is not ready are ready for nobody. */
+  /** A pod on a node that is not ready becomes unready, so that no service sends traffic to it. */
   const podWork = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isReady(pod)) return;
@@ -123,8 +123,8 @@ function setup(context: ControllerContext): void {
 }
 
 /**
- * Follows the health of nodes: a node whose Lease is not renewed becomes Unknown; conditions and cordons become taints, and those that
- * expel pods come at the rate of the node's zone.
+ * Monitors the health of nodes. A node whose Lease is not renewed becomes `Unknown`.
+ * Conditions and cordons become taints. Taints that evict pods are added at the rate of the node's zone.
  * @see kubernetes pkg/controller/nodelifecycle
  */
 export const nodeLifecycle: Controller = { name: 'node-lifecycle', setup };

@@ -23,7 +23,7 @@ interface Known {
 }
 
 interface Hooks {
-  /** Called when a node was ready and has gone silent. */
+  /** Called when a ready node stops sending heartbeats. */
   readonly onLost: (node: ApiObject) => void;
 }
 
@@ -152,7 +152,7 @@ export class NodeMonitor {
     await this.#markForExpulsion(node, ready);
   }
 
-  /** Says in a node's status that it has gone silent. */
+  /** Sets the conditions of a node to `Unknown` because its kubelet no longer reports. */
   async #tellLost(node: ApiObject): Promise<'told' | 'conflict'> {
     const { name, resourceVersion } = node.metadata;
     const conditions = lostConditions(node, timestamp(this.#context.clock.now()));
@@ -201,7 +201,7 @@ export class NodeMonitor {
     for (const [zone, rate] of rates) this.#queueOf(zone).setRate(rate);
     if (change === 'leave') this.#heartbeats.beatAll(this.#now());
     if (change !== 'enter') return;
-    // It is rather this control plane that is cut off: nobody has to leave, and who was to has to wait.
+    // If all zones are disrupted, this control plane is probably disconnected. So it removes the taints, and pending evictions wait.
     for (const node of this.#nodes.all()) {
       const { name = '' } = node.metadata;
       const ready = this.ready(name);

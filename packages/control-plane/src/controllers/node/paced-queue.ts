@@ -29,12 +29,11 @@ export class PacedQueue {
     this.#waiting.delete(name);
   }
 
-  /** Whether nobody waits. */
   get isEmpty(): boolean {
     return this.#waiting.size === 0;
   }
 
-  /** From a change on nobody comes earlier than the old rate or the new one allows. */
+  /** After a change no item is released earlier than the old rate or the new rate allows. */
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#clock.now().getTime();

@@ -26,7 +26,7 @@ function byUselessness(a: ApiObject, b: ApiObject): number {
 export const surplusEnded = (pods: readonly ApiObject[], most = MOST_ENDED): ApiObject[] =>
   pods.toSorted(byUselessness).slice(0, Math.max(0, pods.length - most));
 
-/** The status of a pod that nobody can end any more: it has failed, for the reason that the condition says. */
+/** The status of a pod that no kubelet can end: the pod has failed for the reason in the condition. */
 function failedStatus(pod: ApiObject, condition: Plain | undefined): Plain | undefined {
   const phase = isTerminal(pod) ? {} : { phase: 'Failed', ...observedOf(pod) };
   if (condition === undefined) return isTerminal(pod) ? undefined : phase;
@@ -117,7 +117,8 @@ function setup({ api, clock, informer, queue }: ControllerContext): void {
 }
 
 /**
- * Removes pods whose node is gone, dying ones of nodes that are out of service or that never had a node, and the oldest of too many that have ended.
+ * Deletes orphaned pods whose node is gone, and terminating pods on nodes that are out of service or without a node.
+ * If too many pods have ended, deletes the oldest of them.
  * @see kubernetes pkg/controller/podgc
  */
 export const podGarbageCollector: Controller = { name: 'pod-garbage-collector', setup };

@@ -32,7 +32,7 @@ export function zoneOf({ metadata: { labels = {} } }: ApiObject): string {
   return region === '' && zone === '' ? '' : `${region}:\u0000:${zone}`;
 }
 
-/** Whether a node counts when its zone is judged. */
+/** Whether a node counts for the state of its zone. */
 export const countsInZone = ({ metadata }: ApiObject): boolean => metadata.labels?.[EXCLUDED] === undefined;
 
 export type ZoneState = 'Initial' | 'Normal' | 'PartialDisruption' | 'FullDisruption';
@@ -64,7 +64,7 @@ export interface Disruption {
   readonly rates: ReadonlyMap<string, number>;
 }
 
-/** Judges the zones after a look at their nodes. `before`: their states as they were judged last. */
+/** Determines the state of each zone after its nodes were counted. `before`: the previous states. */
 export function judgeZones(
   counts: ReadonlyMap<string, ZoneCount>,
   before: ReadonlyMap<string, ZoneState>,

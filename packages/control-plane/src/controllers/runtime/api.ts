@@ -60,8 +60,8 @@ export const resourceKey = (resource: Pick<Resource, 'group' | 'plural'>): strin
 export const succeeded = ({ status }: ServerResponse): boolean => status >= 200 && status < 300;
 
 /**
- * The same value without its empty lists; in a patch `null` takes them away. Upstream's controllers speak protobuf, which knows none, so
- * that nobody comes to own one.
+ * The same value without its empty lists. In a patch, `null` removes them.
+ * Upstream's controllers send protobuf, which cannot express an empty list, so no field manager owns one.
  */
 function withoutEmptyLists(value: unknown, instead?: null): unknown {
   if (Array.isArray(value)) return value.length === 0 ? instead : value.map((item) => withoutEmptyLists(item));
@@ -132,12 +132,12 @@ export class Api {
     return this.call(pathOf(resource, place), 'PATCH', withoutEmptyLists(patch, null), 'application/merge-patch+json');
   }
 
-  /** A strategic merge patch, for built-in kinds: lists of objects are merged by their key, so that nobody else's items are lost. */
+  /** A strategic merge patch, for built-in kinds. It merges lists of objects by their key, so items of other clients are kept. */
   merge(resource: Resource, place: Place, patch: unknown): Promise<ApiObject> {
     return this.call(pathOf(resource, place), 'PATCH', patch, 'application/strategic-merge-patch+json');
   }
 
-  /** Applies what the object says, and takes it from whoever had it. */
+  /** Server-side apply with `force`: takes the fields of the object from their current managers. */
   apply(resource: Resource, object: ApiObject, fieldManager: string, subresource?: string): Promise<ApiObject> {
     const { namespace, name } = object.metadata;
     const path = `${pathOf(resource, { namespace, name, subresource })}?force=true&fieldManager=${encodeURIComponent(fieldManager)}`;

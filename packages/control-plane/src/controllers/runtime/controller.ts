@@ -27,7 +27,7 @@ export interface ControllerEnvironment {
   readonly accountToken?: AccountTokenMaker | undefined;
   /** How lost nodes are expelled, where it is not as kube-controller-manager does by default. */
   readonly evictionRules?: Partial<EvictionRules> | undefined;
-  /** Told of work that failed and will be tried again. */
+  /** Receives each failure of work that will be retried. */
   readonly onError?: (controller: string, key: string, error: unknown) => void;
 }
 
@@ -41,9 +41,9 @@ export interface ControllerContext {
   readonly accountToken: AccountTokenMaker | undefined;
   readonly evictionRules: Partial<EvictionRules> | undefined;
   readonly signal: AbortSignal;
-  /** The shared cache of a resource; it starts when all controllers have asked for theirs. */
+  /** The shared cache of a resource. It starts after all controllers are set up. */
   readonly informer: (resource: Resource) => Informer;
-  /** The same for metadata alone, where no controller needs more; may be asked for at any time. */
+  /** A shared cache of metadata only, where no controller needs more. Controllers may request it at any time. */
   readonly metadataInformer: (resource: Resource) => Informer;
   /** Ends a shared cache whose resource is no longer served. */
   readonly drop: (resource: Resource) => void;
@@ -147,7 +147,7 @@ export async function runControllers(
   await directory.refresh();
   await Promise.all([...informers.values()].map((informer) => informer.start(signal)));
   started = true;
-  // Caches that were asked for meanwhile.
+  // Starts the caches that controllers requested in the meantime.
   for (const informer of informers.values()) void informer.start(signal);
   for (const queue of queues) queue.open();
 }

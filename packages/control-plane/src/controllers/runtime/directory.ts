@@ -94,7 +94,7 @@ export class Directory {
     });
   }
 
-  /** Reads what is served; a call during a read reads once more after it. */
+  /** Reads the served resources. A call during a read causes a second read after it. */
   async refresh(): Promise<void> {
     if (this.#reading !== undefined) {
       this.#stale = true;

@@ -36,7 +36,7 @@ const SIMILAR_MS = 600_000;
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
-/** An event that was told, written or not: what it is called, since when, and how often. */
+/** A reported event, written or not: its name, its first time, and its count. */
 interface Observed {
   readonly namespace: string;
   readonly name: string;
@@ -64,9 +64,11 @@ class Recent<V> extends Map<string, V> {
 }
 
 /**
- * Writes the events of controllers, as client-go's recorder does: one that is told again raises its count, many that differ in
- * their message only become one, and one subject gets no more than a burst of each type (those beyond count and are not written).
- * Events are told and forgotten: a refusal goes to `onError` and is not tried again.
+ * Writes the events of controllers, as client-go's recorder does:
+ * - A repeated event raises its count.
+ * - Many events that differ only in their message become one event.
+ * - A subject gets at most one burst of events of each type. The surplus raises counts but is not written.
+ * A rejected event is reported to `onError` and not retried.
  * @see client-go tools/record
  */
 export class EventWriter {
@@ -105,7 +107,7 @@ export class EventWriter {
       lastTimestamp: now,
       count,
       type,
-      // Combined events are made anew without it.
+      // Upstream creates combined events without this field.
       reportingComponent: combined ? '' : component,
       reportingInstance: '',
     };
@@ -115,7 +117,7 @@ export class EventWriter {
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
   }
 
-  /** Writes an event of `events.k8s.io`, as those tell who have moved to it: each stands for itself. */
+  /** Writes an event of `events.k8s.io`, for components that use this API. Such events are not combined. */
   announce(
     component: string,
     subject: EventSubject,

@@ -151,7 +151,7 @@ export class Informer {
     return this.#synced;
   }
 
-  /** Ends the watch for good, for a resource that is no longer served. */
+  /** Ends the watch permanently, for a resource that is no longer served. */
   stop(): void {
     this.#stopped.abort();
   }
@@ -188,7 +188,7 @@ export class Informer {
     return answer.metadata.resourceVersion ?? '0';
   }
 
-  /** Follows changes until the stream ends; the version to go on from. */
+  /** Follows changes until the stream ends. Returns the resourceVersion from which the next watch continues. */
   async #watch(from: string, signal: AbortSignal): Promise<string> {
     // No bookmarks: sixty watches would wake every minute for them, and a list in process costs little.
     const path = `${pathOf(this.resource)}?watch=true&resourceVersion=${from}`;

@@ -50,7 +50,7 @@ export class WorkQueue {
         this.#timers.delete(key);
         this.add(key);
       },
-      // A timer that fires early only makes the work look at its key once more.
+      // A timer that fires early is harmless: the work only examines its key again.
       Math.min(Math.max(0, time - this.#clock.now().getTime()), LONGEST_TIMER_MS),
     );
     this.#timers.set(key, { at: time, timer });

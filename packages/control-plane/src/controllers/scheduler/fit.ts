@@ -78,7 +78,7 @@ export function isTolerated(pod: ApiObject, node: ApiObject): boolean {
   return toleratesAll(items(look(pod, 'spec'), 'tolerations'), taints);
 }
 
-/** What the node has too little left of. What is more than it ever has nobody can make room for. */
+/** The resources that the node lacks. If the request exceeds the capacity, the removal of other pods cannot help. */
 export function lacking(pod: ApiObject, node: ApiObject, usage: Usage): Refusal | undefined {
   const allocatable = allocatableOf(node);
   if (allocatable.size === 0) return undefined;

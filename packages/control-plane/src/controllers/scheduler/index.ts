@@ -58,7 +58,7 @@ const TAKEN =
 interface VolumeChoice {
   /** Another pod has a claim that only one may have. */
   readonly isTaken?: boolean;
-  /** Where volumes were made ready for the pod, or which node someone has nominated for it. */
+  /** The node for which the volumes were prepared, or the nominated node of the pod. */
   readonly node?: string | undefined;
   readonly canBind?: (node: ApiObject) => boolean;
 }
@@ -164,7 +164,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
       tell(aboutPod(pod), 'Normal', 'Scheduled', 'Binding', `Successfully assigned ${namespace}/${name} to ${node}`);
     } catch (error) {
       usage.remove(uid);
-      // The pod has gone, or someone else has bound it.
+      // The pod is gone, or another client bound it.
       await allowing(Promise.reject(error), 404, 409);
     }
   };
@@ -182,7 +182,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
     }
     const plan = (node: ApiObject): VolumePlan | undefined => planVolumes(needs.waiting, node, { volumes, classes });
     const canBind = (node: ApiObject): boolean => needs.waiting.length === 0 || plan(node) !== undefined;
-    // Someone may have named a node: it is taken if it will do.
+    // A client may have nominated a node. It is used if it is suitable.
     const nominated = text(look(pod, 'status'), 'nominatedNodeName');
     const reservation = { node: reserved.get(key) ?? nominated, canBind, isTaken: isTaken(pod) };
     const decision = chooseNode(pod, nodes.all(), needs.volumes, usage, labelsOf, reservation);
@@ -205,7 +205,7 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
   });
 
   const priorityOf = (key: string): number => number(look(pods.get(key), 'spec'), 'priority') ?? 0;
-  /** What matters most comes first; who has waited longest, among equals. */
+  /** The highest priority comes first. Among equals, the pod that waited longest comes first. */
   const retryAll = (): void => {
     const keys = [...waiting].map((key) => ({ key, priority: priorityOf(key) }));
     for (const { key } of keys.sort((one, other) => other.priority - one.priority)) work.add(key);
@@ -228,11 +228,11 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
       if (had) retryAll();
     } else if (node !== '') {
       const relabelled = old !== undefined && !jsonEquals(object.metadata.labels, old.metadata.labels);
-      // That it goes counts from now on, but wakes nobody: its place is not free yet.
+      // A terminating pod counts as such from now on. It triggers no retry, because its resources are not free yet.
       const goes = old !== undefined && isDying(object) && !isDying(old);
       if (relabelled || goes || (usage.nodeOf(uid) !== undefined && usage.nodeOf(uid) !== node)) usage.remove(uid);
       usage.put(object, node);
-      // A pod with the right labels may be what another one waits to stand beside.
+      // A pod with matching labels may satisfy the pod affinity of a waiting pod.
       if (relabelled || old === undefined || nodeNameOf(old) === '') retryAttracted();
       waiting.delete(keyOf(object));
     } else if (isPending(object)) {
@@ -249,8 +249,8 @@ function setup({ api: shared, clock, informer, queue, announcer }: ControllerCon
 }
 
 /**
- * Gives pending pods a node: taints, selectors, affinity to nodes and pods, topology spread, resources and volumes are looked at; of the nodes that will do, the
- * one with the fewest pods is taken. Nothing is preempted.
+ * Assigns pending pods to nodes. It checks taints, selectors, affinity to nodes and pods, topology spread, resources and volumes.
+ * Of the suitable nodes it selects the one with the fewest pods. It does not preempt pods.
  * @see kubernetes pkg/scheduler
  */
 export const scheduler: Controller = { name: 'scheduler', setup };

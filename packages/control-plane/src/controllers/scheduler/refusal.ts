@@ -8,7 +8,7 @@ export interface Refusal {
   readonly isFinal: boolean;
 }
 
-/** A refusal that stands whoever goes. */
+/** A refusal that the removal of other pods cannot change. */
 export const final = (...reasons: string[]): Refusal => ({ reasons, isFinal: true });
 
 /** A refusal because of what other pods take. */

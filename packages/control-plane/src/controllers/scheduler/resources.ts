@@ -52,7 +52,7 @@ interface Place {
   readonly ports: ReturnType<typeof hostPortsOf>;
 }
 
-/** How much of each resource is asked for on each node, kept as pods come and go. */
+/** The requests for each resource on each node. Pods are added and removed as they change. */
 export class Usage {
   /** The same pods, by what they look like. */
   readonly neighbours = new Neighbours();

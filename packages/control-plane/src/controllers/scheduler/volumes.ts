@@ -72,7 +72,7 @@ function reaches(volume: ApiObject, node: ApiObject): boolean {
 export const reachesVolumes = (volumes: readonly ApiObject[], node: ApiObject): boolean =>
   volumes.every((volume) => reaches(volume, node));
 
-/** What becomes of the claims that wait for a node, should it be this one. */
+/** The plan for the claims that wait for a node, if the pod is assigned to this node. */
 export interface VolumePlan {
   /** Volumes that are there for the taking. */
   readonly bindings: readonly { readonly volume: ApiObject; readonly claim: ApiObject }[];
@@ -80,7 +80,7 @@ export interface VolumePlan {
   readonly provisions: readonly ApiObject[];
 }
 
-/** Classes whose volumes somebody makes by hand. */
+/** Classes whose volumes an administrator creates manually. */
 const BY_HAND = 'kubernetes.io/no-provisioner';
 
 function canProvision(claim: ApiObject, node: ApiObject, classes: Informer): boolean {

@@ -26,7 +26,7 @@ interface Wanted {
 
 const COMPONENT = 'attachdetach-controller';
 
-/** Whether more than one node may have a volume at the same time: one that does not say how it may be used is not kept from it. */
+/** Whether several nodes may attach a volume at the same time. A volume without access modes has no such limit. */
 function isShared(volume: ApiObject): boolean {
   const modes = strings(look(volume, 'spec'), 'accessModes');
   return modes.length === 0 || modes.includes('ReadWriteMany') || modes.includes('ReadOnlyMany');
@@ -36,7 +36,7 @@ function isShared(volume: ApiObject): boolean {
 const FORCE_DETACH_MS = 6 * 60 * 1000;
 export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 
-/** Whether somebody has said that the node is down for good. */
+/** Whether an administrator has marked the node as permanently down. */
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 
@@ -47,7 +47,7 @@ const detachView = (node: ApiObject | undefined): string => {
   return `${inUse} ${ready} ${isOutOfService(node)}`;
 };
 
-/** Who has a volume that can be on one node alone. */
+/** The message that names the pods which use a volume for one node only. */
 function takenMessage(near: readonly (string | undefined)[], far: number): string {
   if (near.length + far === 0)
     return "Volume is already exclusively attached to one node and can't be attached to another";
@@ -69,7 +69,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   const podsOn = pods.index((pod) => [nodeNameOf(pod)]);
   const attachmentsOn = attachments.index((one) => [text(look(one, 'spec'), 'nodeName')]);
   const attachmentsOf = attachments.index((one) => [text(look(one, 'spec', 'source'), 'persistentVolumeName')]);
-  /** Attachments of a node that another one keeps from being made, told once. */
+  /** Attachments of a node that another attachment prevents. Each is reported once. */
   const refused = new Map<string, Set<string>>();
   const podsUsing = pods.index((pod) => claimNamesOf(pod).map((name) => `${namespaceOf(pod)}/${name}`));
   const claimsOf = claims.index((claim) => [text(look(claim, 'spec'), 'volumeName')]);
@@ -151,8 +151,8 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   };
 
   /**
-   * When a volume that a kubelet still has mounted is taken away all the same: at once from a node that is out of service, after
-   * six minutes from one that is unhealthy or has gone, never from a healthy one.
+   * When a volume is detached although a kubelet still has it mounted: immediately from a node that is out of service, and after six
+   * minutes from a node that is unhealthy or gone. Never from a healthy node.
    */
   const forcedAt = (node: ApiObject | undefined, attachment: ApiObject): number => {
     const { name: key = '' } = attachment.metadata;
@@ -181,7 +181,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
       if (use !== undefined || isDying(attachment)) {
         wanted.delete(attachmentKey);
         pending.delete(attachmentKey);
-        // The driver's attacher is played here: what is asked for is attached at once.
+        // This controller also acts as the attacher of the driver, so it reports the volume as attached immediately.
         if (look(attachment, 'status').attached !== true && !isDying(attachment)) {
           const place = { name: attachmentKey, subresource: 'status' };
           const done = await allowing(api.patch(VOLUME_ATTACHMENTS, place, { status: { attached: true } }), 404, 409);
@@ -189,7 +189,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
         }
         continue;
       }
-      // Nobody can say what a node that has gone still has mounted.
+      // The mounts of a node that is gone are unknown.
       const mounted = node === undefined || inUse.has(idOf(attachment));
       const waitUntil = mounted ? forcedAt(node, attachment) : 0;
       if (clock.now().getTime() < waitUntil) {
@@ -236,8 +236,8 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
 }
 
 /**
- * Attaches CSI volumes to the nodes whose pods use them, and detaches them after. It stands in for the external
- * attachers of all drivers too.
+ * Attaches CSI volumes to the nodes whose pods use them, and detaches them afterwards. It also replaces the external attachers of all
+ * drivers.
  * @see kubernetes pkg/controller/volume/attachdetach
  */
 export const attachDetach: Controller = { name: 'attachdetach', setup };

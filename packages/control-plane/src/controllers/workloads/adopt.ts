@@ -16,13 +16,13 @@ export interface Household {
   readonly objects: Informer;
   /** Finalizers that an object has as long as it is owned. */
   readonly finalizers?: readonly string[];
-  /** Told of an object that was taken, as it is now: the cache may see that only later. */
+  /** Receives each adopted object in its current state, because the cache may see the change later. */
   readonly taken?: (owner: ApiObject, object: ApiObject) => void;
 }
 
 /**
- * Who belongs to whom: an owner takes objects without a controller that its selector matches, and gives up those that it
- * matches no more (`ControllerRefManager`).
+ * Decides which objects belong to an owner. An owner adopts objects without a controller that its selector matches. It releases those that
+ * no longer match (`ControllerRefManager`).
  */
 export class Adoption {
   readonly #api: Api;

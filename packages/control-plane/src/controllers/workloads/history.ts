@@ -63,9 +63,9 @@ export class RevisionHistory {
   }
 
   /**
-   * Sees to it that the set's template is its latest revision: one that comes back gets the next number, one that a set of the same
-   * selector left behind is taken.
-   * @throws ApiError when another object has the name; the set's collisions are counted first, so that the next try takes another
+   * Ensures that the template of the set is its latest revision. A template that returns gets the next number. A revision without an owner
+   * that matches the selector is adopted.
+   * @throws ApiError when another object has the name; the set's collisions are counted first, so that the next try uses another name
    */
   async keep(set: ApiObject): Promise<Revisions> {
     const all = (await this.#adoption.claim(set)).sort(byRevision);

@@ -44,7 +44,7 @@ export function availability(pod: ApiObject, minReadySeconds: number, now: Date)
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** What a pod says of its worth; what is no whole number of 32 bits says nothing. */
+/** The deletion cost of a pod. 0 if the value is not an integer of 32 bits. */
 function deletionCostOf(pod: ApiObject): number {
   const value = pod.metadata.annotations?.[DELETION_COST] ?? '';
   const cost = /^(0|-?[1-9]\d*)$/.test(value) ? Number(value) : 0;
@@ -69,7 +69,7 @@ const PHASES = ['Pending', 'Unknown', 'Running'];
 function worth(pod: ApiObject, crowd: ReadonlyMap<string, number> | undefined): readonly number[] {
   const state = [nodeNameOf(pod) === '' ? 0 : 1, PHASES.indexOf(phaseOf(pod)), isReady(pod) ? 1 : 0];
   if (crowd === undefined) return state;
-  // Where more of its kind stand beside it, one is missed less.
+  // A pod on a node with more pods of its set is deleted earlier.
   return [...state, deletionCostOf(pod), -(crowd.get(nodeNameOf(pod)) ?? 0)];
 }
 
@@ -78,8 +78,9 @@ const magnitude = (since: number, now: Date): number =>
   now.getTime() > since ? Math.trunc(Math.log2((now.getTime() - since) * 1e6)) : -1;
 
 /**
- * The younger goes first; of pods of one age, roughly, the one with the lesser uid, so that a set which grew at once does not lose its
- * latest pods always. 0: of the very same age.
+ * The younger pod is deleted first. Pods of about the same age are ordered by uid, so that a set which grew at once does not always lose
+ * its latest pods.
+ * 0: exactly the same age.
  */
 function byAge(a: ApiObject, b: ApiObject, timeOf: (pod: ApiObject) => number, now: Date | undefined): number {
   const [since, other] = [timeOf(a), timeOf(b)];
@@ -122,7 +123,7 @@ export function byWorth(pods: readonly ApiObject[], now?: Date, related: readonl
   return sortByWorth(pods, now, crowd);
 }
 
-/** Pods in the order in which a job gives them up: by their state and exact age, whatever stands beside them (`ActivePods`). */
+/** The order in which a job deletes pods: by state and exact age, independent of other pods on the node (`ActivePods`). */
 export const byState = (pods: readonly ApiObject[]): ApiObject[] => sortByWorth(pods, undefined, undefined);
 
 /** A pod that was deleted, as the cache will have it soon. */
@@ -204,7 +205,7 @@ export class OwnedPods {
     return made;
   }
 
-  /** Deletes a pod, unless it has gone or been replaced. `owner`: on whom it is told. @throws ApiError */
+  /** Deletes a pod, unless it is gone or was replaced. `owner`: the subject of the event. @throws ApiError */
   async delete(pod: ApiObject, owner?: ApiObject): Promise<void> {
     const { uid = '', namespace, name } = pod.metadata;
     if (this.#deleted.has(uid)) return;
@@ -235,7 +236,7 @@ export class OwnedPods {
 export const isTerminating = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 403 && error.message.includes('because it is being terminated');
 
-/** How many are made at once at first, and at most in one go: a namespace that refuses one is not asked for all. */
+/** The sizes of the first and the largest batch. After a namespace rejects a request, the remaining requests are not sent. */
 const FIRST_BATCH = 1;
 const BURST = 500;
 

@@ -65,7 +65,7 @@ export function replicaSetStatus(
   return { status, lookAgainAt };
 }
 
-/** Whether the status says these things already; zero and absent are the same, but for the field that says how many are on their way out. */
+/** Whether the status already has these values. Zero and absent are equal, except for the number of terminating pods. */
 export const saysAlready = (object: ApiObject, status: Plain): boolean => {
   const old = look(object, 'status');
   return (

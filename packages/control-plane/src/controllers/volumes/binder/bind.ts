@@ -26,7 +26,7 @@ export const referenceTo = (claim: ApiObject): Plain => ({
 /** The patch that promises a volume to a claim; undefined when it is so already. */
 export function promisePatch(volume: ApiObject, claim: ApiObject): Plain | undefined {
   if (isFor(volume, claim) && text(claimRefOf(volume), 'uid') === claim.metadata.uid) return undefined;
-  // Who promised it to this claim by its name alone keeps it when the claim goes.
+  // A volume that was reserved for this claim by name keeps its reservation after the claim is deleted.
   const annotations = isFor(volume, claim) ? {} : { annotations: { [BOUND_BY_CONTROLLER]: 'yes' } };
   const { resourceVersion } = volume.metadata;
   return { metadata: { resourceVersion, ...annotations }, spec: { claimRef: referenceTo(claim) } };
@@ -49,7 +49,7 @@ export class BindingWriter {
     return allowing(this.#api.patch(CLAIMS, { namespace, name, subresource }, patch), 404, 409);
   }
 
-  /** The volume in this phase; undefined when somebody else was there first. */
+  /** Sets the phase of the volume. Returns undefined if another client changed the volume first. */
   async setPhase(volume: ApiObject, phase: string, message?: string): Promise<ApiObject | undefined> {
     if (phaseOf(volume) === phase) return volume;
     const { resourceVersion } = volume.metadata;
@@ -74,7 +74,7 @@ export class BindingWriter {
     if (bound !== undefined) await this.setClaimStatus(bound, 'Bound', promised);
   }
 
-  /** Takes a binding of the controller back; what somebody promised by hand stays promised. */
+  /** Removes a binding of the controller. A reservation by a user stays. */
   async unbind(volume: ApiObject): Promise<void> {
     const { resourceVersion } = volume.metadata;
     const patch = hasAnnotation(volume, BOUND_BY_CONTROLLER)

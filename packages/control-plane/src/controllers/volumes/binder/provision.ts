@@ -25,7 +25,7 @@ const MIGRATED: Readonly<Record<string, string>> = {
   'kubernetes.io/vsphere-volume': 'csi.vsphere.vmware.com',
 };
 
-/** Whether somebody outside the controllers makes and deletes volumes of this provisioner. */
+/** Whether a component outside these controllers creates and deletes volumes of this provisioner. */
 export const isExternal = (provisioner: string): boolean =>
   !provisioner.startsWith('kubernetes.io/') || Object.hasOwn(MIGRATED, provisioner);
 
@@ -37,7 +37,7 @@ export interface Provisioning {
   readonly tell: Recorder;
 }
 
-/** Has a volume made for a claim: here for a folder of the node, else by whom the class names. */
+/** Provisions a volume for a claim: a folder of the node here, or a request to the provisioner of the class. */
 export async function provision({ api, writer, classes, tell }: Provisioning, claim: ApiObject): Promise<void> {
   const className = classOfClaim(claim);
   const storageClass = classes.get(className);
@@ -79,7 +79,7 @@ function refusalOf(claim: ApiObject, storageClass: ApiObject): string | undefine
   return `Failed to provision volume with StorageClass "${name}": ${HOST_PATH} does not support block volume provisioning`;
 }
 
-/** Says at the claim whose work its volume is; undefined when somebody else wrote the claim meanwhile. */
+/** Records the provisioner at the claim. Returns undefined if another client changed the claim in the meantime. */
 async function nameProvisioner(
   writer: BindingWriter,
   claim: ApiObject,

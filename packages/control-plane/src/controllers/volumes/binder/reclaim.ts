@@ -77,8 +77,9 @@ async function remove({ api, writer }: Reclaiming, volume: ApiObject, fail: Fail
 }
 
 /**
- * The finalizers of a volume that was provisioned inside the controllers: one that is to be deleted with its claim is not let go before;
- * undefined when they are right.
+ * The finalizers of a volume that these controllers provisioned. A volume with the policy `Delete` keeps its finalizer until it is
+ * deleted.
+ * Undefined if the finalizers are correct.
  */
 export function finalizersOf(volume: ApiObject): readonly string[] | undefined {
   const { annotations = {}, finalizers = [] } = volume.metadata;

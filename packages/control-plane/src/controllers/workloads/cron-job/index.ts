@@ -103,7 +103,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return owner === undefined ? [] : [owner.uid];
   });
 
-  /** Whether the job could be deleted; either is told. */
+  /** Deletes the job, reports the result as an event, and returns whether the job was deleted. */
   const remove = async (cronJob: ApiObject, job: ApiObject): Promise<boolean> => {
     const { namespace, name, uid = '' } = job.metadata;
     try {
@@ -182,7 +182,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return (await allowing(api.patch(CRON_JOBS, place, patch), 404, 409)) !== undefined;
   };
 
-  /** The job of this run is there: the cron job's own, whose making it could not write down, or somebody else's. */
+  /** The job of this run already exists. Either the cron job created it and could not store that, or it belongs to another owner. */
   const recall = async (cronJob: ApiObject, status: Plain, due: Date): Promise<void> => {
     const { name } = look(jobOf(cronJob, due), 'metadata');
     const job = await allowing(api.get(JOBS, { namespace: namespaceOf(cronJob), name: String(name) }), 404);
@@ -291,7 +291,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   });
 }
 
-/** Whether the status knows of the job of this run. */
+/** Whether the status already contains the job of this run. */
 const isStarted = (cronJob: ApiObject, status: Plain, due: Date): boolean =>
   items(status, 'active').some(({ name }) => name === look(jobOf(cronJob, due), 'metadata').name) ||
   text(status, 'lastScheduleTime') === timestamp(due);

@@ -23,7 +23,7 @@ const sameForDaemons = (node: ApiObject, old: ApiObject): boolean =>
   jsonEquals(node.metadata.labels, old.metadata.labels) &&
   jsonEquals(look(node, 'spec').taints, look(old, 'spec').taints);
 
-/** What the template of a revision is called; a revision that nobody labelled yet, by its own name. */
+/** The template hash of a revision. A revision without a label counts under its own name. */
 const hashOf = ({ metadata: { labels, name = '' } }: ApiObject): string => labels?.[HASH_LABEL] ?? name;
 
 function setup({ api, clock, informer, queue, recorder }: ControllerContext): void {
@@ -56,7 +56,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return { set, hash, podsOn, placements, now: clock.now() };
   };
 
-  /** Whether a failed pod may be replaced now; the wait doubles with every failure, and starts anew with a change of the set. */
+  /** Whether a failed pod may be replaced now. The wait doubles with each failure, and a change of the set resets it. */
   const mayReplace = (key: string, set: ApiObject, pod: ApiObject): boolean => {
     const id = `${set.metadata.uid}/${number(look(set, 'status'), 'observedGeneration') ?? 0}/${targetOf(pod)}`;
     const now = clock.now().getTime();
@@ -70,7 +70,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return true;
   };
 
-  /** Whether a pod goes now; of one that ended it is told. */
+  /** Whether a pod is deleted now. A pod that ended is also reported. */
   const isDue = (key: string, set: ApiObject, pod: ApiObject, plan: DaemonPlan): boolean => {
     if (!plan.ended.includes(pod)) return true;
     const failed = phaseOf(pod) === 'Failed';
@@ -92,7 +92,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     }
   };
 
-  /** Both are tried, whichever fails. */
+  /** Both calls run, even if one fails. */
   const carryOut = async (key: string, { set, hash }: DaemonView, plan: DaemonPlan): Promise<void> => {
     const surplus = plan.delete.filter((pod) => isDue(key, set, pod, plan)).slice(0, BURST);
     const results = await Promise.allSettled([
@@ -139,7 +139,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
 
   const work = queue(async (key) => {
     const set = sets.get(key);
-    // Of a set on its way out nobody can say how many pods it should have.
+    // The number of pods of a set that is being deleted is undefined.
     if (set === undefined || isDying(set)) return;
     const known = await history.keep(set);
     await tidy(set, known);

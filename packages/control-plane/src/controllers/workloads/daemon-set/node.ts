@@ -10,7 +10,7 @@ export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION = 'deprecated.daemonset.template.generation';
 
-/** A daemon's pod stays where a node is unwell: it is told to tolerate that. */
+/** A daemon pod stays on an unhealthy node, so it tolerates the taints of these conditions. */
 const TOLERATIONS: readonly Plain[] = [
   { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' },
   { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute' },
@@ -25,7 +25,7 @@ const NETWORK: Plain = { key: 'node.kubernetes.io/network-unavailable', operator
 const isAlike = (one: Plain, other: Plain): boolean =>
   ['key', 'operator', 'effect', 'value'].every((field) => text(one, field) === text(other, field));
 
-/** The template's tolerations and every daemon's; of a like one that ends after a while, every daemon's own stands in its place. */
+/** The tolerations of the template and of all daemons. A default of daemons replaces a similar toleration of the template. */
 function tolerationsOf(spec: Plain): Plain[] {
   const all = spec.hostNetwork === true ? [...TOLERATIONS, NETWORK] : TOLERATIONS;
   const own = items(spec, 'tolerations').map((one) => all.find((daemons) => isAlike(one, daemons)) ?? one);

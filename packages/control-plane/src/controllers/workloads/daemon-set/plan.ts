@@ -9,7 +9,7 @@ export interface DaemonView {
   readonly set: ApiObject;
   /** Of the set's template. */
   readonly hash: string;
-  /** Without those that have ended and been deleted: whoever holds them back, they are no matter of the set's any more. */
+  /** Without pods that have ended and been deleted. A finalizer may keep such a pod, but the set no longer counts it. */
   readonly podsOn: ReadonlyMap<string, readonly ApiObject[]>;
   readonly placements: ReadonlyMap<string, Placement>;
   readonly now: Date;
@@ -19,7 +19,7 @@ export interface DaemonPlan {
   /** Names of nodes. */
   readonly create: readonly string[];
   readonly delete: readonly ApiObject[];
-  /** Pods among those that ended, to be told of. */
+  /** The ended pods that need an event. */
   readonly ended: readonly ApiObject[];
 }
 
@@ -37,7 +37,7 @@ const isAvailable = ({ set, now }: DaemonView, pod: ApiObject): boolean =>
 
 const desired = ({ placements }: DaemonView): number => [...placements.values()].filter(({ runs }) => runs).length;
 
-/** How many of so many pods may be missing, and how many may stand beside an old one; either is at least one. */
+/** How many pods may be unavailable, and how many may run next to an old one. */
 function limits({ set }: DaemonView, wanted: number): { unavailable: number; surge: number } {
   const { type, rollingUpdate } = look(set, 'spec', 'updateStrategy');
   const { maxUnavailable = 1, maxSurge = 0 } = look({ rollingUpdate }, 'rollingUpdate');
@@ -47,7 +47,7 @@ function limits({ set }: DaemonView, wanted: number): { unavailable: number; sur
   return { surge, unavailable: wanted > 0 && surge === 0 && unavailable === 0 ? 1 : unavailable };
 }
 
-/** Whether a node may have a pod beside another one at all. */
+/** Whether a node may run a second pod during an update. */
 const allowsSurge = (view: DaemonView): boolean => limits(view, 1).surge > 0;
 
 /** Which of a node's running pods are too many: one stays, with a surge one of each template until the new one is available. */
@@ -62,7 +62,7 @@ function surplusOn(view: DaemonView, running: readonly ApiObject[]): ApiObject[]
   return surplus;
 }
 
-/** Pods that wait for a node which is not there: nobody but their set gives them up. */
+/** Pods that wait for a node which does not exist. Only their set can delete them. */
 function waitingForNobody({ podsOn, placements }: DaemonView): ApiObject[] {
   return [...podsOn]
     .filter(([node]) => !placements.has(node))
@@ -110,7 +110,7 @@ function replaceInPlace(view: DaemonView, unavailable: number): DaemonPlan {
   const candidates: ApiObject[] = [];
   for (const [, pods] of nodesOf(view)) {
     const { fresh, old } = pairOn(view, pods) ?? {};
-    // None, or more than should be: that is mended elsewhere, and the node is without a pod until then.
+    // No pod, or too many pods: another step corrects that. Until then the node counts as unavailable.
     if ((fresh === undefined) === (old === undefined)) down++;
     else if (fresh !== undefined) down += isAvailable(view, fresh) ? 0 : 1;
     else if (old !== undefined && isAvailable(view, old)) candidates.push(old);

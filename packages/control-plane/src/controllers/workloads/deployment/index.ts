@@ -97,7 +97,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await note(deployment, facts, String(revision));
   };
 
-  /** Brings the new set's annotations up to date; whether they were, so that the rest may go on. */
+  /** Updates the annotations of the new set. Returns true if nothing changed, so that the sync can continue. */
   const isCurrent = async (deployment: ApiObject, fresh: ApiObject, next: bigint): Promise<boolean> => {
     const annotations = missingAnnotations(deployment, fresh.metadata.annotations ?? {}, next);
     const minReadySeconds = number(look(deployment, 'spec'), 'minReadySeconds') ?? 0;
@@ -155,7 +155,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     const sets = fresh === undefined ? old : [fresh, ...old];
     const plan = planScale({ deployment, fresh, old });
     for (const step of plan) await scaleTo(deployment, step);
-    // Every other set with pods learns the new size, lest it be taken for a change once more.
+    // Each other set with pods records the new size. Otherwise the next sync would see another change of the size.
     const planned = new Set(plan.map(({ set }) => set));
     for (const set of sets.filter((one) => !planned.has(one) && replicasOf(one) > 0)) {
       await scaleTo(deployment, { set, replicas: replicasOf(set) });

@@ -9,7 +9,7 @@ import { DESIRED, MAX, sizeAnnotations } from './scale.ts';
 
 export const HASH_LABEL = 'pod-template-hash';
 export const REVISION = 'deployment.kubernetes.io/revision';
-/** By which a deployment is asked to go back to a revision. */
+/** The annotation that requests a rollback to a revision. */
 export const ROLLBACK = 'deprecated.deployment.rollback.to';
 const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 /** Former revisions that a set remembers, in characters. */

@@ -3,7 +3,7 @@ import { look, type Plain } from '../../../apimachinery/objects/plain.ts';
 import { compareRevisions, parseRevision } from '../revision.ts';
 import { bareTemplate, OWN_ANNOTATIONS, ROLLBACK, revisionOf, sameTemplate } from './replica-sets.ts';
 
-/** What a wish for a rollback comes to: what is told, and what of the deployment is changed. */
+/** The result of a requested rollback: the event, and the changes of the deployment. */
 export interface Rollback {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
@@ -13,7 +13,7 @@ export interface Rollback {
   readonly template?: Plain;
 }
 
-/** The revision that a deployment is asked to go back to by its annotation; 0: the last one. Anything else than a number asks for nothing. */
+/** The revision that the rollback annotation requests. 0: the last one. Undefined if the value is not a number. */
 export const rollbackOf = ({ metadata: { annotations = {} } }: ApiObject): bigint | undefined =>
   parseRevision(annotations[ROLLBACK]);
 
@@ -32,7 +32,7 @@ function annotationsFrom(own: Readonly<Record<string, string>>, set: ApiObject):
   ]);
 }
 
-/** Goes back to a revision, with its template and its annotations; the wish is forgotten whatever comes of it (`rollback`). */
+/** Plans a rollback to a revision with its template and annotations. The request is removed in any case (`rollback`). */
 export function planRollback(deployment: ApiObject, sets: readonly ApiObject[], wanted: bigint): Rollback {
   const { [ROLLBACK]: _wish, ...annotations } = deployment.metadata.annotations ?? {};
   const revision = wanted === 0n ? lastRevision(sets) : wanted;

@@ -35,7 +35,7 @@ export function bounds(deployment: ApiObject): { surge: number; unavailable: num
   return { surge, unavailable: Math.min(unavailable, replicas) };
 }
 
-/** Unready pods of old sets first, then as many ready ones as may be missing. */
+/** Removes unready pods of old sets first, then as many ready ones as may be unavailable. */
 function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
   const { unavailable } = bounds(deployment);
   const least = replicasOf(deployment) - unavailable;

@@ -81,8 +81,9 @@ function proportional(deployment: ApiObject, active: readonly ApiObject[]): Scal
 }
 
 /**
- * How the sets follow the size of their deployment when no rollout step does (`scale`): a paused rollout, or one that was
- * scaled on its way. Sets that keep their size are named too: their annotations may have to follow.
+ * Plans how the sets follow the size of their deployment without a rollout step (`scale`): the rollout is paused, or the size changed
+ * during it.
+ * The plan includes sets that keep their size, because their annotations may change.
  */
 export function planScale({ deployment, fresh, old }: ScaleView): Scaling[] {
   const wanted = replicasOf(deployment);

@@ -117,7 +117,7 @@ export function countStatus(
     updatedReplicas: countOf(look(fresh, 'status'), 'replicas'),
     readyReplicas: total(sets, 'readyReplicas'),
     availableReplicas: available,
-    // Of what the sets are to have, not of what they have: pods that nobody may make are missing, too.
+    // Uses the wanted size of the sets, not the actual one. Pods that could not be created also count as unavailable.
     unavailableReplicas: Math.max(0, wanted - available),
     terminatingReplicas: total(sets, 'terminatingReplicas'),
     ...(collisionCount === undefined ? {} : { collisionCount }),

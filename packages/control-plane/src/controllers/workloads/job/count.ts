@@ -15,7 +15,7 @@ export const isTracked = (pod: ApiObject): boolean => pod.metadata.finalizers?.i
 export const perIndexLimit = (job: ApiObject): number | undefined =>
   isIndexed(job) ? number(look(job, 'spec'), 'backoffLimitPerIndex') : undefined;
 
-/** Whether a pod is replaced only once it has failed for good, and not as soon as it is being deleted. */
+/** Whether a pod is replaced only after it failed, and not already when its deletion starts. */
 export const replacesFailedOnly = (job: ApiObject): boolean => {
   const { podReplacementPolicy, podFailurePolicy } = look(job, 'spec');
   return podReplacementPolicy === 'Failed' || podFailurePolicy !== undefined;
@@ -25,7 +25,7 @@ export const replacesFailedOnly = (job: ApiObject): boolean => {
 export const hasFailed = (job: ApiObject, pod: ApiObject): boolean =>
   phaseOf(pod) === 'Failed' || (!replacesFailedOnly(job) && isDying(pod) && phaseOf(pod) !== 'Succeeded');
 
-/** A number that an annotation holds; what is no whole number of 32 bits is none. */
+/** The number in an annotation. 0 if the value is not an integer of 32 bits. */
 function annotatedCount(pod: ApiObject, annotation: string): number {
   const value = pod.metadata.annotations?.[annotation] ?? '';
   const count = /^[+-]?\d+$/.test(value) ? Number(value) : 0;

@@ -17,7 +17,7 @@ import { type Backoff, NO_FAILURE, nextBackoff } from './times.ts';
 
 const OWN = 'kubernetes.io/job-controller';
 
-/** Whether somebody else runs the job. */
+/** Whether another controller manages the job. */
 const isForeign = (job: ApiObject): boolean => {
   const managedBy = text(look(job, 'spec'), 'managedBy');
   return managedBy !== '' && managedBy !== OWN;
@@ -134,7 +134,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     if (!saysAlready(look(job, 'status'), status)) {
       const patch = { metadata: { resourceVersion }, status };
       const place = { ...splitKey(key), subresource: 'status' };
-      // Written by somebody else meanwhile: its event brings the job back, and nothing is let go before.
+      // Another client changed the job in the meantime. Its event triggers the next sync, and no pod is released before.
       if ((await allowing(api.patch(JOBS, place, patch), 404, 409)) === undefined) return;
       for (const { type, reason, message } of events) tell(job, type, reason, message);
     }
@@ -176,7 +176,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     for (const pod of podsFor(job).filter(isTracked)) await release(pod);
   });
 
-  /** A pod whose job is gone waits for nobody; one of another owner is none of ours. */
+  /** Releases a pod whose job is gone. A pod of another kind of owner is ignored. */
   const orphans = queue(async (key) => {
     const pod = pods.get(key);
     if (pod === undefined || !isTracked(pod)) return;

@@ -8,7 +8,7 @@ export function indexOf(pod: ApiObject): number | undefined {
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : undefined;
 }
 
-/** `1,3-5` as numbers below `end`; what does not parse counts for nothing. */
+/** `1,3-5` as numbers below `end`. Invalid parts are ignored. */
 export function parseIndexes(text: string, end: number): Set<number> {
   const indexes = new Set<number>();
   for (const part of text.split(',')) {

@@ -37,7 +37,7 @@ interface Tracking {
   readonly isFull: boolean;
 }
 
-/** The last of an index that has to be tried again stays until the next one knows how often it was; of a job that ends none stays. */
+/** The last failed pod of an index stays until its replacement has the number of failures. If the job ends, no pod stays. */
 const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiObject): boolean =>
   isDying(job) ||
   end !== undefined ||
@@ -86,7 +86,7 @@ function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): r
   return isSame ? conditions : conditions.map((one) => (one === old ? made : one));
 }
 
-/** The job's end as it is told. */
+/** The events for the end of the job. */
 function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, succeeded: number): JobEvent[] {
   if (type === 'Failed') return [{ type: 'Warning', reason: end.reason, message: end.message }];
   const completed: JobEvent = { type: 'Normal', reason: 'Completed', message: 'Job completed' };
@@ -146,7 +146,7 @@ export function reportJob(
   };
   if (end !== undefined) {
     conditions = withCondition(conditions, { ...end, status: 'True' }, now);
-    // The end is told once nothing of the job is left that could still change its numbers.
+    // The end is reported only when no remaining pod can change the counts of the job.
     if (!isFull && succeeded.length + failed.length === 0 && terminating === 0) {
       const type = end.type === 'SuccessCriteriaMet' ? 'Complete' : 'Failed';
       conditions = withCondition(conditions, { ...end, type, status: 'True' }, now);

@@ -8,7 +8,7 @@ import { controllerOf, isDying, namespaceOf, ownerReference } from '../../runtim
 import { CLAIMS } from '../../runtime/resources.ts';
 import { claimName, claimTemplates, inRange } from './identity.ts';
 
-/** Who owns a claim by the set's retention policy: with its owner it goes. */
+/** The owners of a claim by the retention policy of the set. The claim is deleted together with its owner. */
 export function claimOwners(
   set: ApiObject,
   ordinal: number,
@@ -19,7 +19,7 @@ export function claimOwners(
     uid === set.metadata.uid || (kind === 'Pod' && name === `${set.metadata.name}-${ordinal}`);
   const others = (claim.metadata.ownerReferences ?? []).filter((reference) => !isOurs(reference));
   const controller = controllerOf(claim);
-  // A claim that somebody else controls is theirs.
+  // A claim with another controller keeps its owners.
   if (controller !== undefined && !isOurs(controller)) return others;
   const { whenDeleted, whenScaled } = look(set, 'spec', 'persistentVolumeClaimRetentionPolicy');
   const isCondemned = !inRange(set, ordinal);

@@ -27,7 +27,7 @@ const namesIn = (set: ApiObject): SetRevisions => ({
   update: text(look(set, 'status'), 'updateRevision'),
 });
 
-/** Where the set comes from is where it goes to, if it never came from anywhere or nobody knows that template any more. */
+/** The current revision is the update revision if the status names none, or if its template no longer exists. */
 function revisionsOf(set: ApiObject, { current: update, duplicates, old }: Revisions): SetRevisions {
   const known = new Set([update, ...duplicates, ...old].map(({ metadata }) => metadata.name ?? ''));
   const name = update.metadata.name ?? '';
@@ -105,7 +105,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await claims.keepOwners(set, ordinal, undefined);
     const template = history.templateOf(namespaceOf(set), revision) ?? look(set, 'spec', 'template');
     const pod = statefulPod(set, ordinal, template, revision);
-    // A pod of this name that is not the set's own stands in the way: its deletion brings the set back.
+    // A pod of this name belongs to another owner and blocks the creation. Its deletion triggers the next sync.
     const work = allowing(owned.create(set, pod), 409);
     await told('Create', set, `${set.metadata.name}-${ordinal}`, isDone(work));
   };

@@ -36,9 +36,9 @@ function revisionFor({ set, current, update }: StatefulView, ordinal: number): s
 export const isRunningAndReady = (pod: ApiObject): boolean => phaseOf(pod) === 'Running' && isReady(pod);
 
 /**
- * Pods are made from the first number up, given up from the last one down, and renewed from the last one down; in order, each waits
- * for the one before to be ready for as long as the set asks (`OrderedReady`), or all at once (`Parallel`). Growing and shrinking come
- * before renewing.
+ * Plans the pods of a set: it creates them in ascending order, and deletes and updates them in descending order.
+ * With `OrderedReady`, each pod waits until the previous one is available. With `Parallel`, all change at the same time.
+ * Scaling comes before updates.
  */
 export function planStatefulSet(view: StatefulView): StatefulPlan {
   const { set, pods, update, now } = view;
