@@ -20,9 +20,9 @@ interface Waiter {
 }
 
 /**
- * The rate at which a cloud takes calls, learned from its refusals: no limit until it throttles, then a little less than
- * what had just worked, growing again second by second. Shared by everybody who calls with the same account: each call
- * waits for its place, first come, first served, one timer for all.
+ * The rate at which a cloud accepts calls, learned from its refusals. There is no limit until the cloud throttles. Then the
+ * limit is a little less than the rate that just worked, and it grows every second. All calls with the same account share
+ * the limit. Calls wait in the order of their arrival, with one timer for all.
  */
 export class LearnedRate {
   readonly #clock: Clock;
@@ -66,14 +66,14 @@ export class LearnedRate {
     await promise.finally(() => signal.removeEventListener('abort', giveUp));
   }
 
-  /** A call was answered, whatever the answer but a throttle. */
+  /** A call had any answer except a throttle. */
   succeeded(): void {
     const now = this.#now();
     this.#worked.push(now);
     while ((this.#worked[0] ?? now) < now - WINDOW_MS) this.#worked.shift();
   }
 
-  /** A call was throttled. @param retryAfterMs What the cloud asked for, if it did. */
+  /** A call was throttled. @param retryAfterMs The wait that the cloud demanded, if any. */
   throttled(retryAfterMs = 0): void {
     const now = this.#now();
     this.#nextFree = Math.max(this.#nextFree, now + (boundedWait(retryAfterMs) ?? 0));

@@ -1,10 +1,10 @@
 import type { Clock } from '@mcm/kube';
 import type { ObserveApi } from '../contract/driver.ts';
 
-/** Runs a request to the cloud and tells of it, under the name that the driver's metrics give to what is asked for. */
+/** Runs a request to the cloud and reports it. `service` is the name of the request in the driver's metrics. */
 export type ObservedCall = <T>(service: string, work: () => Promise<T>) => Promise<T>;
 
-/** @param observe Who counts; undefined: nobody does. */
+/** @param observe Receives each request that ended; undefined: requests are not counted. */
 export const observedCalls =
   (clock: Clock, observe: ObserveApi | undefined): ObservedCall =>
   async (service, work) => {

@@ -16,8 +16,8 @@ const isPastVm = (description: string | undefined): boolean => {
 };
 
 /**
- * A driver that looks at the cloud as the one it is given and changes nothing there: each change is noted, and is under
- * way until the controller that runs has made it.
+ * A driver that reads the cloud with the given driver and changes nothing there. It only records each change. The
+ * call stays open until the active controller has made the change.
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,

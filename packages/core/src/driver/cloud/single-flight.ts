@@ -5,8 +5,8 @@ interface Flight<T> {
 }
 
 /**
- * One call for all that want its result at the same time: a hundred machines need one login, not a hundred. It is given up
- * when nobody waits for it any longer; each who waits may leave by the signal, and a failure is told to all and forgotten.
+ * Shares one call between all callers that need its result at the same time: a hundred machines need one login. A caller
+ * leaves by its signal, and the call is aborted when the last caller has left. All callers get a failure, and it is not cached.
  */
 export function singleFlight<T>(work: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal) => Promise<T> {
   let flight: Flight<T> | undefined;

@@ -1,22 +1,22 @@
 import type { Clock } from '@mcm/kube';
 import { singleFlight } from './single-flight.ts';
 
-/** A token as whoever gives them told it. */
+/** A token as the token service returned it. */
 export interface Token {
   readonly value: string;
   /** When it ends, in milliseconds since the epoch. */
   readonly until: number;
 }
 
-/** The token of somebody, kept until shortly before its end. */
+/** The token of one identity, kept until shortly before its end. */
 export interface TokenSource {
   /** @throws what asking for it throws, or the signal's reason */
   get(signal: AbortSignal): Promise<string>;
-  /** The cloud does not take this token, whatever its end: the next call asks for another. */
+  /** The cloud refused this token, possibly before its end. The next call gets another one. */
   refused(value: string): void;
 }
 
-/** It is asked for anew so long before its end, or when half of a shorter life is over. */
+/** A token is renewed this long before its end, or after half of its life if that is later. */
 const RENEW_BEFORE_MS = 300_000;
 
 /** Those who need it together ask once. @param fetch Asks for a token. */

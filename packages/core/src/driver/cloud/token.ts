@@ -8,7 +8,7 @@ export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 }
 
-/** Whoever gives tokens cannot be asked now: nothing is said of the credentials, and nothing has been done. */
+/** The token service is not available now. This says nothing about the credentials, and nothing has changed. */
 export class TokenUnavailable extends Error {
   override readonly name = 'TokenUnavailable';
   readonly retryAfterMs: number | undefined;
@@ -28,12 +28,12 @@ export interface TokenQuestion<T> {
   readonly body?: string;
   /** What an answer with a token is like. */
   readonly schema: z.ZodType<T>;
-  /** How a failure is told; given what went wrong, without anything that was sent or answered but the code of a refusal. */
+  /** Text of a failure. Its argument has the cause and the code of a refusal, and nothing else that was sent or answered. */
   readonly say: (what: string) => string;
   readonly signal: AbortSignal;
   /** Whether an answer without a token is a refusal: a metadata server sends no half answers, so something else answers. */
   readonly strict?: boolean;
-  /** What a date is counted from at which whoever gives tokens may be asked again. */
+  /** The time from which a date in `Retry-After` is counted. */
   readonly now: Date;
 }
 
@@ -53,7 +53,8 @@ interface Answered {
 }
 
 /**
- * Sends it, and judges the answer. Errors tell only the code of a refusal: the answer may hold a token, or what was sent.
+ * Sends the question and verifies the answer. Errors contain only the code of a refusal, because the answer may contain a
+ * token or the request.
  * @throws TokenRefused, TokenUnavailable, or the signal's reason
  */
 export async function askForToken<T>(question: TokenQuestion<T>): Promise<T> {

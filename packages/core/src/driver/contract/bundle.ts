@@ -3,7 +3,7 @@ import { type Machine, type MachineClass, machineClasses, type NodeCondition } f
 import type { ConfigMap, Draft } from '@mcm/kube';
 import { type Known, scrub } from '../secrets/evidence-text.ts';
 
-/** What the driver told of a failed machine's VM. */
+/** What the driver reported about the VM of a failed machine. */
 export interface InstanceEvidence {
   /** State of the VM in the cloud's words, and why it is in it. */
   readonly state?: string;
@@ -13,7 +13,7 @@ export interface InstanceEvidence {
 
 /** One failure of one machine. */
 export interface Failure {
-  /** The same for as long as the machine goes on failing like this, so that it is kept once. */
+  /** Does not change while the failure lasts, so that it is stored once. */
   readonly id: string;
   /** Why the machine becomes Failed. */
   readonly reason: string;
@@ -25,7 +25,7 @@ export interface EvidenceParts {
   readonly machineClass: MachineClass | undefined;
   readonly failure: Failure;
   readonly instance: InstanceEvidence | undefined;
-  /** What could not be told, one sentence each. */
+  /** What could not be determined, one sentence each. */
   readonly gaps: readonly string[];
   readonly known: Known;
 }
@@ -43,7 +43,7 @@ export const labelOf = (name: string): string => hash(name).slice(0, 16);
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The name is that of the failure: whoever keeps it again finds it kept. */
+/** The name is derived from the failure, so that a second attempt finds the stored evidence. */
 export function evidenceName(machine: Machine, failure: Failure): string {
   const { name, uid } = machine.metadata;
   return `evidence-${name.slice(0, 200)}-${hash(`${uid} ${failure.id}`).slice(0, 10)}`;

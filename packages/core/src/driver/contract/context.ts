@@ -1,6 +1,6 @@
 import type { Clock, Random, Transport } from '@mcm/kube';
 
-/** What a driver is made with; it reads no other time, draws no other randomness and reaches its cloud in no other way, so that tests can hold all three. */
+/** A driver gets its time, its randomness and its network only from here, so that tests can control all three. */
 export interface DriverContext {
   readonly clock: Clock;
   readonly random: Random;

@@ -14,11 +14,11 @@ export interface DriverRequest<Spec, Credentials> {
   readonly owner?: string;
   /** Control clusters that this one was moved from: their VMs count as its own. */
   readonly formerOwners?: readonly string[];
-  /** To be told of the cloud's requests, for metrics; absent: nobody counts. */
+  /** Receives each request to the cloud, for metrics; absent: requests are not counted. */
   readonly observeApi?: ObserveApi;
 }
 
-/** @param service What was asked for, as the driver's metrics call it. @param error What it failed with, if it did. */
+/** @param service The name of the request in the driver's metrics. @param error The failure, if any. */
 export type ObserveApi = (service: string, ms: number, error: unknown) => void;
 
 /** A request about one machine. */
@@ -98,9 +98,9 @@ export interface Driver<Spec = unknown, Credentials = unknown> {
   /** Settings that the cloud takes only after creation. Called again until it succeeds. */
   initialize?(request: MachineRequest<Spec, Credentials>): Promise<Instance>;
   /**
-   * Looks the VM up. A machine without a provider id is looked up by its name, whoever made the VM: the controller asks
-   * before the first `create`, and adopts what another controller made and did not record. VMs of another control cluster
-   * and VMs that have ended do not count, see `isOthers`.
+   * Looks the VM up. A machine without a provider id is looked up by its name, because another controller may have created
+   * the VM without recording it. The machine controller calls this before the first `create`, and adopts such a VM. VMs of
+   * another control cluster and VMs that have ended do not count, see `isOthers`.
    * @throws `NotFound` the cloud is sure that there is none; `Uninitialized` there is one but `initialize` has not succeeded; `OutOfRange` several match. The last two tell the VMs (`MachineError.found`).
    */
   status?(request: MachineRequest<Spec, Credentials>): Promise<FoundInstance>;

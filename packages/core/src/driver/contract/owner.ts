@@ -2,9 +2,9 @@ import type { Machine } from '@mcm/api';
 import { MachineError } from './errors.ts';
 
 /**
- * Tag (label, where a cloud calls it so) of a VM that names the control cluster that made it: the UID of the namespace
- * of its Machines. Two control clusters of one cloud account and one cluster tag list each other's VMs; by it neither
- * takes them for its own orphans.
+ * Tag or label of a VM with the control cluster that created it. The value is the UID of the namespace of its Machines.
+ * Two control clusters with the same cloud account and cluster tag list each other's VMs. With this tag, neither of them
+ * takes the other's VMs for its own orphans.
  */
 export const OWNER_TAG = 'mcm-control-cluster';
 
@@ -12,7 +12,7 @@ export const OWNER_TAG = 'mcm-control-cluster';
 export const ownerTags = ({ owner }: { readonly owner?: string | undefined }): Readonly<Record<string, string>> =>
   owner === undefined ? {} : { [OWNER_TAG]: owner };
 
-/** Who asks, and for which machine. */
+/** The control cluster of a request, and the machine. */
 interface Asked {
   readonly owner?: string | undefined;
   readonly formerOwners?: readonly string[] | undefined;
@@ -30,7 +30,7 @@ export function isOthers({ owner, formerOwners = [], machine }: Asked, tags: unk
 }
 
 /**
- * For clouds in which the name names the VM: nothing can be made beside a VM of another control cluster. A machine that
+ * For clouds in which the name names the VM: no VM can be created next to a VM of another control cluster. A machine that
  * is being deleted has no VM then.
  * @throws MachineError `AlreadyExists`, or `NotFound` for a machine that is being deleted
  */

@@ -8,8 +8,8 @@ import type { MachineError } from '../contract/errors.ts';
 const MOST = 200;
 
 /**
- * What clouds have been found to allow, one budget for each set of credentials: whoever is throttled slows down
- * everybody who calls with the same ones, and nobody else. A call whose turn has not come waits within its deadline.
+ * The learned rates of clouds, one budget for each set of credentials. A throttled call slows down only the calls with the
+ * same credentials. A call waits for its turn within its deadline.
  */
 export class CallBudgets {
   readonly #clock: Clock;

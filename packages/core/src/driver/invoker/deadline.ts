@@ -12,8 +12,8 @@ export interface DeadlineOptions {
   /** For messages: `create of machine m-1`. */
   readonly what: string;
   /**
-   * Told when the call outlives its deadline and the grace after it: the driver ignores its signal. Such a call is waited
-   * for until it really ends, for what it does to the VM it still does. Absent: nobody waits for it any longer.
+   * Called when the call outlives its deadline and the grace period, because the driver ignores its signal. The caller still
+   * waits for the end of the call, because the call can still change the VM. Absent: the caller stops waiting.
    */
   readonly onOverdue?: ((error: MachineError) => void) | undefined;
 }
@@ -53,7 +53,7 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
   try {
     return await Promise.race([Promise.resolve().then(() => call(controller.signal)), ended.promise]);
   } catch (thrown) {
-    // An abort surfaces as whatever the driver's HTTP library makes of it; the reason is known here.
+    // The driver's HTTP library may report an abort as any error; the reason is known here.
     throw because !== undefined && !(thrown instanceof MachineError) ? because : MachineError.from(thrown);
   } finally {
     timer.cancel();

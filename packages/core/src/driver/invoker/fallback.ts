@@ -8,9 +8,9 @@ const MOST = 5;
 export const isRefusal = ({ credentialsRefused }: MachineError): boolean => credentialsRefused;
 
 /**
- * Classes whose credentials may reach the machine's VM when its own class's are refused: those of the other machines of
- * its deployment, to which a user who exchanged the credentials gave a new class, then any of the namespace; newest
- * first.
+ * Classes whose credentials may reach the machine's VM when the cloud refuses those of its own class. A user who exchanges
+ * credentials often gives the deployment a new class, so the classes of its other machines come first. Then come all other
+ * classes of the namespace. In both groups the newest is first.
  */
 export function fallbackClasses(machine: Machine, own: MachineClass, caches: FallbackCaches): readonly MachineClass[] {
   const deployment = machine.metadata.labels?.[Labels.DeploymentName];

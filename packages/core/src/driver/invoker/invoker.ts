@@ -58,8 +58,8 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
   const budgets = new CallBudgets(clock);
   const { classOf, classOrThrow, secretsOf, secretsOfMachine, usable } = lookupOf(caches, driver.credentialsSchema);
   /**
-   * A class that was made invalid makes no VM, but holds up no deletion: for all else its former spec counts, if that
-   * makes sense (incident 27).
+   * A class that became invalid creates no VM, but it must not delay a deletion. All calls except `create` use its former
+   * spec, if that is valid (incident 27).
    */
   const decode = (input: DriverInput): DecodedInput<Spec, Credentials> & { readonly machineClass: MachineClass } => {
     const { machineClass } = input;
@@ -151,7 +151,7 @@ export function createInvoker<Spec, Credentials>(options: InvokerOptions<Spec, C
     }
   };
 
-  /** Who was paused, or lost the Lease unseen, does nothing to the cloud: another may have decided otherwise by now. */
+  /** A process that was paused or lost the Lease changes nothing in the cloud, because another leader may have decided otherwise. */
   const confirm = async (call: string): Promise<void> => {
     try {
       await options.fence?.confirm();

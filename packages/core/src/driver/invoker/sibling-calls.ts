@@ -24,9 +24,9 @@ export function createSiblingCalls<Spec, Credentials>({
   log,
 }: SiblingCallOptions<Spec, Credentials>) {
   /**
-   * Refused with the credentials of the machine's class, the call is made with those of another class, if by them the cloud
-   * shows the VM: somebody exchanged the credentials and only newer classes have got the new ones (incident 28). Those of
-   * another account do not see the VM, and what they say of it does not count.
+   * A user may exchange the credentials and put the new ones only into newer classes (incident 28). If the cloud refuses
+   * those of the machine's class, the call is repeated with those of a class that can see the VM. Credentials of another
+   * account cannot see the VM, so their answers do not count.
    */
   const orByOthers = async <T>(
     base: MachineRequest<Spec, Credentials>,

@@ -31,8 +31,8 @@ const isProvider = (value: unknown): value is TracerProvider =>
   typeof value === 'object' && value !== null && 'getTracer' in value && typeof value.getTracer === 'function';
 
 /**
- * The tracer of whatever OpenTelemetry SDK was loaded into the process (`node --import ./telemetry.mjs`), found without
- * depending on its packages; undefined when there is none, and then spans cost nothing.
+ * The tracer of the OpenTelemetry SDK that was loaded into the process (`node --import ./telemetry.mjs`). It is found
+ * without a dependency on the packages of the SDK. Undefined when there is none, and then spans cost nothing.
  */
 export function registeredTracer(registry: object = globalThis): DriverTracer | undefined {
   const registered: unknown = Reflect.get(registry, REGISTERED);
