@@ -192,7 +192,7 @@ function visit(schema: Fields, place: Place, total: Total): StatusCause[] {
   return causes;
 }
 
-/** Judges the CEL rules of a schema: their form, that they compile, and what they may cost. */
+/** Validates the CEL rules of a schema: their form, that they compile, and what they may cost. */
 export function validateRuleSpecs(schema: Fields, path: string): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };
   const causes = visit(schema, { path, cardinality: 1, uncorrelatable: undefined, isResource: true }, total);

@@ -132,7 +132,7 @@ export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATI
   return { ...old, conditions };
 }
 
-/** The storage version joins the stored ones as soon as it is asked for. */
+/** The storage version joins the stored ones as soon as the spec names it. */
 function storedVersions(crd: ApiObject): string[] {
   const stored = texts(record(crd.status).storedVersions);
   const storage = records(record(crd.spec).versions).find((version) => version.storage === true);

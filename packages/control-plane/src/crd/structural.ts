@@ -100,7 +100,7 @@ function wantType(type: string, wanted: string, path: string, extension: string)
   return [type === '' ? required(`${path}.type`, words) : invalid(`${path}.type`, type, words)];
 }
 
-/** The extensions of a schema; told whether or not the schema is structural. */
+/** Validates the extensions of a schema, whether or not it is structural. */
 function validateExtensions(schema: Fields, path: string, causes: StatusCause[]): void {
   const type = text(schema.type);
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) {

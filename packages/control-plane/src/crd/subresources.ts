@@ -13,7 +13,7 @@ function validatePath(path: string, field: string, prefixes: readonly string[], 
   return prefixes.some((prefix) => path.startsWith(`${prefix}.`)) ? [] : [invalid(field, path, words)];
 }
 
-/** Judges `subresources` of a version. */
+/** Validates `subresources` of a version. */
 export function validateSubresources(subresources: Fields, path: string): StatusCause[] {
   const scale = own(subresources, 'scale');
   if (!isRecord(scale)) return [];
@@ -43,7 +43,7 @@ export function validateSubresources(subresources: Fields, path: string): Status
 const COLUMN_TYPES = ['boolean', 'date', 'integer', 'number', 'string'];
 const COLUMN_FORMATS = ['binary', 'byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'name', 'password'];
 
-/** Judges `additionalPrinterColumns` of a version. */
+/** Validates `additionalPrinterColumns` of a version. */
 export function validateColumns(columns: unknown, path: string): StatusCause[] {
   return records(columns).flatMap((column, at) => {
     const field = `${path}[${at}]`;
@@ -75,7 +75,7 @@ function validateColumnPath(path: string, field: string): StatusCause[] {
 
 const MAX_SELECTABLE = 8;
 
-/** Judges `selectableFields`: each is a field of the schema with a plain type, named once. */
+/** Validates `selectableFields`: each is a field of the schema with a plain type, named once. */
 export function validateSelectableFields(fields: unknown, schema: unknown, path: string): StatusCause[] {
   const list = records(fields);
   const causes: StatusCause[] = [];

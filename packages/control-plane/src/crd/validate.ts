@@ -187,7 +187,7 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
     : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
 }
 
-/** Judges a CRD as kube-apiserver does, with its field names and words; `old` is what an update replaces. */
+/** Validates a CRD as kube-apiserver does, with its field names and words; `old` is what an update replaces. */
 export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
   const spec = record(crd.spec);
   const names = record(spec.names);

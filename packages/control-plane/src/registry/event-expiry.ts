@@ -2,7 +2,7 @@ import type { Timer } from '../apimachinery/objects/clock.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import type { Registry } from '../resources/registry.ts';
 
-/** How long kube-apiserver keeps events unless told otherwise (`--event-ttl`), in milliseconds. */
+/** How long kube-apiserver keeps events by default (`--event-ttl`), in milliseconds. */
 export const EVENT_TTL_MS = 3_600_000;
 
 /** Events written within so many milliseconds of each other go together, as those that share one of etcd's leases do. */

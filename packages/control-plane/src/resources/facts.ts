@@ -114,7 +114,7 @@ const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
 
 /** Maps and structures that are replaced as a whole where this field holds them, and patch strategies of structures. */
 export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
-  // A raw JSON object: nobody owns parts of it.
+  // A raw JSON object: managers own it only as a whole.
   ['apps.v1.ControllerRevision.data', atomicMap],
   ['core.v1.PodSpec.nodeSelector', atomicMap],
   ['core.v1.ReplicationControllerSpec.selector', atomicMap],
@@ -143,7 +143,7 @@ const preserving: JsonSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 /** Facts about a definition as a whole, by its name. */
 export const wholeFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(ATOMIC_STRUCTURES)].map(([owner, name]): [string, JsonSchema] => [`${owner}.${name}`, atomicMap]),
-  // The metadata of an object is judged by the server, not by its schema.
+  // The server, not the schema, validates the metadata of an object.
   ['meta.v1.FieldsV1', preserving],
 ]);
 

@@ -24,7 +24,7 @@ export class ServedKind {
     this.resource = kind.storedAs?.resource ?? resourceId(kind);
   }
 
-  /** Compiled at first use: there are many kinds, and most are never asked for. */
+  /** Compiled at first use: there are many kinds, and most are never used. */
   get schema(): CompiledSchema | undefined {
     if (this.kind.schema === undefined) return undefined;
     this.#schema ??= compileSchema(this.kind.schema, { celRules: true });

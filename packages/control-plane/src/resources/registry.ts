@@ -14,7 +14,7 @@ import type { ReviewHandler } from './review.ts';
 /** etcd's limit of a request, with room for what surrounds the object. */
 const STORE_LIMIT = 1.5 * 1024 * 1024;
 
-/** Who asks, and where warnings go. */
+/** The user of a request, and the receiver of its warnings. */
 export interface Call {
   readonly user: UserInfo;
   readonly userAgent: string;
@@ -32,7 +32,7 @@ export interface Target {
   readonly subresource: string;
 }
 
-/** The result of a write: the text in the version that was asked for. */
+/** The result of a write: the text in the requested version. */
 export interface Written {
   readonly text: string;
   readonly created: boolean;
@@ -151,7 +151,7 @@ export class Registry {
     });
   }
 
-  /** The revision up to which listeners have been told everything. */
+  /** The revision up to which the listeners have received all changes. */
   deliveredRevision(): number {
     return this.store.deliveredRevision();
   }

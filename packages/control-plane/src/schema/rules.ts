@@ -18,7 +18,7 @@ import type { RuleSpec, SchemaNode } from './node.ts';
 /** A rule of a schema, ready to run. */
 interface Rule {
   readonly spec: RuleSpec;
-  /** A text: why it does not compile. The CRD was stored before anybody checked. */
+  /** A text: why it does not compile. The CRD was stored before the server checked rules. */
   readonly program: Program | string;
   readonly usesOld: boolean;
   readonly message: Program | undefined;

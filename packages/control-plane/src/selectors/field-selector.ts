@@ -113,7 +113,7 @@ export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFi
   };
 }
 
-/** The selectable fields of an object, as they are kept beside its record. */
+/** The selectable fields of an object, as they are kept next to its record. */
 export function fieldsOf(
   kind: KindDefinition,
   object: Parameters<NonNullable<KindDefinition['selectableFields']>[string]>[0],

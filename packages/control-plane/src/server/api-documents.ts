@@ -15,7 +15,7 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
-/** What is made of one group version at a time, when it is first asked for, and kept while its kinds stay. */
+/** Values for each group version. The first request makes a value, and a change of its kinds drops it. */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
   readonly #kinds: KindRegistry;
@@ -54,7 +54,7 @@ export class ApiDocuments {
   readonly #v2: Pieces<V2Piece>;
   /** The documents about everything. */
   readonly #whole = new Map<string, string>();
-  /** The OpenAPI v2 document as protobuf, once somebody has asked for it. */
+  /** The OpenAPI v2 document as protobuf, after the first request for it. */
   #v2Bytes: Uint8Array | undefined;
 
   constructor(kinds: KindRegistry) {

@@ -51,7 +51,7 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/** How many bytes of a stream wait for their reader before the writer is told to wait. */
+/** How many bytes of a stream wait for their reader before the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**

@@ -135,7 +135,7 @@ export class Handler {
       resource: info.resource,
       subresource: info.subresource,
       namespace: info.namespace,
-      // Who selects one object by its name asks for that one alone.
+      // A request that selects one object by its name concerns only that object.
       name: info.name === '' ? selectedName(fields) : info.name,
       ...(fields.length === 0 ? {} : { fields }),
     };
@@ -149,7 +149,7 @@ export class Handler {
   }
 }
 
-/** What a failure is answered with. What nobody has foreseen is a 500 that names it. */
+/** The Status of a failed request. An unexpected error is a 500 that names it. */
 function statusOf(error: unknown): Status {
   if (error instanceof StatusError) return error.status;
   if (error instanceof RangeError && /call stack/.test(error.message)) {

@@ -15,7 +15,7 @@ const STARTED = [
   'bootstrap-controller',
 ].map((hook) => `poststarthook/${hook}`);
 
-/** Checks of each path, in the order in which they are told. */
+/** Checks of each path, in the order of the answer. */
 const CHECKS: Readonly<Record<string, readonly string[]>> = {
   healthz: ['ping', 'log', 'etcd', ...STARTED],
   livez: ['ping', 'log', 'etcd', ...STARTED],

@@ -94,7 +94,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       body ??= readBody(message);
       return body;
     },
-    // Made when somebody asks: few do, and it costs as much as reading the headers.
+    // Made at first use: few handlers use it, and it costs as much as reading the headers.
     get signal() {
       if (gone === undefined) {
         const controller = new AbortController();

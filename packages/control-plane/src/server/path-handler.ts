@@ -76,7 +76,7 @@ function rootPaths({ kinds }: Registry): string[] {
   return [...new Set([...groups, ...others, ...healthPaths()])].sort();
 }
 
-/** @throws StatusError 406 for who does not take JSON */
+/** @throws StatusError 406 if the client does not accept JSON */
 function onlyJson(request: ServerRequest): Format {
   const accept = request.header('accept') ?? '';
   if (accept !== '' && !/application\/json|\*\/\*/.test(accept))

@@ -19,7 +19,7 @@ export function requestLogFile(path: string): { write(entry: RequestLogEntry): v
     buffered = '';
     const lines = pending;
     pending = 0;
-    // A full disk must not end the server: requests go on, and the log says how many it lacks.
+    // A full disk must not end the server: requests continue, and the log says how many it lacks.
     try {
       if (dropped > 0) writeSync(file, `\n${JSON.stringify({ dropped })}\n`);
       dropped = 0;

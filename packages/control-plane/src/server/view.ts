@@ -12,7 +12,7 @@ import { plainMetadata, toTable } from '../table/index.ts';
 
 type IncludeObject = 'None' | 'Metadata' | 'Object';
 
-/** What a view needs to know beside the objects. */
+/** The input of a view in addition to the objects. */
 export interface ViewOptions {
   readonly served: ServedKind;
   readonly format: Format;

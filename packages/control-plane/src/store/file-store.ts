@@ -18,7 +18,7 @@ import { StorageFullError, type StoreEvent } from './store.ts';
 
 const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
-/** `PRAGMA application_id` of our files ("mcmP"), by which foreign ones are told apart. */
+/** `PRAGMA application_id` of our files ("mcmP"). Files without it belong to other programs. */
 const APPLICATION_ID = 0x6d636d50;
 /** Layout of the tables; a file of a newer one is refused. */
 const LAYOUT = 1;

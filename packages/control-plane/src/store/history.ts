@@ -125,7 +125,7 @@ export class History {
     return this.#index(pin).get(pin.value)?.firstAfter(revision);
   }
 
-  /** Made when first asked for, of what is known; the one asked for last is forgotten last. */
+  /** The first request makes the index from the kept changes. The least recently requested index is dropped first. */
   #index(pin: Pin): ChangeIndex {
     if (pin.field === KEY) return this.#objects;
     const question = questionOf(pin);

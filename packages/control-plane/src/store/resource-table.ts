@@ -55,10 +55,10 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
 }
 
 const NO_KEYS = new OrderedKeys();
-/** Keys that do not meet a search, one after another, before it looks where to go on. */
+/** Keys that do not meet a search, one after another, before it looks up the next key. */
 const MISSES = 32;
 
-/** All records of one resource in memory, by key in the order of keys, and by the fields that were asked for. */
+/** All records of one resource in memory, by key in the order of keys, and by the requested fields. */
 export class ResourceTable {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new OrderedKeys();

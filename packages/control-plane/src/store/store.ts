@@ -4,7 +4,7 @@ import type { Words } from './word-index.ts';
 
 /**
  * What is kept of one object. The JSON text is the truth: reads and watches send it as it is, writers parse it (and so
- * get a copy of their own). Labels and selectable fields are held beside it, so that selecting costs no parsing.
+ * get a copy of their own). Labels and selectable fields are held next to it, so that selecting costs no parsing.
  */
 export interface StoredRecord {
   readonly namespace: string;

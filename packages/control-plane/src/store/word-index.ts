@@ -4,7 +4,7 @@ import type { StoredRecord } from './store.ts';
 export interface Words {
   /**
    * Sets of words; a record is found by every word of one set, and the index chooses which: the one that the fewest records
-   * share. It is asked once for each record. No set: it is never found.
+   * share. It is called once for each record. No set: it is never found.
    */
   readonly of: (record: StoredRecord) => readonly (readonly string[])[];
 }

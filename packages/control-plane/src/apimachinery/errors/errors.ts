@@ -142,7 +142,7 @@ interface NamedRequest {
 export const notAdmitted = ({ served, name, object }: NamedRequest, why: string, causes?: StatusCause[]): StatusError =>
   forbidden(served.kind, name || object?.metadata.name || object?.metadata.generateName || 'Unknown', why, causes);
 
-/** 410: what was asked for is compacted. */
+/** 410: the requested revision is compacted. */
 export const expired = (message: string): StatusError => new StatusError({ message, reason: 'Expired', code: 410 });
 
 /** 504: a resourceVersion that does not exist yet. */

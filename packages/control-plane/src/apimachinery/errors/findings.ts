@@ -45,7 +45,7 @@ export class Findings {
     for (const problem of problems) this.invalid(field, value, problem);
   }
 
-  /** A value that must be one of these. `needed`: an empty one is told as missing. */
+  /** A value that must be one of these. `needed`: an empty one is reported as missing. */
   oneOf(field: string, value: unknown, supported: readonly string[], needed = false): void {
     if (typeof value === 'string' && supported.includes(value)) return;
     if (needed && (value === '' || value === undefined)) this.required(field);
@@ -65,7 +65,7 @@ export class Findings {
     this.problems(field, value, qualifiedNameProblems(value));
   }
 
-  /** A name below a domain, `example.dev/thing`; of one that is wrong its wrong part is told. */
+  /** A name below a domain, `example.dev/thing`; of an invalid name, only the invalid part is reported. */
   domainPath(field: string, name: string): void {
     if (name === '') {
       this.required(field);

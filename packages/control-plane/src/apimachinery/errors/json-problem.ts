@@ -1,6 +1,6 @@
 import { deepestBracket } from '../objects/nesting.ts';
 
-/** Go's words for what is wrong with a JSON text; V8's are different, so the text is read once more for them. */
+/** Go's error text for an invalid JSON text. V8's text is different, so this reads the JSON text again. */
 export function jsonProblem(text: string): string {
   const deepest = deepestBracket(text);
   if (deepest !== undefined) return `invalid character '${deepest}' exceeded max depth`;

@@ -29,7 +29,7 @@ export function goFloat(value: number): string {
   return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
 }
 
-/** A bad value as it stands in a message of `field.Error`. */
+/** An invalid value as a message of `field.Error` prints it. */
 export function goValue(value: unknown): string {
   if (typeof value === 'string') return goQuote(value);
   if (typeof value === 'number') return goFloat(value);

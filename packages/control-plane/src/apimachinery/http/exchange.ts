@@ -1,4 +1,4 @@
-/** A request, whatever it came by. */
+/** A request, independent of its transport. */
 export interface ServerRequest {
   readonly method: string;
   /** The path as it was sent, still escaped, without the query. */
@@ -29,7 +29,7 @@ export interface Sink {
   end(): void;
 }
 
-/** An answer: a text, bytes, or a stream that goes on. */
+/** An answer: a text, bytes, or a stream that continues. */
 export interface ServerResponse {
   readonly status: number;
   readonly headers: Record<string, string>;

@@ -53,7 +53,7 @@ export function piecesOf({ body }: ServerResponse, signal: AbortSignal): AsyncIt
   return new Pieces(body, signal);
 }
 
-/** How many bytes wait for their reader before the writer is told to wait. */
+/** How many bytes wait for their reader before the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 const DONE = { done: true, value: undefined } as const;

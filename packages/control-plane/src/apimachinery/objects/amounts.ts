@@ -5,7 +5,7 @@ import { formatQuantity, parseQuantity, type Quantity } from './quantity.ts';
 /** Quantities by the name of their resource. */
 export type Amounts = Map<string, Quantity>;
 
-/** Reads a `ResourceList`; what is no quantity is left out. */
+/** Reads a `ResourceList` without the values that are not quantities. */
 export function amountsOf(list: Readonly<Plain>): Amounts {
   const amounts: Amounts = new Map();
   for (const [name, value] of Object.entries(list)) {

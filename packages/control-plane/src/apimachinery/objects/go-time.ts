@@ -107,7 +107,7 @@ function read(text: string, micro: boolean): GoTime {
   reader.literal('-');
   const month = reader.number('01', 'month', 1, 12);
   reader.literal('-');
-  // Whether there is such a day is asked at the end.
+  // The existence of the day is checked at the end.
   const day = reader.number('02', 'day', 0, 99);
   reader.literal('T');
   const hour = reader.number('15', 'hour', 0, 23, 1);

@@ -38,7 +38,7 @@ export interface PrinterColumn {
   readonly value?: (object: ApiObject, now: Date) => string | number | bigint | boolean | null;
 }
 
-/** What a strategy may look at while it prepares or judges an object. */
+/** The input of a strategy that prepares or validates an object. */
 export interface StrategyContext {
   readonly now: Date;
   /** '' for the main resource, else e.g. `status`. */

@@ -46,7 +46,7 @@ export interface ObjectMeta {
   selfLink?: string;
 }
 
-/** Any Kubernetes object. Everything beside the metadata is plain JSON and typed by its kind's schema alone. */
+/** Any Kubernetes object. Everything except the metadata is plain JSON, and only the schema of its kind types it. */
 export interface ApiObject {
   apiVersion: string;
   kind: string;

@@ -1,7 +1,7 @@
 import type { UserInfo } from './user.ts';
 import { MASTERS } from './user.ts';
 
-/** What somebody wants to do. */
+/** One access that a user requests. */
 export interface Access {
   readonly user: UserInfo;
   readonly verb: string;
@@ -30,13 +30,13 @@ export interface Verdict {
   readonly reason: string;
 }
 
-/** Decides whether somebody may do something. */
+/** Decides whether an access is allowed. */
 export type Authorizer = (access: Access) => Verdict;
 
 /** Says nothing about an access, or allows it, or (with a reason) has no opinion that allows it. */
 export type PartialAuthorizer = (access: Access) => Verdict | undefined;
 
-/** Masters may everything, whatever else is said. */
+/** Members of the group of masters may do everything. No other authorizer can deny it. */
 export const mastersMay: PartialAuthorizer = ({ user }) =>
   user.groups.includes(MASTERS) ? { allowed: true, reason: '' } : undefined;
 

@@ -1,4 +1,4 @@
-/** Who sends a request, as `authentication.k8s.io` `UserInfo` has it. */
+/** The user that sends a request, as `authentication.k8s.io` `UserInfo` has it. */
 export interface UserInfo {
   readonly name: string;
   readonly uid?: string;
@@ -15,5 +15,5 @@ export const UNAUTHENTICATED = 'system:unauthenticated';
 /** The administrator of the plane: may do everything. */
 export const administrator: UserInfo = { name: 'kubernetes-admin', groups: [MASTERS, AUTHENTICATED] };
 
-/** Who sends no credentials. */
+/** The user of a request without credentials. */
 export const anonymous: UserInfo = { name: 'system:anonymous', groups: [UNAUTHENTICATED] };

@@ -188,7 +188,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // A continue token with rv -1 goes on from the present, after an expired one.
+  // A continue token with rv -1 continues from the present, after an expired one.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
   // Pages with resourceVersion=0 come from the cache of the real server, which knows no limit.
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;

@@ -225,7 +225,7 @@ class Watcher {
     this.#events++;
     this.#length += length;
     if (this.#events > MAX_QUEUED_EVENTS || this.#length > MAX_QUEUED_LENGTH) {
-      // As the real server does: a client that cannot keep up has to begin anew.
+      // As in the real server, a client that cannot keep up must start a new watch.
       this.#queue = [];
       this.#head = 0;
       this.#ending = true;

@@ -24,7 +24,7 @@ export async function partUpdate(request: SubresourceRequest): Promise<Subresour
       return decodeObject(plain, bytes, served, registry.kinds, options, warn);
     };
     let first: ApiObject | undefined = await read(call.warn);
-    // The body is judged before anybody looks for the object.
+    // The body is validated before the object is read.
     checkName(first, target);
     const next = async () => {
       // An attempt changes the object, so a later one reads the body again.

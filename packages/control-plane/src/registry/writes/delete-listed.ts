@@ -25,7 +25,7 @@ export async function deleteListed(
     try {
       await deleteObject(registry, call, { ...target, namespace, name }, options, 'listed');
     } catch (error) {
-      // Gone meanwhile: somebody else has deleted it.
+      // Another client has deleted it in the meantime.
       if (!isNotFound(error)) throw error;
     }
   }

@@ -13,7 +13,7 @@ import { hasSpecFinalizers } from './update.ts';
 /** What a delete did: the object is gone, or marked and still there. */
 export interface Deleted {
   readonly gone: boolean;
-  /** The object's last state, or its present one, in the version that was asked for. */
+  /** The object's last state, or its present one, in the requested version. */
   readonly text: string;
   readonly object: ApiObject;
 }

@@ -23,7 +23,7 @@ export type CelType =
   | { readonly kind: 'param'; readonly name: string }
   | ObjectType;
 
-/** A structure of a schema. Field types are worked out when they are asked for. */
+/** A structure of a schema. Field types are computed at first use. */
 export interface ObjectType {
   readonly kind: 'object';
   readonly name: string;
@@ -86,7 +86,7 @@ const UNESCAPE: Readonly<Record<string, string>> = {
   __slash__: '/',
 };
 
-/** The property that a name in a rule stands for. */
+/** The property that a name in a rule represents. */
 export function unescapeName(name: string): string {
   const word = /^__([a-z]+)__$/.exec(name)?.[1];
   if (word !== undefined && RESERVED.has(word)) return word;

@@ -1,7 +1,7 @@
 import type { Overload } from './lib/index.ts';
 import { type CelType, DYN } from './types.ts';
 
-/** What type parameters stand for in one call. */
+/** The types that the type parameters of one call represent. */
 type Bindings = Map<string, CelType>;
 
 function sameKind(wanted: CelType, given: CelType): boolean {

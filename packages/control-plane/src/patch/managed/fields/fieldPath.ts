@@ -21,7 +21,7 @@ export function itemElement(item: unknown, list: SchemaNode): string {
 
 const printValue = (value: unknown): string => (typeof value === 'string' ? goQuote(value) : String(value));
 
-/** A path element as it stands in messages: `.name`, `[name="c"]`, `[="x"]`, `[0]`. */
+/** A path element as messages print it: `.name`, `[name="c"]`, `[="x"]`, `[0]`. */
 export function printElement(element: string): string {
   const body = element.slice(2);
   switch (element.slice(0, 2)) {
@@ -41,5 +41,5 @@ export function printElement(element: string): string {
   }
 }
 
-/** A path as it stands in messages, e.g. `.spec.ports[port=1,protocol="TCP"].name`. */
+/** A path as messages print it, e.g. `.spec.ports[port=1,protocol="TCP"].name`. */
 export const printPath = (path: readonly string[]): string => path.map(printElement).join('');
