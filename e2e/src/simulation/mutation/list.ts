@@ -226,7 +226,7 @@ export const MUTANTS: readonly Mutant[] = [
     ['      lost.abort(reason);', ''],
   ),
   ...of('fence', 'packages/kube/src/election/fenced-client.ts', ['leases'], ['    await fence.held();', '']),
-  ...of('fence', `${CORE}/driver/invoker/invoker.ts`, ['leases'], ['await options.fence?.confirm();', '']),
+  ...of('fence', `${CORE}/driver/invoker/stages/fence.ts`, ['leases'], ['await fence?.confirm();', '']),
   ...of(
     'names',
     `${CORE}/objects/slots.ts`,

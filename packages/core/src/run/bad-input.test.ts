@@ -113,7 +113,7 @@ const ROWS: readonly Row[] = [
   {
     what: 'an unknown kind of class',
     prepare: async () => ({ class: { kind: 'AWSMachineClass', name: 'small' } }),
-    says: /spec\.class\.kind: "AWSMachineClass" is no kind of class that is known; write MachineClass/,
+    says: /spec\.class\.kind: must be MachineClass, not "AWSMachineClass"/,
     mend: (rig) => patchMachine({ class: { kind: 'MachineClass' } }, rig),
   },
   {

@@ -2,11 +2,19 @@ import type { Machine, MachineClass } from '@mcm/api';
 import type { Logger } from '@mcm/kube';
 import type { MachineRequest } from '../contract/driver.ts';
 import { MachineError } from '../contract/errors.ts';
+import type { ClassSecrets } from '../schemas/credentials.ts';
 import { decodeInput } from '../schemas/decode.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
 import { redact } from '../secrets/redact.ts';
+import { scrub } from '../secrets/scrub.ts';
 import type { ClassLookup } from './class-lookup.ts';
 import { isRefusal } from './fallback.ts';
+
+/** A request of the driver for a machine, and the Secrets that its credentials come from. */
+export interface MachineCall<Spec, Credentials> {
+  readonly request: MachineRequest<Spec, Credentials>;
+  readonly secrets: ClassSecrets;
+}
 
 export interface SiblingCallOptions<Spec, Credentials> extends Pick<ClassLookup, 'secretsOf' | 'usable'> {
   readonly driver: DriverDefinition<Spec, Credentials>;
@@ -15,60 +23,53 @@ export interface SiblingCallOptions<Spec, Credentials> extends Pick<ClassLookup,
   readonly log: Logger;
 }
 
-/** Makes a call with the credentials of the machine's class, or those of another. */
-export function createSiblingCalls<Spec, Credentials>({
-  driver,
-  fallback,
-  secretsOf,
-  usable,
-  log,
-}: SiblingCallOptions<Spec, Credentials>) {
+/** Sends a request with the credentials of the machine's class, or with those of another class if the cloud refuses them. */
+export function createSiblingCalls<Spec, Credentials>(options: SiblingCallOptions<Spec, Credentials>) {
   /**
    * A user may exchange the credentials and put the new ones only into newer classes (incident 28). If the cloud refuses
    * those of the machine's class, the call is repeated with those of a class that can see the VM. Credentials of another
    * account cannot see the VM, so their answers do not count.
    */
-  const orByOthers = async <T>(
-    base: MachineRequest<Spec, Credentials>,
-    call: (base: MachineRequest<Spec, Credentials>) => Promise<T>,
+  return async <T>(
+    { request }: MachineCall<Spec, Credentials>,
+    work: (request: MachineRequest<Spec, Credentials>) => Promise<T>,
   ): Promise<T> => {
     try {
-      return await call(base);
+      return await work(request);
     } catch (thrown) {
       const refused = MachineError.from(thrown);
-      if (!isRefusal(refused) || !driver.status || base.signal.aborted) throw refused;
-      const other = await visibleBy(base);
-      if (!other) throw refused;
-      return call(other);
+      if (!isRefusal(refused) || !options.driver.status || request.signal.aborted) throw refused;
+      const sibling = await findSibling(options, request);
+      if (!sibling) throw refused;
+      return await work(sibling.request).catch((failed: unknown) => {
+        // The caller knows only the Secrets of the machine's own class.
+        const error = MachineError.from(failed);
+        throw scrub(error, sibling.secrets.hidden, undefined, error);
+      });
     }
   };
+}
 
-  const visibleBy = async (
-    base: MachineRequest<Spec, Credentials>,
-  ): Promise<MachineRequest<Spec, Credentials> | undefined> => {
-    const { machine, machineClass } = base;
-    for (const other of fallback?.(machine, machineClass) ?? []) {
-      const secrets = secretsOf(other);
-      try {
-        const { credentials } = decodeInput(driver, {
-          call: 'status',
-          machineClass: other,
-          data: usable(secrets).data,
-          machine,
-        });
-        const attempt = { ...base, credentials };
-        await driver.status?.(attempt);
-        const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
-        log.warn('Credentials of the class refused; using those of another class', fields);
-        return attempt;
-      } catch (thrown) {
-        if (base.signal.aborted) throw thrown;
-        const error = redact(MachineError.from(thrown).message, secrets.hidden);
-        log.debug('Credentials of another class do not work for the VM', { class: other.metadata.name, error });
-      }
+/** The request with the credentials of the first class that can see the VM; undefined if no class can. */
+async function findSibling<Spec, Credentials>(
+  { driver, fallback, secretsOf, usable, log }: SiblingCallOptions<Spec, Credentials>,
+  request: MachineRequest<Spec, Credentials>,
+): Promise<MachineCall<Spec, Credentials> | undefined> {
+  const { machine, machineClass } = request;
+  for (const other of fallback?.(machine, machineClass) ?? []) {
+    const secrets = secretsOf(other);
+    try {
+      const input = { call: 'status', machineClass: other, data: usable(secrets).data, machine } as const;
+      const attempt = { ...request, credentials: decodeInput(driver, input).credentials };
+      await driver.status?.(attempt);
+      const fields = { machine: machine.metadata.name, class: machineClass.metadata.name, by: other.metadata.name };
+      log.warn('Credentials of the class refused; using those of another class', fields);
+      return { request: attempt, secrets };
+    } catch (thrown) {
+      if (request.signal.aborted) throw thrown;
+      const error = redact(MachineError.from(thrown).message, secrets.hidden);
+      log.debug('Credentials of another class do not work for the VM', { class: other.metadata.name, error });
     }
-    return undefined;
-  };
-
-  return orByOthers;
+  }
+  return undefined;
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { USER_DATA_KEY } from '@mcm/api';
 import type { Clock } from '@mcm/kube';
-import { LearnedRate } from '../cloud/learned-rate.ts';
-import type { MachineError } from '../contract/errors.ts';
+import { LearnedRate } from '../../cloud/learned-rate.ts';
+import { MachineError } from '../../contract/errors.ts';
+import type { DecodedCall, Stage } from './call.ts';
 
 /** Accounts whose rates are kept; more are those of credentials that were exchanged. */
 const MOST = 200;
@@ -20,12 +21,7 @@ export class CallBudgets {
   }
 
   /** Makes the call in its turn, and learns from how it ends. @throws what the call throws, or the signal's reason */
-  async spend<T>(
-    secrets: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-    call: () => Promise<T>,
-    errorOf: (thrown: unknown) => MachineError,
-  ): Promise<T> {
+  async spend<T>(secrets: Readonly<Record<string, string>>, signal: AbortSignal, call: () => Promise<T>): Promise<T> {
     const rate = this.#rateOf(accountOf(secrets));
     await rate.take(signal);
     try {
@@ -33,7 +29,7 @@ export class CallBudgets {
       rate.succeeded();
       return result;
     } catch (thrown) {
-      const error = errorOf(thrown);
+      const error = MachineError.from(thrown);
       if (error.throttled) rate.throttled(error.retryAfterMs);
       else rate.succeeded();
       throw error;
@@ -58,3 +54,15 @@ function accountOf(secrets: Readonly<Record<string, string>>): string {
     .update(JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1))))
     .digest('base64url');
 }
+
+/**
+ * Delays the call until its account has budget. Drivers that space their requests themselves are not delayed twice.
+ * @param spacesRequests the driver's own declaration
+ */
+export const budgetStage = <Spec, Credentials>(
+  budgets: CallBudgets,
+  spacesRequests: boolean | undefined,
+): Stage<DecodedCall<Spec, Credentials>> =>
+  spacesRequests
+    ? (call, next) => next(call)
+    : (call, next) => budgets.spend(call.secrets.data, call.signal, () => next(call));

@@ -1,5 +1,7 @@
 import type { Clock } from '@mcm/kube';
-import { MachineError } from '../contract/errors.ts';
+import { MachineError } from '../../contract/errors.ts';
+import type { DriverTimeouts } from '../invoker-api.ts';
+import type { Stage, TimedCall, TracedCall } from './call.ts';
 
 /** Grace for a driver to end its call after its signal aborted. */
 const ABORT_GRACE_MS = 30_000;
@@ -24,7 +26,7 @@ export interface DeadlineOptions {
  */
 export async function withDeadline<T>(options: DeadlineOptions, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { clock, timeoutMs, stop, what, onOverdue } = options;
-  if (stop.aborted) throw new MachineError('Canceled', `${what} was not begun: the process stops`);
+  if (stop.aborted) throw new MachineError('Canceled', `${what} was not started: the process stops`);
   const controller = new AbortController();
   const ended = Promise.withResolvers<never>();
   let because: MachineError | undefined;
@@ -38,13 +40,11 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
       ended.reject(because);
       return;
     }
-    onOverdue(
-      new MachineError('DeadlineExceeded', `${because?.message ?? what} and has not ended since it was told to`),
-    );
+    onOverdue(new MachineError('DeadlineExceeded', `${because?.message ?? what} and ignores its abort signal`));
     grace = undefined; // a stop of the process ends even this wait
   };
   let grace: ReturnType<Clock['setTimeout']> | undefined;
-  const onStop = (): void => end(new MachineError('Canceled', `${what} was broken off: the process stops`));
+  const onStop = (): void => end(new MachineError('Canceled', `${what} was canceled: the process stops`));
   const timer = clock.setTimeout(
     () => end(new MachineError('DeadlineExceeded', `${what} took longer than ${timeoutMs / 1000} s`)),
     timeoutMs,
@@ -61,3 +61,13 @@ export async function withDeadline<T>(options: DeadlineOptions, call: (signal: A
     stop.removeEventListener('abort', onStop);
   }
 }
+
+/** Ends the call at its deadline and when the process stops. */
+export const deadlineStage =
+  (clock: Clock, timeouts: DriverTimeouts, stop: AbortSignal): Stage<TracedCall, TimedCall> =>
+  (call, next) => {
+    const { name, subject: what, onOverdue } = call;
+    return withDeadline({ clock, timeoutMs: timeouts[name], stop, what, onOverdue }, (signal) =>
+      next({ ...call, signal }),
+    );
+  };

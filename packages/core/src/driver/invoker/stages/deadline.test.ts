@@ -1,11 +1,11 @@
 import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { MachineError } from '../contract/errors.ts';
+import { MachineError } from '../../contract/errors.ts';
 import { withDeadline } from './deadline.ts';
 
 const SECOND = 1_000;
 
-/** A call of 60 s at most, begun. @param work What the driver does with its signal */
+/** Starts a call with a deadline of 60 s. @param work the driver's reaction to its signal */
 function begin(work: (signal: AbortSignal, clock: VirtualClock) => Promise<string>, waited = false) {
   const clock = new VirtualClock();
   const stop = new AbortController();
@@ -30,7 +30,7 @@ const until = (signal: AbortSignal, error: unknown): Promise<never> =>
   });
 const never = (): Promise<never> => new Promise(() => undefined);
 
-test('at its deadline a call is told to end, and counts as DeadlineExceeded whatever its library makes of that', async () => {
+test('aborts the signal at the deadline and fails with DeadlineExceeded, whatever error the library throws', async () => {
   const { clock, end } = begin((signal) => until(signal, new DOMException('aborted', 'AbortError')));
   await clock.advance(60 * SECOND - 1);
   expect(end()).toBeUndefined();
@@ -38,31 +38,31 @@ test('at its deadline a call is told to end, and counts as DeadlineExceeded what
   expect(end()).toBe('DeadlineExceeded: create of machine m took longer than 60 s');
 });
 
-test('what the driver itself says of its end counts', async () => {
+test('keeps a MachineError that the driver throws after the abort', async () => {
   const { clock, end } = begin((signal) => until(signal, new MachineError('ResourceExhausted', 'no room')));
   await clock.advance(60 * SECOND);
   expect(end()).toBe('ResourceExhausted: no room');
 });
 
-test('when the process stops a call is told to end at once, and is Canceled', async () => {
+test('aborts the signal at once and fails with Canceled when the process stops', async () => {
   const { clock, stop, end } = begin((signal) => until(signal, new Error('aborted')));
   await clock.advance(SECOND);
   stop.abort();
   await clock.advance(0);
-  expect(end()).toBe('Canceled: create of machine m was broken off: the process stops');
+  expect(end()).toBe('Canceled: create of machine m was canceled: the process stops');
 });
 
-test('once the process stops no call is begun', async () => {
+test('starts no call after the process stops', async () => {
   const stop = new AbortController();
   stop.abort();
   let begun = 0;
   const options = { clock: new VirtualClock(), timeoutMs: SECOND, stop: stop.signal, what: 'create of machine m' };
   const call = withDeadline(options, async () => begun++);
-  await expect(call).rejects.toMatchObject({ code: 'Canceled', message: expect.stringContaining('was not begun') });
+  await expect(call).rejects.toMatchObject({ code: 'Canceled', message: expect.stringContaining('was not started') });
   expect(begun).toBe(0);
 });
 
-test('a driver that ignores its signal is given up 30 s later where nobody waits for it', async () => {
+test('stops waiting 30 s after the deadline when the driver ignores its signal and no callback is set', async () => {
   const { clock, end } = begin(never);
   await clock.advance(90 * SECOND - 1);
   expect(end()).toBeUndefined();
@@ -70,18 +70,18 @@ test('a driver that ignores its signal is given up 30 s later where nobody waits
   expect(end()).toBe('DeadlineExceeded: create of machine m took longer than 60 s');
 });
 
-test('where its effect counts it is told of once and waited for, and what it ends with counts', async () => {
+test('with a callback, reports an overdue call once and waits for its result', async () => {
   const finished = Promise.withResolvers<string>();
   const { clock, overdue, end } = begin(() => finished.promise, true);
   await clock.advance(3_600 * SECOND);
-  expect(overdue).toEqual(['create of machine m took longer than 60 s and has not ended since it was told to']);
+  expect(overdue).toEqual(['create of machine m took longer than 60 s and ignores its abort signal']);
   expect(end()).toBeUndefined();
   finished.resolve('made after all');
   await clock.advance(0);
   expect(end()).toBe('made after all');
 });
 
-test('a stop of the process ends even that wait, 30 s later', async () => {
+test('stops waiting for an overdue call 30 s after the process stops', async () => {
   const { clock, stop, end } = begin(never, true);
   await clock.advance(3_600 * SECOND);
   stop.abort();
@@ -89,7 +89,7 @@ test('a stop of the process ends even that wait, 30 s later', async () => {
   expect(end()).toContain('DeadlineExceeded');
 });
 
-test('one that ends within the grace is not told of as overdue', async () => {
+test('does not report a call as overdue if it ends within the grace period', async () => {
   const finished = Promise.withResolvers<string>();
   const { clock, overdue, end } = begin(() => finished.promise, true);
   await clock.advance(70 * SECOND);

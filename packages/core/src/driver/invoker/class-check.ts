@@ -1,0 +1,34 @@
+import { type MachineClass, USER_DATA_KEY } from '@mcm/api';
+import { MachineError } from '../contract/errors.ts';
+import { secretKeysOf, secretsTold } from '../schemas/credentials.ts';
+import { placeOf } from '../schemas/cure.ts';
+import { decodeInput, noSecret } from '../schemas/decode.ts';
+import type { DriverDefinition } from '../schemas/define-driver.ts';
+import { redact } from '../secrets/redact.ts';
+import { scrub } from '../secrets/scrub.ts';
+import type { ClassLookup } from './class-lookup.ts';
+
+/** The problems of a class and its Secrets that can be found without the cloud, one sentence each. */
+export function checkClass<Spec, Credentials>(
+  driver: DriverDefinition<Spec, Credentials>,
+  { secretsOf }: Pick<ClassLookup, 'secretsOf'>,
+  machineClass: MachineClass,
+): readonly string[] {
+  const { data, hidden, problems: unreadable } = secretsOf(machineClass);
+  if (unreadable.length > 0) return unreadable;
+  const problems: string[] = [];
+  try {
+    const decoded = decodeInput(driver, { call: 'create', machineClass, data });
+    const found = driver.check?.({ ...decoded, secrets: secretsTold(machineClass) }) ?? [];
+    problems.push(...found.map((problem) => redact(problem, hidden)));
+  } catch (thrown) {
+    const error = MachineError.from(thrown);
+    problems.push(scrub(error, hidden, placeOf(error, machineClass)).message);
+  }
+  const text = problems.join('; ');
+  if (secretKeysOf(machineClass).length === 0)
+    return text.includes('secretRef') ? problems : [noSecret(machineClass), ...problems];
+  if (data[USER_DATA_KEY] !== undefined || text.includes(USER_DATA_KEY)) return problems;
+  const noUserData = `secretRef: ${secretsTold(machineClass)} has no key userData, without which no VM can be made; add it`;
+  return [noUserData, ...problems];
+}

@@ -1,0 +1,48 @@
+import type { Machine, MachineClass } from '@mcm/api';
+import type { DriverRequest } from '../../contract/driver.ts';
+import type { ClassSecrets } from '../../schemas/credentials.ts';
+import type { DriverCall } from '../../schemas/define-driver.ts';
+import type { OnOverdue } from '../invoker-api.ts';
+import type { CallSpan } from '../tracing.ts';
+
+/** One step of a call on its way to the driver. It may refuse the call, wait, or change its result. */
+export type Stage<In, Out = In> = <T>(call: In, next: (call: Out) => Promise<T>) => Promise<T>;
+
+/** A call of the driver before its first stage. */
+export interface Call {
+  readonly name: DriverCall;
+  /** For messages: `create of machine m-1`. */
+  readonly subject: string;
+  /** The machine of the call; undefined for a listing. */
+  readonly machine: Machine | undefined;
+  /** The class as the cache has it now; undefined if it does not exist. */
+  readonly classNow: () => MachineClass | undefined;
+  /** The same. @throws MachineError if the class does not exist or cannot be read */
+  readonly requireClass: () => MachineClass;
+  /** The Secrets of the class as the cache has them now. */
+  readonly secretsNow: () => ClassSecrets;
+  readonly onOverdue: OnOverdue | undefined;
+  readonly progress: Progress;
+}
+
+/** Inner stages write it, and outer stages read it after the call has failed. */
+export interface Progress {
+  /** The request was passed to the driver. Errors before that come from the class, its Secrets or this process. */
+  sent: boolean;
+  /** The Secrets that the request was made with. A Secret may change during the call. */
+  secrets?: ClassSecrets;
+}
+
+export interface TracedCall extends Call {
+  readonly span: CallSpan;
+}
+
+export interface TimedCall extends TracedCall {
+  /** Aborts at the deadline of the call, or when the process stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface DecodedCall<Spec, Credentials> extends TimedCall {
+  readonly request: DriverRequest<Spec, Credentials>;
+  readonly secrets: ClassSecrets;
+}

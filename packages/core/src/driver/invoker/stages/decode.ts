@@ -1,0 +1,67 @@
+import type { MachineClass } from '@mcm/api';
+import type { Logger } from '@mcm/kube';
+import type { DriverRequest } from '../../contract/driver.ts';
+import { decodeInput } from '../../schemas/decode.ts';
+import type { DecodedInput, DriverDefinition, DriverInput } from '../../schemas/define-driver.ts';
+import { redactingLogger } from '../../secrets/redact.ts';
+import type { ClassLookup } from '../class-lookup.ts';
+import type { InvokerOptions } from '../invoker-api.ts';
+import type { DecodedCall, Stage, TimedCall } from './call.ts';
+
+export interface DecodeOptions<Spec, Credentials>
+  extends Pick<InvokerOptions<Spec, Credentials>, 'former' | 'owner' | 'formerOwners' | 'observeApi'> {
+  readonly driver: DriverDefinition<Spec, Credentials>;
+  readonly lookup: Pick<ClassLookup, 'secretsOf' | 'usable'>;
+  readonly log: Logger;
+}
+
+/** Reads the class and its Secrets at the time of the call, and makes the driver's request from them. */
+export const decodeStage =
+  <Spec, Credentials>(options: DecodeOptions<Spec, Credentials>): Stage<TimedCall, DecodedCall<Spec, Credentials>> =>
+  async (call, next) => {
+    const { name, machine, signal, span } = call;
+    const { lookup, formerOwners } = options;
+    const machineClass = call.requireClass();
+    const secrets = lookup.secretsOf(machineClass);
+    call.progress.secrets = secrets;
+    // Problems of the Secrets come before those of the schema, because they cause them.
+    const { data } = lookup.usable(secrets);
+    const owner = options.owner?.();
+    const request: DriverRequest<Spec, Credentials> = {
+      ...decode(options, { call: name, machineClass, data, ...(machine ? { machine } : {}) }),
+      signal,
+      ...(owner === undefined ? {} : { owner }),
+      ...(formerOwners ? { formerOwners } : {}),
+      observeApi: (service, ms, error) => {
+        options.observeApi?.(service, ms, error);
+        span.request(service, ms, error !== undefined);
+      },
+      log: redactingLogger(
+        options.log.with({
+          class: machineClass.metadata.name,
+          call: name,
+          ...(machine ? { machine: machine.metadata.name } : {}),
+        }),
+        secrets.hidden,
+      ),
+    };
+    return next({ ...call, request, secrets });
+  };
+
+/**
+ * A class that became invalid creates no VM, but it must not delay a deletion. All calls except `create` use its former
+ * spec, if that is valid (incident 27).
+ */
+function decode<Spec, Credentials>(
+  { driver, former }: DecodeOptions<Spec, Credentials>,
+  input: DriverInput,
+): DecodedInput<Spec, Credentials> & { readonly machineClass: MachineClass } {
+  const { machineClass } = input;
+  try {
+    return { machineClass, ...decodeInput(driver, input) };
+  } catch (thrown) {
+    const known = input.call === 'create' ? undefined : former?.(machineClass);
+    if (!known) throw thrown;
+    return { machineClass: known, ...decodeInput(driver, { ...input, machineClass: known }) };
+  }
+}

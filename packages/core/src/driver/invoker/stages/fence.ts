@@ -1,0 +1,28 @@
+import { errorText, type Fence } from '@mcm/kube';
+import { MachineError } from '../../contract/errors.ts';
+import type { Call, Stage } from './call.ts';
+
+/** Calls that create, change or delete something in the cloud. */
+const CHANGES: ReadonlySet<string> = new Set(['create', 'initialize', 'delete']);
+
+/**
+ * Confirms that this process still leads. A process that was paused or lost the Lease changes nothing in the cloud, because
+ * another leader may have decided otherwise.
+ * @throws MachineError `Aborted` if leadership is not confirmed
+ */
+export async function confirmLeader(fence: Fence | undefined, call: string): Promise<void> {
+  try {
+    await fence?.confirm();
+  } catch (error) {
+    const message = `${call} is not sent: the process cannot confirm that it still leads (${errorText(error)})`;
+    throw new MachineError('Aborted', message, { cause: error });
+  }
+}
+
+/** Refuses a change of the cloud by a process that no longer leads. */
+export const fenceStage =
+  <C extends Call>(fence: Fence | undefined): Stage<C> =>
+  async (call, next) => {
+    if (CHANGES.has(call.name)) await confirmLeader(fence, call.name);
+    return next(call);
+  };

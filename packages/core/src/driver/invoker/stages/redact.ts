@@ -1,0 +1,46 @@
+import { MachineError } from '../../contract/errors.ts';
+import { placeOf, troubleOf } from '../../schemas/cure.ts';
+import { scrub } from '../../secrets/scrub.ts';
+import type { ObserveClass } from '../invoker-api.ts';
+import type { Call, Stage } from './call.ts';
+
+/** Codes of failures that pass by themselves. */
+const TRANSIENT: ReadonlySet<string> = new Set(['Unavailable', 'DeadlineExceeded', 'Aborted', 'Canceled', 'Unknown']);
+
+/** Codes that describe a VM. With one of these, the cloud has accepted the class and its credentials. */
+const ANSWERS: ReadonlySet<string> = new Set(['NotFound', 'Uninitialized', 'OutOfRange']);
+
+/**
+ * Removes secrets from the error of a call, so that it can be stored. If the class or its Secret must be changed, the stage
+ * adds a hint to the error and reports the problem on the class.
+ */
+export const redactStage =
+  <C extends Call>(observeClass: ObserveClass | undefined): Stage<C> =>
+  async (call, next) => {
+    try {
+      const result = await next(call);
+      const machineClass = call.classNow();
+      if (machineClass) observeClass?.(machineClass, call.name, undefined);
+      return result;
+    } catch (thrown) {
+      throw withHint(call, markUnsent(call, MachineError.from(thrown)), observeClass);
+    }
+  };
+
+/** A lasting failure before the driver is called is caused by the class or its Secrets, so no VM can exist because of it. */
+function markUnsent({ progress }: Call, error: MachineError): MachineError {
+  if (progress.sent || TRANSIENT.has(error.code)) return error;
+  return new MachineError(error.code, error.message, { cause: error, place: error.place, unsent: true });
+}
+
+function withHint(call: Call, thrown: MachineError, observeClass: ObserveClass | undefined): MachineError {
+  const { name, progress } = call;
+  const { data, hidden } = progress.secrets ?? call.secretsNow();
+  const machineClass = call.classNow();
+  if (!observeClass || !machineClass) return scrub(thrown, hidden);
+  const problem = progress.sent ? troubleOf(thrown, machineClass, data, name) : undefined;
+  const error = scrub(thrown, hidden, problem?.cure ?? placeOf(thrown, machineClass));
+  if (problem) observeClass(machineClass, name, { reason: problem.reason, message: error.message });
+  else if (progress.sent && ANSWERS.has(thrown.code)) observeClass(machineClass, name, undefined);
+  return error;
+}
