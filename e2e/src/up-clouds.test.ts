@@ -155,7 +155,7 @@ clouds(
     up.child.kill('SIGTERM');
     expect(await up.ended).toMatchObject({ code: 0 });
     const wrong = await run('up', '--provider=local');
-    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/holds a fleet of aws, not of local/) });
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/contains a fleet of aws, not of local/) });
   },
 );
 

@@ -94,7 +94,7 @@ describe('mcm up', () => {
     const second = await mcm(['up', '--no-tty'], { cwd, program }).ended;
     expect(second.code).toBe(1);
     expect(second.stderr).toMatch(
-      /^mcm: another mcm \(process \d+\) runs on .*: stop it with "mcm down", or name another --data-dir\n$/,
+      /^mcm: another mcm \(process \d+\) runs on .*: stop it with "mcm down", or use another --data-dir\n$/,
     );
     await first.line(/^ready: 3 machines Running/);
     first.child.kill('SIGTERM');
@@ -130,6 +130,6 @@ describe('mcm up', () => {
     writeFileSync(join(cwd, 'thesis', 'chapter-1.txt'), 'mine');
     const run = await mcm(['up', '--data-dir', 'thesis'], { cwd, program }).ended;
     expect(run).toMatchObject({ code: 1, stdout: '' });
-    expect(run.stderr).toMatch(/thesis holds files that are not of mcm: name an empty or a new directory\n$/);
+    expect(run.stderr).toMatch(/thesis contains files of other programs: use an empty or a new directory\n$/);
   });
 });

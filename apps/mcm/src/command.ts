@@ -8,10 +8,10 @@ import { ascii, isAscii } from './output/ascii.ts';
 import { printable } from './output/printable.ts';
 import { createProgram } from './program.ts';
 
-// As in `processHost` of @mcm/kube: a process that is done must not wait for its own compiler.
+// As in `processHost` of @mcm/kube: the exit of the process must not wait for its compiler threads.
 setFlagsFromString('--no-concurrent-sparkplug');
 
-/** A reader that has seen enough, such as `head`, is no fault of anybody's. */
+/** A reader such as `head` may close the pipe early. This is not an error. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
@@ -22,7 +22,7 @@ const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Aborts with `Ended` at the first SIGINT, SIGTERM or hang-up; a second one ends the process at once. */
+/** Aborts with `Ended` at the first SIGINT, SIGTERM or SIGHUP; a second one ends the process at once. */
 function untilSignal(): AbortSignal {
   const controller = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -35,7 +35,7 @@ function untilSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** What a user can repair, and what a server refused, is one sentence; anything else is a fault of ours and comes with its stack. */
+/** One sentence for an error that the user can fix or that a server returned; a stack for a defect of mcm. */
 async function describe(error: unknown): Promise<string> {
   if (error instanceof UserError) return error.message;
   const { ConfigError, KubeError } = await import('@mcm/kube');
@@ -43,7 +43,7 @@ async function describe(error: unknown): Promise<string> {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** A terminal may know neither the signs that texts are drawn with nor colors: see https://no-color.org. */
+/** Adapts a text to a terminal without Unicode or without colors: see https://no-color.org. */
 const draw = (text: string): string => {
   const plain = process.env.NO_COLOR ? stripVTControlCharacters(text) : text;
   return isAscii(process.env) ? ascii(plain) : plain;
@@ -51,12 +51,12 @@ const draw = (text: string): string => {
 
 const program = createProgram({ say, random, signal: untilSignal, stdout: process.stdout, draw });
 
-// The clock's timers keep no process alive; a command that waits for one does.
+// The timers of `realClock` do not keep the process running. A command that waits for one needs this interval.
 setInterval(() => undefined, 2 ** 30);
 
 try {
   const [, , first, ...words] = process.argv;
-  // Asked by kubectl_complete-mcm. It is no command: whatever is begun, flags too, is a word here.
+  // Called by kubectl_complete-mcm. Commander must not parse it: all words, also flags, are input for the completion.
   if (first === '__complete') for (const line of kubectlCompletions(program, words)) say(line);
   else await program.parseAsync();
 } catch (error) {
@@ -66,7 +66,7 @@ try {
   }
   process.exitCode = error instanceof Ended ? error.code : 1;
 }
-// Keep-alive sockets and watches must not hold the process once its work is done; what a slow reader of a pipe has yet to take does.
+// Exit explicitly, because open sockets and watches would keep the process running. Output in a slow pipe is flushed first.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => stream.write('', () => resolve()));
 process.exit(process.exitCode ?? 0);

@@ -8,18 +8,18 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, test } from 'vitest';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
-/** An API server that takes every request and answers none. */
-let silent: Server;
+/** An API server that accepts connections and never answers. */
+let stalled: Server;
 let folder: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mcm-interrupt-'));
   mkdirSync(join(folder, 'logs'));
   writeFileSync(join(folder, 'logs/cloud.log'), 'begun\n');
-  silent = createServer((socket) => void socket.on('error', () => undefined)); // The one who asked is ended.
-  silent.listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const server = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  stalled = createServer((socket) => void socket.on('error', () => undefined)); // The client closes its connection.
+  stalled.listen(0, '127.0.0.1');
+  await once(stalled, 'listening');
+  const server = `http://127.0.0.1:${(stalled.address() as AddressInfo).port}`;
   const kubeconfig = {
     ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
     clusters: [{ name: 'c', cluster: { server } }],
@@ -29,20 +29,20 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'kubeconfig'), JSON.stringify(kubeconfig));
 });
 afterAll(() => {
-  silent.close();
+  stalled.close();
   rmSync(folder, { recursive: true });
 });
 
 test.for([
   ['rollout status workers', 130, null],
-  // What only reads leaves the signal to the system: a shell tells 130 of it. It has several connections, of which others would hear.
+  // Commands that only read do not handle the signal, so the shell returns 130. The test checks the signal itself.
   ['explain machinedeployment/workers', null, 'SIGINT'],
   ['logs --follow', 0, null],
 ] as const)(
-  'mcm %s, interrupted while it waits, ends at once and without a word',
+  'mcm %s ends at once and without output when it is interrupted',
   async ([words, code, signal], { expect }) => {
     const args = ['--conditions=source', main, ...words.split(' '), '--data-dir', folder];
-    const asked = words.startsWith('logs') ? undefined : once(silent, 'connection');
+    const asked = words.startsWith('logs') ? undefined : once(stalled, 'connection');
     const child = spawn(process.execPath, args, { env: { PATH: process.env.PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
     child.stderr.on('data', (chunk) => {

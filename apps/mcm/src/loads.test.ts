@@ -6,7 +6,7 @@ import { test } from 'vitest';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
-/** Tells at the end of a process which sources and packages it loaded. */
+/** Prints the loaded sources and packages at the end of a process. */
 const HOOK = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   const loaded = [];
@@ -22,7 +22,7 @@ async function loadedBy(program: readonly string[]): Promise<readonly string[]> 
 }
 
 test.concurrent.for(['version', 'completion bash', 'plan --help'])(
-  'mcm %s loads words and flags, and nothing of what other commands do',
+  'mcm %s loads only the definitions of the other commands, not their implementation',
   async (words, context) => {
     const loaded = await loadedBy([main, ...words.split(' ')]);
     const seen = (pattern: RegExp): readonly string[] => loaded.filter((url) => pattern.test(url));

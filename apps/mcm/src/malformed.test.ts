@@ -22,7 +22,7 @@ import { createProgram } from './program.ts';
 import { renderScreen } from './screen/render.ts';
 import { watchFleet } from './up/fleet-watch.ts';
 
-/** CRDs that let in everything. */
+/** CRDs that accept every object. */
 const OPEN = crds.map(({ spec, ...crd }) => {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const versions = spec.versions.map(({ subresources: _, ...version }) => ({ ...version, schema }));
@@ -44,7 +44,7 @@ const server = createServer(async (incoming, outgoing) => {
 });
 
 const nameOf = ({ kind }: ResourceDefinition<KubeObject>, index: number): string => `${kind.toLowerCase()}-${index}`;
-/** Of each field of a kind what is missing, and one wrong type: every command is run for every object. */
+/** One case for a missing value and one for a wrong type of each field. Every command runs for every object. */
 const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
   const all = [...malformations(shape)].filter(({ field }) => field.split('.').length <= 2);
   const kept = Map.groupBy(all, ({ field }) => field);
@@ -52,7 +52,7 @@ const casesOf = ({ shape = {} }: ResourceDefinition<KubeObject>) => {
 };
 
 beforeAll(async () => {
-  vi.spyOn(process.stderr, 'write').mockReturnValue(true); // Where each malformed object is named.
+  vi.spyOn(process.stderr, 'write').mockReturnValue(true); // The commands name each malformed object there.
   plane = await startControlPlane({ crds: OPEN, controllers: false });
   client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
   for (const definition of kinds) {
@@ -86,7 +86,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** What a command printed; what it refused is its words. */
+/** The output of a command, or the message of its error. */
 async function run(...words: string[]): Promise<string> {
   const lines: string[] = [];
   const program = createProgram({
@@ -100,14 +100,14 @@ async function run(...words: string[]): Promise<string> {
       from: 'user',
     });
   } catch (error) {
-    // Of a program's own faults, the names that a user should not see.
+    // These errors are defects of the program, whose messages users should not see.
     if (error instanceof TypeError || error instanceof RangeError) throw error;
     lines.push(String(error));
   }
   return lines.join('\n');
 }
 
-test('the live screen, and its start, show a fleet whose objects are malformed', async () => {
+test('the live screen and its start show a fleet with malformed objects', async () => {
   const fleet = watchFleet(client, NAMESPACE, {
     ...{ clock: realClock, random: seededRandom(1), log: silentLogger, signal: end.signal },
     onChange: () => undefined,
@@ -120,8 +120,8 @@ test('the live screen, and its start, show a fleet whose objects are malformed',
   }
 });
 
-test('the dashboard shows a fleet whose objects are malformed', async () => {
-  // As the command connects.
+test('the dashboard shows a fleet with malformed objects', async () => {
+  // The same clients as in the command.
   const own = conformingClient(client, () => undefined);
   const clients = { client: own, target: own, namespace: NAMESPACE, close: async () => undefined };
   const dashboard = await serveDashboard(clients, { random: seededRandom(1), signal: end.signal, port: 0 });
@@ -139,7 +139,7 @@ test('the dashboard shows a fleet whose objects are malformed', async () => {
 });
 
 test.each([[['tree']], [['events']], [['plan', '-f', 'FILE']], [['debug', 'bundle', 'FOLDER']]])(
-  'mcm %j tells of a fleet whose objects are malformed',
+  'mcm %j shows a fleet with malformed objects',
   async (words) => {
     const text = await run(
       ...words.map((word) => ({ FOLDER: join(dir, 'bundle'), FILE: join(dir, 'plan.yaml') })[word] ?? word),
@@ -148,8 +148,8 @@ test.each([[['tree']], [['events']], [['plan', '-f', 'FILE']], [['debug', 'bundl
   },
 );
 
-test('explain, plan and rollout of each malformed object end in words and not in a fault of the program', async () => {
-  // One in ten: each is a dozen requests.
+test('explain, plan and rollout of each malformed object succeed or return a user error', async () => {
+  // One object in ten, because each one causes a dozen requests.
   const some = (definition: ResourceDefinition<KubeObject>): readonly number[] =>
     casesOf(definition).flatMap((_, index) => (index % 10 === 0 ? [index] : []));
   for (const index of some(machineDeployments)) {

@@ -20,19 +20,19 @@ import { addRollout } from './rollout/command.ts';
 import { addTree } from './tree/command.ts';
 import { compileUpOptions, type UpFlags } from './up/options.ts';
 
-const dataDirOption = ['--data-dir <dir>', 'where stores, logs and the kubeconfig are', DEFAULT_DATA_DIR] as const;
+const dataDirOption = ['--data-dir <dir>', 'directory of stores, logs and the kubeconfig', DEFAULT_DATA_DIR] as const;
 
-/** What the program needs of its process. */
+/** The inputs and outputs of the process. */
 export type ProgramSurroundings = Pick<CommandSurroundings, 'say' | 'random' | 'signal'> &
   Partial<Pick<CommandSurroundings, 'draw'>> & { readonly stdout: NodeJS.WriteStream };
 
 /**
- * The `mcm` command with all that it can do. It touches the process only when a command is carried out, and loads only then what
- * carries it out: here stand words and flags, in each `run.ts` what they do.
+ * Creates the `mcm` program. Only a running command uses the process and loads its implementation: this module contains
+ * names and flags, and each `run.ts` the implementation.
  */
 export function createProgram({ stdout, ...given }: ProgramSurroundings): Command {
   const program = new Command('mcm')
-    .description('Machines for Kubernetes, on a laptop and beside any cluster')
+    .description('Machines for Kubernetes, on a laptop and for any cluster')
     .version(version(), '-V, --version');
   const surroundings: CommandSurroundings = {
     draw: (text) => text,
@@ -43,24 +43,24 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
 
   program
     .command('up')
-    .description('bring up a control plane, a cloud on this machine, both controllers and a first fleet')
+    .description('start a control plane, a local cloud, both controllers and a first fleet')
     .option(...dataDirOption)
-    .option('--port <port>', 'port of the control plane on 127.0.0.1 (default: the one used last, else any free one)')
+    .option('--port <port>', 'port of the control plane on 127.0.0.1 (default: the last used port, else a free port)')
     .option(
       '--machines <count>',
-      'machines that the first MachineDeployment asks for (default: 3 at the first start, unchanged later)',
+      'replicas of the first MachineDeployment (default: 3 at the first start, unchanged later)',
     )
     .option(
       '--provider <name>',
-      "whose cloud: local, or aws, azure or gcp on an emulator (default: the directory's, else local)",
+      'cloud: local, or aws, azure or gcp on an emulator (default: that of the directory, else local)',
     )
     .option(
       '--machine-config',
-      'run the machine-config-controller too, with two pools (default: as the directory was made)',
+      'also run the machine-config-controller, with two pools (default: as at the first start)',
     )
-    .option('--exit-when-ready', 'end everything once the fleet is as asked for')
-    .option('--no-tty', 'plain lines even on a terminal')
-    .option('--quiet', 'say only when the fleet is ready')
+    .option('--exit-when-ready', 'stop when the fleet has its desired state')
+    .option('--no-tty', 'print plain lines even on a terminal')
+    .option('--quiet', 'print only when the fleet is ready')
     .action(async (flags: UpFlags) => {
       const { up } = await import('./up/up.ts');
       await up(compileUpOptions(flags, stdout.isTTY === true), {
@@ -74,7 +74,7 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
   withOutput(
     program
       .command('down')
-      .description('stop the instance that runs on a data directory')
+      .description('stop the instance of a data directory')
       .option(...dataDirOption),
   ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
     const { down } = await import('./up/down.ts');
@@ -85,7 +85,7 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
   withOutput(
     program
       .command('status')
-      .description('say how the instance on a data directory is')
+      .description('show the status of the instance of a data directory')
       .option(...dataDirOption),
   ).action(async (flags: { dataDir: string; output: OutputFormat }) => {
     const { tellStatus } = await import('./up/status.ts');
@@ -107,15 +107,15 @@ export function createProgram({ stdout, ...given }: ProgramSurroundings): Comman
   addProvider(program, say);
   addConfig(program, say);
 
-  withOutput(program.command('version').description('print the version; wide: with that of Node.js, too')).action(
-    (flags: { output: OutputFormat }) => {
-      const model = { version: version(), node: process.version };
-      const lines = formatted(flags.output, model, (told, wide) => [
-        wide ? `${told.version} on Node.js ${told.node}` : told.version,
-      ]);
-      for (const line of lines) say(line);
-    },
-  );
+  withOutput(
+    program.command('version').description('print the version; wide also prints the version of Node.js'),
+  ).action((flags: { output: OutputFormat }) => {
+    const model = { version: version(), node: process.version };
+    const lines = formatted(flags.output, model, (told, wide) => [
+      wide ? `${told.version} on Node.js ${told.node}` : told.version,
+    ]);
+    for (const line of lines) say(line);
+  });
   addHelp(program);
   return program;
 }

@@ -90,11 +90,11 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
   test('a machine has a page that says what explain says, and is as live', async () => {
     await page.getByRole('link', { name: 'workers-1' }).click();
     await page.getByRole('heading', { level: 1, name: 'Machine workers-1' }).waitFor();
-    await page.getByText('It is Running and waits for nothing.').waitFor();
+    await page.getByText('It is Running. No action is pending.').waitFor();
     await stage.setPhase('workers-1', 'Unknown', 'kubelet is silent');
     await page.getByText(/machine workers-1 \(Unknown\): kubelet is silent/).waitFor();
     await stage.setPhase('workers-1', 'Running');
-    await page.getByText('It is Running and waits for nothing.').waitFor();
+    await page.getByText('It is Running. No action is pending.').waitFor();
   });
 
   test('what names and messages say is text, whatever it says', async () => {
@@ -178,7 +178,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
 
   test('says so when its server is gone, and goes on when it is back', async () => {
     const again = await stage.interrupt();
-    await page.getByText('The connection is lost').waitFor();
+    await page.getByText('Connection lost').waitFor();
     await again();
     await page.getByText('Live.').waitFor();
     await stage.addMachine('workers-6', 'Pending');

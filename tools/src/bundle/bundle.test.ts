@@ -109,7 +109,7 @@ test('machine configs are made of the templates that come with a bundle, by the 
   const empty = join(folder, 'empty');
   await mkdir(empty);
   const rendered = await start('mcm', ['config', 'render', empty, '--pool', 'worker']);
-  expect(rendered.stdout).toContain('# Made of 00-worker, 01-worker-container-runtime, 01-worker-kubelet');
+  expect(rendered.stdout).toContain('# Sources: 00-worker, 01-worker-container-runtime, 01-worker-kubelet');
 });
 
 test('the same sources give the same bytes, wherever they are built', async () => {

@@ -95,6 +95,19 @@ describe('texts', () => {
     ]);
   });
 
+  test('of a generated file in a string are its comments and the text of its elements', () => {
+    const script = ['// The server escaped all texts.', 'const a = found;', '.find { color: red; }', 'if (a) {', '}'];
+    const page = ['<p id="a">Reload the page.</p>', '<b>Or wait for it</b>', '| a | long table |'];
+    const messages = [script, page].flatMap((lines) =>
+      textsOf(parseSource('a.ts', `export const a = ${JSON.stringify(lines.join('\n'))};`)),
+    );
+    expect(messages.map(({ text }) => sentencesOf(text).join(' ').replace(/\W+/g, ' ').trim())).toEqual([
+      'The server escaped all texts',
+      'Reload the page Or wait for it',
+    ]);
+    expect(JSON.stringify(messages)).not.toMatch(/find|found|table/);
+  });
+
   test('of a test are its titles and comments, not its data', () => {
     const text = "test.each(['data of this test'])('reads the whole file', () => expect('data of this test').toBe(x));";
     expect(textsOf(parseSource('a.test.ts', text))).toEqual([{ kind: 'title', line: 1, text: 'reads the whole file' }]);

@@ -68,7 +68,7 @@ function stringsOf({ path, parsed }: Source, lineOf: (offset: number) => number)
   const add = (start: number, value: string) => {
     const title = titles.has(start);
     if (!title && isTest(path)) return;
-    const text = withoutCode(value);
+    const text = withoutCode(value.includes('\n') ? withoutCodeLines(value) : value);
     if (isProse(text)) found.push({ kind: title ? 'title' : 'message', line: lineOf(start), text });
   };
   new Visitor({
@@ -100,6 +100,16 @@ export function withoutCode(text: string): string {
     .replace(/```[\s\S]*?```/g, '')
     .replace(/\{@link [^}]*\}|`[^`]*`|https?:\/\/[^\s)>]+/g, CODE)
     .trim();
+}
+
+const TAG = /<\/?[a-z][^<>]*>/g;
+/** Lines of scripts, style sheets, JSON, YAML and Markdown tables. */
+const CODE_LINE =
+  /^.*(?:[{}();,[\]\\>]|; do|; then|\bdone|\besac)$|^.*(?:=["$]|;;).*$|^[ \t]*(?:[|}:]|case ).*$|^[ \t]*(?:- )?["\w.-]+:(?: \S+){0,3}$/gm;
+
+/** The prose of a generated file: the lines that are not code, and the text between the tags of HTML. */
+function withoutCodeLines(text: string): string {
+  return text.replace(TAG, '. ').replace(CODE_LINE, '');
 }
 
 function isProse(text: string): boolean {

@@ -5,7 +5,7 @@ import { UserError } from '../command/errors.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { inspectDataDir } from '../up/data-dir.ts';
 
-/** One thing that is in a cloud, as its emulator or the local cloud lists it. */
+/** A resource of a cloud, as its emulator or the local cloud lists it. */
 interface Listed {
   readonly kind: string;
   readonly id: string;

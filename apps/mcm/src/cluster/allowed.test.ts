@@ -21,7 +21,7 @@ interface Rule {
   readonly verbs: readonly string[];
 }
 
-/** Makes a user who may do these things in the namespace, and these everywhere, and writes their kubeconfig. */
+/** Creates a user with these permissions in the namespace and these in the whole cluster, and writes a kubeconfig for it. */
 async function admit(name: string, inNamespace: readonly Rule[], everywhere: readonly Rule[]): Promise<void> {
   const accounts = `/api/v1/namespaces/${NS}/serviceaccounts`;
   await post(accounts, { metadata: { name } });
@@ -42,7 +42,7 @@ async function admit(name: string, inNamespace: readonly Rule[], everywhere: rea
 
 const READ = ['get', 'list', 'watch'];
 
-/** The rules that a `kubectl create role` of the documentation makes. */
+/** The rules of the `kubectl create role` commands in the documentation. */
 function documentedRules(role: string): readonly Rule[] {
   const page = readFileSync(new URL('../../../../docs/permissions.md', import.meta.url), 'utf8');
   const [, verbs = '', kinds = ''] =
@@ -100,8 +100,8 @@ async function run(user: string, ...words: string[]): Promise<{ out: string; err
   return { out: said.join('\n'), err: warned.join('') };
 }
 
-describe('of what may not be read', () => {
-  test('the tree names the nodes all the same, and says that they are not known', async () => {
+describe('without permission to read some kinds', () => {
+  test('the tree names the nodes and says that they could not be read', async () => {
     const { out, err } = await run('little', 'tree');
     expect(out).toMatch(
       /^machine\/m-0 .*\n└─ node\/ip-10 {2}could not be read\n\nMay not be read:\n {2}- .*list resource "nodes"/m,
@@ -110,13 +110,13 @@ describe('of what may not be read', () => {
     expect(err).toBe('');
   });
 
-  test('a program that reads the tree gets the tree alone, and its user is told', async () => {
+  test('JSON output has only the tree; standard error has the missing permissions', async () => {
     const { out, err } = await run('little', 'tree', '-o', 'json');
     expect(JSON.parse(out)).toMatchObject([{ name: 'web' }, { children: [{ state: 'could not be read' }] }]);
     expect(err).toMatch(/May not be read:\n {2}- .*list resource "nodes"/);
   });
 
-  test('explain goes on without classes and nodes', async () => {
+  test('explain works without classes and nodes', async () => {
     const { out } = await run('little', 'explain', 'machinedeployment/web');
     expect(out).toMatch(/^ {2}next {3}\S/m);
     expect(out).toMatch(
@@ -124,7 +124,7 @@ describe('of what may not be read', () => {
     );
   });
 
-  test('explain tells of a deployment what it says itself where its sets and machines may not be read', async () => {
+  test('explain uses the status of a deployment if its sets and machines may not be read', async () => {
     const { out } = await run('least', 'explain', 'machinedeployment/web');
     expect(out).toMatch(/^ {2}has {4}0 machines, 0 of the newest set, 0 available, as its status says$/m);
     expect(out).toMatch(/^ {2}next {3}not known: its sets and machines may not be read$/m);
@@ -132,26 +132,24 @@ describe('of what may not be read', () => {
     expect(out).toContain('  (roles mcm-read of docs/permissions.md, "The mcm command", allow it)');
   });
 
-  test('the tree goes on with the kinds that may be read', async () => {
+  test('the tree shows the kinds that may be read', async () => {
     const { out } = await run('least', 'tree');
     expect(out).toMatch(/^machinedeployment\/web .*\n\nMay not be read:\n( {2}- .*\n){3} {2}\(roles/);
   });
 
-  test('a drain whose pods may not be read is told as far as it is known, and ends as a failure', async () => {
+  test('a drain preview without access to the pods prints what it knows and fails', async () => {
     const { said, done } = begin('little', 'drain', '--preview', 'm-0');
-    await expect(done).rejects.toThrow(
-      'what a drain of machine m-0 would do is not known: not all it depends on may be read',
-    );
+    await expect(done).rejects.toThrow('cannot preview the drain of machine m-0: some objects may not be read');
     expect(said.join('\n')).toMatch(/^machine m-0 has node ip-10\n\nMay not be read:\n {2}- /);
   });
 
-  test('events say what has to be allowed', async () => {
+  test('events name the missing permission', async () => {
     await expect(run('little', 'events')).rejects.toThrow(
       /; these credentials need list events in namespace shoot \(docs/,
     );
   });
 
-  test('and so does a change', async () => {
+  test('a change names the missing permission', async () => {
     await expect(run('little', 'rollout', 'pause', 'web')).rejects.toThrow(
       /; these credentials need patch machinedeployments\.machine\.sapcloud\.io in namespace shoot \(docs/,
     );
@@ -167,7 +165,7 @@ test.each([
   ['rollout', 'status', 'web', '--no-watch'],
   ['rollout', 'history', 'web'],
   ['plan', '-f', 'web.json'],
-])('the documented roles are all that is needed for mcm %s %s', async (...words) => {
+])('the documented roles are sufficient for mcm %s %s', async (...words) => {
   const { out, err } = await run(
     'documented',
     ...words.map((word) => word.replace('web.json', join(folder, 'web.json'))),
@@ -176,7 +174,7 @@ test.each([
   expect(err).toBe('');
 });
 
-test('what is no matter of permission is told as it is', async () => {
+test('an error other than Forbidden is returned unchanged', async () => {
   const [gone, unread] = [new KubeError('the server is gone', { code: 0 }), new Set<string>()];
   await expect(ifAllowed(Promise.reject(gone), unread)).rejects.toBe(gone);
   expect(unread.size).toBe(0);

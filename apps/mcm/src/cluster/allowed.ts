@@ -11,7 +11,7 @@ import {
 } from '@mcm/kube';
 
 /**
- * The result of a read; null if the caller has no access. Then `unread` gets the words of the server.
+ * Returns the result of a read, or null if the caller has no access. A refusal adds the message of the server to `unread`.
  * A caller without access to one kind still gets the others.
  */
 export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): Promise<T | null> {
@@ -24,12 +24,12 @@ export async function ifAllowed<T>(reading: Promise<T>, unread?: Set<string>): P
   }
 }
 
-/** All Nodes; undefined where they may not be read. */
+/** All Nodes; undefined if the caller may not list them. */
 export async function readNodes(client: KubeClient, unread?: Set<string>): Promise<readonly Node[] | undefined> {
   return (await ifAllowed(client.resource<Node>(nodes).list(), unread))?.items;
 }
 
-/** Where a role for all that this command reads is written down. */
+/** The page with a role for all kinds that the commands read. */
 const ROLE = 'docs/permissions.md, "The mcm command"';
 
 /** The permission that an administrator must grant after a refusal by the authorizer; undefined for any other refusal. */
@@ -39,7 +39,7 @@ export function lackText(error: KubeError): string | undefined {
   return `these credentials need ${permissionText(permission)}${namespaceOf(error)} (${ROLE})`;
 }
 
-/** What has to be allowed so that a kind can be followed that is refused; what the server said, of another refusal than the authorizer's. */
+/** The permissions that a watch of the refused kind needs, or the message of the server if the authorizer did not refuse it. */
 export function needsText(error: KubeError): string {
   const permission = refusedPermission(error.message);
   if (permission === undefined) return `what the API server refuses (${error.message})`;

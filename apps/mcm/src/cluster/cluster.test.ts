@@ -19,12 +19,12 @@ afterAll(() => rmSync(dir, { recursive: true }));
 const flags = { dataDir: '/none', namespace: 'default' };
 const found = (list: string): readonly string[] => findKubeconfigs(flags, { KUBECONFIG: list }, '/none');
 
-test('all files of $KUBECONFIG count, as kubectl takes them', () => {
+test('all files of $KUBECONFIG are used, as in kubectl', () => {
   expect(found(one)).toEqual([one]);
   expect(found(['/none/a', '', one].join(delimiter))).toEqual(['/none/a', one]);
 });
 
-test('the namespace is the flag’s, else that of the context, else default', async () => {
+test('the namespace comes from the flag, else from the context, else it is default', async () => {
   const context = (name: string, namespace?: string) => ({ name, context: { cluster: 'c', namespace } });
   const clusters = [{ name: 'c', cluster: { server: 'http://127.0.0.1:1' } }];
   writeFileSync(one, JSON.stringify({ clusters }));
@@ -40,7 +40,7 @@ test('the namespace is the flag’s, else that of the context, else default', as
   expect(await namespaceOf({ context: 'garden', namespace: 'mine' })).toBe('mine');
 });
 
-test('a cluster that does not answer is named, and of a local instance that it does not run', () => {
+test('an error names the cluster that does not answer, and says when a local instance does not run', () => {
   const error = new KubeError('GET /api/v1/nodes: no answer: connect ECONNREFUSED 127.0.0.1:1', { code: 0 });
   const told = (kubeconfig: string, dataDir: string): string =>
     String(inWords(error, { kubeconfig, dataDir, namespace: 'default' }));
@@ -50,7 +50,7 @@ test('a cluster that does not answer is named, and of a local instance that it d
   );
 });
 
-test('where something else is in the place of a cluster, the cure is told', () => {
+test('an answer that is not from a Kubernetes API server gets a hint', () => {
   const error = new KubeError('GET /api/v1/nodes: the answer (57 characters) is not JSON', {
     code: 0,
     reason: 'BadAnswer',
@@ -60,12 +60,12 @@ test('where something else is in the place of a cluster, the cure is told', () =
   );
 });
 
-test('any other error stays what it is', () => {
+test('any other error is returned unchanged', () => {
   const error = new KubeError('forbidden', { code: 403 });
   expect(inWords(error, flags)).toBe(error);
 });
 
-test('of a refusal it is told what has to be allowed', () => {
+test('a refusal names the missing permission', () => {
   const words = (scope: string) =>
     `GET /x: events is forbidden: User "eve" cannot list resource "events" in API group "" ${scope}`;
   const told = (scope: string): string => String(inWords(new KubeError(words(scope), { code: 403 }), flags));

@@ -17,34 +17,33 @@ import { version } from '../command/version.ts';
 import { printable } from '../output/printable.ts';
 import { lackText } from './allowed.ts';
 
-/** Which cluster a command talks to, and where in it. */
+/** The flags that select the cluster and the namespace of a command. */
 export interface ClusterFlags {
   readonly kubeconfig?: string;
-  /** Of the nodes' cluster, where it is another. */
+  /** The kubeconfig of the target cluster, if it is a different cluster. */
   readonly targetKubeconfig?: string;
   readonly dataDir: string;
-  /** Of the kubeconfig; default: its current one. */
+  /** A context of the kubeconfig; default: its current one. */
   readonly context?: string;
-  /** Default: that of the context, else `default`. */
+  /** Default: the namespace of the context, else `default`. */
   readonly namespace?: string;
 }
 
-/** Clients, and how to let go of their connections. What they read is of its type, whatever is stored. */
+/** Clients for the clusters of a command. They convert each object to its type, so a malformed object cannot break a command. */
 export interface Cluster {
-  /** Of the cluster of the machine objects. */
+  /** Client for the control cluster. */
   readonly client: KubeClient;
-  /** Of the nodes' cluster; the same client where it is the same. */
+  /** Client for the target cluster; the same client if it is the same cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
-  /** The same clients with objects as they are stored; absent: the clients themselves. */
+  /** Clients that return objects as they are stored. Absent: `client` and `target` do. */
   readonly asStored?: { readonly client: KubeClient; readonly target: KubeClient };
   close(): Promise<void>;
 }
 
 /**
- * The files of the kubeconfig in force: the flag's, else those of `$KUBECONFIG`, else that of the local instance, else the
- * user's own.
- * @throws UserError when none of them is there.
+ * Finds the kubeconfig files: those of the flag, else of `$KUBECONFIG`, else of the local instance, else of the user.
+ * @throws UserError when none of them exists.
  */
 export function findKubeconfigs(
   flags: ClusterFlags,
@@ -58,12 +57,12 @@ export function findKubeconfigs(
   const found = tried.find((file) => existsSync(file));
   if (found) return [found];
   throw new UserError(
-    `no cluster: neither --kubeconfig nor $KUBECONFIG is given, and ${tried.join(' and ')} are not there; start one with: mcm up`,
+    `no cluster: neither --kubeconfig nor $KUBECONFIG is given, and ${tried.join(' and ')} do not exist; start one with: mcm up`,
   );
 }
 
 /**
- * The message for a request that a cluster did not answer, or answered without a hint.
+ * Converts the error of a request without an answer, or with a refused credential, to a message with a hint.
  * @returns the error unchanged if it is another one.
  */
 export function inWords(error: unknown, flags: ClusterFlags): unknown {
@@ -71,13 +70,13 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
   const { message, code, status } = error;
   const lack = lackText(error);
   if (lack !== undefined) return new UserError(`${message}; ${lack}`);
-  // Of an object that is not there its name is told; of a kind, nothing.
+  // A 404 names the object if the object is missing. If the kind is missing, it has no name.
   const lacksKind = code === 404 && message.includes(`/${GROUP}/`) && !status.details?.name;
   if (code !== 0 && code !== 401 && !lacksKind) return error;
   const files = findKubeconfigs(flags);
   const cluster = `the cluster of ${files.join(' and ')}`;
   if (code === 401)
-    return new UserError(`${cluster} does not take these credentials: they are wrong or have expired (${message})`);
+    return new UserError(`${cluster} does not accept these credentials: they are wrong or have expired (${message})`);
   if (lacksKind)
     return new UserError(
       `${cluster} has no machines: CRDs of ${GROUP} are missing; see: mcm install --help (${message})`,
@@ -91,8 +90,8 @@ export function inWords(error: unknown, flags: ClusterFlags): unknown {
 const onStderr = (line: string): void => void process.stderr.write(`mcm: ${printable(line)}\n`);
 
 /**
- * Connects to the clusters that the flags name. Throws `ConfigError` for a kubeconfig that is none.
- * @param warn Told once of each object that is not of its type.
+ * Connects to the clusters that the flags select. Throws `ConfigError` for an invalid kubeconfig.
+ * @param warn Called once for each malformed object.
  */
 export async function connect(
   flags: ClusterFlags,

@@ -12,7 +12,7 @@ import type { KubeClient, KubeObject, RequestOptions, ResourceDefinition } from 
 import { ifAllowed } from './allowed.ts';
 import { getNamed } from './missing.ts';
 
-/** A deployment with all that it owns, read at one moment. */
+/** A deployment with its sets and machines, read at one moment. */
 export interface DeploymentReading {
   readonly deployment: MachineDeployment;
   /** The sets that it controls. */
@@ -23,12 +23,12 @@ export interface DeploymentReading {
   readonly fleet: readonly Machine[];
 }
 
-/** A deployment, and what is around it as far as that may be read. */
+/** A deployment with those related objects that the caller may read. */
 export type ReadableSurroundings = Pick<DeploymentReading, 'deployment'> &
   Partial<NamespaceReading> &
   Partial<Pick<FullReading, 'others'>>;
 
-/** A deployment with what around it decides over its machines. */
+/** A deployment with all objects that decide about its machines. */
 export interface FullReading extends DeploymentReading {
   readonly classes: readonly MachineClass[];
   /** The other deployments of the namespace. */
@@ -38,7 +38,7 @@ export interface FullReading extends DeploymentReading {
 const ownerOf = ({ metadata }: MachineSet | Machine): string | undefined =>
   metadata.ownerReferences?.find((owner) => owner.controller)?.uid;
 
-/** Everything of a namespace, read at one moment. */
+/** The machine objects of a namespace, read at one moment. */
 export interface NamespaceReading {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
@@ -52,7 +52,7 @@ const listOf = async <T extends KubeObject>(
   namespace: string,
 ): Promise<readonly T[]> => (await client.resource<T>(kind, namespace).list()).items;
 
-/** Each kind once, however many deployments there are. */
+/** Lists each kind once, independent of the number of deployments. */
 export async function readNamespace(client: KubeClient, namespace: string): Promise<NamespaceReading> {
   const [deployments, sets, fleet, classes] = await Promise.all([
     listOf<MachineDeployment>(client, machineDeployments, namespace),
@@ -63,7 +63,7 @@ export async function readNamespace(client: KubeClient, namespace: string): Prom
   return { deployments, sets, fleet, classes };
 }
 
-/** What a deployment owns of a namespace. */
+/** The sets and machines of a deployment, from the objects of its namespace. */
 export function ownedBy(
   deployment: MachineDeployment,
   { sets, fleet }: Pick<NamespaceReading, 'sets' | 'fleet'>,
@@ -78,7 +78,7 @@ export function ownedBy(
   };
 }
 
-/** Throws `UserError` when there is no such deployment. */
+/** Throws `UserError` when the deployment does not exist. */
 export async function readDeployment(client: KubeClient, namespace: string, name: string): Promise<DeploymentReading> {
   const deployment = await getDeployment(client, namespace, name);
   const [sets, fleet] = await Promise.all([
@@ -89,8 +89,8 @@ export async function readDeployment(client: KubeClient, namespace: string, name
 }
 
 /**
- * A deployment, with as much of what is around it as may be read; `unread` gets the rest.
- * @throws UserError when there is no such deployment
+ * Reads a deployment and those related objects that the caller may read; `unread` gets the refusals.
+ * @throws UserError when the deployment does not exist
  */
 export async function readWithSurroundings(
   client: KubeClient,
@@ -115,7 +115,7 @@ export async function readWithSurroundings(
   };
 }
 
-/** Throws `UserError` when there is no such deployment. */
+/** Throws `UserError` when the deployment does not exist. */
 export const getDeployment = (
   client: KubeClient,
   namespace: string,

@@ -8,10 +8,10 @@ import {
 } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** How many names are told where none is near. */
+/** The number of existing names in the message when no name is similar. */
 const MOST_NAMES = 5;
 
-/** Reads an object that a user named. Throws `UserError` when there is none of that name, with those there are. */
+/** Reads an object that a user named. If it does not exist, throws `UserError` with a similar name or with existing names. */
 export async function getNamed<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,
@@ -24,7 +24,7 @@ export async function getNamed<T extends KubeObject>(
     return await api.get(name, options);
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    // A server that has no such kind says the same again, and that is what is told.
+    // If the server does not serve the kind, this list fails with the same error.
     const { items } = await api.list(options);
     throw new UserError(noSuch(definition.kind.toLowerCase(), namespace, name, items));
   }

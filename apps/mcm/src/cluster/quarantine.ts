@@ -13,7 +13,7 @@ export const quarantinedIn = (classes: readonly MachineClass[]): readonly Quaran
     quarantinedVms(machineClass).map((providerId) => ({ machineClass: machineClass.metadata.name, providerId })),
   );
 
-/** One line for each VM, and what a user can do; nothing where there is none. */
+/** One line for each VM, and a line with the possible actions; empty without VMs. */
 export const quarantineLines = (vms: readonly QuarantinedVm[]): readonly string[] => [
   ...vms.map(({ machineClass, providerId }) => `VM ${providerId} of MachineClass ${machineClass}`),
   ...(vms.length === 0

@@ -2,12 +2,12 @@ import type { CommandSurroundings } from '../command/surroundings.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { unreadLines } from './allowed.ts';
 
-/** Where a model goes. */
+/** The outputs of a command for a model. */
 export type Telling = Pick<CommandSurroundings, 'say' | 'draw' | 'warn'>;
 
 /**
- * Prints a model, and what could not be read of it. What a program reads has no room for the latter; whoever started the program
- * is told all the same.
+ * Prints a model, and what could not be read of it.
+ * With JSON and YAML, the unread kinds go to standard error, because the output has no field for them.
  */
 export function tell<T>(
   { say, draw, warn }: Telling,

@@ -1,4 +1,4 @@
-/** A failure that the user can do something about: printed as one sentence, without a stack. */
+/** A failure that the user can fix: printed as one sentence, without a stack. */
 export class UserError extends Error {
   override readonly name = 'UserError';
 }

@@ -2,22 +2,22 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Ended, EXIT_CODES, exitCodesOf } from './exit-codes.ts';
 
-/** What the README says of a code. */
-function rowOf({ code, means, of = {} }: (typeof EXIT_CODES)[number]): string {
-  const own = Object.entries(of).map(([command, text]) => `\`${command}\`: ${text}`);
-  return `| ${code} | ${[...(means === undefined ? [] : [means]), ...own].join('; ')} |`;
+/** The rows of an exit code in the README. */
+function rowsOf({ code, means, of = {} }: (typeof EXIT_CODES)[number]): string[] {
+  const own = Object.entries(of).map(([command, text]) => `| ${code} | \`${command}\` | ${text} |`);
+  return [...own, ...(means === undefined ? [] : [`| ${code} | all others | ${means} |`])];
 }
 
-test('the README tells all of them as the commands do', () => {
+test('the README lists all exit codes with the texts of the commands', () => {
   const page = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
   const rows = page.split('\n').filter((line) => /^\| \d+ /.test(line));
-  expect(rows.map((row) => row.replaceAll(/ +/g, ' '))).toEqual(EXIT_CODES.map(rowOf));
+  expect(rows.map((row) => row.replaceAll(/ +/g, ' '))).toEqual(EXIT_CODES.flatMap(rowsOf));
 });
 
-test('a command has its own and those of every command', () => {
+test('a command has its own exit codes and the common ones', () => {
   expect(exitCodesOf('tree')).toEqual([
     [0, 'done'],
-    [1, 'a sentence on standard error says what is wrong'],
+    [1, 'error, with a message on standard error'],
     [130, 'ended by Ctrl-C (by SIGTERM 143, by a hang-up 129)'],
   ]);
   expect(exitCodesOf('plan').map(([code]) => code)).toEqual([0, 1, 2, 4, 130]);
@@ -27,6 +27,6 @@ test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-] as const)('who is ended by %s tells %i', (signal, code) => {
+] as const)('a command that %s ends returns %i', (signal, code) => {
   expect(new Ended(signal).code).toBe(code);
 });

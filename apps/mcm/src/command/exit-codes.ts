@@ -1,23 +1,23 @@
 import { constants } from 'node:os';
 
-/** What an exit code says. */
+/** The meaning of an exit code. */
 interface ExitCode {
   readonly code: number;
-  /** Of every command that is not named in `of`; absent where it is theirs alone. */
+  /** The meaning for all commands that `of` does not list. Absent: only the commands in `of` use the code. */
   readonly means?: string;
-  /** By the words of a command. */
+  /** The meaning for single commands, by their words. */
   readonly of?: Readonly<Record<string, string>>;
 }
 
-/** Nothing would happen; something would, and comes to its end; it would not come to its end. 1 is any failure. */
+/** Exit codes of `mcm plan`: the plan has no steps; it completes; it gets stuck. Any failure is 1. */
 export const PLAN_EXIT = { nothing: 0, changes: 2, stuck: 4 } as const;
 
-/** `status`: no instance runs. */
+/** Exit code of `mcm status` when no instance runs. */
 export const NOT_RUNNING = 3;
 
 const interrupted = 'ended by a second Ctrl-C';
 
-/** All of them; `--help` and the README tell them. */
+/** All exit codes. `--help` and the README list them. */
 export const EXIT_CODES: readonly ExitCode[] = [
   {
     code: 0,
@@ -28,27 +28,27 @@ export const EXIT_CODES: readonly ExitCode[] = [
       logs: 'done, or ended by Ctrl-C',
       dashboard: 'ended by Ctrl-C',
       'rollout status': 'complete; with --no-watch: not failed',
-      plan: 'nothing would happen',
+      plan: 'the plan has no steps',
       'config diff': 'nothing would change',
     },
   },
   {
     code: 1,
-    means: 'a sentence on standard error says what is wrong',
+    means: 'error, with a message on standard error',
     of: {
-      'rollout status': 'failed or deleted; or a sentence says what is wrong',
+      'rollout status': 'the rollout failed, the deployment was deleted, or error',
       'config diff': 'something would change',
     },
   },
   {
     code: PLAN_EXIT.changes,
     of: {
-      plan: 'something would happen, and come to its end',
-      'config diff': 'a sentence says why it cannot be told',
+      plan: 'the plan has steps and completes',
+      'config diff': 'error, with a message on standard error',
     },
   },
   { code: NOT_RUNNING, of: { status: 'none runs' } },
-  { code: PLAN_EXIT.stuck, of: { plan: 'it would get stuck' } },
+  { code: PLAN_EXIT.stuck, of: { plan: 'the plan gets stuck' } },
   {
     code: 130,
     means: 'ended by Ctrl-C (by SIGTERM 143, by a hang-up 129)',
@@ -56,17 +56,17 @@ export const EXIT_CODES: readonly ExitCode[] = [
   },
 ];
 
-/** The codes of a command, by its words. */
+/** The exit codes of a command, by its words. */
 export const exitCodesOf = (path: string): readonly (readonly [code: number, means: string])[] =>
   EXIT_CODES.flatMap(({ code, means, of }) => {
     const text = of?.[path] ?? means;
     return text === undefined ? [] : [[code, text] as const];
   });
 
-/** Why a command ends early: somebody asked for it. */
+/** A signal ends the command early. */
 export class Ended extends Error {
   override readonly name = 'Ended';
-  /** As shells tell it of a process that a signal ended. */
+  /** 128 + the number of the signal, as in a shell. */
   readonly code: number;
   constructor(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
     super(`received ${signal}`);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createProgram } from '../program.ts';
 import { leavesOf } from './help.ts';
 
-test('a misspelt flag is told without its value, and with the nearest of its command', () => {
+test('the error for a misspelled flag omits its value and names the most similar flag', () => {
   const program = createProgram({
     say: () => undefined,
     random: { next: () => 0.5 },

@@ -2,9 +2,9 @@ import { tellRefusals } from '@mcm/kube/flags';
 import type { Command } from 'commander';
 import { exitCodesOf } from './exit-codes.ts';
 
-/** What `--help` of a command tells next to its arguments and flags. */
+/** Content of `--help` in addition to arguments and flags. */
 interface Help {
-  /** Commands as they are typed, each with what it does. */
+  /** Example commands, each with its description. */
   readonly examples: readonly (readonly [command: string, does: string])[];
 }
 
@@ -12,52 +12,56 @@ interface Help {
 const HELP: Readonly<Record<string, Help>> = {
   up: {
     examples: [
-      ['mcm up', 'a cluster and three machines; Ctrl-C ends them, the next start goes on'],
-      ['mcm up --provider aws --machines 5', 'the same on an emulator of EC2, with five'],
-      ['mcm up --exit-when-ready', 'as a check'],
+      ['mcm up', 'a cluster and three machines; Ctrl-C stops them, the next start continues with them'],
+      ['mcm up --provider aws --machines 5', 'the same on an emulator of EC2, with five machines'],
+      ['mcm up --exit-when-ready', 'exit when all machines are ready'],
     ],
   },
-  down: { examples: [['mcm down', 'stops the instance on .mcm']] },
+  down: { examples: [['mcm down', 'stops the instance in .mcm']] },
   status: {
     examples: [
-      ['mcm status', 'of the instance on .mcm'],
-      ['mcm status -o json', 'for a program'],
+      ['mcm status', 'the status of the instance in .mcm'],
+      ['mcm status -o json', 'the same as JSON'],
     ],
   },
   logs: {
     examples: [
-      ['mcm logs --follow', 'all programs, merged, until Ctrl-C'],
-      ['mcm logs machine-controller-manager --level warn --tail 50', 'the last 50 warnings and errors of one'],
-      ['mcm logs --machine NAME -o json', 'what is about one machine, one JSON object a line'],
+      ['mcm logs --follow', 'the merged logs of all programs, until Ctrl-C'],
+      ['mcm logs machine-controller-manager --level warn --tail 50', 'the last 50 warnings and errors of one program'],
+      ['mcm logs --machine NAME -o json', 'the lines about one machine, one JSON object per line'],
     ],
   },
-  'cloud list': { examples: [['mcm cloud list', 'what the cloud of the local instance itself says that it holds']] },
+  'cloud list': { examples: [['mcm cloud list', 'the resources that the cloud of the local instance reports']] },
   'rollout status': {
     examples: [
-      ['mcm rollout status workers', 'every change until it is complete'],
-      ['mcm rollout status workers --no-watch', 'once'],
+      ['mcm rollout status workers', 'prints each change until the rollout is complete'],
+      ['mcm rollout status workers --no-watch', 'prints the current state'],
     ],
   },
-  'rollout pause': { examples: [['mcm rollout pause workers', 'scaling goes on, replacing does not']] },
-  'rollout resume': { examples: [['mcm rollout resume workers', 'goes on where it was paused']] },
-  'rollout restart': { examples: [['mcm rollout restart workers', 'another template, so every machine is replaced']] },
+  'rollout pause': {
+    examples: [['mcm rollout pause workers', 'machines are still scaled, but not replaced by new ones']],
+  },
+  'rollout resume': { examples: [['mcm rollout resume workers', 'continues the rollout']] },
+  'rollout restart': {
+    examples: [['mcm rollout restart workers', 'changes the template, so every machine is replaced']],
+  },
   'rollout undo': {
     examples: [
-      ['mcm rollout undo workers', 'to the revision before'],
-      ['mcm rollout undo workers --to-revision 3', 'to one of: mcm rollout history workers'],
+      ['mcm rollout undo workers', 'to the previous revision'],
+      ['mcm rollout undo workers --to-revision 3', 'to a revision of: mcm rollout history workers'],
     ],
   },
   'rollout history': {
     examples: [
-      ['mcm rollout history workers', 'revisions, their sets, classes and machines'],
-      ['mcm rollout history workers --revision 3', 'the template of one'],
+      ['mcm rollout history workers', 'revisions with their sets, classes and machines'],
+      ['mcm rollout history workers --revision 3', 'the template of one revision'],
     ],
   },
   explain: {
     examples: [
-      ['mcm explain machinedeployment/workers', 'its next step, what it waits for, what would help'],
-      ['mcm explain machine/NAME', 'its phase, deadline, drain, and what was kept of its failure'],
-      ['mcm explain machine/NAME -o json', 'the same for a program'],
+      ['mcm explain machinedeployment/workers', 'its next step, what it waits for, and hints'],
+      ['mcm explain machine/NAME', 'its phase, deadline, drain, and the evidence of its failure'],
+      ['mcm explain machine/NAME -o json', 'the same as JSON'],
     ],
   },
   drain: {
@@ -65,78 +69,81 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   plan: {
     examples: [
-      ['mcm plan -f workers.yaml', 'machines in their order, how long, what stands in the way'],
-      ['mcm plan -f workers.yaml -o wide', 'also why each step is taken'],
-      ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'with other guesses'],
+      ['mcm plan -f workers.yaml', 'machines in their order, the duration, and what blocks it'],
+      ['mcm plan -f workers.yaml -o wide', 'also the reason for each step'],
+      ['mcm plan -f workers.yaml --join-time 3m --drain-time 10m', 'with other estimates'],
     ],
   },
   tree: {
     examples: [
-      ['mcm tree', 'everything of the namespace'],
+      ['mcm tree', 'all machine objects of the namespace'],
       ['mcm tree workers -o wide', 'one deployment, with classes, VMs and zones'],
-      ['mcm tree --context prod -n machines', 'of another context of the kubeconfig'],
+      ['mcm tree --context prod -n machines', 'another context of the kubeconfig'],
     ],
   },
   events: {
     examples: [
-      ['mcm events', 'of all machines and what owns them, oldest first'],
-      ['mcm events machinedeployment/workers', 'of one and all that it owns, past machines too'],
+      ['mcm events', 'events of all machines and their owners, oldest first'],
+      ['mcm events machinedeployment/workers', 'events of a deployment, its sets and machines, also deleted ones'],
     ],
   },
   'debug bundle': {
     examples: [
-      ['mcm debug bundle', 'into a new folder of this moment'],
-      ['mcm debug bundle /tmp/for-the-issue -n machines', 'into a folder of that name'],
+      ['mcm debug bundle', 'writes to a new folder with the current time in its name'],
+      ['mcm debug bundle /tmp/for-the-issue -n machines', 'writes to this new folder'],
     ],
   },
   completion: {
     examples: [
-      ['source <(mcm completion bash)', 'in this shell'],
-      ['mcm completion fish > ~/.config/fish/completions/mcm.fish', 'in every one to come'],
-      ['mcm completion kubectl > kubectl_complete-mcm', 'for kubectl mcm: executable, in a folder of $PATH'],
+      ['source <(mcm completion bash)', 'for this shell'],
+      ['mcm completion fish > ~/.config/fish/completions/mcm.fish', 'for all new shells'],
+      [
+        'mcm completion kubectl > kubectl_complete-mcm',
+        'for kubectl mcm; make the file executable and put it into the PATH',
+      ],
     ],
   },
   dashboard: {
     examples: [
-      ['mcm dashboard', 'on any free port; its address is printed'],
-      ['mcm dashboard --port 8080 -n machines', 'on that port, of that namespace'],
+      ['mcm dashboard', 'on a free port; prints its address'],
+      ['mcm dashboard --port 8080 -n machines', 'on this port, for this namespace'],
     ],
   },
   install: {
     examples: [
       ['mcm install --dry-run', 'prints all objects; needs no cluster'],
-      ['mcm install --dry-run -o json', 'the same as one List'],
+      ['mcm install --dry-run -o json', 'prints them as one List'],
       ['mcm install --provider aws -n machines', 'applies them'],
     ],
   },
   'provider new': { examples: [['mcm provider new hetzner', 'a package in the folder hetzner']] },
   'config render': {
-    examples: [['mcm config render pools/ --pool worker', 'what the nodes of one pool would get']],
+    examples: [['mcm config render pools/ --pool worker', 'the configuration that the nodes of one pool would get']],
   },
   'config diff': {
     examples: [
-      ['mcm config diff pools/', 'against the cluster'],
-      ['mcm config diff new/ --against old/', 'of two directories, without a cluster'],
+      ['mcm config diff pools/', 'compares with the cluster'],
+      ['mcm config diff new/ --against old/', 'compares two directories, without a cluster'],
     ],
   },
   'config status': {
-    examples: [['mcm config status -o wide', 'how far each pool is, with the nodes that are behind']],
+    examples: [['mcm config status -o wide', 'the progress of each pool, with the nodes that are not at the target']],
   },
-  'config explain': { examples: [['mcm config explain pool/worker', 'node by node, and what would help']] },
-  version: { examples: [['mcm version', 'of this command']] },
+  'config explain': { examples: [['mcm config explain pool/worker', 'the state of each node, with hints']] },
+  version: { examples: [['mcm version', 'the version of this command']] },
 };
 
-/** The commands that carry something out, with the words that they are called by. */
+/** The commands without subcommands, with their words. */
 export function leavesOf(command: Command, path: readonly string[] = []): { path: string; command: Command }[] {
   const own = command.commands.filter((child) => child.name() !== 'help');
   if (own.length === 0) return [{ path: path.join(' '), command }];
   return own.flatMap((child) => leavesOf(child, [...path, child.name()]));
 }
 
-/** Commands that the help of a command shows. */
+/** The example commands in the help of a command. */
 export const examplesOf = (path: string): readonly string[] => HELP[path]?.examples.map(([command]) => command) ?? [];
 
-/** Adds examples and exit codes to the help of every command, and where it is to what is told of a mistake. */
+/** Adds examples and exit codes to the help of every command. Each usage error refers to that help. */
 export function addHelp(program: Command): void {
   for (const { path, command } of leavesOf(program)) {
     const help = HELP[path];
@@ -145,7 +152,7 @@ export function addHelp(program: Command): void {
   pointToHelp(program, program.name());
 }
 
-/** The help itself would drive what is wrong off the screen. */
+/** Prints only a reference after a usage error. The whole help would scroll the error off the screen. */
 function pointToHelp(command: Command, path: string): void {
   tellRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);

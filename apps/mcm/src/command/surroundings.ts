@@ -1,16 +1,16 @@
 import type { Random } from '@mcm/kube';
 
-/** What commands need of their process. */
+/** The inputs and outputs of the process that commands use. */
 export interface CommandSurroundings {
   readonly say: (line: string) => void;
   readonly random: Random;
   /** A signal that aborts when the user wants the command to end. */
   readonly signal: () => AbortSignal;
-  /** Writes a line next to what is printed, which a program may read. */
+  /** Writes a line to standard error, so that it is not part of the output that a program reads. */
   readonly warn: (line: string) => void;
-  /** What the terminal is shown of a text that is drawn with signs. */
+  /** Adapts a text with Unicode symbols and colors to the terminal. */
   readonly draw: (text: string) => string;
 }
 
-/** Where an instance is unless a flag says otherwise. */
+/** The default of `--data-dir`. */
 export const DEFAULT_DATA_DIR = '.mcm';

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { completionScript, SHELLS } from './completion.ts';
 import { kubectlScript } from './kubectl.ts';
 
-/** Who completes: a shell, or kubectl its plugin. */
+/** The programs that complete: a shell, or kubectl for its plugins. */
 const ASKING = [...SHELLS, 'kubectl'] as const;
 
-/** Adds `completion`. */
+/** Adds `mcm completion`. */
 export function addCompletion(program: Command, say: (line: string) => void): void {
   program
     .command('completion')

@@ -18,10 +18,10 @@ function program(): Command {
   return mcm;
 }
 
-/** What prints, for each of the shells, what it offers after its words, the last of which is being typed. */
+/** Scripts that print what each shell offers after its words. The last word is the one being typed. */
 const PROBES: Readonly<Record<Shell, string>> = {
   bash: `COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mcm; printf '%s\\n' "\${COMPREPLY[@]}"`,
-  // Completion itself runs only in a terminal: its two commands are played.
+  // Outside a terminal, zsh has no completion. This script replaces the two builtins that it uses.
   zsh: `words=("$@"); CURRENT=$#; compdef() { :; }; _files() { :; }
 compadd() { shift; local one found=1; for one in "$@"; do [[ $one == \${words[CURRENT]}* ]] && print -- $one && found=0; done; return $found; }
 SCRIPT
@@ -34,7 +34,7 @@ function offered(shell: Shell, words: readonly string[]): string[] {
   const probe = PROBES[shell];
   const text = probe.includes('SCRIPT') ? probe.replace('SCRIPT', () => script) : `${script}\n${probe}`;
   const given = shell === 'fish' ? ['mcm', ...words] : [shell, 'mcm', ...words];
-  // No settings of the user's own.
+  // Ignore the settings of the user.
   const flags = { bash: ['--norc'], zsh: ['-f'], fish: ['--no-config'] }[shell];
   const out = execFileSync(shell, [...flags, '-c', text, ...given], { encoding: 'utf8' });
   return out.split('\n').filter((word) => word !== '');
@@ -49,7 +49,7 @@ const CASES: readonly [words: readonly string[], expected: readonly string[]][] 
     ['status', 'start'],
   ],
   [['rollout', 'status', 'web', '--no'], ['--no-watch']],
-  // Another command of the same name has other flags.
+  // `status` and `rollout status` have different flags.
   [['rollout', 'status', '--da'], []],
   [['status', '--da'], ['--data-dir']],
   [['tree', '--ou'], ['--output']],

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 import { type Flag, type Place, placesOf } from './places.ts';
 
-/** The shells that there is a script for. */
+/** The supported shells. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The words that a shell offers: commands, values, and flags by their long names. */
+/** The words that a shell offers: commands, values, and long flags. */
 const offered = ({ commands, values, flags }: Place): string =>
   [...commands, ...values, ...flags.flatMap(({ names }) => names.slice(0, 1))].join(' ');
 
 const paths = (places: readonly Place[]): string[] => places.flatMap(({ path }) => (path === '' ? [] : [`"${path}"`]));
 
-/** Lines of a `case` on place and word before: what follows a flag that takes a value. */
+/** Lines of a `case` for the values of a flag. The pattern is the command and the flag before the value. */
 const valueCases = (places: readonly Place[], choices: (words: string) => string, anything: string): string =>
   places
     .flatMap(({ path, flags }) =>
@@ -27,7 +27,7 @@ const placeCases = (places: readonly Place[], offer: (words: string) => string):
   places.map((place) => `    "${place.path}") ${offer(offered(place))} ;;`).join('\n');
 
 const bash = (name: string, places: readonly Place[]): string =>
-  `# ${name} completion for bash; put into ~/.bashrc: source <(${name} completion bash)
+  `# ${name} completion for bash. Put this line into ~/.bashrc: source <(${name} completion bash)
 _${name}() {
   local at="" word current="\${COMP_WORDS[COMP_CWORD]}" words=""
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -47,7 +47,7 @@ complete -o default -F _${name} ${name}
 
 const zsh = (name: string, places: readonly Place[]): string =>
   `#compdef ${name}
-# ${name} completion for zsh; into a folder of $fpath as _${name}, or, after compinit: source <(${name} completion zsh)
+# ${name} completion for zsh. Save it as _${name} in a folder of $fpath, or run after compinit: source <(${name} completion zsh)
 _${name}() {
   local at="" word
   for word in "\${(@)words[2,CURRENT-1]}"; do
@@ -91,7 +91,7 @@ function fishFlag({ names, values }: Flag): string {
   return values.length > 0 ? `${written} -x -a '${values.join(' ')}'` : `${written} -r`;
 }
 
-/** A script that completes commands, flags and the values of both in a shell. */
+/** A completion script for a shell, with commands, flags and their values. */
 export function completionScript(program: Command, shell: Shell): string {
   return { bash, zsh, fish }[shell](program.name(), placesOf(program, []));
 }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { type Place, placesOf } from './places.ts';
 
-/** What cobra, which kubectl is made with, is told at the end: no names of files, or those too. */
+/** Directives at the end of the output for cobra, the command library of kubectl: offer no file names, or also file names. */
 const DIRECTIVES = { words: ':4', files: ':0' } as const;
 
 /**
- * What kubectl offers after `kubectl mcm WORDS`, in the lines that it reads from an executable `kubectl_complete-mcm`.
- * @param words all that stand there; the last is to be completed, and may be empty
+ * The completions for `kubectl mcm WORDS`, in the format that kubectl reads from `kubectl_complete-mcm`.
+ * @param words all words; the last one is completed, and may be empty
  */
 export function kubectlCompletions(program: Command, words: readonly string[]): readonly string[] {
   const places = new Map(placesOf(program, []).map((place) => [place.path, place]));
@@ -24,7 +24,7 @@ export function kubectlCompletions(program: Command, words: readonly string[]): 
   return [...offers(takes ?? offered(place, begun), begun), DIRECTIVES.words];
 }
 
-/** Flags only to whoever has begun one: there are more of them than of commands. */
+/** Offers flags only after a `-`, because there are more flags than commands. */
 const offered = ({ commands, values, flags }: Place, begun: string): readonly string[] =>
   begun.startsWith('-') ? flags.flatMap(({ names }) => names) : [...commands, ...values];
 
@@ -34,6 +34,6 @@ const offers = (all: readonly string[], begun: string): readonly string[] =>
 /** The executable that kubectl looks for. */
 export const kubectlScript = (name: string): string =>
   `#!/bin/sh
-# completion of "kubectl ${name}": ${name} completion kubectl > kubectl_complete-${name}; chmod +x it, into a folder of $PATH
+# completion of "kubectl ${name}". Run: ${name} completion kubectl > kubectl_complete-${name}. Then make it executable and put it into the PATH.
 exec kubectl ${name} __complete "$@"
 `;

@@ -1,15 +1,15 @@
 import type { Command, Option } from 'commander';
 
-/** A flag: how it is written, and what may follow it. */
+/** A flag, and the values that it accepts. */
 export interface Flag {
   readonly names: readonly string[];
-  /** Undefined: nothing follows; empty: anything, such as the name of a file. */
+  /** Undefined: no value; empty: any value, such as a file name. */
   readonly values: readonly string[] | undefined;
 }
 
-/** What may follow a command: its subcommands, its flags and the values of its argument. */
+/** The words that may follow a command: subcommands, flags and values of its argument. */
 export interface Place {
-  /** `rollout status`; '' is the program itself. */
+  /** The words of the command, such as `rollout status`; empty for the program. */
   readonly path: string;
   readonly commands: readonly string[];
   readonly values: readonly string[];
@@ -21,7 +21,7 @@ const flagOf = ({ long, short, argChoices, required, optional }: Option): Flag =
   values: required || optional ? (argChoices ?? []) : undefined,
 });
 
-/** The program itself, and all its commands. */
+/** The program and all its commands. */
 export function placesOf(command: Command, path: readonly string[]): Place[] {
   const help = command.createHelp();
   const below = help.visibleCommands(command).filter((child) => child.name() !== 'help');

@@ -5,14 +5,17 @@ import type { DiffFlags, RenderFlags } from './run.ts';
 
 type Say = CommandSurroundings['say'];
 
-const TEMPLATES = ['--templates <directory>', 'templates of the nodes (default: those of the controller)'] as const;
+const TEMPLATES = [
+  '--templates <directory>',
+  'templates of the nodes (default: the templates of the controller)',
+] as const;
 const POOL = ['--pool <name>', 'only this pool'] as const;
 
-/** Adds `config render`, `diff`, `status` and `explain`: what nodes would get, and what they have; all only read. */
+/** Adds `config render`, `diff`, `status` and `explain`. They only read. */
 export function addConfig(program: Command, say: Say): void {
   const config =
     program.commands.find((command) => command.name() === 'config') ??
-    program.command('config').description('what is on nodes: render, compare, ask');
+    program.command('config').description('configuration of nodes: render, compare, explain');
   withOutput(
     config
       .command('render')
@@ -29,9 +32,9 @@ export function addConfig(program: Command, say: Say): void {
     withCluster(
       config
         .command('diff')
-        .description('show what would change on nodes if these were applied to the cluster')
+        .description('show the changes on nodes if these objects were applied to the cluster')
         .argument('<paths...>', 'files, or directories of YAML and JSON files')
-        .option('--against <path>', 'compare with the render of this file or directory, not with the cluster')
+        .option('--against <path>', 'compare with this file or directory instead of the cluster')
         .option(...POOL)
         .option(...TEMPLATES),
     ),
@@ -47,8 +50,8 @@ function addPoolCommands(config: Command, say: Say): void {
   asking(
     config
       .command('status')
-      .description('show how far the pools are; wide adds the nodes that are not at the target')
-      .argument('[pool]', 'only this one'),
+      .description('show the progress of pools; wide adds the nodes that are not at the target')
+      .argument('[pool]', 'only this pool'),
   ).action(async (pool: string | undefined, flags: AskFlags) => {
     const { tellPools } = await import('./run.ts');
     await tellPools(pool, flags, say);
@@ -56,7 +59,7 @@ function addPoolCommands(config: Command, say: Say): void {
   asking(
     config
       .command('explain')
-      .description('say why a pool is where it is, node by node, and what would help')
+      .description('explain the state of a pool and of each node, with hints')
       .argument('<pool>', 'pool/NAME'),
   ).action(async (pool: string, flags: AskFlags) => {
     const { tellPool } = await import('./run.ts');

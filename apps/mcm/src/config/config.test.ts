@@ -39,16 +39,16 @@ async function run(...argv: string[]): Promise<{ lines: readonly string[]; code:
   return { lines, code: process.exitCode };
 }
 
-test('a directory of YAML is rendered with the templates that come with the controller', async () => {
+test('a directory of YAML is rendered with the templates of the controller', async () => {
   await put('a.yaml', FILE('hello'));
   await put('notes.txt', 'not read');
   const { lines } = await run('render', directory, '--pool', 'worker');
-  expect(lines[0]).toBe('# Made of 00-worker, 01-worker-container-runtime, 01-worker-kubelet, 50-motd');
+  expect(lines[0]).toBe('# Sources: 00-worker, 01-worker-container-runtime, 01-worker-kubelet, 50-motd');
   expect(lines.join('\n')).toMatch(/name: rendered-worker-[0-9a-f]{32}/);
   expect(lines.join('\n')).toContain('path: /etc/kubernetes/kubelet.conf');
 });
 
-test('what changes between two directories is shown, and the exit code says whether anything does', async () => {
+test('diff shows the changes between two directories, and the exit code says whether there are any', async () => {
   await put('old.yaml', FILE('hello'));
   await put('new.yaml', FILE('bye'));
   const [old, now] = [join(directory, 'old.yaml'), join(directory, 'new.yaml')];
@@ -61,12 +61,12 @@ test('what changes between two directories is shown, and the exit code says whet
   expect((await run('diff', join(directory, 'bad.yaml'), '--against', old)).code).toBe(2);
 });
 
-test('what cannot be read is named', async () => {
+test('an unreadable file is named', async () => {
   await put('bad.yaml', 'a: [');
   await expect(renderPaths({ paths: [directory] })).rejects.toThrow(`${directory}/bad.yaml`);
-  await expect(renderPaths({ paths: [join(directory, 'nowhere')] })).rejects.toThrow('nowhere is not there');
+  await expect(renderPaths({ paths: [join(directory, 'nowhere')] })).rejects.toThrow('nowhere does not exist');
   await put('bad.yaml', 'just text');
-  await expect(renderPaths({ paths: [directory] })).rejects.toThrow('no object of Kubernetes');
+  await expect(renderPaths({ paths: [directory] })).rejects.toThrow('not a Kubernetes object');
   await put('bad.yaml', FILE('x'));
   await expect(renderPaths({ paths: [directory], pool: 'infra' })).rejects.toThrow('there is no pool infra');
   await put('bad.yaml', FILE('x').replace('420', '99999'));
@@ -75,7 +75,7 @@ test('what cannot be read is named', async () => {
   ]);
 });
 
-test('what would change in a cluster is told of its own objects with those of the files in their place', async () => {
+test('diff with a cluster renders the objects of the cluster, replaced by those of the files', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds: [...machineConfigCrds], controllers: false });
   const client = createClient({ transport: handlerTransport((one) => plane.fetch(one)), userAgent: 'test', clock });
@@ -101,7 +101,7 @@ test('what would change in a cluster is told of its own objects with those of th
     const paths = [join(directory, 'same.yaml')];
     const first = await compareWithCluster(client, { paths });
     expect(changeLines(first).filter((line) => /\+ file \/etc\/(motd|other)/.test(line))).toHaveLength(2);
-    // What a controller would have made of it.
+    // The object that a controller would have rendered.
     const [made] = (await renderPaths({ paths, onto: await storedObjects(client) })).pools;
     if (!made?.machineConfig) throw new Error('nothing is rendered');
     const { ownerReferences: _none, ...metadata } = made.machineConfig.metadata;

@@ -17,21 +17,21 @@ import { stringify } from 'yaml';
 import { UserError } from '../command/errors.ts';
 import { readObjects } from './read.ts';
 
-/** What is rendered, and from what. */
+/** Input of a render. */
 export interface RenderRequest {
   readonly paths: readonly string[];
-  /** Absent: the templates that come with the controller. */
+  /** Absent: the templates of the controller. */
   readonly templates?: string;
   /** Only this pool. */
   readonly pool?: string;
-  /** Objects that are there besides; those of the paths stand in place of theirs of the same kind and name. */
+  /** More objects, for example those of a cluster. An object of `paths` replaces the one with the same kind and name. */
   readonly onto?: readonly KubeObject[];
 }
 
 const identity = ({ apiVersion, kind, metadata: { namespace = '', name } }: KubeObject): string =>
   JSON.stringify([apiVersion, kind, namespace, name]);
 
-/** Renders the pools of files and directories. Throws `UserError` for what cannot be read. */
+/** Renders the pools of files and directories. Throws `UserError` for unreadable input. */
 export async function renderPaths({ paths, templates, pool, onto = [] }: RenderRequest): Promise<OfflineResult> {
   const [given, tree] = await Promise.all([readObjects(paths), loadTemplates(templates ?? TEMPLATES)]);
   const replaced = new Set(given.map(identity));
@@ -43,13 +43,13 @@ export async function renderPaths({ paths, templates, pool, onto = [] }: RenderR
   throw new UserError(`there is no pool ${pool}; there are ${pools.map(({ name }) => name).join(', ')}`);
 }
 
-/** What is wrong, one sentence each. */
+/** The problems, one sentence each. */
 export const problemsOf = ({ pools, problems }: OfflineResult): readonly string[] => [
   ...problems,
   ...pools.flatMap(({ name, problem }) => (problem === undefined ? [] : [`pool ${name}: ${problem}`])),
 ];
 
-/** A rendered MachineConfig and what it is made of. */
+/** A rendered MachineConfig and the names of its sources. */
 interface Rendered {
   readonly object: object;
   readonly sources: readonly string[];
@@ -65,10 +65,10 @@ const renderedOf = ({ pools }: OfflineResult): Rendered[] =>
 /** The rendered MachineConfigs as objects to apply. */
 export const renderedObjects = (result: OfflineResult): object[] => renderedOf(result).map(({ object }) => object);
 
-/** The same as YAML, with what each is made of. */
+/** The same as YAML, with the sources of each object in a comment. */
 export const renderedYaml = (result: OfflineResult): string =>
   renderedOf(result)
-    .map(({ object, sources }) => `# Made of ${sources.join(', ')}\n${stringify(object, { lineWidth: 0 })}`)
+    .map(({ object, sources }) => `# Sources: ${sources.join(', ')}\n${stringify(object, { lineWidth: 0 })}`)
     .join('---\n');
 
 const KINDS: readonly ResourceDefinition<KubeObject>[] = [
@@ -79,13 +79,13 @@ const KINDS: readonly ResourceDefinition<KubeObject>[] = [
   containerRuntimeConfigs,
 ];
 
-/** What a cluster's pools are rendered of: its configs, and the pull secret that its ControllerConfig names. */
+/** The objects of a cluster that decide about rendered configurations, with the pull secret of the ControllerConfig. */
 export async function storedObjects(client: KubeClient): Promise<readonly KubeObject[]> {
   const lists = await Promise.all(
     KINDS.map(async (definition) => {
       const { group, version, kind } = definition;
       const { items } = await client.resource(definition).list();
-      // Entries of a list do not say what they are.
+      // The items of a list have no `apiVersion` and `kind`.
       return items.map((item) => ({ ...item, apiVersion: `${group}/${version}`, kind }));
     }),
   );
@@ -95,10 +95,10 @@ export async function storedObjects(client: KubeClient): Promise<readonly KubeOb
   return [...lists.flat(), ...(secret ? [{ ...secret, apiVersion: 'v1', kind: 'Secret' }] : [])];
 }
 
-/** The MachineConfig that a pool has, by the pool's name. */
+/** Reads the current MachineConfig of a pool, by the name of the pool. */
 export type Former = (pool: string) => Promise<MachineConfig | undefined>;
 
-/** What pools are to have by now in a cluster. */
+/** The MachineConfigs that are the targets of the pools of a cluster. */
 export const inForce =
   (client: KubeClient): Former =>
   async (name) => {
@@ -107,13 +107,13 @@ export const inForce =
     return target ? ignoreNotFound(client.resource(machineConfigs).get(target)) : undefined;
   };
 
-/** What changes on the nodes of a pool, a line each. */
+/** The changes on the nodes of a pool, one line each. */
 export interface PoolChanges {
   readonly pool: string;
   readonly changes: readonly string[];
 }
 
-/** The pools on whose nodes something changes. */
+/** The pools with changes for their nodes. */
 export async function changesOf({ pools }: OfflineResult, former: Former): Promise<readonly PoolChanges[]> {
   const changed: PoolChanges[] = [];
   for (const { name, machineConfig } of pools) {
@@ -124,6 +124,6 @@ export async function changesOf({ pools }: OfflineResult, former: Former): Promi
   return changed;
 }
 
-/** The same as lines for a person. */
+/** The changes as lines of text. */
 export const changeLines = (changed: readonly PoolChanges[]): string[] =>
   changed.flatMap(({ pool, changes }) => [`pool ${pool}`, ...changes.map((line) => `  ${line}`)]);

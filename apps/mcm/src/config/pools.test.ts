@@ -43,7 +43,7 @@ const at = (current: string, desired = current, state = 'Done') => ({
   ...{ [CurrentConfig]: current, [DesiredConfig]: desired, [State]: state },
 });
 
-test('config explain says of every node whether it has the target, or why not, and whom the controller tells next', () =>
+test('config explain shows whether each node has the target, why not, and which node is next', () =>
   inCluster(async (client, cluster, now) => {
     await node(client, 'a', at('new'));
     await node(client, 'b', { ...at('old', 'new', 'Working'), [DesiredDrain]: 'drain-new' });
@@ -58,12 +58,12 @@ test('config explain says of every node whether it has the target, or why not, a
     expect(pool && poolLines(pool)).toEqual([
       ...['machineconfigpool worker', '  target  new (InPlace)'],
       '  nodes   5: 1 updated, 1 unavailable, at most 2 may be',
-      ...['  next    tells c the target', '', 'Nodes that are not at the target:'],
+      ...['  next    sets the target of c', '', 'Nodes that are not at the target:'],
       ...['  - b: is drained', '  - c: is told the target next', `  - d: ${waits}`, `  - e: ${waits}`],
     ]);
   }));
 
-test('config explain names what holds a pool, and what would help', () =>
+test('config explain names the blockers of a pool, with hints', () =>
   inCluster(async (client, cluster, now) => {
     const patch = (spec: object) =>
       client.resource(machineConfigPools).patch('worker', { type: 'merge', body: { spec } });
@@ -89,18 +89,18 @@ test('config explain names what holds a pool, and what would help', () =>
     });
   }));
 
-test('a pool without nodes says so, and one that is there says that nothing is left to do', () =>
+test('config explain reports a pool without nodes, and a pool that is completely updated', () =>
   inCluster(async (client, cluster, now) => {
     const next = async () => {
       const [pool] = await readPools(cluster, now);
       return pool && poolLines(pool)[3];
     };
-    expect(await next()).toBe('  next    tells nobody: the pool has no nodes');
+    expect(await next()).toBe('  next    no node: the pool has no nodes');
     await node(client, 'a', at('new'));
     expect(await next()).toBe('  next    nothing: every node is at the target');
   }));
 
-test('a pool whose machines are replaced is held back while there are old ones, and by nothing afterwards', async () => {
+test('a pool that replaces machines is blocked while old machines exist, and not afterwards', async () => {
   const annotations = at('old');
   const stored = (name: string, more: object) => ({ metadata: { name, uid: name, ...more } });
   const pool = {
@@ -119,7 +119,7 @@ test('a pool whose machines are replaced is held back while there are old ones, 
   expect([after.blockers, statusLines([after])[1]?.endsWith('  updated')]).toEqual([[], true]);
 });
 
-test('config status has a line a pool; json and yaml have the model; what is no pool is told', () =>
+test('config status prints one line per pool, json and yaml print the model, and an unknown pool is an error', () =>
   inCluster(async (client, cluster, now) => {
     await node(client, 'a', at('new'));
     const pools = await readPools(cluster, now);
@@ -136,5 +136,5 @@ test('config status has a line a pool; json and yaml have the model; what is no 
     expect(['pool/a', 'mcp/a', 'machineconfigpools.machineconfiguration.openshift.io/a', 'a'].map(poolNameOf)).toEqual([
       ...['a', 'a', 'a', 'a'],
     ]);
-    expect(() => poolNameOf('machine/a')).toThrow('is no pool; write pool/NAME');
+    expect(() => poolNameOf('machine/a')).toThrow('is not a pool; write pool/NAME');
   }));

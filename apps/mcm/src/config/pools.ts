@@ -16,15 +16,15 @@ import {
 import type { Cluster } from '../cluster/cluster.ts';
 import { UserError } from '../command/errors.ts';
 
-/** The pool in `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`. Throws `UserError` for another kind. */
+/** The name in `pool/NAME`, `machineconfigpool/NAME`, `mcp/NAME` or `NAME`. Throws `UserError` for another kind. */
 export function poolNameOf(text: string): string {
   const [kind, name] = text.includes('/') ? text.split('/', 2) : ['pool', text];
   const known = ['pool', 'pools', 'machineconfigpool', 'machineconfigpools', 'mcp'];
   if (name && known.includes(kind?.toLowerCase().split('.')[0] ?? '')) return name;
-  throw new UserError(`"${text}" is no pool; write pool/NAME or NAME`);
+  throw new UserError(`"${text}" is not a pool; write pool/NAME or NAME`);
 }
 
-/** A cluster without the kinds of machines has none. */
+/** Undefined if no pool replaces machines, or if the cluster does not serve the kinds of machines. */
 async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[]): Promise<MachineFleet | undefined> {
   if (!pools.some((pool) => referencesOf(pool).length > 0)) return undefined;
   try {
@@ -43,7 +43,7 @@ async function readFleet({ client }: Cluster, pools: readonly MachineConfigPool[
 /**
  * Explains pools as the update controller decides about them.
  * @param name only this pool
- * @throws UserError if it is not there
+ * @throws UserError if this pool does not exist
  */
 export async function readPools(cluster: Cluster, now: Date, name?: string): Promise<readonly PoolExplanation[]> {
   const { client, target } = cluster;
@@ -70,7 +70,7 @@ export async function readPools(cluster: Cluster, now: Date, name?: string): Pro
   return asked.map((pool) => explainPool(snapshotOf(pool), snapshotOf));
 }
 
-/** One line a pool; `wide` adds one for each node that is not at the target. */
+/** One line for each pool; `wide` adds one for each node that is not at the target. */
 export function statusLines(pools: readonly PoolExplanation[], wide = false): string[] {
   if (pools.length === 0) return ['there is no MachineConfigPool'];
   const rows = [
@@ -105,7 +105,7 @@ function stateOf(pool: PoolExplanation): string {
 
 const DEGRADED: readonly string[] = ['Degraded', 'Unreconcilable'];
 
-/** Nobody should have to ask further to see that a rollout is stuck. */
+/** The status line names degraded nodes, so that a stuck rollout is visible without another command. */
 function degradedNodes(standing: PoolExplanation['standing']): readonly string[] {
   const names = standing.filter(({ state }) => DEGRADED.includes(state)).map(({ name }) => name);
   const [first] = names;
@@ -114,12 +114,12 @@ function degradedNodes(standing: PoolExplanation['standing']): readonly string[]
 }
 
 function nextOf({ next, target, nodes: count, updated }: PoolExplanation): string {
-  if (next.length > 0) return `tells ${next.join(', ')} the target`;
-  if (count === 0) return 'tells nobody: the pool has no nodes';
-  return target !== '' && updated === count ? 'nothing: every node is at the target' : 'tells nobody';
+  if (next.length > 0) return `sets the target of ${next.join(', ')}`;
+  if (count === 0) return 'no node: the pool has no nodes';
+  return target !== '' && updated === count ? 'nothing: every node is at the target' : 'no node';
 }
 
-/** A pool's explanation for a person. */
+/** The explanation of a pool as text. */
 export function poolLines(pool: PoolExplanation): string[] {
   const list = (title: string, items: readonly string[]): string[] =>
     items.length === 0 ? [] : ['', title, ...items.map((item) => `  - ${item}`)];
@@ -134,7 +134,7 @@ export function poolLines(pool: PoolExplanation): string[] {
       'Nodes that are not at the target:',
       behind.map(({ name, why }) => `${name}: ${why}`),
     ),
-    ...list('Keeps it:', pool.blockers),
-    ...list('What would help:', pool.cures),
+    ...list('Blocked by:', pool.blockers),
+    ...list('Hints:', pool.cures),
   ];
 }

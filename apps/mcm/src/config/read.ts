@@ -8,7 +8,7 @@ const TEXT = /\.(ya?ml|json)$/;
 
 async function filesOf(path: string): Promise<readonly string[]> {
   const found = await stat(path).catch(() => undefined);
-  if (!found) throw new UserError(`${path} is not there`);
+  if (!found) throw new UserError(`${path} does not exist`);
   if (!found.isDirectory()) return [path];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && TEXT.test(entry.name));
@@ -24,13 +24,13 @@ function objectsIn(file: string, text: string): readonly KubeObject[] {
     if (error) throw new UserError(`${file}: ${error.message}`);
     const value: unknown = document.toJS();
     if (value === null || value === undefined) return [];
-    if (!isObject(value)) throw new UserError(`${file}: holds something that is no object of Kubernetes`);
+    if (!isObject(value)) throw new UserError(`${file}: contains a document that is not a Kubernetes object`);
     const items: unknown = 'items' in value ? value.items : undefined;
     return Array.isArray(items) ? items.filter(isObject) : [value];
   });
 }
 
-/** Every object of files and of the YAML and JSON files of directories. Throws `UserError` that names the file. */
+/** Reads all objects of files, and of the YAML and JSON files in directories. Throws `UserError` with the name of the file. */
 export async function readObjects(paths: readonly string[]): Promise<readonly KubeObject[]> {
   const files = (await Promise.all(paths.map(filesOf))).flat();
   const texts = await Promise.all(files.map(async (file) => objectsIn(file, await readFile(file, 'utf8'))));

@@ -31,10 +31,10 @@ export interface RenderFlags {
 
 export type DiffFlags = ClusterFlags & RenderFlags & { readonly against?: string };
 
-/** As diff(1): 0 nothing changes, 1 something does, 2 it cannot be told. */
+/** Exit codes as in diff(1): 0 no changes, 1 changes, 2 an error. */
 const EXIT = { same: 0, differs: 1, trouble: 2 } as const;
 
-/** What has no effect is told next to what is printed, which may be piped on. */
+/** Warnings go to standard error, because the output may be piped to a program. */
 function warnOf({ warnings }: OfflineResult, warn: Say): void {
   for (const warning of warnings) warn(`warning: ${warning}`);
 }
@@ -96,7 +96,7 @@ async function compare(paths: readonly string[], flags: DiffFlags, warn: Say): P
   return changesOf(now, (name) => Promise.resolve(before.pools.find((pool) => pool.name === name)?.machineConfig));
 }
 
-/** What would change on nodes if the objects of files were applied to a cluster. */
+/** The changes on nodes if the objects of files were applied to a cluster. */
 export async function compareWithCluster(
   client: KubeClient,
   about: RenderRequest,

@@ -11,13 +11,13 @@ function portNumber(text: string): number {
   return port;
 }
 
-/** Adds `dashboard`: a page for the browser that shows the fleet, live and to read only. */
+/** Adds `mcm dashboard`, a live read-only page of the fleet for the browser. */
 export function addDashboard(program: Command, surroundings: CommandSurroundings): void {
   withCluster(
     program
       .command('dashboard')
-      .description('serve a page for the browser on this machine: deployments, machines and drains, live, to read only')
-      .option('--port <port>', 'port on 127.0.0.1; 0 for any free one', portNumber, 0),
+      .description('serve a live, read-only web page on this machine: deployments, machines and drains')
+      .option('--port <port>', 'port on 127.0.0.1; 0: any free port', portNumber, 0),
   ).action(async (flags: DashboardFlags) => {
     const { runDashboard } = await import('./serve.ts');
     await runDashboard(flags, surroundings);

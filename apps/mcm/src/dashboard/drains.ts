@@ -4,17 +4,17 @@ import type { InformerRuntime, KubeClient } from '@mcm/kube';
 import { needsText } from '../cluster/allowed.ts';
 import type { FleetSource } from './snapshot.ts';
 
-/** The drains that are watched. */
+/** The explanations of drains that are watched. */
 export interface Drains {
-  /** As it stands; undefined when it is not watched (yet), or when there is nothing to drain. Costs no request. */
+  /** The current explanation; undefined when the drain is not watched, or when there is nothing to drain. Makes no request. */
   explain(machine: Machine): DrainExplanation | undefined;
-  /** What is not known of it, because kinds may not be read. */
+  /** The kinds that may not be read, with the missing permissions. */
   unseen(machine: Machine): readonly string[];
-  /** Machines that are being deleted and have a Node, oldest deletion first: those watched, and how many are not. */
+  /** Machines that are being deleted and have a Node, oldest deletion first: the watched ones, and the number of others. */
   watched(): { readonly machines: readonly Machine[]; readonly more: number };
 }
 
-/** Of more drains than this at once, the pods of the later ones are not watched: each costs a few watches. */
+/** The number of drains whose pods are watched. Each one needs a few watches. */
 const MOST_WATCHED = 10;
 
 interface Watch {
@@ -26,7 +26,7 @@ interface Watch {
 
 const nodeOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
 
-/** Watches what each drain waits for, for as long as it lasts. */
+/** Watches the objects that each drain depends on, until the drain ends. */
 export function watchDrains(
   source: FleetSource,
   options: {
@@ -34,7 +34,7 @@ export function watchDrains(
     readonly runtime: InformerRuntime;
     readonly signal: AbortSignal;
     readonly onChange: () => void;
-    /** Of the machine controller, as far as they are known by now. */
+    /** The settings of the machine controller, as far as they are known. */
     readonly defaults: () => MachineDefaults;
   },
 ): Drains {
@@ -66,7 +66,7 @@ export function watchDrains(
         watch.ready = true;
         onChange();
       },
-      () => undefined, // It rejects when the watch is ended.
+      () => undefined, // The promise rejects when the watch ends.
     );
     return watch;
   };

@@ -2,21 +2,21 @@ import { type Clock, errorText, type Informer, type KubeObject } from '@mcm/kube
 import { needsText } from '../cluster/allowed.ts';
 import { type Html, html } from './page/html.ts';
 
-/** What the pages are drawn without, and what in them is old. */
+/** Data that is missing or outdated on the pages. */
 export interface Gaps {
   /** Kinds that have not been read yet. */
   readonly missing: readonly string[];
-  /** What it needs, by the kinds that may not be read. */
+  /** The missing permission of each kind that may not be read. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Kinds that are not followed now, and when the last was heard of any of them. */
+  /** Kinds that are not watched at the moment, and the time of the last answer for them. */
   readonly stale: { readonly kinds: readonly string[]; readonly since: Date } | undefined;
-  /** Why the last attempt to read what is missing or stale failed. */
+  /** Why the last attempt to read a missing or outdated kind failed. */
   readonly why: string | undefined;
 }
 
 type Kind = Pick<Informer<KubeObject>, 'resource' | 'synced' | 'refused' | 'silentForMs'>;
 
-/** Keeps in mind which kinds cannot be followed. */
+/** Tracks the kinds that cannot be watched. */
 export class GapKeeper {
   readonly #clock: Clock;
   readonly #failing = new Map<string, unknown>();
@@ -54,29 +54,29 @@ export class GapKeeper {
   }
 }
 
-/** What stands where a kind would, as long as it is not known. */
+/** The text that replaces the content of a kind while it is not known. */
 export function unseen({ missing, refused }: Gaps, kind: string): string | undefined {
   const needs = refused.get(kind);
   if (needs !== undefined) return `May not be read: needs ${needs}.`;
   return missing.includes(kind) ? 'Not read yet.' : undefined;
 }
 
-/** In a few words, for the sentence at the top of the page. */
+/** A short form for the sentence at the top of the page. */
 export const gapsInWords = ({ missing, refused, stale }: Gaps): string[] => [
-  ...(stale ? [`old since ${instant(stale.since)}: ${stale.kinds.join(', ')}`] : []),
+  ...(stale ? [`outdated since ${instant(stale.since)}: ${stale.kinds.join(', ')}`] : []),
   ...(refused.size > 0 ? [`may not be read: ${[...refused.keys()].join(', ')}`] : []),
   ...(missing.length > 0 ? [`not read yet: ${missing.join(', ')}`] : []),
 ];
 
 const instant = (at: Date): string => `${at.toISOString().slice(0, 19)}Z`;
 
-/** What is missing, why, and what would help. */
+/** Paragraphs with the missing data, the cause, and the missing permissions. */
 export function gapNotes({ missing, refused, stale, why = '' }: Gaps): readonly Html[] {
   const waits = stale || missing.length > 0 ? why : '';
   return [
     ...(stale
       ? [
-          html`<p class="gap">The API server cannot be followed: ${stale.kinds.join(', ')} stand here as they were at <time datetime="${stale.since.toISOString()}">${instant(stale.since)}</time>. It is asked again by itself.</p>
+          html`<p class="gap">No connection to the API server: ${stale.kinds.join(', ')} are shown as of <time datetime="${stale.since.toISOString()}">${instant(stale.since)}</time>. The dashboard reconnects automatically.</p>
 `,
         ]
       : []),

@@ -5,11 +5,11 @@ import { expect, test } from 'vitest';
 import { changedLines, streamPage } from './live.ts';
 import { html } from './page/html.ts';
 
-/** What the page's script makes of it. */
+/** The lines after the script of the page has applied a change. */
 const laid = (before: readonly string[], told: ReturnType<typeof changedLines>): string[] =>
   told.flatMap((part) => (typeof part === 'string' ? [part] : before.slice(part[0], part[0] + part[1])));
 
-test('whatever changes, what arrives is what was drawn', () => {
+test('a browser that applies the changes has the drawn lines', () => {
   const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd', '', 'e'));
   fc.assert(
     fc.property(lines, lines, (before, next) => {
@@ -18,7 +18,7 @@ test('whatever changes, what arrives is what was drawn', () => {
   );
 });
 
-test('a row that changes is sent alone, wherever it stands then', () => {
+test('a changed row is sent alone, also if it moves', () => {
   const before = Array.from({ length: 200 }, (_, index) => `row ${index}`);
   expect(changedLines(before, before.with(7, 'row 7, changed'))).toEqual([[0, 7], 'row 7, changed', [8, 192]]);
   expect(changedLines(before, ['row 9, changed', ...before.toSpliced(9, 1)])).toEqual([
@@ -28,7 +28,7 @@ test('a row that changes is sent alone, wherever it stands then', () => {
   ]);
 });
 
-test('a last row that goes is told, and a page that is as it was is not', async () => {
+test('the removal of the last row is sent, and an unchanged page is not', async () => {
   const [clock, stop, written] = [new VirtualClock(), new AbortController(), [] as string[]];
   const response = { write: (text: string) => written.push(text) > 0 } as unknown as ServerResponse;
   let [last, changed]: [string, () => void] = ['\nb', () => undefined];

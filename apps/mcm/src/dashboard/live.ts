@@ -2,25 +2,25 @@ import type { ServerResponse } from 'node:http';
 import { type Clock, pause } from '@mcm/kube';
 import type { Page, Section } from './page/page.ts';
 
-/** Where changes come from, and how time passes. */
+/** The inputs of a stream. */
 export interface LiveOptions {
   readonly clock: Clock;
-  /** Calls back after each change of anything. */
+  /** Registers a handler for each change of any object. */
   readonly onChange: (handler: () => void) => () => void;
-  /** Aborts when the reader or the server goes away. */
+  /** Aborts when the client or the server closes the connection. */
   readonly signal: AbortSignal;
 }
 
-/** Ages and deadlines continue without any change. Nothing is asked of a server for them, and it keeps the connection known. */
+/** Ages and deadlines change without an event. A tick redraws them without a request, and keeps the connection open. */
 const TICK_MS = 15_000;
-/** How soon a browser that has lost the stream asks for it again. */
+/** The delay after which a browser reconnects. */
 const RETRY_MS = 1_000;
-/** A burst of changes is drawn once. */
+/** The time between two updates: a burst of changes is drawn once. */
 const GAP_MS = 200;
-/** Drawing may take this part of the time, however large the fleet. */
+/** The maximum share of the time for drawing. A large fleet is drawn less often. */
 const SHARE = 0.2;
 
-/** Writes a page's sections as server-sent events: all of them at first, then each that has changed. Ends with the signal. */
+/** Writes the sections of a page as server-sent events: first all of them, then each changed one. Ends with the signal. */
 export async function streamPage(page: Page, response: ServerResponse, options: LiveOptions): Promise<void> {
   const { clock, signal } = options;
   const sent = new Map<string, readonly string[]>();
@@ -47,7 +47,7 @@ export async function streamPage(page: Page, response: ServerResponse, options: 
   }
 }
 
-/** Until a change, the next tick or the end. */
+/** Resolves at a change, the next tick or the end. */
 function untilWoken(clock: Clock, signal: AbortSignal, sleepWith: (wake: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const awake = (): void => {
@@ -61,7 +61,7 @@ function untilWoken(clock: Clock, signal: AbortSignal, sleepWith: (wake: () => v
   });
 }
 
-/** What has changed since it was last sent; a comment, which the other side ignores, when nothing has. */
+/** The changed sections since the last call. Without changes it is a comment, which the browser ignores. */
 function frames(sections: readonly Section[], sent: Map<string, readonly string[]>): string {
   const changed = sections.flatMap(({ id, body }) => {
     const before = sent.get(id) ?? [];
@@ -73,7 +73,7 @@ function frames(sections: readonly Section[], sent: Map<string, readonly string[
   return changed.length === 0 ? ': nothing new\n\n' : changed.join('');
 }
 
-/** New lines as they are, and for each run of known ones where it began and how long it is: a row that changes is sent alone. */
+/** Encodes changed lines: new lines as text, and each run of known lines as its start and length. So a changed row is sent alone. */
 export function changedLines(
   before: readonly string[],
   lines: readonly string[],
@@ -83,7 +83,7 @@ export function changedLines(
   for (const line of lines) {
     const last = told.at(-1);
     const next = typeof last === 'object' ? last[0] + last[1] : 0;
-    // Lines that are alike stand for each other: the one that continues with the run is taken.
+    // Of several equal lines, use the one that continues the run.
     if (typeof last === 'object' && before[next] === line) last[1] += 1;
     else {
       const from = known.get(line);
@@ -93,7 +93,7 @@ export function changedLines(
   return told;
 }
 
-/** A reader who is slow gets the next state, not every state: nothing is drawn until what was written has been taken. */
+/** A slow client gets the newest state, not every state: the next one is drawn after the client has read the last one. */
 function write(response: ServerResponse, text: string, signal: AbortSignal): Promise<void> {
   if (response.write(text)) return Promise.resolve();
   return new Promise((resolve) => {

@@ -17,7 +17,7 @@ export type DashboardFlags = ClusterFlags & { readonly port: number };
 export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroundings): Promise<void> =>
   inCluster(flags, 'dashboard', async (cluster) => {
     const signal = surroundings.signal();
-    // What answers nothing at the start is told at once; what goes away later, the page tells.
+    // A server that does not answer at the start is an error. If it fails later, the page shows it.
     await cluster.client.request('GET', '/version', { signal });
     const dashboard = await serveDashboard(cluster, { ...surroundings, signal, port: flags.port });
     surroundings.say(`dashboard of namespace ${cluster.namespace}: ${dashboard.url} (Ctrl-C ends it)`);
@@ -28,7 +28,7 @@ export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroun
     await dashboard.close();
   });
 
-/** Watches a cluster and serves its dashboard until the signal aborts. Throws `UserError` when the port cannot be had. */
+/** Watches a cluster and serves its dashboard until the signal aborts. Throws `UserError` when the port is not available. */
 export async function serveDashboard(
   { client, target, namespace }: Cluster,
   { random, signal, port }: { readonly random: Random; readonly signal: AbortSignal; readonly port: number },
@@ -68,7 +68,7 @@ export async function serveDashboard(
   });
 }
 
-/** The name in `/machines/NAME`; undefined for what could be no object's name. */
+/** The name in `/machines/NAME`; undefined if it is not a valid name of an object. */
 function machineOf(pathname: string): string | undefined {
   return /^\/machines\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/.exec(pathname)?.[1];
 }

@@ -9,7 +9,7 @@ import type { DashboardServer } from './server.ts';
 let plane: ControlPlane;
 let dashboard: DashboardServer;
 const end = new AbortController();
-/** Every request that the dashboard makes of the API. */
+/** Every request of the dashboard to the API server. */
 const asked: string[] = [];
 
 beforeAll(async () => {
@@ -34,7 +34,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** `fetch` sets the Host header itself; this does not. */
+/** `fetch` sets the Host header itself, so this uses `node:http`. */
 const ask = (path: string, { host, method = 'GET' }: { host?: string; method?: string } = {}): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const headers = host === undefined ? {} : { host };
@@ -51,13 +51,13 @@ const ask = (path: string, { host, method = 'GET' }: { host?: string; method?: s
 
 const port = (): string => new URL(dashboard.url).port;
 
-describe('who may read it', () => {
+describe('access', () => {
   test('it listens on 127.0.0.1 only', () => {
     expect(dashboard.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
   });
 
   test.each(['evil.example', 'evil.example:PORT', '127.0.0.1', 'localhost.evil.example:PORT', '127.0.0.1:1', ''])(
-    'a request for host "%s" is refused: another name may have been pointed here',
+    'a request with Host "%s" is refused, because of DNS rebinding',
     async (host) => {
       const { status, body } = await ask('/', { host: host.replace('PORT', port()) });
       expect(status).toBe(421);
@@ -66,14 +66,14 @@ describe('who may read it', () => {
   );
 
   test.each(['127.0.0.1:PORT', 'localhost:PORT', 'LOCALHOST:PORT', '[::1]:PORT'])(
-    'one for %s is served',
+    'a request with Host %s is served',
     async (host) => {
       expect((await ask('/', { host: host.replace('PORT', port()) })).status).toBe(200);
     },
   );
 });
 
-describe('what it answers', () => {
+describe('answers', () => {
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is refused', async (method) => {
     const { status, headers } = await ask('/', { method });
     expect({ status, allow: headers.allow }).toEqual({ status: 405, allow: 'GET, HEAD' });
@@ -88,11 +88,11 @@ describe('what it answers', () => {
     '/machines/..%2f',
     '/live',
     '*',
-  ])('%s is no page', async (path) => {
+  ])('%s is not found', async (path) => {
     expect((await ask(path)).status).toBe(404);
   });
 
-  test('every answer carries the policy, and lets nobody keep or embed it', async () => {
+  test('every answer has the security policy and forbids caching and embedding', async () => {
     for (const path of ['/', '/style.css', '/script.js', '/machines/m-0', '/nothing']) {
       const { headers } = await ask(path);
       expect(headers['content-security-policy'], path).toMatch(/^default-src 'none'; script-src 'self';/);
@@ -102,25 +102,25 @@ describe('what it answers', () => {
     }
   });
 
-  test('a machine that is not there is a page that says so', async () => {
+  test('the page of an unknown machine says that it does not exist', async () => {
     const { status, body } = await ask('/machines/m-0');
     expect(status).toBe(200);
     expect(body).toContain('there is no machine m-0 in namespace default');
   });
 
-  test('the page says what there is without its script', async () => {
+  test('the page is complete without its script', async () => {
     const { body } = await ask('/');
     expect(body).toContain('Machines of namespace default');
     expect(body).not.toMatch(/\son\w+=|style="|javascript:/);
   });
 
-  test('it only ever reads', async () => {
+  test('the dashboard sends only read requests', async () => {
     await ask('/');
     expect(asked.filter((line) => !line.startsWith('GET '))).toEqual([]);
   });
 });
 
-test('changes are streamed as the sections that they change, and nothing is asked for again', async () => {
+test('a change streams the changed sections and causes no request', async () => {
   const reader = (await fetch(new URL('/live/', dashboard.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   const until = async (pattern: RegExp): Promise<void> => {
@@ -140,7 +140,7 @@ test('changes are streamed as the sections that they change, and nothing is aske
   await reader?.cancel();
 });
 
-/** A dashboard whose requests pass through `fetch`, and its stream. */
+/** Starts a dashboard whose API requests pass through `fetch`, and opens its stream. */
 async function another(fetchOf: (call: Request) => Promise<Response>) {
   const client = createClient({ transport: handlerTransport(fetchOf), userAgent: 'test', clock: realClock });
   const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
@@ -154,7 +154,7 @@ async function another(fetchOf: (call: Request) => Promise<Response>) {
   });
   let text = '';
   return {
-    /** Reads on until what has come since the last match matches; what came before its end. */
+    /** Reads the stream until the text after the last match matches the pattern. Returns the text before the end of the match. */
     async until(pattern: RegExp): Promise<string> {
       for (;;) {
         const found = pattern.exec(text);
@@ -178,7 +178,7 @@ const own = createClient({
   clock: realClock,
 });
 
-test('what may not be read is named with what it needs, where it would stand too, and the rest is shown', async () => {
+test('a kind that may not be read is named with its permission, also in its section; other kinds are shown', async () => {
   const refusal = (plural: string, scope: string) => ({
     ...{ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 },
     message: `${plural} is forbidden: User "eve" cannot list resource "${plural}" in API group "" ${scope}`,
@@ -208,7 +208,7 @@ test('what may not be read is named with what it needs, where it would stand too
   await api.patch('m-2', { type: 'merge', body: { metadata: { finalizers: null } } });
 });
 
-test('of a class that may not be read nobody says that it is missing', async () => {
+test('a class that may not be read is not reported as missing', async () => {
   const path = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machineclasses';
   const message = 'machineclasses is forbidden: User "eve" cannot list resource "machineclasses" in API group "" here';
   const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message };
@@ -234,7 +234,7 @@ test('of a class that may not be read nobody says that it is missing', async () 
   expect(drawn).not.toMatch(/there is no MachineClass/);
 });
 
-test('flags that the controllers tell count, and what is assumed of the others is said', async () => {
+test('the page uses the published flags and lists the assumed ones', async () => {
   await own.resource<Lease>(leases, 'default').create({
     metadata: {
       ...{ name: 'machine-controller', namespace: 'default' },
@@ -245,11 +245,11 @@ test('flags that the controllers tell count, and what is assumed of the others i
   const page = await another(plane.fetch);
   const text = await page.until(/Flags: of the machine controller: --machine-creation-timeout is 1h/);
   expect(text).toContain(
-    'Flags: the manager runs with its default flags: there is no Lease default/machine-controller-manager',
+    'Flags: the manager runs with its default flags: Lease default/machine-controller-manager does not exist',
   );
 });
 
-test('when the API server has gone it says since when all is old, and goes on by itself when it is back', async () => {
+test('without an API server the page shows since when it is outdated, and continues after a reconnect', async () => {
   let gone: AbortController | undefined = new AbortController();
   const server = gone;
   const page = await another((call) =>
@@ -259,7 +259,7 @@ test('when the API server has gone it says since when all is old, and goes on by
   );
   await page.until(/"id":"events"/);
   gone.abort(new Error('the server has gone'));
-  await page.until(/old since \d{4}-[\d:T-]+Z: [^.]*machines/);
+  await page.until(/outdated since \d{4}-[\d:T-]+Z: [^.]*machines/);
   await page.until(/The last answer: GET \S+: no answer: /);
   await own.resource<Machine>(machines, 'default').create({
     metadata: { name: 'm-3', namespace: 'default' },
@@ -270,9 +270,9 @@ test('when the API server has gone it says since when all is old, and goes on by
   if (!current.includes('m-3')) await page.until(/m-3/);
 });
 
-test('a port that is taken is told of', async () => {
+test('a port in use is an error', async () => {
   const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
   const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
   const taken = serveDashboard(cluster, { random: seededRandom(1), signal: end.signal, port: Number(port()) });
-  await expect(taken).rejects.toThrow(/^--port \d+: cannot listen there: .*EADDRINUSE/);
+  await expect(taken).rejects.toThrow(/^--port \d+: cannot listen: .*EADDRINUSE/);
 });

@@ -7,7 +7,7 @@ import { SCRIPT } from './page/script.ts';
 import { STYLE } from './page/style.ts';
 
 export interface DashboardServer {
-  /** `http://127.0.0.1:PORT/`, with the port that was really taken. */
+  /** `http://127.0.0.1:PORT/`, with the actual port. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -16,15 +16,15 @@ export interface DashboardOptions {
   /** 0 for any. */
   readonly port: number;
   readonly clock: Clock;
-  /** The page of a path with its query; undefined when there is none. */
+  /** The page of a URL; undefined when it does not exist. */
   readonly pageOf: (target: URL) => Page | undefined;
   readonly onChange: (handler: () => void) => () => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Nothing but what this server serves is loaded, sent to or framed by; the script may write markup through one policy
- * only, which is the script's own.
+ * The page loads resources only from this server, and no other site can embed it.
+ * The script creates markup only with its own Trusted Types policy.
  */
 const HEADERS = {
   'content-security-policy': [
@@ -54,21 +54,21 @@ const TYPES = {
   text: 'text/plain; charset=utf-8',
 } as const;
 
-const NO_PAGE = 'there is no such page; the dashboard is at /\n';
+const NO_PAGE = 'page not found; the dashboard is at /\n';
 
-/** Prefix of the path on which a page's changes are streamed. */
+/** The path prefix for the stream of changes of a page. */
 const LIVE = '/live';
 
 /**
- * A name that somebody else's domain resolves to this machine is not ours: without this check any web page could read
- * the dashboard through a domain of its own (DNS rebinding).
+ * Checks the Host header. Without this check, a web page could read the dashboard with DNS rebinding:
+ * its own domain could resolve to this machine.
  */
 function isOurs({ headers }: IncomingMessage, port: number): boolean {
   const ours = ['127.0.0.1', 'localhost', '[::1]'].map((host) => `${host}:${port}`);
   return ours.includes(headers.host?.toLowerCase() ?? '');
 }
 
-/** Serves the dashboard on 127.0.0.1, to read only. Throws `UserError` when the port cannot be had. */
+/** Serves the read-only dashboard on 127.0.0.1. Throws `UserError` when the port is not available. */
 export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
   let port = options.port;
   const server = createServer((request, response) => {
@@ -95,11 +95,11 @@ async function answer(
   port: number,
 ): Promise<void> {
   if (!isOurs(request, port)) {
-    return send(response, 421, 'text', `this is served as 127.0.0.1:${port} and localhost:${port} only\n`);
+    return send(response, 421, 'text', `the dashboard is served as 127.0.0.1:${port} and localhost:${port} only\n`);
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
-    return send(response, 405, 'text', 'the dashboard only reads\n');
+    return send(response, 405, 'text', 'the dashboard is read-only\n');
   }
   const target = targetOf(request.url);
   if (target === undefined) return send(response, 404, 'text', NO_PAGE);
@@ -110,7 +110,7 @@ async function answer(
   if (page === undefined) return send(response, 404, 'text', NO_PAGE);
 
   const gone = new AbortController();
-  response.once('close', () => gone.abort(new Error('the reader has gone')));
+  response.once('close', () => gone.abort(new Error('the client closed the connection')));
   const until = AbortSignal.any([gone.signal, signal]);
   if (!live) {
     await page.read?.(until);
@@ -121,7 +121,7 @@ async function answer(
   response.end();
 }
 
-/** A target that is no path, as `//host` and `*` are, is no page either. */
+/** The URL of a request; undefined for a target that is not a path, such as `//host` and `*`. */
 function targetOf(target = '/'): URL | undefined {
   return target.startsWith('/') && !target.startsWith('//') && URL.canParse(target, 'http://dashboard')
     ? new URL(target, 'http://dashboard')
@@ -135,7 +135,7 @@ function send(response: ServerResponse, status: number, type: keyof typeof TYPES
 
 const listen = (server: Server, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
-    server.once('error', (error) => reject(new UserError(`--port ${port}: cannot listen there: ${error.message}`)));
+    server.once('error', (error) => reject(new UserError(`--port ${port}: cannot listen: ${error.message}`)));
     server.listen(port, '127.0.0.1', () => {
       const address = server.address();
       resolve(address === null || typeof address === 'string' ? port : address.port);

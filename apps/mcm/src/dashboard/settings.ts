@@ -2,16 +2,16 @@ import { type Clock, errorText, type KubeClient, type Logger, pause } from '@mcm
 import { ASSUMED, type MachineSettings, readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { assumedSettings, type ManagerSettings, readManagerSettings } from '../explain/settings/manager-settings.ts';
 
-/** How the controllers that lead decide, as far as anybody can know. */
+/** The settings of the leaders, as far as they are known. */
 export interface Settings {
   readonly manager: ManagerSettings;
   readonly ofMachines: MachineSettings;
 }
 
-/** Their Leases are written every few seconds and their flags change with their processes: a watch would tell of little else. */
+/** The leaders renew their Leases every few seconds, but flags change only with a new process. A watch would deliver mostly renewals. */
 const AGAIN_MS = 60_000;
 
-/** Reads the settings now and again until the signal aborts; what was read last counts where that fails. */
+/** Reads the settings periodically until the signal aborts. If a read fails, the last settings remain. */
 export function followSettings(
   client: KubeClient,
   namespace: string,
@@ -28,7 +28,7 @@ export function followSettings(
       settings = { manager, ofMachines };
       if (changed) onChange();
     } catch (error) {
-      // The watches tell the page that the server does not answer.
+      // The watches already show on the page that the server does not answer.
       log.debug('Cannot read the Leases', { error: errorText(error) });
     }
   };

@@ -24,16 +24,16 @@ import {
 import { GapKeeper, type Gaps } from './gaps.ts';
 import { MachineOrder, machineMood } from './page/machine-order.ts';
 
-/** Everything that the pages are drawn from, as the watches have it. */
+/** The input of the pages, from the caches of the watches. */
 export interface Snapshot {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
   readonly classes: readonly MachineClass[];
   readonly order: Pick<MachineOrder, 'first' | 'phases'>;
-  /** Of the target cluster, by name; undefined until they have been read, and for ever where they may not be. */
+  /** A Node of the target cluster by name. Undefined until Nodes were read, or if they may not be read. */
   readonly nodeOf: ((name: string) => Node | undefined) | undefined;
-  /** In no order. */
+  /** Unordered. */
   readonly events: readonly EventObject[];
   readonly gaps: Gaps;
 }
@@ -41,22 +41,22 @@ export interface Snapshot {
 /** A live copy of one namespace's fleet. */
 export interface FleetSource {
   snapshot(): Snapshot;
-  /** Machines of a set, by its uid. Cost: their number. */
+  /** Machines of a set, by the UID of the set. Costs their number. */
   machinesOf(setUid: string): readonly Machine[];
-  /** Machines that are being deleted. Cost: their number. */
+  /** Machines that are being deleted. Costs their number. */
   going(): readonly Machine[];
   machine(name: string): Machine | undefined;
   machineClass(name: string): MachineClass | undefined;
-  /** The controllers' judgement of the fleet as it is watched. Costs nothing of its size. */
+  /** The guards of the controllers for the watched fleet. The cost does not depend on the size of the fleet. */
   readonly guards: GuardsAt;
   /** Calls back after each change. */
   onChange(handler: () => void): () => void;
 }
 
-/** Where to read, and in what. */
+/** The clients and the namespace of a fleet. */
 export interface FleetSourceOptions {
   readonly client: KubeClient;
-  /** Of the cluster of the nodes. */
+  /** Client for the target cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
   readonly runtime: InformerRuntime;
@@ -72,7 +72,7 @@ const INDEXES = {
   going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
 };
 
-/** Images and volumes are most of a Node, and nothing here tells of them. */
+/** Drops images and volumes, which are most of a Node and are not shown. */
 const lean = ({ status, ...node }: Node): Node => ({
   ...node,
   status: status?.conditions ? { conditions: status.conditions } : {},
@@ -98,15 +98,15 @@ export function watchFleetSource({ client, target, namespace, runtime, signal }:
   const all: readonly Informer<KubeObject>[] = Object.values(kinds) as readonly Informer<KubeObject>[];
   const order = new MachineOrder(kinds.machines);
   const machineClass = (name: string): MachineClass | undefined => kinds.classes.store.get(`${namespace}/${name}`);
-  // Of one that nobody could read nobody can tell that it is missing.
+  // Without access to classes, a missing class is not known to be missing.
   const classesAreKnown = (): boolean => kinds.classes.synced && kinds.classes.refused === undefined;
   const guards = watchGuards(kinds, (name) => machineClass(name) !== undefined || !classesAreKnown());
   for (const informer of all) {
     informer.onChange(changed);
     informer.onRefused(changed);
     void informer.run(signal);
-    // An empty kind tells of no change; that it has been read is one all the same.
-    informer.whenSynced(signal).then(changed, () => undefined); // It rejects when the signal aborts: nobody looks any more.
+    // An empty kind causes no change event, but its first read must redraw the page.
+    informer.whenSynced(signal).then(changed, () => undefined); // It rejects when the signal aborts, after which no page is drawn.
   }
   return {
     snapshot: () => ({

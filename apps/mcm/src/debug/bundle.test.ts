@@ -74,7 +74,7 @@ const collect = () => {
   return collectBundle(cluster, '1.2.3', clock.now());
 };
 
-test('objects, events and the tree are there', async () => {
+test('the bundle contains objects, events and the tree', async () => {
   const files = new Map((await collect()).map(({ name, text }) => [name, text]));
   expect([...files.keys()]).toEqual([
     'about.yaml',
@@ -91,14 +91,14 @@ test('objects, events and the tree are there', async () => {
   expect(files.get('pods.yaml')).toContain('nodeName: m-0');
 });
 
-test('nothing secret is in it', async () => {
+test('the bundle contains no secrets', async () => {
   const all = (await collect()).map(({ text }) => text).join('');
   for (const secret of [CANARY, Buffer.from(CANARY).toString('base64'), 'hunter2', 'managedFields']) {
     expect(all).not.toContain(secret);
   }
 });
 
-test('nothing of any class is in it: Secrets of several classes have the same keys', async () => {
+test('the values of several Secrets with the same keys are removed', async () => {
   const first = 'password-of-the-first-class';
   const second = 'password-of-the-second-class';
   for (const [name, key] of [
@@ -117,7 +117,7 @@ test('nothing of any class is in it: Secrets of several classes have the same ke
   for (const secret of [CANARY, first, second]) expect(all).not.toContain(secret);
 });
 
-test('what may not be read is told, and the rest is there', async () => {
+test('the bundle lists unreadable kinds and contains the others', async () => {
   refuse = (path) => path.includes('/pods') || path.includes('/secrets');
   const files = new Map((await collect()).map(({ name, text }) => [name, text]));
   expect(files.get('errors.txt')).toMatch(/^pods: .*forbidden\nsecrets of classes, .*forbidden\n$/);

@@ -36,7 +36,7 @@ export interface BundleFile {
   readonly text: string;
 }
 
-/** What is told of an object: all but bookkeeping, and what people put into annotations by `kubectl apply`. */
+/** An object without managed fields and without the annotation of `kubectl apply`. */
 function told(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata }: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   const annotations = Object.entries(metadata.annotations ?? {}).filter(
@@ -48,7 +48,7 @@ function told(object: KubeObject): KubeObject {
   };
 }
 
-/** Of a pod only what a drain asks for: its containers' environment may hold anything. */
+/** Only the fields of a pod that a drain reads: the environment of its containers may contain secrets. */
 const slim = ({ metadata, spec, status, ...rest }: KubeObject & { spec?: object; status?: object }): KubeObject => {
   const keep = [
     'nodeName',
@@ -106,13 +106,13 @@ const sourcesOf = ({ client, target }: Stored, namespace: string): readonly Sour
   })),
 ];
 
-/** User data may be any bytes; all else is text. */
+/** User data may be binary; everything else is text. */
 const bytesOfSecret = (key: string, value: string): string | Uint8Array => {
   const bytes = Buffer.from(value, 'base64');
   return key === USER_DATA_KEY ? bytes : bytes.toString('utf8');
 };
 
-/** Secrets of the classes: to take them out of everything else, and for nothing else. */
+/** Reads the Secrets of the classes, only to remove their values from all texts. */
 async function knownSecrets({ client, namespace }: Cluster, classes: readonly MachineClass[]): Promise<Known> {
   const api = client.resource<Secret>(secrets, namespace);
   const names = new Set(
@@ -121,7 +121,7 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
     ),
   );
   const found = await Promise.all([...names].map((name) => api.get(name)));
-  // Two Secrets have the same keys, so they must not be merged.
+  // The Secrets have the same keys, so they must not be merged.
   const decoded = found.map(({ data }) =>
     Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, bytesOfSecret(key, value)])),
   );
@@ -129,9 +129,9 @@ async function knownSecrets({ client, namespace }: Cluster, classes: readonly Ma
 }
 
 /**
- * Everything that somebody who was not there needs to see why machines are where they are: objects, events, leases and the tree.
- * Nothing secret is in it: no Secret, no environment of a pod, and what is known or looks like a secret is `***` in every text.
- * What may not be read is told in `errors.txt`, and the rest is there.
+ * Collects the data that explains the state of the machines: objects, events, leases and the tree.
+ * - It contains no Secrets and no environment of pods. Known secrets, and texts that look like secrets, become `***`.
+ * - `errors.txt` lists what could not be read.
  */
 export async function collectBundle(cluster: Cluster, version: string, now: Date): Promise<BundleFile[]> {
   const errors: string[] = [];
@@ -149,7 +149,7 @@ export async function collectBundle(cluster: Cluster, version: string, now: Date
       errors.push(`${file}: ${errorText(error)}`);
     }
   }
-  /** Copies of their type, for what reads them: the files show what is stored. */
+  /** Copies that are converted to their type, for the functions that read them. The files contain the stored objects. */
   const of = <T extends KubeObject>(file: string, { shape = {} }: ResourceDefinition<T>): readonly T[] =>
     (objects.get(file) ?? []).map((object) => {
       const copy = structuredClone(object) as T;

@@ -8,10 +8,10 @@ export function addDebug(program: Command, surroundings: CommandSurroundings): v
     withCluster(
       program
         .command('debug')
-        .description('help somebody else to help you')
+        .description('collect data for a support request')
         .command('bundle')
-        .description('write what tells why machines are where they are into a new folder, without secrets')
-        .argument('[folder]', 'a folder that is not there yet (default: mcm-bundle-TIME)'),
+        .description('write the data that explains the state of machines to a new folder, without secrets')
+        .argument('[folder]', 'a folder that does not exist yet (default: mcm-bundle-TIME)'),
     ),
   ).action(async (folder: string | undefined, flags: AskFlags) => {
     const { writeBundle } = await import('./run.ts');

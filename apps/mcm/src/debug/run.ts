@@ -21,8 +21,8 @@ export const writeBundle = (
     const files = await collectBundle(cluster, version(), now);
     await writeFiles(into, files);
     const model = { folder: into, files: files.map(({ name }) => name) };
-    const gaps = model.files.includes('errors.txt') ? ', not everything could be read: see errors.txt in it' : '';
-    const text = `${files.length} files in ${into}${gaps}; look through them before you send them: tar czf ${into}.tgz ${into}`;
+    const gaps = model.files.includes('errors.txt') ? ', some data could not be read (see errors.txt)' : '';
+    const text = `${files.length} files in ${into}${gaps}; review them before you send them: tar czf ${into}.tgz ${into}`;
     for (const line of formatted(flags.output, model, () => [text])) say(line);
   });
 
@@ -32,9 +32,9 @@ async function writeFiles(folder: string, files: readonly BundleFile[]): Promise
   } catch (error) {
     const there = error instanceof Error && 'code' in error && error.code === 'EEXIST';
     throw new UserError(
-      there ? `${folder} is there already; name another folder` : `${folder} cannot be made: ${errorText(error)}`,
+      there ? `${folder} already exists; use another folder` : `cannot create ${folder}: ${errorText(error)}`,
     );
   }
-  // Others on this machine have no business in it.
+  // Only the user may read the files.
   for (const { name, text } of files) await writeFile(join(folder, name), text, { mode: 0o600 });
 }

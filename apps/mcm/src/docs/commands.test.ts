@@ -21,7 +21,7 @@ const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   .filter((path) => !path.includes('/testdata/') && existsSync(join(ROOT, path)));
 const documented = pages.flatMap((path) => documentedCommands(path, read(path)));
 
-/** The real program with nothing behind its commands: it reads words as it always does, and carries nothing out. */
+/** The real program with commands that do nothing: it only parses words. */
 function parser(): Command {
   const program = createProgram({
     say: () => undefined,
@@ -38,7 +38,7 @@ function parser(): Command {
   return program;
 }
 
-/** What the program says against the words; undefined when it would carry them out. */
+/** The error of the program for the words; undefined if it would run the command. */
 async function objection(words: readonly string[]): Promise<string | undefined> {
   try {
     await parser().parseAsync([...words], { from: 'user' });
@@ -49,13 +49,13 @@ async function objection(words: readonly string[]): Promise<string | undefined> 
   }
 }
 
-/** The words of `mcm` in a command, however it is started; undefined for another program. */
+/** The arguments of `mcm` in a command; undefined for another program. */
 function wordsOfMcm([first, second, ...rest]: readonly string[]): readonly string[] | undefined {
   if (first === 'mcm') return second === undefined ? [] : [second, ...rest];
   return first === 'kubectl' && second === 'mcm' ? rest : undefined;
 }
 
-/** Without what starts programs of the workspace. */
+/** Removes the prefix that starts a program of the workspace. */
 const started = (words: readonly string[]): readonly string[] => {
   const text = words.join(' ');
   const launcher = /^(npx -y pnpm@12|npx|pnpm) /.exec(text)?.[0] ?? '';
@@ -65,7 +65,7 @@ const started = (words: readonly string[]): readonly string[] => {
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 const flagsPage = read('docs/reference/flags.md');
 
-/** Programs that are not ours or that are started elsewhere, and why their words are not read here; e2e/src/docs/commands runs what can be run. */
+/** Programs whose words this test does not parse, with the reason. e2e/src/docs/commands runs those that can run. */
 const NOT_RUN: Readonly<Record<string, string>> = {
   kubectl: 'it is not ours; it is run on a living fleet by e2e/src/docs/commands, and more of it by e2e/src/kubectl',
   helm: 'it is not ours; the chart is rendered in e2e/src/deploy',
@@ -81,7 +81,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   cd: 'the shell’s own',
 };
 
-/** What can be known to be wrong without carrying it out. */
+/** The error in a command that can be found without running it. */
 async function fault(command: DocumentedCommand): Promise<string | undefined> {
   const wrong = await faultOf(command.words);
   return command.named && /missing required argument|\(outputHelp\)/.test(wrong ?? '') ? undefined : wrong;
@@ -93,7 +93,7 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
   if (asked) return objection(asked);
   const [program = '', ...rest] = own;
   if (own !== words) {
-    // With a flag first it is a command of pnpm's own, over many packages.
+    // A flag comes first in commands of pnpm over several packages.
     if (program.startsWith('-')) return undefined;
     if (scripts[program] === undefined) return `package.json has no script ${program}`;
     return rest
@@ -108,7 +108,7 @@ async function faultOf(words: readonly string[]): Promise<string | undefined> {
       .find(Boolean);
   if (NOT_RUN[program] === undefined)
     return `"${program}" is neither a program of ours nor one with a reason why it is not run`;
-  // Of kubectl `deploy/NAME` is an object; files come after -f and -k.
+  // For kubectl, `deploy/NAME` is an object; files come after -f and -k.
   const files = program === 'kubectl' ? rest.filter((_, index) => /^-[fk]$/.test(rest[index - 1] ?? '')) : rest;
   return files
     .filter((word) => /^(examples|deploy|docs)\//.test(word))
@@ -130,22 +130,19 @@ function unknownFlag(program: string, word: string): string | undefined {
 describe('help', () => {
   const leaves = leavesOf(parser());
 
-  test.each(leaves.map(({ path }) => path))(
-    'of %s shows commands as they are typed, which it understands',
-    async (path) => {
-      const examples = examplesOf(path).flatMap((line) => commandsOf(line).map((words) => wordsOfMcm(words) ?? []));
-      expect(examples.length).toBeGreaterThan(0);
-      for (const words of examples.filter((each) => each.length > 0)) expect(await objection(words)).toBeUndefined();
-    },
-  );
+  test.each(leaves.map(({ path }) => path))('the help of %s has examples that the program accepts', async (path) => {
+    const examples = examplesOf(path).flatMap((line) => commandsOf(line).map((words) => wordsOfMcm(words) ?? []));
+    expect(examples.length).toBeGreaterThan(0);
+    for (const words of examples.filter((each) => each.length > 0)) expect(await objection(words)).toBeUndefined();
+  });
 
-  test('every command that tells something tells it to programs too', () => {
+  test('every command with output can print JSON', () => {
     const without = leaves.filter(({ command }) => !command.options.some(({ long }) => long === '--output'));
     expect(without.map(({ path }) => path)).toEqual(['up', 'completion', 'dashboard', 'provider new']);
   });
 });
 
-describe('commands of the documentation', () => {
+describe('commands in the documentation', () => {
   test('are found', () => {
     expect(documented.length).toBeGreaterThan(100);
     expect(documented.filter(({ words }) => wordsOfMcm(started(words)) ?? wordsOfMcm(words)).length).toBeGreaterThan(
@@ -153,7 +150,7 @@ describe('commands of the documentation', () => {
     );
   });
 
-  test('are what the programs understand', async () => {
+  test('are accepted by the programs', async () => {
     const faults: string[] = [];
     for (const command of documented) {
       const wrong = await fault(command);
@@ -162,7 +159,7 @@ describe('commands of the documentation', () => {
     expect(faults).toEqual([]);
   });
 
-  test('no reason stands for a program that no page names', () => {
+  test('each exception is a program that a page names', () => {
     const named = new Set(documented.map(({ words: [program = ''] }) => program));
     expect(Object.keys(NOT_RUN).filter((program) => !named.has(program))).toEqual([]);
   });
@@ -179,7 +176,7 @@ describe('commands of the documentation', () => {
     ['kubectl apply -f examples/none.yaml', /there is no examples\/none.yaml/],
     ['kubectl mcm tre', /unknown command 'tre'/],
     ['terraform apply', /neither a program of ours/],
-  ])('a wrong one is found: %s', async (line, wrong) => {
+  ])('a wrong command is found: %s', async (line, wrong) => {
     expect(await fault({ at: 'here', words: commandsOf(line)[0] ?? [] })).toMatch(wrong);
   });
 });
@@ -194,6 +191,6 @@ test.each([
       ['mcm', 'completion', 'bash'],
     ],
   ],
-])('a line is read as a shell reads it: %s', (line, commands) => {
+])('a line is parsed as in a shell: %s', (line, commands) => {
   expect(commandsOf(line)).toEqual(commands);
 });

@@ -3,11 +3,11 @@ export interface DocumentedCommand {
   /** `docs/install.md:9`. */
   readonly at: string;
   readonly words: readonly string[];
-  /** It stands in a sentence, which may name a command without all that it needs. */
+  /** The command is part of a sentence, which may omit required arguments. */
   readonly named?: true;
 }
 
-/** Lines of the shell blocks of a page; lines that end with a backslash are joined with the next. */
+/** Lines in the shell blocks of a page. A line that ends with a backslash is joined with the next one. */
 function* shellLines(text: string): Generator<{ readonly number: number; readonly line: string }> {
   let inside = false;
   let begun: { number: number; line: string } | undefined;
@@ -28,12 +28,12 @@ function* shellLines(text: string): Generator<{ readonly number: number; readonl
 }
 
 const SEPARATORS: readonly string[] = ['|', '||', '&&', ';', '&'];
-/** A word in quotes, a separator, a comment that begins a word, or a word. */
+/** A separator, a comment, or a word, which may have quotes. */
 const TOKEN = /\s*(?:(#.*)|(\|\||&&|[|;&])|((?:\d>&\d|'[^']*'|"[^"]*"|\$\([^)]*\)|<\([^)]*\)|\\.|[^\s'"|;&\\])+))/y;
 
 const unquoted = (word: string): string => word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, '$1$2$3');
 
-/** The simple commands of a line: what pipes and `&&` stand between, without assignments, redirections and comments. */
+/** The simple commands of a line, split at pipes and `&&`, without assignments, redirections and comments. */
 export function commandsOf(line: string): string[][] {
   const commands: string[][] = [[]];
   TOKEN.lastIndex = 0;
@@ -47,7 +47,7 @@ export function commandsOf(line: string): string[][] {
   return [...commands.map(plain).filter((words) => words.length > 0), ...inner];
 }
 
-/** Without leading assignments and prompts, and without redirections. */
+/** Removes assignments and prompts at the start, and redirections. */
 function plain(words: readonly string[]): string[] {
   const kept: string[] = [];
   for (let index = 0; index < words.length; index++) {
@@ -59,7 +59,7 @@ function plain(words: readonly string[]): string[] {
   return kept;
 }
 
-/** Commands of `mcm` that stand in sentences, as code. */
+/** Commands of `mcm` in sentences, formatted as code. */
 const spoken = (text: string): { readonly number: number; readonly line: string }[] =>
   text
     .replaceAll(/```[\s\S]*?```/g, (block) => block.replaceAll(/[^\n]/g, ''))
@@ -71,13 +71,13 @@ const spoken = (text: string): { readonly number: number; readonly line: string 
       })),
     );
 
-/** Every command in the shell blocks of a page, and every one of `mcm` in its sentences. */
+/** Every command in the shell blocks of a page, and every `mcm` command in its sentences. */
 export const documentedCommands = (path: string, text: string): DocumentedCommand[] => [
   ...[...shellLines(text)].flatMap(({ number, line }) =>
     commandsOf(line).map((words) => ({ at: `${path}:${number}`, words })),
   ),
   ...spoken(text).map(({ number, line }) => {
-    // What follows a bar is another word for the last one, as in `--provider aws|azure`.
+    // After a bar comes an alternative for the last word, as in `--provider aws|azure`.
     const [words = []] = commandsOf(line);
     return { at: `${path}:${number}`, words, named: true as const };
   }),

@@ -8,8 +8,8 @@ export function addEvents(program: Command, surroundings: CommandSurroundings): 
     withCluster(
       program
         .command('events')
-        .description('list what was told of machines and what owns them, oldest first')
-        .argument('[object]', 'only of this: KIND/NAME, or the name of a machinedeployment'),
+        .description('list the events of machines and their owners, oldest first')
+        .argument('[object]', 'only events of this object: KIND/NAME, or the name of a machinedeployment'),
     ),
   ).action(async (object: string | undefined, flags: AskFlags) => {
     const { tellEvents } = await import('./run.ts');

@@ -34,7 +34,7 @@ const reading = {
   machines: new Map([['u', [{ metadata: { name: 'web-a-1', labels: { node: 'ip-10' } } } as unknown as Machine]]]),
 } as unknown as DeploymentReading;
 
-test('all events of our kinds, oldest first', () => {
+test('lists all events of machine kinds, oldest first', () => {
   expect(eventRows(told).map(({ object }) => object)).toEqual([
     'machine/web-a-gone',
     'machinedeployment/web',
@@ -44,7 +44,7 @@ test('all events of our kinds, oldest first', () => {
   ]);
 });
 
-test('of a deployment: its own, its sets’, its machines’, also of those that are gone, its nodes’, and nobody else’s', () => {
+test('for a deployment, lists its own events and those of its sets, nodes and machines, also deleted ones', () => {
   expect(eventRows(told, scopeOfDeployment(reading)).map(({ object }) => object)).toEqual([
     'machine/web-a-gone',
     'machinedeployment/web',
@@ -53,15 +53,15 @@ test('of a deployment: its own, its sets’, its machines’, also of those that
   ]);
 });
 
-test('of one machine', () => {
+test('lists the events of one machine', () => {
   expect(eventRows(told, scopeOfObject('Machine', 'web-a-1')).map(({ object }) => object)).toEqual(['machine/web-a-1']);
 });
 
-test('for a person', () => {
+test('prints events as text', () => {
   const rows = eventRows(told, scopeOfObject('Machine', 'web-a-1'));
   expect(eventLines(rows, NOW, false)).toEqual(['! 2m ago     Told machine/web-a-1: web-a-1 did something (×7)']);
   expect(eventLines(rows, NOW, true)).toEqual([
     '! 2m ago     Told machine/web-a-1 [machine-controller]: web-a-1 did something (×7)',
   ]);
-  expect(eventLines([], NOW, false)).toEqual(['no events; the API server forgets them after an hour']);
+  expect(eventLines([], NOW, false)).toEqual(['no events; the API server deletes events after an hour']);
 });

@@ -4,7 +4,7 @@ import { age } from '../output/age.ts';
 
 /** One event, as it is listed. */
 export interface EventRow {
-  /** RFC 3339; of the last time, for one that was repeated. */
+  /** RFC 3339; the time of the last occurrence. */
   readonly at: string;
   readonly type: string;
   readonly reason: string;
@@ -14,21 +14,21 @@ export interface EventRow {
   readonly message: string;
 }
 
-/** The kinds whose events are told; a Node's are the kubelet's too. */
+/** The kinds whose events are listed. Nodes also have events of the kubelet. */
 const KINDS = ['MachineDeployment', 'MachineSet', 'Machine', 'MachineClass', 'Node'];
 
 const newestOf = (event: EventObject): string =>
   event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp;
 
-/** Whose events are wanted. */
+/** The objects whose events are listed. */
 export interface EventScope {
   /** `Kind/name` of objects. */
   readonly objects: ReadonlySet<string>;
-  /** Beginnings of names of machines: those that are gone are no objects any more, but their events are there for an hour. */
+  /** Name prefixes of machines. They match deleted machines, whose events remain for an hour. */
   readonly machinePrefixes: readonly string[];
 }
 
-/** Events of machines and what owns them, oldest first; all of them, or those of a scope. */
+/** Events of machines and their owners, oldest first; all of them, or those in the scope. */
 export function eventRows(events: readonly EventObject[], scope?: EventScope): EventRow[] {
   const isWanted = ({ involvedObject: { kind = '', name = '' } }: EventObject): boolean => {
     if (!KINDS.includes(kind)) return false;
@@ -49,9 +49,9 @@ export function eventRows(events: readonly EventObject[], scope?: EventScope): E
     .sort((a, b) => a.at.localeCompare(b.at) || a.object.localeCompare(b.object));
 }
 
-/** The events as lines for a person. */
+/** The events as lines of text. */
 export function eventLines(rows: readonly EventRow[], now: Date, wide: boolean): string[] {
-  if (rows.length === 0) return ['no events; the API server forgets them after an hour'];
+  if (rows.length === 0) return ['no events; the API server deletes events after an hour'];
   return rows.map((row) => {
     const when = `${age(now.getTime() - Date.parse(row.at))} ago`.padEnd(10);
     const words = [

@@ -15,7 +15,7 @@ export const tellEvents = (object: string | undefined, flags: AskFlags, telling:
     const scope = object === undefined ? undefined : await scopeOf(cluster, object);
     const unread = new Set<string>();
     const model = eventRows(await readEvents(cluster, unread), scope);
-    // One that is gone has events for an hour; one without any may never have been there.
+    // A deleted object has events for an hour. Without events, check that the object exists.
     if (object !== undefined && model.length === 0) await checkThere(cluster, object);
     const now = realClock.now();
     tell(telling, flags.output, { model, unread }, (all, wide) => eventLines(all, now, wide));
@@ -26,7 +26,7 @@ async function readEvents(
   unread: Set<string>,
 ): Promise<readonly EventObject[]> {
   const own = await client.resource<EventObject>(events, namespace).list();
-  // Events of Nodes, which have no namespace, are in this one.
+  // Events of Nodes are in the namespace `default`. Here it is already read.
   if (namespace === 'default' && client === target) return own.items;
   const ofNodes = target.resource<EventObject>(events, 'default').list({ fieldSelector: 'involvedObject.kind=Node' });
   return [...own.items, ...((await ifAllowed(ofNodes, unread))?.items ?? [])];
@@ -38,7 +38,7 @@ const NAMED: Readonly<Record<string, ResourceDefinition<KubeObject>>> = {
   MachineClass: machineClasses,
 };
 
-/** Throws `UserError` for an object that is not there. */
+/** Throws `UserError` if the object does not exist. */
 async function checkThere({ client, namespace }: Cluster, text: string): Promise<void> {
   const { kind = '', name } = reference(text);
   const definition = NAMED[kind];

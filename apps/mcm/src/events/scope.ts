@@ -2,7 +2,7 @@ import { Labels } from '@mcm/api';
 import type { DeploymentReading } from '../cluster/deployment-reading.ts';
 import type { EventScope } from './events.ts';
 
-/** A deployment with its sets, its machines, past ones too, and their nodes. */
+/** A deployment with its sets, its machines, also deleted ones, and their nodes. */
 export function scopeOfDeployment({ deployment, sets, machines }: DeploymentReading): EventScope {
   const living = [...machines.values()].flat();
   const nodes = living.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []);
@@ -17,7 +17,7 @@ export function scopeOfDeployment({ deployment, sets, machines }: DeploymentRead
   };
 }
 
-/** One object. A machine's node has mostly its name. */
+/** One object. The node of a machine usually has the name of the machine. */
 export const scopeOfObject = (kind: string, name: string): EventScope => ({
   objects: new Set([`${kind}/${name}`, ...(kind === 'Machine' ? [`Node/${name}`] : [])]),
   machinePrefixes: [],

@@ -1,6 +1,6 @@
 import { DescriptionTexts, STEP_TEXTS } from '@mcm/api';
 
-/** What ends a text for the controller, which reads its step there, or says that it continues, which deadlines and cures say better. */
+/** Endings that are only for the controller: the step to continue with, or a retry. The deadlines and hints say it better. */
 const ENDINGS = [
   ...Object.values(STEP_TEXTS),
   'Aborting operation.',
@@ -9,8 +9,8 @@ const ENDINGS = [
 ];
 
 /**
- * A status's or event's text for a person: what is there for controllers is left out. The node's conditions, all of them, at its
- * end: `kubectl describe node` tells them better.
+ * Shortens the text of a status or an event for users. It removes the parts for controllers, and the list of node conditions
+ * at the end, which `kubectl describe node` prints.
  */
 export function brief(description: string): string {
   const text = description
@@ -30,7 +30,7 @@ export function brief(description: string): string {
   return withoutEnding(text);
 }
 
-/** Clouds often call it the same. */
+/** Messages of clouds often start with the same code. */
 const withCode = (code: string, message: string): string =>
   message.startsWith(`${code}:`) ? message : `${code}: ${message}`;
 

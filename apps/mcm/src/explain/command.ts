@@ -3,13 +3,13 @@ import { type AskFlags, withCluster, withOutput } from '../cluster/cluster-optio
 import { UserError } from '../command/errors.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
 
-/** Adds `explain`: why something is where it is. */
+/** Adds `mcm explain`. */
 export function addExplain(program: Command, surroundings: CommandSurroundings): void {
   withOutput(
     withCluster(
       program
         .command('explain')
-        .description('say why a machinedeployment or machine is where it is, what it waits for, and what would help')
+        .description('explain the state of a machinedeployment or machine, what it waits for, and possible fixes')
         .argument('<object>', 'machinedeployment/NAME or machine/NAME'),
     ),
   ).action(async (text: string, flags: AskFlags) => {
@@ -18,20 +18,20 @@ export function addExplain(program: Command, surroundings: CommandSurroundings):
   });
 }
 
-/** Adds `drain`, which only looks. */
+/** Adds `mcm drain`, which only previews. */
 export function addDrain(program: Command, surroundings: CommandSurroundings): void {
   withOutput(
     withCluster(
       program
         .command('drain')
-        .description('say what a drain of a machine does, or would do if it were deleted now; changes nothing')
+        .description('show the drain of a machine, or a preview if it were deleted now; changes nothing')
         .argument('<machine>', 'its name, or machine/NAME')
-        // Not required in the parser's sense: that would hide a flag that is misspelt.
-        .option('--preview', 'the only thing that this command does; machines are drained by deleting them'),
+        // Not a required option: commander would then report it before a misspelled flag.
+        .option('--preview', 'required: the command only previews; to drain a machine, delete it'),
     ),
   ).action(async (text: string, flags: AskFlags & { preview?: true }) => {
     if (flags.preview === undefined)
-      throw new UserError('--preview is missing: this command only looks; machines are drained by deleting them');
+      throw new UserError('--preview is required: the command only previews; to drain a machine, delete it');
     const { tellDrain } = await import('./run.ts');
     await tellDrain(text, flags, surroundings);
   });

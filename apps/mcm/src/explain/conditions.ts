@@ -2,10 +2,10 @@ import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
 
 type Condition = NonNullable<NonNullable<MachineDeployment['status']>['conditions']>[number];
 
-/** The two that every healthy deployment has are bad only when False; any other says that something is wrong. */
+/** Every healthy deployment has these conditions, and they are bad only when False. Any other condition reports a problem. */
 const USUAL: readonly string[] = [MachineDeploymentConditions.Progressing, MachineDeploymentConditions.Available];
 
-/** Conditions that tell of trouble, the one that says most first: that too few are available says least. */
+/** The conditions that report a problem, the most specific first. `Available` is the least specific one. */
 export function troublesOf({ status }: Pick<MachineDeployment, 'status'>): Condition[] {
   const rank = ({ type }: Condition): number => USUAL.indexOf(type);
   return (status?.conditions ?? [])
@@ -13,7 +13,7 @@ export function troublesOf({ status }: Pick<MachineDeployment, 'status'>): Condi
     .sort((a, b) => rank(a) - rank(b));
 }
 
-/** Why a deployment is not as it should be, in one sentence; undefined when it is. */
+/** The most specific problem of a deployment as one sentence; undefined if it has none. */
 export function troubleOf(deployment: Pick<MachineDeployment, 'status'>): string | undefined {
   const [worst] = troublesOf(deployment);
   return worst && (worst.message ?? worst.reason ?? worst.type);

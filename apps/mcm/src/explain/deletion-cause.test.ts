@@ -41,7 +41,7 @@ const machine = (annotations: object = {}, owned = true): Machine =>
 
 const causeOf = (one: Machine) => deletionCauseOf({ client, namespace: NS }, one, new Set());
 
-test('the event of the set names the cause, before the marks of the machine', async () => {
+test('the event of the set takes precedence over the annotations of the machine', async () => {
   await client.resource(events, NS).create({
     metadata: { name: 'e', namespace: NS },
     involvedObject: { apiVersion: API_VERSION, kind: 'MachineSet', name: 's', namespace: NS, uid: set.metadata.uid },
@@ -50,7 +50,7 @@ test('the event of the set names the cause, before the marks of the machine', as
   expect(await causeOf(machine({ 'machinepriority.machine.sapcloud.io': '1' }))).toBe('rollout');
 });
 
-test('without an event the marks of the machine and its owner tell the cause', async () => {
+test('without an event, the machine and its owner provide the cause', async () => {
   expect(await causeOf(machine({ 'node.machine.sapcloud.io/deleted-for-health': 'True' }))).toBe('unhealthy');
   expect(await causeOf(machine({ 'machinepriority.machine.sapcloud.io': '1' }))).toBe('autoscaler');
   expect(await causeOf(machine())).toMatch(/^manual /);

@@ -8,12 +8,12 @@ interface Target {
   readonly namespace: string;
 }
 
-/** Where no controller says that it deleted the machine. */
+/** Used when no event or annotation of a controller names a cause. */
 const BY_HAND = 'manual (no event or mark of a controller names another cause; events expire)';
 
 /**
- * Why a machine is being deleted: as the event of its MachineSet says, else as its own marks say. Undefined: it is not
- * being deleted, or what decides may not be read.
+ * The cause of a deletion: from the event of its MachineSet, else from the machine itself. Undefined if the machine is
+ * not being deleted, or if the caller may not read the objects.
  */
 export async function deletionCauseOf(
   { client, namespace }: Target,

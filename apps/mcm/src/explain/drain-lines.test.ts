@@ -28,7 +28,7 @@ const waiting = (pod: string, budget = 'a/web') => ({
   cure: 'run more replicas',
 });
 
-test('pods that one budget blocks are told of together, some by name, and each only once in full', () => {
+test('pods that one budget blocks are grouped, some by name, and the text is printed once', () => {
   const pods = [0, 1, 2, 3, 4, 5, 6].map((n) => `a/web-${n}`);
   const text = explained(pods, [...pods.map((pod) => waiting(pod)), waiting('a/db-0', 'a/db')]);
   expect(text.split('\n').slice(8, 12)).toEqual([
@@ -41,15 +41,15 @@ test('pods that one budget blocks are told of together, some by name, and each o
   expect(text).not.toContain('a long sentence');
 });
 
-test('when pods are deleted is told once where that is when the time to drain is over', () => {
-  const over = '\nthe time to drain is over in 1h0m0s: what is left is deleted without grace';
+test('the time of the pod deletion is printed once if it equals the drain timeout', () => {
+  const over = '\nthe time to drain is over in 1h0m0s: the remaining pods are deleted without a grace period';
   expect(explained(['a/b'], [])).toContain(`\npods that could not be evicted are deleted in 1s${over}`);
   const once = explained(['a/b'], [], new Date(NOW.getTime() + 3_600_000));
   expect(once).toContain(over);
   expect(once).not.toContain('are deleted in');
 });
 
-test('as many pods as are named have no more; what is said of several pods or of none is left as it is', () => {
+test('prints no "more" when all pods are named, and texts for several pods or none unchanged', () => {
   const pods = [0, 1, 2, 3, 4].map((n) => `a/web-${n}`);
   const refused = pods.map((pod) => ({ ...waiting(pod), text: `error while evicting pod "${pod}": no` }));
   const held = { text: 'time to drain is over with pod a/web-0, a/web-1 left', failed: true, pods, cure: 'end them' };
@@ -62,7 +62,7 @@ test('as many pods as are named have no more; what is said of several pods or of
   expect(text).toContain('  - volume pv-0 is still attached\n');
 });
 
-test('a drain under way says which pods it waits for and until when, and which volumes', () => {
+test('a drain in progress shows its pods, their deadlines and its volumes', () => {
   const leaving = (pod: string, seconds: number): DrainExplanation['pods'][number] => ({
     pod,
     fate: 'leaving',
@@ -84,7 +84,7 @@ test('a drain under way says which pods it waits for and until when, and which v
     overAt: NOW,
   };
   const text = drainLines(drain, NOW);
-  expect(text[1]).toMatch(/^ {2}a\/db-0 +is on its way out +it is to end by 2026-01-01T12:01:30Z$/);
+  expect(text[1]).toMatch(/^ {2}a\/db-0 +is terminating +it is to end by 2026-01-01T12:01:30Z$/);
   expect(text.slice(3, 6)).toEqual([
     'waits for:',
     '  - pods a/db-0, a/web-0 to end, the last by 2026-01-01T12:01:30Z (in 1m30s); from 2026-01-01T12:02:00Z it counts as one that does not end',

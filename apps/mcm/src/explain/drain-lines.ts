@@ -5,19 +5,19 @@ import { columns } from '../output/columns.ts';
 const FATES: Readonly<Record<DrainExplanation['pods'][number]['fate'], string>> = {
   evict: 'is evicted now',
   delete: 'is deleted without grace',
-  leaving: 'is on its way out',
+  leaving: 'is terminating',
   turn: 'waits for its turn',
   blocked: 'is blocked',
   stays: 'stays',
 };
 
-/** What a drain does or would do, as lines for a person. */
+/** The steps of a drain or of its preview as lines of text. */
 export function drainLines(drain: DrainExplanation, now: Date): string[] {
   const rows = drain.pods.map(({ pod, fate, because, ends, volumes, budgets }) => [
     `  ${pod}`,
     FATES[fate],
     [
-      // What blocks it is told below, once for all pods that it blocks.
+      // The blocker is printed below, once for all its pods.
       ...(fate === 'blocked' ? [] : [ends ? `it is to end by ${formatTime(ends.by)}` : because]),
       ...volumes.map((volume) => `volume ${volume}`),
       ...budgets.map((budget) => `budget ${budget}`),
@@ -35,10 +35,10 @@ export function drainLines(drain: DrainExplanation, now: Date): string[] {
   ];
 }
 
-/** Pods named of those that one thing blocks; all of them stand above. */
+/** The number of pods that a blocker names. The list above has all of them. */
 const NAMED = 5;
 
-/** What continues by itself, and until when that is nothing to worry about. */
+/** Pods and volumes that need no action, and their deadlines. */
 function waitLines({ pods, detaching = [] }: DrainExplanation, now: Date): string[] {
   const leaving = pods.filter(({ fate }) => fate === 'leaving');
   const ends = leaving.flatMap((pod) => (pod.ends ? [pod.ends] : []));
@@ -69,7 +69,7 @@ function named(names: readonly string[], noun: string): string {
   return `${noun}${names.length > 1 ? 's' : ''} ${names.slice(0, NAMED).join(', ')}${more}`;
 }
 
-/** What blocks the drain: pods that the same thing blocks in the same words are told of together. */
+/** The blockers of the drain. Pods with the same blocker are grouped. */
 function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   const groups = new Map<string, string[]>();
   for (const { text, cure, pods = [] } of blockers) {
@@ -86,7 +86,7 @@ function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   });
 }
 
-/** Stands for the name of a pod, which no text holds. */
+/** A placeholder for the name of a pod. No text contains it. */
 const POD = '\u0000';
 
 function inTime(at: Date, now: Date): string {
@@ -96,14 +96,14 @@ function inTime(at: Date, now: Date): string {
 
 function deadlines({ drained, pods, deletesFrom, overAt, policy }: DrainExplanation, now: Date): string[] {
   if (drained) return ['nothing is left to evict'];
-  // Volumes alone have a limit of their own, which the status of the machine tells.
+  // Waits for volumes have their own timeout, which the status of the machine shows.
   if (pods.every(({ fate }) => fate === 'stays')) return [];
   const ends = {
-    Force: 'what is left is deleted without grace',
-    Quarantine: 'evicting ends; the node stays cordoned until its pods have ended by themselves',
-    Hold: 'nothing is forced: evicting goes on for as long as it takes',
+    Force: 'the remaining pods are deleted without a grace period',
+    Quarantine: 'eviction stops; the node stays cordoned until its pods end by themselves',
+    Hold: 'nothing is forced: eviction continues without a limit',
   }[policy];
-  // The two may be one.
+  // Print only one time if both times are equal.
   const twice = deletesFrom && inTime(deletesFrom, now) === inTime(overAt, now);
   return [
     ...(deletesFrom && !twice ? [`pods that could not be evicted are deleted ${inTime(deletesFrom, now)}`] : []),

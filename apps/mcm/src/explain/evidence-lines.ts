@@ -1,10 +1,10 @@
 import type { KeptEvidence, KeptVm } from '@mcm/core';
 import { brief } from './brief.ts';
 
-/** Lines of a console that are told; the ConfigMap has them all. */
+/** The number of printed console lines. The ConfigMap contains all of them. */
 const CONSOLE_LINES = 15;
 
-/** What was kept of a machine's failures, as lines for a person: the newest in full, earlier ones by name. */
+/** The evidence of a machine as lines of text: the newest in full, earlier ones by name. */
 export function evidenceLines(kept: readonly KeptEvidence[], namespace: string): string[] {
   const [newest, ...earlier] = kept;
   if (!newest) return [];
@@ -22,7 +22,7 @@ export function evidenceLines(kept: readonly KeptEvidence[], namespace: string):
   ];
 }
 
-/** VMs that outlive their machine, for whoever wants to look at one. */
+/** VMs that remain after their machine, for an investigation. */
 export const keptVmLines = (kept: readonly KeptVm[], namespace: string): string[] =>
   kept.map(
     ({ providerID, until, configMap }) =>

@@ -43,7 +43,7 @@ const sick = machine('sick', 'Unknown');
 const fleet = (...phases: string[]): Machine[] => [sick, ...phases.map((phase, i) => machine(`m${i}`, phase))];
 const seen = (all: readonly Machine[]): ReplacementContext => ({ fleet: all, guards: guards(all), set: set() });
 
-test('nothing holds back the only unhealthy machine of a set', () => {
+test('nothing prevents the replacement of the only unhealthy machine of a set', () => {
   expect(replacementHolds(sick, seen(fleet('Running', 'Running', 'Running')))).toEqual([]);
   expect(replacementHolds(sick, {})).toEqual([]);
 });
@@ -85,7 +85,7 @@ test.for<[what: string, context: ReplacementContext, holds: string]>([
   expect(replacementHolds(sick, context)).toEqual([holds]);
 });
 
-test('explain reads what holds a machine back and says so', async () => {
+test('explain reads and prints the reasons against a replacement', async () => {
   const clock = new VirtualClock({ start: NOW });
   const plane = await startControlPlane({ clock, crds, controllers: false });
   const client = createClient({

@@ -23,7 +23,7 @@ import {
 import { ignoreNotFound, type KubeClient, type Node } from '@mcm/kube';
 import { ifAllowed, readNodes } from '../cluster/allowed.ts';
 
-/** What decides whether a machine that becomes Failed is replaced; what is absent is not known. */
+/** The data that decides whether a Failed machine is replaced. Absent data is unknown. */
 export interface ReplacementContext {
   readonly set?: MachineSet;
   readonly deployment?: MachineDeployment;
@@ -33,7 +33,7 @@ export interface ReplacementContext {
   readonly node?: Node;
 }
 
-/** What keeps a machine from its replacement now, each as a clause after "as long as". Pure. */
+/** The reasons that prevent a replacement now, each as a clause after "as long as". Pure. */
 export function replacementHolds(machine: Machine, context: ReplacementContext): readonly string[] {
   return [...ofOwners(context), ...ofPreservation(machine, context), ...ofGuards(machine, context)];
 }
@@ -53,7 +53,7 @@ function ofOwners({ set, deployment }: ReplacementContext): readonly string[] {
 }
 
 function ofPreservation(machine: Machine, { set, node }: ReplacementContext): readonly string[] {
-  // What is preserved as Failed already is told with its expiry.
+  // A preserved Failed machine is already printed with its expiry.
   if (machine.status?.currentStatus?.phase === 'Failed') return [];
   const wish = effectiveValue(machine, node);
   if (wish === PreserveValues.False) return [];
@@ -89,12 +89,12 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
 
 interface Target {
   readonly client: KubeClient;
-  /** Of the cluster of the nodes. */
+  /** Client for the target cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
 }
 
-/** Reads the context of one machine; `unread` gets what may not be read. */
+/** Reads the context of one machine; `unread` gets the refusals. */
 export async function readReplacementContext(
   { client, target, namespace }: Target,
   machine: Machine,

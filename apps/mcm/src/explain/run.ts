@@ -52,11 +52,11 @@ const machineTarget = ({ client, target, namespace }: Cluster, name: string, ran
   name,
   clock: realClock,
   random,
-  // It only reads: a signal ends the process, and nothing has to be put in order.
+  // The command only reads: a signal may end the process at any time.
   signal: new AbortController().signal,
 });
 
-/** `mcm drain --preview`. Throws `UserError`, after what is known, when nothing can be told of the drain. */
+/** `mcm drain --preview`. Throws `UserError`, after printing the known part, when the drain is not known. */
 export const tellDrain = (text: string, flags: AskFlags, { say, random }: Asked): Promise<void> =>
   inCluster(flags, 'drain', async (cluster) => {
     const name = nameOf('Machine', text);
@@ -64,5 +64,5 @@ export const tellDrain = (text: string, flags: AskFlags, { say, random }: Asked)
     const model = { namespace: cluster.namespace, ...preview };
     for (const line of formatted(flags.output, model, () => previewLines(preview, realClock.now()))) say(line);
     if (preview.drain === null && preview.node !== null && preview.unread.length > 0)
-      throw new UserError(`what a drain of machine ${name} would do is not known: not all it depends on may be read`);
+      throw new UserError(`cannot preview the drain of machine ${name}: some objects may not be read`);
   });

@@ -1,7 +1,7 @@
 import { isConflict, isNotFound, type KubeClient } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** An object with what its path is made of. */
+/** An object with the fields for its URL. */
 interface Identified {
   readonly apiVersion: string;
   readonly kind: string;
@@ -11,7 +11,7 @@ interface Identified {
 const isIdentified = (object: object): object is Identified =>
   'apiVersion' in object && 'kind' in object && 'metadata' in object;
 
-/** Plural names that adding an s does not make. */
+/** Irregular plurals. */
 const PLURALS: Readonly<Record<string, string>> = {
   NetworkPolicy: 'networkpolicies',
   ValidatingAdmissionPolicy: 'validatingadmissionpolicies',
@@ -24,24 +24,25 @@ function pathOf({ apiVersion, kind, metadata: { name, namespace } }: Identified)
   return `${root}/${apiVersion}${within}/${plural}/${encodeURIComponent(name)}`;
 }
 
-/** What an application did with an object. */
+/** The result for an applied object. */
 export interface Applied {
   readonly what: string;
   readonly resourceVersion: string;
 }
 
-/** How objects are applied. */
+/** Options of {@link applyObjects}. */
 export interface ApplyOptions {
-  /** Take fields over that others have set. */
+  /** Overwrite fields of other field managers. */
   readonly force: boolean;
   readonly signal: AbortSignal;
-  /** Called for each object once the cluster has it: what comes after it may fail. */
+  /** Called for each applied object, because a later one may fail. */
   readonly onApplied?: (applied: Applied) => void;
 }
 
 /**
- * Applies objects server-side as field manager `mcm-install`, in order. Fields of others stay theirs; what somebody else set otherwise is
- * a conflict, unless `force`. Throws `UserError` for a conflict and for a kind that the cluster does not have; what was applied before stays.
+ * Applies objects server-side as field manager `mcm-install`, in order. Fields of other managers remain.
+ * Throws `UserError` for a conflict with another manager (unless `force`), and for a kind that the cluster does not have.
+ * Objects that were applied before the error remain.
  */
 export async function applyObjects(
   client: KubeClient,
@@ -50,7 +51,7 @@ export async function applyObjects(
 ): Promise<Applied[]> {
   const applied: Applied[] = [];
   for (const object of objects) {
-    if (!isIdentified(object)) throw new Error('an object without apiVersion, kind or metadata');
+    if (!isIdentified(object)) throw new Error('an object must have apiVersion, kind and metadata');
     const one = await applyObject(client, object, { force, signal });
     applied.push(one);
     onApplied(one);
@@ -72,10 +73,10 @@ async function applyObject(
   } catch (error) {
     if (isConflict(error))
       throw new UserError(`${what}: ${error.message}; to take these fields over: --force-conflicts`);
-    // A namespace that is not there is a 404 too, and its name is in the answer.
+    // A missing namespace is also a 404, but then the answer contains its name.
     if (isNotFound(error) && error.status.details?.name === undefined)
       throw new UserError(
-        `${what}: the cluster has no ${object.kind} (${object.apiVersion}); install what brings it, or leave it out of --with`,
+        `${what}: the cluster does not have the kind ${object.kind} (${object.apiVersion}); install its CRD, or omit it from --with`,
       );
     throw error;
   }

@@ -5,11 +5,12 @@ import { DEFAULT_INSTALL, OPTIONAL_SECTIONS } from './objects/settings.ts';
 import type { InstallFlags } from './run.ts';
 
 function replicasOf(text: string): number {
-  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError(`"${text}" is no count; write a whole number, such as 2`);
+  if (!/^\d{1,4}$/.test(text))
+    throw new InvalidArgumentError(`"${text}" is not a count; write a whole number, such as 2`);
   return Number(text);
 }
 
-/** Adds `install`: everything of the pod of two containers, printed or applied. */
+/** Adds `mcm install`, which prints or applies the objects of an installation. */
 export function addInstall(program: Command, surroundings: Pick<CommandSurroundings, 'say' | 'signal'>): void {
   withOutput(
     withCluster(
@@ -22,25 +23,26 @@ export function addInstall(program: Command, surroundings: Pick<CommandSurroundi
         .addOption(
           new Option(
             '--part <part>',
-            'where nodes are in another cluster: control there where machines are, target in the other',
+            'if the nodes are in another cluster: control for the cluster of the machine objects, target for the other',
           )
             .choices(['all', 'control', 'target'])
             .default('all'),
         )
+        .addOption(new Option('--with <name...>', 'optional parts').choices(OPTIONAL_SECTIONS).default([], 'none'))
         .addOption(
-          new Option('--with <name...>', 'what not every cluster can have or wants')
-            .choices(OPTIONAL_SECTIONS)
-            .default([], 'none'),
-        )
-        .addOption(
-          new Option('--provider <name>', 'whose machine controller')
+          new Option('--provider <name>', 'provider of the machine controller')
             .choices(['aws', 'azure', 'gcp', 'local'])
             .default('local'),
         )
         .option('--manager-image <image>', 'image of the machine-controller-manager')
         .option('--controller-image <image>', 'image of the machine controller')
-        .option('--replicas <count>', 'pods; one leads, the others stand by', replicasOf, DEFAULT_INSTALL.replicas)
-        .option('--force-conflicts', 'take fields over that others have set'),
+        .option(
+          '--replicas <count>',
+          'number of pods; one is the leader, the others are on standby',
+          replicasOf,
+          DEFAULT_INSTALL.replicas,
+        )
+        .option('--force-conflicts', 'overwrite fields of other field managers'),
     ),
   ).action(async (flags: InstallFlags) => {
     const { install } = await import('./run.ts');

@@ -18,7 +18,7 @@ afterAll(() => plane.close());
 const client = () => createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
 
 const sections = (namespace = 'default') => installSections({ ...DEFAULT_INSTALL, namespace });
-/** Without those of the Prometheus operator, whose kinds no plain cluster has. */
+/** Without the objects of the Prometheus operator, because the test cluster does not have its kinds. */
 const installable = () =>
   sections()
     .filter(({ name }) => name !== 'monitoring')
@@ -26,7 +26,7 @@ const installable = () =>
 const options = { force: false, signal: new AbortController().signal };
 
 describe('an installation', () => {
-  test('is taken by the API server as it is, and a second time changes nothing', async () => {
+  test('is accepted by the API server, and a second run changes nothing', async () => {
     await applyObjects(client(), installable(), options);
     await clock.advance(1_000); // CRDs are established.
     const first = await applyObjects(client(), installable(), options);
@@ -34,7 +34,7 @@ describe('an installation', () => {
     expect(await applyObjects(client(), installable(), options)).toEqual(first);
   });
 
-  test('ends at a kind that the cluster does not have, and says which, what would help, and what is applied by then', async () => {
+  test('stops at a kind that the cluster does not have, with a hint and the objects applied so far', async () => {
     const monitored = [
       ...installable(),
       ...sections().flatMap(({ name, objects }) => (name === 'monitoring' ? objects : [])),
@@ -42,12 +42,12 @@ describe('an installation', () => {
     const done: string[] = [];
     const onApplied = ({ what }: { what: string }) => done.push(what);
     await expect(applyObjects(client(), monitored, { ...options, onApplied })).rejects.toThrow(
-      /^servicemonitor\/\S+: the cluster has no ServiceMonitor \(monitoring.coreos.com\/v1\); install what brings it, or leave it out of --with$/,
+      /^servicemonitor\/\S+: the cluster does not have the kind ServiceMonitor \(monitoring.coreos.com\/v1\); install its CRD, or omit it from --with$/,
     );
     expect(done.length).toBe(installable().length);
   });
 
-  test('that meets fields of others says whose they are and how to take them over', async () => {
+  test('reports a conflict with other field managers and how to overwrite their fields', async () => {
     const [deployment] = installable().filter((object) => 'kind' in object && object.kind === 'Deployment');
     const other = structuredClone(JSON.parse(JSON.stringify(deployment))) as { spec: { replicas: number } };
     other.spec.replicas = 7;
@@ -60,7 +60,7 @@ describe('an installation', () => {
     await applyObjects(client(), installable(), { ...options, force: true });
   });
 
-  test('a provider ID and the finalizer are the controller’s with the policies', async () => {
+  test('with the policies, only the controller can change a provider ID and the finalizer', async () => {
     await applyObjects(client(), installable(), options);
     await clock.advance(1_000); // A policy takes effect a moment later.
     const api = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machines';
@@ -78,17 +78,17 @@ describe('an installation', () => {
       'only the machine controller may change it',
     );
     await expect(patch({ metadata: { finalizers: null } })).rejects.toThrow(
-      'only the machine controller may take its finalizer off',
+      'only the machine controller may remove its finalizer',
     );
     await expect(patch({ metadata: { labels: { a: 'b' } } })).resolves.toBeDefined();
   });
 
-  test('names all that may be asked for: what is optional, and comes with its part of the other cluster', () => {
+  test('--with accepts each optional part and installs it with its part for the target cluster', () => {
     const optional = sections().flatMap(({ name, optional }) => (optional === true ? [name] : []));
     expect(optional.filter((name) => !name.endsWith('-target'))).toEqual(OPTIONAL_SECTIONS);
   });
 
-  test('of the control part alone and of the target part alone are together the whole', () => {
+  test('the control part and the target part together are the whole installation', () => {
     const of = (cluster: string) =>
       sections()
         .filter((section) => section.cluster === cluster)
@@ -100,7 +100,7 @@ describe('an installation', () => {
   });
 });
 
-test('installations in two namespaces of a cluster have no object in common but the CRDs', () => {
+test('installations in two namespaces of a cluster share only the CRDs', () => {
   const named = (namespace: string): ReadonlySet<string> =>
     new Set(
       sections(namespace)
@@ -111,7 +111,7 @@ test('installations in two namespaces of a cluster have no object in common but 
     );
   expect(named('one').size).toBeGreaterThan(20);
   expect([...named('one').intersection(named('two'))]).toEqual([]);
-  // What is cluster-wide looks at its own namespace alone.
+  // Cluster-wide objects must select only their own namespace.
   for (const { kind, ...rest } of JSON.parse(JSON.stringify(sections('one').flatMap(({ objects }) => objects)))) {
     const selectors = kind.endsWith('WebhookConfiguration')
       ? rest.webhooks.map((webhook: { namespaceSelector: unknown }) => webhook.namespaceSelector)
@@ -122,7 +122,7 @@ test('installations in two namespaces of a cluster have no object in common but 
   }
 });
 
-test('every template of the chart is one of the base’s files with places to fill in', () => {
+test('every template of the chart is a file of the kustomize base with placeholders', () => {
   const chart = chartFiles('1.2.3');
   const kustomize = kustomizeFiles();
   const kinds = (text: string): string[] => text.match(/^kind: .*$/gm) ?? [];
@@ -133,7 +133,7 @@ test('every template of the chart is one of the base’s files with places to fi
   expect([...chart.values()].join('\n')).not.toMatch(/__\w+__/);
 });
 
-test('the base is YAML that says what the objects say', () => {
+test('the YAML of the base equals the objects', () => {
   for (const { name, objects, optional } of sections()) {
     const text = kustomizeFiles().get(`${optional === true ? name : 'base'}/${name}.yaml`) ?? '';
     expect(parseAllDocuments(text).map((document) => document.toJS())).toEqual(JSON.parse(JSON.stringify(objects)));
@@ -141,7 +141,7 @@ test('the base is YAML that says what the objects say', () => {
   }
 });
 
-test('a pod is nobody in particular, writes nowhere and asks for what it needs', () => {
+test('a pod runs as non-root with a read-only file system and resource requests', () => {
   const text = yamlStream(sections().find(({ name }) => name === 'workload')?.objects ?? []);
   for (const words of [
     'runAsNonRoot: true',
@@ -154,7 +154,7 @@ test('a pod is nobody in particular, writes nowhere and asks for what it needs',
   expect(text).not.toMatch(/limits:\n +cpu/);
 });
 
-test('the daemon of a node is a pod of every Linux node, with the machine’s root, that says which', () => {
+test('the machine-config-daemon runs on every Linux node with its root file system, and knows the name of its node', () => {
   const [account, set] = sections('mine').find(({ name }) => name === 'machine-config-daemon')?.objects ?? [];
   expect(account).toMatchObject({
     kind: 'ServiceAccount',
@@ -169,7 +169,7 @@ test('the daemon of a node is a pod of every Linux node, with the machine’s ro
   expect([securityContext.privileged, spec.hostPID]).toEqual([true, true]);
 });
 
-test('daemons whose configs are in another cluster have a ServiceAccount there, which may read configs and nothing of nodes', () => {
+test('a daemon with its configs in another cluster has a ServiceAccount there that may only read configs', () => {
   const objects = JSON.parse(JSON.stringify(sections('mine'))) as {
     cluster: string;
     objects: {
@@ -197,7 +197,7 @@ test('daemons whose configs are in another cluster have a ServiceAccount there, 
   const configs = ['machineconfigpools', 'machineconfigs', 'subjectaccessreviews', 'tokenreviews'];
   expect(bound('control', 'machine-config-daemon-control')).toEqual({ accounts: 1, resources: configs });
   expect(bound('target', 'machine-config-daemon-control')).toEqual({ accounts: 0, resources: [] });
-  // One cluster has both parts: the same account, once.
+  // In one cluster, both parts use the same account.
   expect(bound('target', 'machine-config-daemon')).toEqual({ accounts: 1, resources: ['events', 'nodes'] });
   expect(bound('control', 'machine-config-daemon')).toEqual({ accounts: 0, resources: configs });
 });

@@ -17,7 +17,7 @@ export type InstallFlags = ClusterFlags & {
   readonly output: OutputFormat;
 };
 
-/** What is asked for comes with its part in the cluster of the nodes. */
+/** A requested part includes its part for the target cluster. */
 const isAskedFor = (name: string, asked: readonly string[]): boolean =>
   asked.some((each) => name === each || name === `${each}-target`);
 
@@ -42,14 +42,14 @@ function settingsOf(flags: InstallFlags): InstallSettings {
   };
 }
 
-/** What the flags ask for. */
+/** The objects that the flags select. */
 const objectsOf = (flags: InstallFlags): readonly object[] =>
   installSections(settingsOf(flags))
     .filter(({ cluster }) => flags.part === 'all' || flags.part === cluster)
     .filter(({ name, optional }) => optional !== true || isAskedFor(name, flags.with))
     .flatMap(({ objects }) => objects);
 
-/** `mcm install`: prints what the flags ask for, or applies it. */
+/** `mcm install`: prints the selected objects, or applies them. */
 export async function install(
   flags: InstallFlags,
   { say, signal }: Pick<CommandSurroundings, 'say' | 'signal'>,

@@ -7,7 +7,7 @@ import type { LogFlags } from './show.ts';
 
 function count(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
-  throw new InvalidArgumentError(`"${text}" is no count; write a whole number, such as 100`);
+  throw new InvalidArgumentError(`"${text}" is not a count; write a whole number, such as 100`);
 }
 
 /** Adds `logs`. */
@@ -15,13 +15,13 @@ export function addLogs(program: Command, { say, signal }: Pick<CommandSurroundi
   withOutput(
     program
       .command('logs')
-      .description('show what the programs of "mcm up" logged, all of them in the order of time')
-      .argument('[program...]', 'only of these, such as machine-controller-manager')
-      .option('-f, --follow', 'go on with what is logged from now on, over restarts, until Ctrl-C')
-      .option('--machine <name>', 'only what is about this machine')
-      .addOption(new Option('--level <level>', 'only this level and those above it').choices(LEVELS))
-      .option('--tail <count>', 'of what is there, only so many of the last lines', count)
-      .option('--data-dir <dir>', 'of the instance', DEFAULT_DATA_DIR),
+      .description('show the merged logs of the programs of "mcm up", in the order of time')
+      .argument('[program...]', 'only the logs of these programs, such as machine-controller-manager')
+      .option('-f, --follow', 'also print new lines, across restarts, until Ctrl-C')
+      .option('--machine <name>', 'only lines about this machine')
+      .addOption(new Option('--level <level>', 'only this level and higher levels').choices(LEVELS))
+      .option('--tail <count>', 'only this number of existing lines, from the end', count)
+      .option('--data-dir <dir>', 'directory of the instance', DEFAULT_DATA_DIR),
   ).action(async (programs: string[], flags: LogFlags) => {
     const { showLogs } = await import('./show.ts');
     await showLogs(programs, flags, { say, signal: signal() });

@@ -1,30 +1,30 @@
 import { eachFormatted, type OutputFormat } from '../output/format.ts';
 
-/** From the most talkative on. */
+/** From the lowest level to the highest. */
 export const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type Level = (typeof LEVELS)[number];
 
 /** One line of a program's log. */
 export interface LogEntry {
   readonly program: string;
-  /** RFC 3339; of a line that has none, such as a stack, that of the line before it in its file; '' for the first ones. */
+  /** RFC 3339. A line without a time, such as a stack, has the time of the line before it; empty at the start of a file. */
   readonly at: string;
-  /** Undefined: the line is no structured one. */
+  /** Undefined for an unstructured line. */
   readonly level: Level | undefined;
   readonly message: string;
-  /** What else a structured line says. */
+  /** The other fields of a structured line. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Which entries are wanted; all that is given must hold. */
+/** A filter for entries. All conditions must be true. */
 export interface LogFilter {
   readonly programs?: readonly string[];
   readonly machine?: string;
-  /** This level, and those above it. */
+  /** This level and higher ones. */
   readonly level?: Level;
 }
 
-/** Reads one line. Total: what is no structured line is a message as it stands. */
+/** Parses one line. Never fails: an unstructured line becomes the message. */
 export function parseEntry(program: string, line: string, before = ''): LogEntry {
   const parsed = structured(line);
   if (!parsed) return { program, at: before, level: undefined, message: line, fields: {} };
@@ -45,30 +45,30 @@ function structured(line: string): Readonly<Record<string, unknown>> | undefined
     const isEntry = typeof value === 'object' && value !== null && 'msg' in value && 'level' in value;
     return isEntry ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return undefined; // A program that was killed leaves half a line: it is shown as it stands.
+    return undefined; // A killed program may leave an incomplete line, which is shown unchanged.
   }
 }
 
-/** Whether a value names the machine: by itself, as `namespace/name`, or among others. */
+/** Whether a value contains the name of the machine: alone, as `namespace/name`, or in a list. */
 const names = (value: unknown, machine: string): boolean =>
   Array.isArray(value)
     ? value.some((one) => names(one, machine))
     : typeof value === 'string' && (value === machine || value.endsWith(`/${machine}`));
 
-/** Lines that are not structured have no level: they tell how a program ended, and pass every level. */
+/** Unstructured lines have no level and pass every level filter, because they may contain the cause of a crash. */
 export function isWanted(entry: LogEntry, { programs, machine, level }: LogFilter): boolean {
   if (programs && !programs.includes(entry.program)) return false;
   if (machine !== undefined && !Object.values(entry.fields).some((value) => names(value, machine))) return false;
   return level === undefined || entry.level === undefined || LEVELS.indexOf(entry.level) >= LEVELS.indexOf(level);
 }
 
-/** Oldest first; lines of one program stay in their order. */
+/** Oldest first. Lines of one program keep their order. */
 export const byTime = (entries: readonly LogEntry[]): LogEntry[] =>
   entries.toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
 
 const MARKS: Readonly<Record<Level, string>> = { debug: '.', info: ' ', warn: '!', error: 'E' };
 
-/** One entry as it is printed; JSON is one object a line, YAML one document each. */
+/** One entry as text. JSON is one object per line, YAML one document per entry. */
 export function entryText(entry: LogEntry, format: OutputFormat): string {
   if (format === 'json' || format === 'yaml') return eachFormatted(format, entry, '').join('\n');
   const { at, level, program, message, fields } = entry;

@@ -7,30 +7,30 @@ import { FileTail } from './tail.ts';
 
 const SUFFIX = '.log';
 
-/** The logs of all programs in one folder: `PROGRAM.log` each. */
+/** A folder with the logs `PROGRAM.log` of all programs. */
 export class LogFolder {
   readonly #path: string;
   readonly #tails = new Map<string, FileTail>();
-  /** When the last structured line of each was written. */
+  /** The time of the last structured line of each program. */
   readonly #times = new Map<string, string>();
 
   constructor(path: string) {
     this.#path = path;
   }
 
-  /** Names of the programs that have a log. Throws `UserError` when the folder cannot be read. */
+  /** The names of the programs with a log. Throws `UserError` when the folder cannot be read. */
   async programs(): Promise<string[]> {
     try {
       const names = await readdir(this.#path);
       return names.filter((name) => name.endsWith(SUFFIX)).map((name) => basename(name, SUFFIX));
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : error;
-      const why = code === 'ENOENT' || code === 'ENOTDIR' ? 'is not there' : `cannot be read (${code})`;
-      throw new UserError(`no logs: ${this.#path} ${why}; "mcm up" writes them, --data-dir names its directory`);
+      const why = code === 'ENOENT' || code === 'ENOTDIR' ? 'does not exist' : `cannot be read (${code})`;
+      throw new UserError(`no logs: ${this.#path} ${why}; "mcm up" writes them; --data-dir selects its directory`);
     }
   }
 
-  /** What was written since the last call, of all programs, oldest first. */
+  /** The new lines of all programs since the last call, oldest first. */
   async read(): Promise<LogEntry[]> {
     const entries: LogEntry[] = [];
     for (const program of (await this.programs()).sort()) {
@@ -41,7 +41,7 @@ export class LogFolder {
     return byTime(entries.filter(({ message }) => message !== ''));
   }
 
-  /** Lines at the ends of the files that are not finished: nothing comes any more. */
+  /** Incomplete lines at the ends of the files. Call it when no program writes any more. */
   unfinished(): LogEntry[] {
     return [...this.#tails].flatMap(([program, tail]) => tail.unfinished.map((line) => this.#entry(program, line)));
   }
@@ -53,8 +53,8 @@ export class LogFolder {
   }
 
   /**
-   * Yields what is written from now on, as it comes, until the signal aborts: over rotations, and over restarts of the
-   * programs and of the instance. What was written before and not read yet comes first.
+   * Yields new lines until the signal aborts, across rotations and restarts of the programs and of the instance. Lines that
+   * were written earlier and not read yet come first.
    */
   async *follow(signal: AbortSignal): AsyncGenerator<LogEntry[]> {
     await this.programs();
@@ -64,7 +64,7 @@ export class LogFolder {
     const failed = new Promise<never>((_, reject) => {
       watcher.on('error', reject);
     });
-    failed.catch(() => undefined); // It is told where it is waited for.
+    failed.catch(() => undefined); // The loop below throws this error.
     signal.addEventListener('abort', wake, { once: true });
     try {
       while (!signal.aborted) {

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-describe('what is there', () => {
+describe('existing logs', () => {
   beforeEach(async () => {
     await writeFile(
       file('manager'),
@@ -36,7 +36,7 @@ describe('what is there', () => {
     await writeFile(file('cloud'), `${line(2, 'two', { key: 'default/m-1', error: { message: 'no luck' } })}half`);
   });
 
-  test('is merged in the order of time, each line with the name of its program; what has no time stays where it was', async () => {
+  test('are merged by time, each line with its program; lines without a time keep their position', async () => {
     await showLogs([], flags(), { say, signal: never });
     expect(said).toEqual([
       '12:00:01.000   [manager] one',
@@ -58,19 +58,19 @@ describe('what is there', () => {
     expect(said.map((text) => JSON.parse(text).message)).toEqual(messages);
   });
 
-  test('a program that is not there is named, with the one that was meant', async () => {
+  test('an unknown program is an error with a similar name', async () => {
     await expect(showLogs(['manger'], flags(), { say, signal: never })).rejects.toThrow(
       'there is no log of "manger"; did you mean manager?',
     );
     for (const place of ['nowhere', 'logs/cloud.log'])
       await expect(showLogs([], { ...flags(), dataDir: join(folder, place) }, { say, signal: never })).rejects.toThrow(
-        `/${place}/logs is not there; "mcm up" writes them`,
+        `/${place}/logs does not exist; "mcm up" writes them`,
       );
   });
 });
 
 describe('followed', () => {
-  /** Waits until that many lines were said, however long that takes. */
+  /** Waits without a timeout until this number of lines was printed. */
   async function until(count: number): Promise<void> {
     while (said.length < count) {
       await heard.promise;
@@ -78,7 +78,7 @@ describe('followed', () => {
     }
   }
 
-  test('over rotation, restart and a program that comes later; the signal ends it without an error', async () => {
+  test('continues across a rotation, a restart and a new program; the signal ends it without an error', async () => {
     await writeFile(file('manager'), line(1, 'old'));
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
@@ -89,12 +89,12 @@ describe('followed', () => {
     await until(2);
     await appendFile(file('manager'), '2026-01-01T12:00:03Z","msg":"two"}\n');
     await until(3);
-    // Rotation: the last words of the old file, and then the new one.
+    // Rotation: the last lines of the old file, then the new file.
     await appendFile(file('manager'), line(4, 'three'));
     await rename(file('manager'), `${file('manager')}.1`);
     await writeFile(file('manager'), line(5, 'four'));
     await until(5);
-    // A new start of the instance empties the file, and has soon written more than was there.
+    // A restart of the instance empties the file, which may soon be longer than before.
     await writeFile(file('manager'), line(6, 'five') + line(7, 'six'));
     await until(7);
     await writeFile(file('late'), line(8, 'seven'));
@@ -105,7 +105,7 @@ describe('followed', () => {
   });
 });
 
-test('lines of any kind are entries: a message as it stands where there is no structure', () => {
+test('any line is an entry; an unstructured line is a message', () => {
   for (const text of ['', '{', '{"msg":1}', 'null', '[]', '{"level":"info"}'])
     expect(parseEntry('p', text)).toMatchObject({ message: text, level: undefined });
   const entry = parseEntry('p', line(1, 'x', { machines: ['default/m'], level: 'debug', because: 'so' }));

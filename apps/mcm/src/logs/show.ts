@@ -5,7 +5,7 @@ import type { OutputFormat } from '../output/format.ts';
 import { entryText, isWanted, type Level, type LogEntry, type LogFilter } from './entry.ts';
 import { LogFolder } from './folder.ts';
 
-/** What is asked of `mcm logs`. */
+/** The flags of `mcm logs`. */
 export interface LogFlags {
   readonly dataDir: string;
   readonly follow?: boolean;
@@ -15,15 +15,15 @@ export interface LogFlags {
   readonly output: OutputFormat;
 }
 
-/** What showing logs needs of the process. */
+/** The inputs and outputs of the process. */
 export interface LogSurroundings {
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Shows logs; with `follow`, until the signal aborts.
- * @throws UserError there are none, or none of a program that was named
+ * Prints logs; with `follow`, until the signal aborts.
+ * @throws UserError if there are no logs, or none of a named program
  */
 export async function showLogs(
   programs: readonly string[],

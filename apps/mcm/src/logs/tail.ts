@@ -2,12 +2,11 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { StringDecoder } from 'node:string_decoder';
 
 const CHUNK = 64 * 1024;
-/** So much of a file's beginning tells it from the one that took its place. */
+/** The number of bytes at the start of a file that identify it. */
 const HEAD = 256;
 
 /**
- * A file that is read on from where it was left: over a rotation, which puts another file in its place, and over a new
- * start, which empties it.
+ * Reads the new lines of a file. It detects a rotation, which replaces the file, and a restart, which empties it.
  */
 export class FileTail {
   readonly #path: string;
@@ -22,20 +21,20 @@ export class FileTail {
     this.#path = path;
   }
 
-  /** Whole lines that were added since the last call. None while there is no such file. */
+  /** The complete lines since the last call. Empty while the file does not exist. */
   async read(): Promise<string[]> {
     const lines: string[] = [];
-    // What was written to the old one after the last look comes before the new one.
+    // Lines that were written to the old file after the last read come before the lines of the new file.
     if (this.#file) {
       if (await this.#beginsAnew(this.#file)) lines.push(...this.#begin());
       lines.push(...(await this.#readOn(this.#file)));
     }
     const there = await inodeOf(this.#path);
     if (there === undefined || (this.#file && there === this.#inode)) return lines;
-    // Its writer may have gone on with the old one for a moment.
+    // The writer may have written to the old file for a moment after the rotation.
     if (this.#file) lines.push(...(await this.#readOn(this.#file)));
     await this.close();
-    // It may be gone again; the next one is told of like this one was.
+    // The new file may be deleted already. Then the next call opens its successor.
     this.#file = await openIfThere(this.#path);
     if (!this.#file) return lines;
     this.#inode = (await this.#file.stat()).ino;
@@ -43,7 +42,7 @@ export class FileTail {
     return [...lines, ...(await this.#readOn(this.#file))];
   }
 
-  /** The line at the end that is not finished yet, if there is one. */
+  /** The incomplete last line, if there is one. */
   get unfinished(): readonly string[] {
     return this.#rest === '' ? [] : [this.#rest];
   }
@@ -53,7 +52,7 @@ export class FileTail {
     this.#file = undefined;
   }
 
-  /** Back to the beginning. Returns what nobody finishes any more. */
+  /** Restarts at the beginning. Returns the incomplete line, which the writer will not complete. */
   #begin(): readonly string[] {
     const left = this.unfinished;
     this.#offset = 0;
@@ -63,7 +62,7 @@ export class FileTail {
     return left;
   }
 
-  /** Emptied, and perhaps longer again than it was: then its beginning is another. */
+  /** Whether the file was emptied. It may be longer than before, so the first bytes are compared too. */
   async #beginsAnew(file: FileHandle): Promise<boolean> {
     const { size } = await file.stat();
     const head = Buffer.alloc(this.#head.length);

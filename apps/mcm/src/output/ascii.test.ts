@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ascii, isAscii } from './ascii.ts';
 
-test('trees, counts and dots are drawn in ASCII; what others wrote stays', () => {
+test('trees, counts and dots are drawn in ASCII; other text is unchanged', () => {
   const drawn = '│  ├─ machine/m  – Größe (×3), the cloud’s\n│  └─ node/n  ● …';
   expect(ascii(drawn)).toBe("|  |- machine/m  - Größe (x3), the cloud's\n|  `- node/n  * ...");
 });
@@ -15,6 +15,6 @@ test.each([
   [{ LANG: 'C.UTF-8' }, false],
   [{ LANG: 'en_US.utf8' }, false],
   [{}, false],
-])('%o says that there is only ASCII: %s', (env, only) => {
+])('%o means ASCII only: %s', (env, only) => {
   expect(isAscii(env)).toBe(only);
 });

@@ -1,12 +1,12 @@
-/** Signs that the texts of commands are drawn with, and what represents them where there is nothing but ASCII. */
+/** Symbols in the output of commands, and their replacements in ASCII. */
 const SIGNS: Readonly<Record<string, string>> = {
   ...{ '├─': '|-', '└─': '`-', '│': '|', '–': '-', '×': 'x', '…': '...', '●': '*', '█': '#', '░': '.', '’': "'" },
 };
 
-/** The text without signs that are not ASCII; what names and messages hold next to stays. */
+/** Replaces these symbols. Other characters in names and messages remain. */
 export const ascii = (text: string): string => text.replace(/[├└]─|[│–×…●█░’]/g, (sign) => SIGNS[sign] ?? sign);
 
-/** Whether the locale says that the terminal knows no more than ASCII: as in C and POSIX. Nothing said says nothing. */
+/** Whether the locale supports only ASCII, as in C and POSIX. Without a locale, the answer is false. */
 export function isAscii(env: Readonly<Record<string, string | undefined>>): boolean {
   const locale = [env.LC_ALL, env.LC_CTYPE, env.LANG].find((value) => value) ?? '';
   return locale !== '' && !/utf-?8/i.test(locale);

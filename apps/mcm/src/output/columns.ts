@@ -1,4 +1,4 @@
-/** Rows of text as aligned columns, two spaces apart. */
+/** Formats rows as aligned columns, two spaces apart. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows.map((row) =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { eachFormatted, formatted, OUTPUT_FORMATS } from './format.ts';
 
-test('the same model in every format; wide is for a person', () => {
+test('every format prints the same model; wide prints text', () => {
   const model = { name: 'a', items: [1] };
   const told = Object.fromEntries(
     OUTPUT_FORMATS.map((format) => [format, formatted(format, model, (_, wide) => [`text ${wide}`]).join('\n')]),
@@ -11,7 +11,7 @@ test('the same model in every format; wide is for a person', () => {
   expect([JSON.parse(told['json'] ?? ''), parse(told['yaml'] ?? '')]).toEqual([model, model]);
 });
 
-test('what follows each other is an object a line, or a document each', () => {
+test('a sequence is one object per line, or one document each', () => {
   const models = [{ a: 1 }, { a: 2 }];
   const lines = models.flatMap((model) => eachFormatted('json', model, 'text'));
   expect(lines.map((line) => JSON.parse(line))).toEqual(models);

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { CreateNodeOptions, DocumentOptions, ToStringOptions } from 'yaml';
 import { escapedInQuotes, needsQuotes, printable } from './printable.ts';
 
-/** Loaded by whoever is asked for YAML. */
+/** Loads the package `yaml` only when it is needed. */
 const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml') as typeof import('yaml');
 
 /** A YAML document that is safe to print on a terminal. */
@@ -17,13 +17,13 @@ function yamlOf(model: unknown, options: ToStringOptions & CreateNodeOptions & D
   return escapedInQuotes(document.toString(options));
 }
 
-/** How a command prints what it found. */
+/** The output formats of commands. */
 export const OUTPUT_FORMATS = ['text', 'wide', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
 /**
- * The lines to print: for a person, or the model itself for a program.
- * @param text Lines for a person, printed as {@link printable} makes them; `wide` asks for more columns.
+ * The output of a command: lines of text, or the model as JSON or YAML.
+ * @param text Returns the lines of text, which {@link printable} makes safe; `wide` adds columns.
  */
 export function formatted<T>(
   format: OutputFormat,
@@ -35,20 +35,20 @@ export function formatted<T>(
   return text(model, format === 'wide').map(printable);
 }
 
-/** One of many that follow each other: JSON is one object a line, YAML one document each. */
+/** One item of a sequence: JSON is one object per line, YAML one document per item. */
 export function eachFormatted(format: OutputFormat, model: object, text: string): string[] {
   if (format === 'json') return [escapedInQuotes(JSON.stringify(model))];
   if (format === 'yaml') return ['---', yamlOf(model).trimEnd()];
   return [printable(text)];
 }
 
-/** Objects to apply: a `List` as JSON, else a stream of YAML documents, which is also what a person reads. */
+/** Objects to apply: a `List` as JSON, else a stream of YAML documents, also for text. */
 export function listFormatted(format: OutputFormat, objects: readonly object[], text: () => string): string[] {
   if (format === 'json') return formatted(format, { apiVersion: 'v1', kind: 'List', items: objects }, () => []);
   const stream = format === 'yaml' ? yamlStream(objects) : text();
   return stream === '' ? [] : [stream.trimEnd()];
 }
 
-/** Several objects as one YAML stream. */
+/** Several objects as one stream of YAML documents. */
 export const yamlStream = (objects: readonly object[]): string =>
   objects.map((object) => yamlOf(object, { lineWidth: 0, aliasDuplicateObjects: false })).join('---\n');

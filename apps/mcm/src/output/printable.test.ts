@@ -14,7 +14,7 @@ test.each<[what: string, text: string, shown: string]>([
   ['a line separator of Unicode', 'a\u2028b', 'a\\u{2028}b'],
   ['a character that is not drawn', 'pay\u200bpal', 'pay\\u{200b}pal'],
   ['an emoji, an accent and a tab', 'é 😀\t|', 'é 😀\t|'],
-])('a text with %s is shown, not obeyed', (_what, text, shown) => {
+])('a text with %s is printed in escaped form', (_what, text, shown) => {
   expect(printable(text)).toBe(shown);
 });
 
@@ -26,7 +26,7 @@ test('every text format prints one safe line', () => {
   }
 });
 
-test('JSON and YAML escape what is unsafe, and are read as the same text', () => {
+test('JSON and YAML escape unsafe characters, and parse to the same text', () => {
   const raw = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 5 }), (texts) => {

@@ -35,13 +35,13 @@ test.for([
   expect(problem).not.toMatch(/secret/i);
 });
 
-test.for(PROVIDERS)('a provider spec of %s that is no map is a problem and no defect', async (provider) => {
+test.for(PROVIDERS)('a provider spec of %s that is not a map is reported as a problem', async (provider) => {
   const valid = await example(provider);
   for (const providerSpec of ['text', 7, [], { tags: 7 }])
     expect(await classProblem({ ...valid, providerSpec } as unknown as MachineClass)).toContain('providerSpec');
 });
 
-test('the name of a provider counts with its capitals, and a class of another provider is not judged', async () => {
+test('the name of a provider is case-sensitive, and a class of an unknown provider is not checked', async () => {
   const valid = await example('aws');
   expect(await classProblem({ ...valid, provider: 'aws' })).toContain("requested for Provider 'aws'");
   expect(await classProblem({ ...valid, provider: 'OpenStack', providerSpec: {} })).toBeUndefined();

@@ -14,24 +14,24 @@ export function addPlan(program: Command, surroundings: CommandSurroundings): vo
       program
         .command('plan')
         .description(
-          'say what would happen if machinedeployments were applied: which machines, in which order, how long, what stands in the way; changes nothing',
+          'simulate the application of machinedeployments: machines in their order, duration and blockers; changes nothing',
         )
-        // Not required in the parser's sense: that would hide a flag that is misspelt.
-        .option('-f, --filename <path>', 'file of machinedeployments (and machineclasses), or a directory of such')
+        // Not a required option: commander would then report it before a misspelled flag.
+        .option('-f, --filename <path>', 'file of machinedeployments (and machineclasses), or a directory of these')
         .option(
           '--join-time <duration>',
-          `of a new machine (default: as machines took, else ${inMinutes(GUESSES.join)})`,
+          `of a new machine (default: as earlier machines, else ${inMinutes(GUESSES.join)})`,
         )
         .option('--drain-time <duration>', `of a drain that nothing blocks (default: ${inMinutes(GUESSES.drain)})`)
         .option(
           '--update-time <duration>',
-          `of an update in place, beside the drain (default: ${inMinutes(GUESSES.update)})`,
+          `of an in-place update without its drain (default: ${inMinutes(GUESSES.update)})`,
         ),
     ),
   ).action(async (flags: PlanFlags) => {
     const { filename } = flags;
     if (filename === undefined)
-      throw new UserError('-f is missing: name a file of machinedeployments, or a directory of such');
+      throw new UserError('-f is required: a file of machinedeployments, or a directory of these');
     const { tellPlan } = await import('./run.ts');
     await tellPlan(filename, flags, surroundings);
   });

@@ -4,28 +4,28 @@ import type { Node } from '@mcm/kube';
 import { isPastDrain } from '../explain/machine/machine-wait.ts';
 import { GUESSES } from './guesses.ts';
 
-/** What a user knows better; milliseconds. */
+/** Durations from flags, in milliseconds. */
 export interface GivenDurations {
   readonly join?: number;
   readonly drain?: number;
   readonly update?: number;
 }
 
-/** How long machines took to join: the median over those whose nodes are there; undefined: none has joined. */
+/** The median join time of machines with a node; undefined: no machine has joined. */
 export function joinedIn(machines: readonly Machine[], nodes: readonly Node[], className?: string): number | undefined {
   const created = new Map(nodes.map(({ metadata }) => [metadata.name, Date.parse(metadata.creationTimestamp)]));
   const took = machines.flatMap(({ metadata, spec }) => {
     const joined = created.get(metadata.labels?.[Labels.Node] ?? '');
     const ms = joined === undefined ? -1 : joined - Date.parse(metadata.creationTimestamp);
-    // A node that is older than its machine was adopted.
+    // The VM of a node that is older than its machine was adopted.
     return ms >= 0 && (className === undefined || spec.class.name === className) ? [ms] : [];
   });
   return took.toSorted((a, b) => a - b)[Math.floor(took.length / 2)];
 }
 
 /**
- * How long a drain lasts: until pods may be deleted where something blocks it, for ever where nothing ever deletes them.
- * @param guess for a drain that nothing blocks
+ * The duration of a drain. A blocked drain lasts until pods may be deleted, or forever if they never are.
+ * @param guess for a drain without blockers
  */
 export function drainMs(drain: DrainExplanation, now: Date, guess: number): number {
   const goes = drain.pods.some(({ fate }) => fate !== 'stays');
@@ -35,7 +35,7 @@ export function drainMs(drain: DrainExplanation, now: Date, guess: number): numb
   return until === undefined ? Number.POSITIVE_INFINITY : Math.max(until.getTime() - now.getTime(), guess);
 }
 
-/** How long a drain that never ends counts as one that may; undefined for a drain that ends. */
+/** The time until a drain that never ends no longer counts as ending; undefined for a drain that ends. */
 export function undrainedMs(drain: DrainExplanation, now: Date): number | undefined {
   return Number.isFinite(drainMs(drain, now, 0)) ? undefined : Math.max(drain.overAt.getTime() - now.getTime(), 0);
 }
@@ -43,7 +43,7 @@ export function undrainedMs(drain: DrainExplanation, now: Date): number | undefi
 const isRefused = (machine: Machine): boolean =>
   machine.status?.lastOperation?.state === 'Failed' && isPastDrain(machine);
 
-/** What is assumed of every machine. */
+/** The assumed durations for every machine. */
 export function durationsOf(
   { machines, nodes }: { readonly machines: readonly Machine[]; readonly nodes: readonly Node[] },
   given: GivenDurations,
@@ -65,7 +65,7 @@ export function durationsOf(
   };
   return {
     join,
-    // A cloud that refuses to delete a VM does so until somebody sees to it.
+    // A VM whose deletion the cloud refuses remains until a user acts.
     gone: (machine) => (isRefused(machine) ? Number.POSITIVE_INFINITY : drained(machine) + GUESSES.remove),
     undrained: ({ metadata }) => {
       const drain = drains.get(metadata.name);

@@ -8,9 +8,9 @@ const totals = ({ machines: { made, deleted, updated } }: DeploymentPlan): strin
     ...(made > 0 ? [`${many(made, 'machine')} made`] : []),
     ...(deleted > 0 ? [`${many(deleted, 'machine')} deleted`] : []),
     ...(updated > 0 ? [`${many(updated, 'machine')} updated in place`] : []),
-  ].join(', ') || 'no machine is touched';
+  ].join(', ') || 'no machine changes';
 
-/** A plan as lines for a person; `wide` tells why each step is taken. */
+/** A plan as lines of text; `wide` adds the reason of each step. */
 export function planLines(plans: readonly DeploymentPlan[], wide: boolean): string[] {
   return plans.flatMap((plan, index) => [...(index > 0 ? [''] : []), ...deploymentPlanLines(plan, wide)]);
 }
@@ -28,7 +28,7 @@ function deploymentPlanLines(plan: DeploymentPlan, wide: boolean): string[] {
     `machinedeployment ${plan.name}`,
     `  wants  ${plan.wants}`,
     `  does   ${totals(plan)}`,
-    `  takes  about ${plan.lasts}; at least ${plan.leastAvailable} ${plan.leastAvailable === 1 ? 'is' : 'are'} available and at most ${plan.most} there at any time`,
+    `  takes  about ${plan.lasts}; at least ${plan.leastAvailable} ${plan.leastAvailable === 1 ? 'is' : 'are'} available and at most ${plan.most} exist at any time`,
     `  ends   ${plan.ends}`,
     ...(rows.length > 0 ? ['', ...columns([head, ...rows])] : []),
     ...list('Blocked by:', plan.blockers),

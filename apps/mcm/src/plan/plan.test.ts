@@ -41,7 +41,7 @@ let close: () => Promise<void>;
 let folder: string;
 const writes: string[] = [];
 const reads: string[] = [];
-/** A path that may not be read. */
+/** A path that the server refuses. */
 let refused = '';
 
 const template = (name: string) => ({
@@ -85,7 +85,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A deployment of class small, with its set, its machines and their nodes. */
+/** Creates a deployment of class small, with its set, its machines and their nodes. */
 async function stand(count: number): Promise<void> {
   for (const name of ['small', 'large']) {
     const body = { metadata: { name, namespace: NS }, providerSpec: {}, secretRef: { name, namespace: NS } };
@@ -135,7 +135,7 @@ async function plan(text: string, given: object = { join: 3 * MINUTE, drain: MIN
   return planAll(cluster, proposalsIn(await readObjects([path]), path), given, around);
 }
 
-/** A pod of a node that a budget keeps from going. */
+/** Creates a pod on a node, with a budget that blocks its eviction. */
 async function keep(node: string): Promise<void> {
   const labels = { app: 'db' };
   await client.resource(pods, NS).create({
@@ -166,13 +166,13 @@ async function keep(node: string): Promise<void> {
 }
 
 describe('mcm plan', () => {
-  test('says nothing happens where the file is as it is', async () => {
+  test('has no steps if the file equals the stored object', async () => {
     const plans = await plan(file('small', 3));
-    expect(plans).toMatchObject([{ steps: [], ends: 'all is as asked for' }]);
+    expect(plans).toMatchObject([{ steps: [], ends: 'the deployment matches its spec' }]);
     expect(planExit(plans)).toBe(PLAN_EXIT.nothing);
   });
 
-  test('tells which machines a new template rolls, in which order, and how long it takes; and writes nothing', async () => {
+  test('shows the machines that a new template replaces, their order and the duration, and writes nothing', async () => {
     const plans = await plan(file('large', 3));
     const lines = planLines(plans, false).map((line) => line.replaceAll(/workers-[0-9a-f]{3,}/g, 'workers-NEW'));
     expect(lines.slice(0, 14)).toEqual([
@@ -180,9 +180,9 @@ describe('mcm plan', () => {
       '  wants  3 machines of class large by RollingUpdate, at most 1 more and 0 unavailable',
       '  does   3 machines made, 3 machines deleted',
       expect.stringMatching(
-        /^ {2}takes {2}about 1[0-9]m\d+s; at least 3 are available and at most 4 there at any time$/,
+        /^ {2}takes {2}about 1[0-9]m\d+s; at least 3 are available and at most 4 exist at any time$/,
       ),
-      '  ends   all is as asked for',
+      '  ends   the deployment matches its spec',
       '',
       expect.stringMatching(/^ {2}AFTER +ACTION +OBJECT +OF SET$/),
       expect.stringMatching(/^ {2}0s +make set +workers-NEW$/),
@@ -198,14 +198,14 @@ describe('mcm plan', () => {
     expect(planLines(plans, true).join('\n')).toContain('BECAUSE');
   });
 
-  test('tells of fewer and of more machines', async () => {
+  test('shows a scale-in and a scale-out', async () => {
     const [fewer] = await plan(file('small', 1));
     expect(fewer?.steps.map(({ action, name }) => `${action} ${name}`)).toEqual(['delete m-0', 'delete m-1']);
     const [more] = await plan(file('small', 5));
     expect(more).toMatchObject({ machines: { made: 2, deleted: 0 }, lasts: '3m0s', complete: true });
   });
 
-  test('names the pod and the budget that a drain waits for, and counts the wait', async () => {
+  test('names the pod and the budget that block a drain, and includes the wait', async () => {
     await keep('m-0');
     writes.length = 0;
     const [blocked] = await plan(file('large', 3));
@@ -215,11 +215,11 @@ describe('mcm plan', () => {
     expect(writes).toEqual([]);
   });
 
-  test('where nodes or pods may not be read it says what is assumed, and what is missing; pods are asked for once', async () => {
+  test('without access to nodes or pods it lists the assumptions and missing permissions, and requests pods once', async () => {
     refused = '/api/v1/nodes';
     const unread = new Set<string>();
     const [blind] = await plan(file('large', 3), undefined, unread);
-    expect(blind?.assumes).toContain('nodes may not be read: nothing is known of drains and updates in place');
+    expect(blind?.assumes).toContain('nodes may not be read: drains and in-place updates are unknown');
     expect([...unread]).toEqual([expect.stringContaining('no /api/v1/nodes')]);
     unread.clear();
     await keep('m-0');
@@ -227,13 +227,13 @@ describe('mcm plan', () => {
     reads.length = 0;
     const [half] = await plan(file('large', 3), undefined, unread);
     expect(half).toMatchObject({ blockers: [], complete: true, lasts: '15m0s' });
-    expect(half?.assumes).toContain('nothing blocks 3 drains, which were not looked at');
+    expect(half?.assumes).toContain('nothing blocks 3 drains, which were not previewed');
     expect([...unread]).toEqual([expect.stringContaining('no /api/v1/pods')]);
     expect(reads.filter((path) => path.endsWith('/poddisruptionbudgets'))).toHaveLength(1);
     await expect(plan(file('large', 3))).rejects.toThrow('no /api/v1/pods');
   });
 
-  test('gets stuck behind a drain that is never ended by force', async () => {
+  test('gets stuck at a drain that is never forced', async () => {
     await keep('m-0');
     const annotations = { [Annotations.UndrainablePolicy]: 'Quarantine' };
     await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { annotations } } });
@@ -241,11 +241,11 @@ describe('mcm plan', () => {
     const plans = await plan(file('large', 3));
     expect(plans).toMatchObject([{ complete: false }]);
     expect(planExit(plans)).toBe(PLAN_EXIT.stuck);
-    // After the drain timeout the deployment no longer counts this machine and makes a replacement.
+    // After the drain timeout the deployment no longer counts this machine and creates a replacement.
     expect(plans[0]?.steps.filter(({ action }) => action === 'make')).toHaveLength(3);
   });
 
-  test('machines that nobody brings on are named in the end, whether they come or go', async () => {
+  test('machines that make no progress are named at the end, both new and terminating ones', async () => {
     const refused = 'machine codes error: code = [PermissionDenied] message = [PermissionDenied: no right]';
     const status = (name: string, phase: string, description: string) => {
       const lastOperation = { description, state: 'Failed', type: 'Create' };
@@ -256,7 +256,7 @@ describe('mcm plan', () => {
     const [coming] = await plan(file('small', 3));
     expect(coming).toMatchObject({
       complete: false,
-      ends: 'it is not as asked for: it waits for 1 machine of the newest set to be Running',
+      ends: 'the deployment does not match its spec: it waits for 1 machine of the newest set to be Running',
       blockers: [
         expect.stringMatching(/^machine m-0 \(CrashLoopBackOff for 0s\): PermissionDenied: no right; in 20m0s/),
       ],
@@ -276,7 +276,7 @@ describe('mcm plan', () => {
     ]);
   });
 
-  test('what is on its way already is waited for, with what blocks its drain', async () => {
+  test('waits for machines that are already terminating, with the blockers of their drains', async () => {
     await keep('m-0');
     const finalizers = ['machine.sapcloud.io/machine-controller-manager'];
     await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { finalizers } } });
@@ -287,10 +287,10 @@ describe('mcm plan', () => {
     expect(blocked?.blockers.join('\n')).toMatch(/^machine m-0: .*default\/db/);
   });
 
-  test('a deployment that is not there yet is made, with a class of the same file', async () => {
+  test('a new deployment is created, with a class of the same file', async () => {
     const other = file('huge', 2).replaceAll('workers', 'others');
     const [without] = await plan(other);
-    expect(without?.ends).toBe('it is not as asked for: there is no MachineClass "huge"');
+    expect(without?.ends).toBe('the deployment does not match its spec: there is no MachineClass "huge"');
     const made = `${other}---\n{ apiVersion: machine.sapcloud.io/v1alpha1, kind: MachineClass, metadata: { name: huge }, providerSpec: {} }\n`;
     expect(await plan(made)).toMatchObject([{ complete: true, machines: { made: 2, deleted: 0, updated: 0 } }]);
   });
@@ -314,29 +314,29 @@ describe('mcm plan', () => {
     expect(await plan(file('small', 2))).toMatchObject([{ complete: true, blockers: [] }]);
   });
 
-  test('a namespace is read once, however many deployments are planned', async () => {
+  test('a namespace is read once for any number of deployments', async () => {
     const three = [0, 1, 2].map((index) => file('small', 1).replaceAll('workers', `w${index}`)).join('---');
     expect(await plan(three)).toHaveLength(3);
     expect(reads.filter((path) => reads.indexOf(path) !== reads.lastIndexOf(path))).toEqual([]);
     expect(reads).toHaveLength(7); // Four kinds of machines, two Leases, nodes.
   });
 
-  test('a paused deployment is told to stay as it is, with the way on', async () => {
+  test('a paused deployment has no steps, and a hint how to continue', async () => {
     const text = file('large', 3).replace('"replicas":3', '"replicas":3,"paused":true');
     const plans = await plan(text);
     expect(plans).toMatchObject([{ steps: [], complete: false }]);
     expect(plans[0]?.ends).toContain('mcm rollout resume workers');
   });
 
-  test('what would be refused is refused, by field', async () => {
-    await expect(plan(file('small', -1))).rejects.toThrow('machinedeployment workers would be refused: spec.replicas ');
+  test('an invalid spec is an error with the field', async () => {
+    await expect(plan(file('small', -1))).rejects.toThrow('machinedeployment workers is invalid: spec.replicas ');
     await expect(plan('{ apiVersion: v1, kind: ConfigMap, metadata: { name: x } }')).rejects.toThrow(
       'no MachineDeployment',
     );
   });
 });
 
-test('a file is laid over what is stored as kubectl apply does it', async () => {
+test('a file is merged with the stored object as in kubectl apply', async () => {
   const stored = await client.resource(machineDeployments, NS).get('workers');
   const last = {
     metadata: { labels: { old: '1' }, annotations: { gone: '1' } },
@@ -363,12 +363,12 @@ test('a file is laid over what is stored as kubectl apply does it', async () => 
   expect(result.metadata.annotations).toMatchObject({ kept: 'by the controller' });
   expect(result.metadata.annotations).not.toHaveProperty('gone');
   expect(result.spec).not.toHaveProperty('minReadySeconds');
-  // Was in the last file and is not in this one: the default, as after kubectl apply.
+  // The last file contained the field and this one does not: it gets the default, as in kubectl apply.
   expect(result.spec.replicas).toBe(DEFAULT_REPLICAS);
   expect(result.spec.template.spec.class.name).toBe('large');
 });
 
-test('times are taken from what machines took, and from what blocks a drain', () => {
+test('durations come from earlier machines and from the blockers of a drain', () => {
   const machine = (name: string) =>
     ({
       metadata: { name, creationTimestamp: NOW.toISOString(), labels: { node: name } },

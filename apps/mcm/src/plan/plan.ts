@@ -18,9 +18,9 @@ import type { MachineSettings } from '../explain/settings/machine-settings.ts';
 import type { ManagerSettings } from '../explain/settings/manager-settings.ts';
 import { durationsOf, type GivenDurations } from './durations.ts';
 
-/** One thing that would happen. */
+/** A step of a plan. */
 export interface PlannedStep {
-  /** From the beginning, such as `3m0s`. */
+  /** The time since the start, such as `3m0s`. */
   readonly after: string;
   readonly action: Simulation['steps'][number]['action'];
   readonly name: string;
@@ -28,7 +28,7 @@ export interface PlannedStep {
   readonly because: string;
 }
 
-/** What would happen to a deployment. */
+/** The plan of a deployment. */
 export interface DeploymentPlan {
   readonly name: string;
   readonly namespace: string;
@@ -41,13 +41,13 @@ export interface DeploymentPlan {
   readonly machines: { readonly made: number; readonly deleted: number; readonly updated: number };
   readonly leastAvailable: number;
   readonly most: number;
-  /** What it does or waits for in the end. */
+  /** The state at the end, or the wait. */
   readonly ends: string;
   readonly blockers: readonly string[];
   readonly assumes: readonly string[];
 }
 
-/** What a plan is made of. */
+/** The input of a plan. */
 export interface PlanSource extends Pick<FullReading, 'sets' | 'fleet' | 'others' | 'classes'> {
   readonly deployment: MachineDeployment;
   readonly nodes: readonly Node[] | undefined;
@@ -88,7 +88,7 @@ export async function planDeployment(
   return described(source, simulation, drains, { unseen: disrupted.length - (seen === null ? 0 : looked.length), now });
 }
 
-/** Machines of the deployment that are being deleted, and whose nodes may have pods yet. */
+/** Machines of the deployment that are being deleted and whose nodes may still have pods. */
 function goingOf({ sets, fleet }: PlanSource): Machine[] {
   const uids = new Set(sets.map(({ metadata }) => metadata.uid));
   return fleet.filter(
@@ -111,7 +111,7 @@ function simulated(source: PlanSource, durations: SimulatedDurations, now: Date)
     return simulateRollout(input);
   } catch (error) {
     if (!(error instanceof PlanRefused)) throw error;
-    throw new UserError(`machinedeployment ${deployment.metadata.name} cannot be planned: ${error.message}`);
+    throw new UserError(`cannot plan machinedeployment ${deployment.metadata.name}: ${error.message}`);
   }
 }
 
@@ -148,8 +148,8 @@ function described(
     leastAvailable: simulation.leastAvailable,
     most: simulation.most,
     ends: complete
-      ? 'all is as asked for'
-      : `it is not as asked for: ${endOf(deployment, noVm ?? awaitedBy(end, because.replace(/^waiting: /, '')))}`,
+      ? 'the deployment matches its spec'
+      : `the deployment does not match its spec: ${endOf(deployment, noVm ?? awaitedBy(end, because.replace(/^waiting: /, '')))}`,
     blockers: [
       ...(noVm === undefined ? [] : [noVm]),
       ...simulation.troubles,
@@ -162,7 +162,7 @@ function described(
 
 const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): string =>
   spec.paused
-    ? `the rollout is paused; it goes on with: mcm rollout resume ${name}`
+    ? `the rollout is paused; to continue it: mcm rollout resume ${name}`
     : waits.replace(/^for /, 'it waits for ');
 
 const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] =>
@@ -170,8 +170,8 @@ const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] 
     blockers.map(({ text, cure }) => {
       const end =
         policy === 'Force' && deletesFrom
-          ? 'its pods are deleted without grace when the time to evict is over'
-          : `with policy ${policy} it waits until that is mended`;
+          ? 'its pods are deleted without a grace period when the drain timeout expires'
+          : `with policy ${policy} it waits until the blocker is removed`;
       return `machine ${machine}: ${text}${cure ? `; ${cure}` : ''}; ${end}`;
     }),
   );
@@ -180,11 +180,13 @@ function assumptions({ deployment: { metadata }, nodes, manager, ofMachines }: P
   const { annotations = {} } = metadata;
   const named = [Annotations.ScaleIn, Annotations.TriggerDeletion].filter((key) => annotations[key] !== undefined);
   return [
-    'machines that are made join, and nobody else changes anything',
+    'new machines join, and no user changes the objects',
     ...[manager.remark, ofMachines.remark].filter((remark) => remark !== undefined),
-    ...(nodes ? [] : ['nodes may not be read: nothing is known of drains and updates in place']),
-    ...(unseen > 0 ? [`nothing blocks ${unseen} drains, which were not looked at`] : []),
-    ...named.map((key) => `metadata.annotations[${key}] is not there: machines that it names are not seen to go first`),
+    ...(nodes ? [] : ['nodes may not be read: drains and in-place updates are unknown']),
+    ...(unseen > 0 ? [`nothing blocks ${unseen} drains, which were not previewed`] : []),
+    ...named.map(
+      (key) => `metadata.annotations[${key}] is not simulated: the machines that it names may be deleted first`,
+    ),
   ];
 }
 

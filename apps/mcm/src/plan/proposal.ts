@@ -3,23 +3,23 @@ import { isEmptySelector, merged, validateDeployment } from '@mcm/core';
 import type { KubeObject } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 
-/** What kubectl wrote last of an object; what is in it and not in the file any more is taken away. */
+/** The annotation of `kubectl apply` with the last applied object. Fields that the new file omits are removed. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** What a file asks for. */
+/** The objects of a file. */
 export interface Proposals {
   readonly deployments: readonly KubeObject[];
-  /** Classes that would be there too. */
+  /** Classes that the file would create or change. */
   readonly classes: readonly MachineClass[];
 }
 
-/** Sorts the objects of a file. Throws `UserError` when no MachineDeployment is among them. */
+/** Sorts the objects of a file. Throws `UserError` if there is no MachineDeployment. */
 export function proposalsIn(objects: readonly KubeObject[], from: string): Proposals {
   const ours = objects.filter((object) => object.apiVersion?.startsWith('machine.sapcloud.io/') === true);
   const deployments = ours.filter(({ kind }) => kind === 'MachineDeployment');
-  if (deployments.length === 0) throw new UserError(`${from} holds no MachineDeployment, which is what is planned`);
+  if (deployments.length === 0) throw new UserError(`${from} contains no MachineDeployment to plan`);
   const nameless = deployments.find(({ metadata }) => !metadata.name);
-  if (nameless) throw new UserError(`${from} holds a MachineDeployment without metadata.name`);
+  if (nameless) throw new UserError(`${from} contains a MachineDeployment without metadata.name`);
   const classes = ours.filter(({ kind }) => kind === 'MachineClass') as (KubeObject & MachineClass)[];
   return { deployments, classes };
 }
@@ -27,7 +27,7 @@ export function proposalsIn(objects: readonly KubeObject[], from: string): Propo
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The merge patch of `kubectl apply` for kinds of CRDs: what the file has, and null for what only the last one had. */
+/** The merge patch of `kubectl apply` for custom resources: the fields of the file, and null for fields of only the last one. */
 export function threeWayPatch(last: unknown, file: unknown): unknown {
   if (!isMap(file)) return file;
   const gone = isMap(last) ? Object.keys(last).filter((key) => !(key in file)) : [];
@@ -35,7 +35,7 @@ export function threeWayPatch(last: unknown, file: unknown): unknown {
   return Object.fromEntries([...gone.map((key) => [key, null]), ...kept]);
 }
 
-/** What of it may be taken away: labels, annotations and fields of the spec. */
+/** The fields that may be removed: labels, annotations and fields of the spec. */
 function lastApplied(stored: MachineDeployment): unknown {
   const { metadata, spec } = parsed(stored.metadata.annotations?.[LAST_APPLIED] ?? '{}');
   const { labels, annotations } = isMap(metadata) ? metadata : {};
@@ -47,14 +47,14 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     return isMap(value) ? value : {};
   } catch {
-    return {}; // What cannot be read takes nothing away.
+    return {}; // An unreadable annotation removes no fields.
   }
 }
 
 /**
  * The deployment as it would be stored after `kubectl apply`.
- * @param stored undefined: there is none yet
- * @throws UserError that names the field which is wrong
+ * @param stored undefined for a new deployment
+ * @throws UserError with the invalid field
  */
 export function proposed(file: KubeObject, stored: MachineDeployment | undefined, now: Date): MachineDeployment {
   const { metadata: _, status: __, ...rest } = file as KubeObject & { status?: unknown };
@@ -70,10 +70,10 @@ export function proposed(file: KubeObject, stored: MachineDeployment | undefined
     : [{ field: 'spec', message: 'is missing' }];
   if (violations.length > 0) {
     const told = violations.map(({ field, message }) => `${field} ${message}`).join('; ');
-    throw new UserError(`machinedeployment ${name} would be refused: ${told}`);
+    throw new UserError(`machinedeployment ${name} is invalid: ${told}`);
   }
   if (isEmptySelector(deployment.spec.selector)) {
-    throw new UserError(`machinedeployment ${name}: spec.selector selects everything; name labels in it`);
+    throw new UserError(`machinedeployment ${name}: spec.selector selects everything; add labels to it`);
   }
   if (deployment.metadata.deletionTimestamp) throw new UserError(`machinedeployment ${name} is being deleted`);
   return deployment;

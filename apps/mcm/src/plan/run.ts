@@ -26,7 +26,7 @@ import { planLines } from './lines.ts';
 import { type DeploymentPlan, type PlanSource, planDeployment, withClasses } from './plan.ts';
 import { type Proposals, proposalsIn, proposed } from './proposal.ts';
 
-/** The flags of `mcm plan`; durations as they were typed. */
+/** The flags of `mcm plan`, with durations as text. */
 export interface PlanFlags extends AskFlags {
   readonly filename?: string;
   readonly joinTime?: string;
@@ -34,19 +34,19 @@ export interface PlanFlags extends AskFlags {
   readonly updateTime?: string;
 }
 
-/** What planning needs of the process. */
+/** The inputs of the process, and the refusals. */
 export interface PlanSurroundings {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Gets what of nodes and drains may not be read, in the words of the server. */
+  /** Gets the refusals of the server for nodes and drains. */
   readonly unread?: Set<string>;
 }
 
 function duration(flag: string, text: string): number {
   const ms = parseDurationMs(text);
   if (ms !== undefined && ms >= 0) return ms;
-  throw new UserError(`${flag} takes a duration of 0 or more, such as 90s or 5m, not "${text}"`);
+  throw new UserError(`${flag} must be a duration of 0 or more, such as 90s or 5m, not "${text}"`);
 }
 
 function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations {
@@ -57,7 +57,7 @@ function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations
   };
 }
 
-/** `mcm plan`. Throws `UserError` for durations that are none. */
+/** `mcm plan`. Throws `UserError` for invalid durations. */
 export async function tellPlan(
   filename: string,
   flags: PlanFlags,
@@ -66,7 +66,7 @@ export async function tellPlan(
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
     const proposals = proposalsIn(await readObjects([filename]), filename);
-    // It only reads: a signal ends the process, and nothing has to be put in order.
+    // The command only reads: a signal may end the process at any time.
     const { signal } = new AbortController();
     const unread = new Set<string>();
     const model = await planAll(cluster, proposals, given, { random, signal, clock: realClock, unread });
@@ -75,13 +75,13 @@ export async function tellPlan(
   });
 }
 
-/** The exit code that tells of plans. */
+/** The exit code for plans. */
 export function planExit(plans: readonly DeploymentPlan[]): number {
   if (plans.some(({ complete }) => !complete)) return PLAN_EXIT.stuck;
   return plans.some(({ steps }) => steps.length > 0) ? PLAN_EXIT.changes : PLAN_EXIT.nothing;
 }
 
-/** Plans each deployment of a file, next to what the cluster has. Reads only. */
+/** Plans each deployment of a file with the objects of the cluster. Only reads. */
 export async function planAll(
   cluster: Pick<Cluster, 'client' | 'target' | 'namespace'>,
   { deployments, classes }: Proposals,
@@ -113,7 +113,7 @@ export async function planAll(
       ofMachines,
       nodes: all,
     };
-    // Nothing is known of a drain without its Node, and the plan says so.
+    // Without Nodes, drains are unknown, and the plan says so.
     const preview = (machines: readonly Machine[]) =>
       drainsOf(cluster.target, all ? machines : [], source.classes, ofMachines.defaults, surroundings);
     plans.push(await planDeployment(source, given, preview, now));
@@ -126,7 +126,7 @@ const isOther =
   ({ metadata }: MachineClass): boolean =>
     metadata.name !== one.metadata.name;
 
-/** Throws `UserError` for classes of the file from which no VM could be created. */
+/** Throws `UserError` for classes of the file from which no VM can be created. */
 async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<void> {
   const problems = await Promise.all(
     classes.map(async (one) => {
@@ -137,7 +137,7 @@ async function refuseInvalidClasses(classes: readonly MachineClass[]): Promise<v
   if (problems.flat().length > 0) throw new UserError(problems.flat().join('\n'));
 }
 
-/** A namespace as it is, and how its controllers decide. */
+/** The objects of a namespace, and the settings of its controllers. */
 async function readAround(client: KubeClient, namespace: string) {
   const [there, manager, ofMachines] = await Promise.all([
     readNamespace(client, namespace),
@@ -147,7 +147,7 @@ async function readAround(client: KubeClient, namespace: string) {
   return { ...there, manager, ofMachines };
 }
 
-/** One drain after the other: each reads the pods of its node, and the volumes and budgets of the cluster. Null: pods may not be read. */
+/** Previews drains one after the other, because each reads the pods of its node. Null: pods may not be read. */
 async function drainsOf(
   target: KubeClient,
   machines: readonly Machine[],
@@ -170,7 +170,7 @@ async function drainsOf(
       ...(unread ? { onRefused } : {}),
     });
     if (drain) drains.set(machine.metadata.name, drain);
-    // What may not be read of one may not be read of any.
+    // The refusal would be the same for every node.
     else if (refusals > 0) return null;
   }
   return drains;

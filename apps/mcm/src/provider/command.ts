@@ -4,10 +4,10 @@ import type { Command } from 'commander';
 export function addProvider(program: Command, say: (line: string) => void): void {
   program
     .command('provider')
-    .description('for authors of providers')
+    .description('commands for authors of providers')
     .command('new')
-    .description('begin a driver for another cloud: a package with a driver, a test, a conformance run and CI')
-    .argument('<name>', 'of the provider, such as hetzner')
+    .description('create a package for another cloud: a driver, a test, a conformance run and CI')
+    .argument('<name>', 'name of the provider, such as hetzner')
     .action(async (name: string) => {
       const { newProvider } = await import('./new.ts');
       const files = await newProvider(name, process.cwd());

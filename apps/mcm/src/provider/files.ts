@@ -1,13 +1,13 @@
 import type { ProviderName } from './names.ts';
 
-/** The worked example that a provider begins with: driver, stand-in cloud and configuration of the kit. */
+/** The example of the conformance package that a new provider starts with: driver, cloud emulator and configuration. */
 export interface Example {
   readonly driver: string;
   readonly cloud: string;
   readonly config: string;
 }
 
-/** The example's own name is `toy`; the new provider takes its place. */
+/** Replaces the name of the example, `toy`, with the name of the provider. */
 const rename = (text: string, { plain, pascal }: ProviderName): string =>
   text
     .replaceAll('./toy-cloud.ts', './cloud.ts')
@@ -104,12 +104,12 @@ Machines of ${plain} for Kubernetes: a driver for mcm and the binary around it.
 
 | Command                   | What it does                                                     |
 | ------------------------- | ---------------------------------------------------------------- |
-| \`npm run conformance\`     | proves the driver; \`conformance.xml\` is the report for CI        |
-| \`npm test\`                | the same as a test                                               |
-| \`npm start -- schema\`     | what a MachineClass and its Secret may hold, as JSON Schema      |
-| \`npm start -- --help\`     | the binary's flags                                               |
+| \`npm run conformance\`     | tests the driver; \`conformance.xml\` is the report for CI         |
+| \`npm test\`                | the same in the test runner                                      |
+| \`npm start -- schema\`     | JSON Schema of a MachineClass and its Secret                     |
+| \`npm start -- --help\`     | flags of the program                                             |
 
-\`src/driver.ts\` is the driver, \`src/cloud.ts\` stands in for the cloud in tests, \`conformance.yaml\` says how the cloud says no.
+\`src/driver.ts\` is the driver, \`src/cloud.ts\` emulates the cloud in tests, \`conformance.yaml\` lists the errors of the cloud.
 `;
 
 const CI = `name: ci

@@ -1,6 +1,6 @@
 import { UserError } from '../command/errors.ts';
 
-/** A provider's name in the forms that code and documents want. */
+/** The name of a provider in the forms that code and documents use. */
 export interface ProviderName {
   /** `hetzner-cloud`: in package names, binaries and provider ids. */
   readonly plain: string;
@@ -11,11 +11,11 @@ export interface ProviderName {
 const RULE = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const LONGEST = 30;
 
-/** @throws UserError that says what a name must be */
+/** @throws UserError with the rules for a name */
 export function providerName(plain: string): ProviderName {
   if (!RULE.test(plain) || plain.length > LONGEST)
     throw new UserError(
-      `"${plain}" cannot be a provider's name: write lower-case letters, digits and single dashes, beginning with a letter, at most ${LONGEST} of them`,
+      `"${plain}" is not a valid name. Use up to ${LONGEST} lower-case letters, digits and single dashes, starting with a letter`,
     );
   const pascal = plain.replace(/(^|-)([a-z0-9])/g, (_, _dash: string, letter: string) => letter.toUpperCase());
   return { plain, pascal };

@@ -14,7 +14,7 @@ async function folder(): Promise<string> {
   return made;
 }
 
-test('a package with all that a provider needs, and nothing left of the exampleâ€™s name', async () => {
+test('the package is complete and does not contain the name of the example', async () => {
   const parent = await folder();
   const files = await newProvider('hetzner-cloud', parent);
   expect([...files].sort()).toEqual([
@@ -37,13 +37,13 @@ test('a package with all that a provider needs, and nothing left of the exampleâ
   expect(driver).toContain("const PREFIX = 'hetzner-cloud:///'");
 });
 
-test.each(['', 'Hetzner', '9x', 'a_b', 'a--b', '../x', 'x'.repeat(31)])('%j cannot be a name', async (name) => {
-  await expect(newProvider(name, await folder())).rejects.toThrow(/cannot be a provider's name: write lower-case/);
+test.each(['', 'Hetzner', '9x', 'a_b', 'a--b', '../x', 'x'.repeat(31)])('%j is not a valid name', async (name) => {
+  await expect(newProvider(name, await folder())).rejects.toThrow(/is not a valid name. Use up to 30 lower-case/);
 });
 
-test('a folder that holds something is left as it is', async () => {
+test('a folder with files is not changed', async () => {
   const parent = await folder();
   await writeFile(join(parent, 'mine'), 'text');
-  await expect(newProvider('mine', parent)).rejects.toThrow(/is there and not empty/);
+  await expect(newProvider('mine', parent)).rejects.toThrow(/exists and is not empty/);
   expect(await readFile(join(parent, 'mine'), 'utf8')).toBe('text');
 });

@@ -7,7 +7,7 @@ import { version } from '../command/version.ts';
 import { type Example, providerFiles } from './files.ts';
 import { providerName } from './names.ts';
 
-/** A file of the conformance kit's worked example. */
+/** Reads a file of the example in the conformance package. */
 const readExample = (name: string): Promise<string> =>
   readFile(fileURLToPath(import.meta.resolve(`@mcm/conformance/examples/${name}`)), 'utf8');
 
@@ -28,15 +28,15 @@ async function isEmpty(folder: string): Promise<boolean> {
 
 /**
  * Writes the package of a new provider into a folder of its name.
- * @param parent Where the folder is made.
- * @returns paths of the files, from the folder
- * @throws UserError when the name cannot be one, or the folder holds something
+ * @param parent The folder for the new folder.
+ * @returns Paths of the files, relative to the new folder.
+ * @throws UserError when the name is invalid, or the folder is not empty
  */
 export async function newProvider(name: string, parent: string): Promise<readonly string[]> {
   const named = providerName(name);
   const folder = join(parent, named.plain);
   if (!(await isEmpty(folder)))
-    throw new UserError(`${folder} is there and not empty: choose another name, or another folder to run this in`);
+    throw new UserError(`${folder} exists and is not empty: use another name, or run the command in another folder`);
   const files = providerFiles(named, await readExamples(), version());
   for (const [path, text] of files) {
     makeFolder(dirname(join(folder, path)));

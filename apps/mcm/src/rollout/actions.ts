@@ -4,10 +4,10 @@ import { type Clock, isConflict, type KubeClient } from '@mcm/kube';
 import { getDeployment, readDeployment } from '../cluster/deployment-reading.ts';
 import { UserError } from '../command/errors.ts';
 
-/** Annotation of the template that `mcm rollout restart` sets: another template, so every machine is replaced. */
+/** Template annotation of `mcm rollout restart`. It changes the template, so every machine is replaced. */
 export const RESTARTED_AT = 'machine.sapcloud.io/restarted-at';
 
-/** A deployment of a cluster, and the clock for what carries a time. */
+/** A deployment of a cluster, and a clock. */
 export interface Target {
   readonly client: KubeClient;
   readonly namespace: string;
@@ -15,14 +15,14 @@ export interface Target {
   readonly clock: Clock;
 }
 
-/** What was asked for, for a program, and in words. */
+/** The result of a command, as fields and as text. */
 export interface Done {
   readonly namespace: string;
   readonly name: string;
   readonly action: 'paused' | 'resumed' | 'restarted' | 'rolled back';
-  /** That an undo goes back to. */
+  /** The revision of an undo. */
   readonly revision?: number;
-  /** An undo that ended a pause. */
+  /** Set if an undo also resumed the rollout. */
   readonly resumed?: true;
   readonly text: string;
 }
@@ -34,10 +34,10 @@ const done = ({ namespace, name }: Target, action: Done['action']): Done => ({
   text: `machinedeployment ${name} ${action}`,
 });
 
-/** In the middle of a rollout the controller writes the deployment about once a second. */
+/** The maximum number of conflicts. During a rollout, the controller writes the deployment about once a second. */
 const TRIES = 20;
 
-/** Looks and acts again for as long as somebody else was faster: an operator who wants to pause is not sent away. */
+/** Repeats a read and write after a conflict, so that a user can pause a deployment that the controller writes often. */
 async function onLatest(act: () => Promise<Done>): Promise<Done> {
   for (let tries = 1; ; tries++) {
     try {
@@ -48,7 +48,7 @@ async function onLatest(act: () => Promise<Done>): Promise<Done> {
   }
 }
 
-/** The patch is bound to the state that was looked at: what changed meanwhile is a conflict and no surprise. */
+/** The patch is bound to the version that was read: a change in between is a conflict. */
 async function patch({ client, namespace, name }: Target, seen: MachineDeployment, spec: object): Promise<void> {
   const { uid, resourceVersion } = seen.metadata;
   await client
@@ -58,17 +58,17 @@ async function patch({ client, namespace, name }: Target, seen: MachineDeploymen
 
 const get = ({ client, namespace, name }: Target): Promise<MachineDeployment> => getDeployment(client, namespace, name);
 
-/** Stops the rollout where it is; scaling continues. Throws `UserError` when it is paused already. */
+/** Pauses the rollout; scaling continues. Throws `UserError` if it is already paused. */
 export function pause(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
-    if (deployment.spec.paused) throw new UserError(`machinedeployment ${target.name} is paused already`);
+    if (deployment.spec.paused) throw new UserError(`machinedeployment ${target.name} is already paused`);
     await patch(target, deployment, { paused: true });
     return done(target, 'paused');
   });
 }
 
-/** Lets the rollout continue. Throws `UserError` when it is not paused. */
+/** Resumes the rollout. Throws `UserError` if it is not paused. */
 export function resume(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -78,7 +78,7 @@ export function resume(target: Target): Promise<Done> {
   });
 }
 
-/** Replaces every machine by the rules of the strategy. Throws `UserError` for a paused deployment. */
+/** Replaces every machine with the strategy of the deployment. Throws `UserError` for a paused deployment. */
 export function restart(target: Target): Promise<Done> {
   return onLatest(async () => {
     const deployment = await get(target);
@@ -90,9 +90,9 @@ export function restart(target: Target): Promise<Done> {
 }
 
 /**
- * Goes back to a revision, 0 being the one before the present. The controller carries it out and says in an event what
- * came of it. The same write resumes a paused deployment: in two writes, the controller could first continue the rollout.
- * @throws UserError for a revision that is not there, and for the present one.
+ * Requests an undo to a revision; 0 is the previous one. The controller executes it and reports the result in an event.
+ * The same write resumes a paused deployment: in two writes, the controller could first continue the rollout.
+ * @throws UserError for an unknown revision and for the current one.
  */
 export function undo(target: Target, revision: number): Promise<Done> {
   return onLatest(async () => {
@@ -101,11 +101,11 @@ export function undo(target: Target, revision: number): Promise<Done> {
     const set = sets.find((candidate) => revisionOf(candidate) === wanted);
     if (wanted === 0 || set === undefined) {
       const known = sets.flatMap((candidate) => revisionOf(candidate) ?? []).sort((a, b) => a - b);
-      const what = revision === 0 ? 'no revision before the present one' : `no revision ${revision}`;
+      const what = revision === 0 ? 'no previous revision' : `no revision ${revision}`;
       throw new UserError(`machinedeployment ${target.name} has ${what}; there is ${known.join(', ') || 'none'}`);
     }
     if (sameTemplate(set.spec.template, deployment.spec.template)) {
-      throw new UserError(`machinedeployment ${target.name} is at revision ${wanted} already`);
+      throw new UserError(`machinedeployment ${target.name} is already at revision ${wanted}`);
     }
     const resumed = deployment.spec.paused === true;
     await patch(target, deployment, { rollbackTo: { revision: wanted }, ...(resumed ? { paused: null } : {}) });
@@ -121,7 +121,7 @@ function refusePaused({ metadata, spec }: MachineDeployment, what: string): void
   );
 }
 
-/** Annotations that say why a revision came. */
+/** Annotations with the cause of a revision. */
 export const changeCause = (annotations: Readonly<Record<string, string>> | undefined): string =>
   annotations?.[CHANGE_CAUSE] ?? (annotations?.[Annotations.Revision] === undefined ? '' : '<none>');
 

@@ -8,19 +8,21 @@ const deploymentName = (text: string): string => nameOf('MachineDeployment', tex
 function revisionNumber(text: string): number {
   const revision = Number(text);
   if (!Number.isSafeInteger(revision) || revision < 0) {
-    throw new InvalidArgumentError(`"${text}" is no revision; write an integer of 0 or more, 0 being the one before`);
+    throw new InvalidArgumentError(
+      `"${text}" is not a revision; write an integer of 0 or more; 0 is the previous revision`,
+    );
   }
   return revision;
 }
 
-/** Adds `rollout`: looks after the rollout of a MachineDeployment. */
+/** Adds `mcm rollout`. */
 export function addRollout(program: Command, surroundings: CommandSurroundings): void {
-  const rollout = program.command('rollout').description('look after the rollout of a MachineDeployment');
+  const rollout = program.command('rollout').description('manage the rollout of a MachineDeployment');
   const action = (name: string, description: string): Command =>
     withCluster(rollout.command(name).description(description).argument('<deployment>', 'its name', deploymentName));
 
-  withOutput(action('status', 'say where the rollout is, until it is complete (exit status 0) or has failed (1)'))
-    .option('--no-watch', 'say it once')
+  withOutput(action('status', 'print the progress of the rollout until it is complete (exit code 0) or has failed (1)'))
+    .option('--no-watch', 'print the current state only')
     .action(async (name: string, flags: StatusFlags) => {
       const { tellStatus } = await import('./run.ts');
       await tellStatus(name, flags, surroundings);
@@ -30,11 +32,11 @@ export function addRollout(program: Command, surroundings: CommandSurroundings):
       const { changeRollout } = await import('./run.ts');
       await changeRollout(what, name, flags, surroundings);
     });
-  change(action('pause', 'stop the rollout where it is'), 'pause');
-  change(action('resume', 'let a paused rollout go on'), 'resume');
-  change(action('restart', 'replace every machine by the rules of the strategy'), 'restart');
+  change(action('pause', 'pause the rollout'), 'pause');
+  change(action('resume', 'continue a paused rollout'), 'resume');
+  change(action('restart', 'replace every machine with the strategy of the deployment'), 'restart');
   change(
-    action('undo', 'go back to the revision before, or to a given one').option(
+    action('undo', 'go back to the previous revision, or to a given one').option(
       '--to-revision <revision>',
       'see: mcm rollout history',
       revisionNumber,
@@ -42,8 +44,8 @@ export function addRollout(program: Command, surroundings: CommandSurroundings):
     ),
     'undo',
   );
-  withOutput(action('history', 'list the revisions, the present one with a *'))
-    .option('--revision <revision>', 'print the template of one', revisionNumber)
+  withOutput(action('history', 'list the revisions; a * marks the current one'))
+    .option('--revision <revision>', 'print the template of one revision', revisionNumber)
     .action(async (name: string, flags: HistoryFlags) => {
       const { tellHistory } = await import('./run.ts');
       await tellHistory(name, flags, surroundings);

@@ -6,7 +6,7 @@ import { columns } from '../output/columns.ts';
 import { formatted, type OutputFormat } from '../output/format.ts';
 import { changeCause, type Target } from './actions.ts';
 
-/** One revision as a person sees it. */
+/** A revision in the output. */
 export interface RevisionView {
   readonly revision: number;
   readonly set: string;
@@ -31,7 +31,7 @@ export function revisionsOf({ deployment, sets, machines }: DeploymentReading): 
     .sort((a, b) => a.revision - b.revision);
 }
 
-/** The revisions, in a format. */
+/** The revisions in an output format. */
 export async function history(target: Target, format: OutputFormat = 'text'): Promise<string[]> {
   return formatted(format, revisionsOf(await readDeployment(target.client, target.namespace, target.name)), tableOf);
 }
@@ -47,7 +47,7 @@ function tableOf(rows: readonly RevisionView[]): string[] {
   return columns([['REVISION', 'SET', 'CLASS', 'MACHINES', 'CHANGE-CAUSE'], ...cells]);
 }
 
-/** The template of one revision, in a format; YAML for a person too. Throws `UserError` when there is no such revision. */
+/** The template of one revision in an output format; YAML for text. Throws `UserError` when the revision does not exist. */
 export async function revisionTemplate(
   target: Target,
   revision: number,

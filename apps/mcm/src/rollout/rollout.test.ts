@@ -52,7 +52,7 @@ async function makeSet(name: string, revision: number, machineClass: string): Pr
   });
 }
 
-test('pause and resume write spec.paused, and say when there is nothing to do', async () => {
+test('pause and resume write spec.paused, and fail if there is nothing to do', async () => {
   await expect(resume(target)).rejects.toThrow('workers is not paused');
   expect(await pause(target)).toEqual({
     namespace: 'default',
@@ -61,16 +61,16 @@ test('pause and resume write spec.paused, and say when there is nothing to do', 
     text: 'machinedeployment workers paused',
   });
   expect((await get()).spec.paused).toBe(true);
-  await expect(pause(target)).rejects.toThrow('paused already');
+  await expect(pause(target)).rejects.toThrow('already paused');
   await expect(restart(target)).rejects.toThrow('mcm rollout resume workers');
   await resume(target);
   expect((await get()).spec.paused).toBeUndefined();
 });
 
-test('a deployment that the controller writes meanwhile is paused all the same', async () => {
+test('a pause is repeated after a conflict with the controller', async () => {
   const resource = client.resource<MachineDeployment>(machineDeployments, 'default');
   let writes = 0;
-  // What lies between its reading and its writing.
+  // The change happens between the read and the write.
   const meddled = Object.assign(Object.create(resource), {
     get: async (name: string) => {
       const seen = await resource.get(name);
@@ -85,17 +85,17 @@ test('a deployment that the controller writes meanwhile is paused all the same',
   expect([(await get()).spec.paused, writes]).toEqual([true, 4]);
 });
 
-test('restart makes another template, with the time in it', async () => {
+test('restart writes the time into the template', async () => {
   await restart(target);
   expect((await get()).spec.template.metadata?.annotations?.[RESTARTED_AT]).toBe(target.clock.now().toISOString());
 });
 
-test('undo asks for a revision that is there and not the present one', async () => {
+test('undo accepts an existing revision that is not the current one', async () => {
   await makeSet('workers-a', 1, 'blue');
-  await expect(undo(target, 0)).rejects.toThrow('no revision before the present one; there is 1');
+  await expect(undo(target, 0)).rejects.toThrow('no previous revision; there is 1');
   await makeSet('workers-b', 2, 'green');
   await expect(undo(target, 7)).rejects.toThrow('no revision 7; there is 1, 2');
-  await expect(undo(target, 2)).rejects.toThrow('at revision 2 already');
+  await expect(undo(target, 2)).rejects.toThrow('already at revision 2');
   expect(await undo(target, 0)).toMatchObject({
     revision: 1,
     text: expect.stringContaining('revision 1 (class blue)'),
@@ -114,11 +114,11 @@ test('undo resumes a paused deployment in the same write', async () => {
   });
   const { metadata: after, spec } = await get();
   expect([spec.rollbackTo, spec.paused]).toEqual([{ revision: 1 }, undefined]);
-  // One write is one generation more.
+  // One write increases the generation by one.
   expect(after.generation).toBe((metadata.generation ?? 0) + 1);
 });
 
-test('history marks the present revision and prints templates', async () => {
+test('history marks the current revision and prints templates', async () => {
   await makeSet('workers-a', 1, 'blue');
   await makeSet('workers-b', 2, 'green');
   const [head, first, second] = await history(target);
@@ -129,7 +129,7 @@ test('history marks the present revision and prints templates', async () => {
   await expect(revisionTemplate(target, 9)).rejects.toThrow('no revision 9; there is 1, 2');
 });
 
-test('a deployment that is not there is named with its namespace', async () => {
+test('the error for an unknown deployment contains its namespace', async () => {
   const absent = (name: string) => expect(pause({ ...target, name })).rejects.toThrow;
   await absent('nope')('no machinedeployment nope in namespace default; there are workers');
   await absent('wrokers')('did you mean workers?');
@@ -138,7 +138,7 @@ test('a deployment that is not there is named with its namespace', async () => {
 const withStatus = (deployment: MachineDeployment, status: object): MachineDeployment =>
   ({ ...deployment, status: { observedGeneration: 1, ...status } }) as MachineDeployment;
 
-test('the state of a rollout is told from the status', async () => {
+test('the state of a rollout comes from the status', async () => {
   const deployment = await get();
   const told = (status: object) => rolloutState(withStatus(deployment, status));
   expect(told({ observedGeneration: 0 }).text).toContain('has not seen the change');
@@ -150,7 +150,7 @@ test('the state of a rollout is told from the status', async () => {
   expect(told({ conditions })).toMatchObject({ kind: 'failed', text: expect.stringContaining('late') });
 });
 
-test('a rollout that waits for machines tells which of them failed, and of what', async () => {
+test('a rollout that waits for machines shows the failed ones and their errors', async () => {
   const description = 'Cloud provider message - machine codes error: code = [ResourceExhausted] message = [no cores.]';
   const failed = (name: string) => ({ name, lastOperation: { description, state: 'Failed', type: 'Create' } });
   const waiting = { replicas: 3, updatedReplicas: 3, availableReplicas: 1, failedMachines: [failed('b'), failed('a')] };
@@ -159,7 +159,7 @@ test('a rollout that waits for machines tells which of them failed, and of what'
   );
 });
 
-test('what is in the way of a rollout is told in place of counts', async () => {
+test('a blocked rollout shows its blocker instead of counts', async () => {
   const message = 'spec.template.spec.class.name: there is no MachineClass "typo".';
   const blocked = withStatus(await get(), {
     replicas: 3,
@@ -186,7 +186,7 @@ test('status is followed until the rollout is complete', async () => {
   expect(said.at(-1)).toBe('machinedeployment workers successfully rolled out');
 });
 
-test('who stops looking while no answer comes waits for none', async () => {
+test('an interrupt while the server does not answer ends the command', async () => {
   const end = new AbortController();
   const asked = Promise.withResolvers<AbortSignal | undefined>();
   const silent = createClient({
@@ -203,7 +203,7 @@ test('who stops looking while no answer comes waits for none', async () => {
   await expect(following).rejects.toThrow('stopped');
 });
 
-test('explain tells the next step by the controller’s own decision, and what a paused one needs', async () => {
+test('explain shows the next step of the controller, and how to resume a paused rollout', async () => {
   const now = realClock.now();
   const lines = async () =>
     deploymentLines(explainDeployment(await readDeployment(client, 'default', 'workers'), now), now).join('\n');
@@ -214,10 +214,10 @@ test('explain tells the next step by the controller’s own decision, and what a
   expect(await lines()).toContain('mcm rollout resume workers');
 });
 
-test('explain names the field of a spec that is not valid, and its cure', async () => {
+test('explain names the invalid field of a spec with a hint', async () => {
   const reading = await readDeployment(client, 'default', 'workers');
   const spec = { ...reading.deployment.spec, replicas: -1 };
   const { next, cures } = explainDeployment({ ...reading, deployment: { ...reading.deployment, spec } }, new Date(0));
   expect(next).toBe('nothing: its spec is not valid');
-  expect(cures).toEqual(['mend spec.replicas: it must be an integer from 0 to 2147483647']);
+  expect(cures).toEqual(['correct spec.replicas: it must be an integer from 0 to 2147483647']);
 });

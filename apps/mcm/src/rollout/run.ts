@@ -25,12 +25,12 @@ export const tellStatus = (
     };
     const until = signal();
     const well = await followStatus(target, tell, { follow: flags.watch, signal: until });
-    // Whoever stops looking has not seen it fail.
+    // After an interrupt, the rollout has not failed.
     until.throwIfAborted();
     process.exitCode = well ? 0 : 1;
   });
 
-/** What may be done to a rollout, by the words of the command. */
+/** The actions of `mcm rollout`, by the name of the command. */
 const CHANGES = {
   pause,
   resume,

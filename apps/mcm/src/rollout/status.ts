@@ -5,19 +5,19 @@ import { getDeployment } from '../cluster/deployment-reading.ts';
 import { brief } from '../explain/brief.ts';
 import type { Target } from './actions.ts';
 
-/** Where a rollout is. */
+/** The state of a rollout. */
 export interface RolloutState {
   readonly kind: 'complete' | 'under way' | 'failed' | 'deleted';
   readonly text: string;
 }
 
-/** Conditions that stand only while something is in the way. */
+/** Conditions that exist only while something blocks the rollout. */
 const BLOCKING: readonly string[] = [
   MachineDeploymentConditions.InvalidSpec,
   MachineDeploymentConditions.RolloutBlocked,
 ];
 
-/** Machines whose last operation failed: the first by name, with what was said of it. */
+/** The first machine whose last operation failed, with its error. */
 function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status']>): string {
   const [first] = failedMachines.toSorted((a, b) => (a.name ?? '').localeCompare(b.name ?? ''));
   if (!first) return '';
@@ -25,7 +25,7 @@ function failing({ failedMachines = [] }: NonNullable<MachineDeployment['status'
   return `; machine ${first.name}: ${brief(first.lastOperation?.description ?? '')}${more}`;
 }
 
-/** What the deployment's status says of its rollout, in the words that `kubectl rollout status` has for deployments. */
+/** The state of a rollout from the status of its deployment, with the texts of `kubectl rollout status`. */
 export function rolloutState(deployment: MachineDeployment): RolloutState {
   const { metadata, spec, status = {} } = deployment;
   const name = `machinedeployment ${metadata.name}`;
@@ -46,20 +46,24 @@ export function rolloutState(deployment: MachineDeployment): RolloutState {
   if (observedGeneration < (metadata.generation ?? 0)) return wait('the controller has not seen the change yet', '');
   if (blocked) return wait(`${blocked.message ?? blocked.type}`.replace(/\.$/, ''), '');
   if (updatedReplicas < wanted) {
-    const done = inPlace ? 'machines have been updated or made' : 'new machines have been made';
+    const done = inPlace ? 'machines have been updated or created' : 'new machines have been created';
     return wait(`${updatedReplicas} out of ${wanted} ${done}`);
   }
   const [old, surplus] = [replicas - updatedReplicas, updatedReplicas - wanted];
   if (old > 0)
     return wait(old === 1 ? '1 old machine is pending termination' : `${old} old machines are pending termination`);
   if (surplus > 0)
-    return wait(surplus === 1 ? '1 machine too many is to go' : `${surplus} machines too many are to go`);
+    return wait(
+      surplus === 1
+        ? '1 surplus machine is pending termination'
+        : `${surplus} surplus machines are pending termination`,
+    );
   return wait(`${availableReplicas} of ${updatedReplicas} updated machines are available`);
 }
 
 /**
- * Says where the rollout is and, with `follow`, every change until it is complete or has failed.
- * @returns whether it is complete, or at least not failed when not followed.
+ * Prints the state of the rollout and, with `follow`, every change until it is complete or has failed.
+ * @returns true if it is complete, or, without `follow`, if it has not failed.
  */
 export async function followStatus(
   target: Target,
@@ -85,7 +89,7 @@ export async function followStatus(
   return false;
 }
 
-/** Watches until the rollout ends; `unknown` when the watch itself did, or is too far behind. */
+/** Watches until the rollout ends. Returns `unknown` if the watch ended, or if its version is too old. */
 async function nextEnd(
   target: Target,
   resourceVersion: string,

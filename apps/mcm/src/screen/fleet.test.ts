@@ -43,7 +43,7 @@ const machine = (name: string, phase?: string): Machine =>
       : {}),
   }) as unknown as Machine;
 
-test('a fleet is settled when every machine is of the newest template and available', () => {
+test('a fleet is settled when every machine has the newest template and is available', () => {
   const status = { replicas: 2, updatedReplicas: 2, availableReplicas: 2, readyReplicas: 2 };
   const machines = [machine('a', 'Running'), machine('b', 'Running')];
   expect(isSettled(viewFleet([deployment(status)], [set('new', 2, '2')], machines, []))).toBe(true);
@@ -59,7 +59,7 @@ test('a fleet is settled when every machine is of the newest template and availa
   expect(isSettled(viewFleet([], [], [], []))).toBe(false);
 });
 
-test('phases are counted in the order of a life, and only what is not running says what it does', () => {
+test('phases are counted in their usual order, and only machines that are not Running show their activity', () => {
   const fleet = viewFleet([], [], [machine('c', 'Terminating'), machine('b', 'Running'), machine('a')], []);
   expect([...fleet.phases]).toEqual([
     ['Creating', 1],
@@ -69,7 +69,7 @@ test('phases are counted in the order of a life, and only what is not running sa
   expect(fleet.machines.map((m) => m.doing)).toEqual(['', '', 'Creating machine on cloud provider']);
 });
 
-test('a deployment says how many old machines are left, and its trouble', () => {
+test('a deployment shows how many old machines it has, and its problem', () => {
   const status = {
     updatedReplicas: 1,
     availableReplicas: 2,
@@ -91,7 +91,7 @@ test.each([
     'InvalidArgument: no type "huge"; look at [it]',
   ],
   ['Creating machine on cloud provider', 'Creating machine on cloud provider'],
-])('what a machine is at begins with what it is about: %s', (description, doing) => {
+])('the activity of a machine starts with its subject: %s', (description, doing) => {
   const one = {
     ...machine('a', 'Pending'),
     status: { currentStatus: { phase: 'Pending' }, lastOperation: { description } },
@@ -100,7 +100,7 @@ test.each([
   expect(machines.map((each) => each.doing)).toEqual([doing]);
 });
 
-test('what a cloud, an event or a condition says is shown and not obeyed', () => {
+test('texts of clouds, events and conditions are escaped', () => {
   const evil = '\u001b]0;title\u0007\nworkers 3/3 available\u202e';
   const safe = '^[]0;title\\u{7}\\nworkers 3/3 available\\u{202e}';
   const status = { conditions: [{ type: 'Progressing', status: 'False', reason: 'x', message: evil }] };

@@ -4,17 +4,17 @@ import { brief } from '../explain/brief.ts';
 import { troubleOf } from '../explain/conditions.ts';
 import { printable } from '../output/printable.ts';
 
-/** One deployment as the screen shows it. */
+/** A deployment on the screen. */
 export interface DeploymentView {
   readonly name: string;
   readonly desired: number;
   readonly ready: number;
   readonly updated: number;
   readonly available: number;
-  /** Old machines still there; 0 when no rollout is under way. */
+  /** The number of machines with an older template; 0 when no rollout is in progress. */
   readonly old: number;
   readonly paused: boolean;
-  /** Message of the first condition that is not as it should be. */
+  /** Message of the first condition with a problem. */
   readonly trouble: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface MachineView {
   readonly name: string;
   readonly phase: string;
   readonly node: string;
-  /** What it does or waits for while it is not Running. */
+  /** Its activity or wait, while it is not Running. */
   readonly doing: string;
   readonly createdAt: string;
 }
@@ -36,7 +36,7 @@ export interface EventView {
   readonly count: number;
 }
 
-/** Everything about the fleet that a screen or a line of text needs, in a stable order; every text is safe to print. */
+/** The state of the fleet for a screen or a line of text, in a stable order. All texts are safe to print. */
 export interface FleetView {
   readonly deployments: readonly DeploymentView[];
   readonly machines: readonly MachineView[];
@@ -44,7 +44,7 @@ export interface FleetView {
   readonly events: readonly EventView[];
 }
 
-/** Phases in the order of a machine's life; '' is a machine whose VM is being made. */
+/** Phases in their usual order. An empty phase is a machine whose VM is being created. */
 const PHASE_ORDER = ['', 'Pending', 'Available', 'Running', 'Unknown', 'CrashLoopBackOff', 'Failed', 'Terminating'];
 export const phaseName = (phase: string): string => (phase === '' ? 'Creating' : phase);
 
@@ -69,7 +69,7 @@ export function viewFleet(
   };
 }
 
-/** Every deployment has the machines that it asks for, all of its newest template and available. */
+/** Whether each deployment has its desired machines, all available and with the newest template. */
 export const isSettled = (fleet: FleetView): boolean =>
   fleet.deployments.length > 0 &&
   fleet.deployments.every((d) => d.available === d.desired && d.updated === d.desired && d.old === 0) &&
@@ -114,7 +114,7 @@ function viewMachine(machine: Machine): MachineView {
   };
 }
 
-/** A line has little room: what it is about comes first, the words that all such texts begin with are left out. */
+/** Shortens a text for a line: removes the parts that all of these texts start with. */
 const inShort = (description: string): string =>
   brief(description).replace(/^Drain failed: (?:error while evicting )?/, 'Drain: ');
 

@@ -18,7 +18,7 @@ const fleet = (machines: MachineView[], available = 0): FleetView => ({
   events: [],
 });
 
-test('each change is one line, and what did not change is silent', () => {
+test('each change is one line, and unchanged objects print nothing', () => {
   const lines = new FleetLines();
   expect(lines.next(fleet([machine('Creating')]))).toEqual([
     'machine m Creating: Creating VM',

@@ -1,11 +1,11 @@
 import type { FleetView } from './fleet.ts';
 
-/** Tells a fleet's changes in plain lines, one for each change, for a terminal that is none. */
+/** Prints the changes of a fleet as plain lines, for an output that is not a terminal. */
 export class FleetLines {
   #phases = new Map<string, string>();
   #rollouts = new Map<string, string>();
 
-  /** The lines that say what changed since the last call. */
+  /** The lines for the changes since the last call. */
   next(fleet: FleetView): string[] {
     const lines: string[] = [];
     const phases = new Map(fleet.machines.map((machine) => [machine.name, machine.phase]));

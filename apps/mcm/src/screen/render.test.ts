@@ -45,7 +45,7 @@ const view: ScreenView = {
 const draw = (change: Partial<ScreenView> = {}): string[] =>
   stripVTControlCharacters(renderScreen({ ...view, ...change })).split('\n');
 
-test('a frame shows programs, machines by state, rollout progress, what is not running first, and the last events', () => {
+test('a frame shows programs, machines by state (first those that are not Running), rollouts and the last events', () => {
   expect(draw()).toMatchInlineSnapshot(`
     [
       "mcm 1.2.3  up 60s",
@@ -72,14 +72,14 @@ test.each([
   [5, 40],
   [12, 60],
   [80, 200],
-])('a terminal of %i lines and %i columns is never overrun', (rows, columns) => {
+])('a terminal of %i lines and %i columns is never exceeded', (rows, columns) => {
   const many = { ...fleet, machines: Array.from({ length: 500 }, (_, i) => running(i)) };
   const lines = draw({ rows, columns, fleet: many });
   expect(lines.length).toBeLessThan(Math.max(2, rows));
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
 });
 
-test('a long painted line is cut at what is visible', () => {
+test('a long colored line is cut by its visible characters', () => {
   expect(stripVTControlCharacters(cut('\u001b[31mabcdef\u001b[39m', 4))).toBe('abc…');
 });
 

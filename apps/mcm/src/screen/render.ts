@@ -2,10 +2,10 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 import { age } from '../output/age.ts';
 import type { DeploymentView, EventView, FleetView, MachineView } from './fleet.ts';
 
-/** `failed`: it ended by itself and is started again after a pause. */
+/** `failed`: it ended by itself and is restarted after a delay. */
 export type ProgramState = 'starting' | 'ready' | 'failed' | 'stopped';
 
-/** What the live screen shows, and how much room it has. */
+/** The content and the size of the live screen. */
 export interface ScreenView {
   readonly title: string;
   readonly now: Date;
@@ -43,7 +43,7 @@ const PHASE_STYLE: Readonly<Record<string, Style>> = {
 };
 const phaseStyle = (phase: string): Style => PHASE_STYLE[phase] ?? 'cyan';
 
-/** Draws one frame: never more lines than `rows`, no line wider than `columns`. */
+/** Draws one frame with at most `rows` lines and `columns` columns. */
 export function renderScreen(view: ScreenView): string {
   const head = [
     `${paint('bold', view.title)}  ${paint('gray', `up ${age(view.now.getTime() - view.startedAt.getTime())}`)}`,
@@ -96,7 +96,7 @@ function rollout(d: DeploymentView): string {
   return `${paint('cyan', '█'.repeat(filled))}${paint('gray', '░'.repeat(BAR - filled))} ${d.updated}/${d.desired} updated${old}`;
 }
 
-/** Those that are not simply running come first, for they are what one looks for. */
+/** Machines that are not Running come first, because they need attention. */
 function machineLines(machines: readonly MachineView[], room: number, now: Date): string[] {
   if (room < 2 || machines.length === 0) return [];
   const ordered = [...machines.filter((m) => m.phase !== 'Running'), ...machines.filter((m) => m.phase === 'Running')];
@@ -124,7 +124,7 @@ const eventLines = (events: readonly EventView[]): string[] =>
         }),
       ];
 
-/** Shortens a painted line to `columns` visible characters. */
+/** Cuts a colored line to `columns` visible characters. */
 export function cut(line: string, columns: number): string {
   if (stripVTControlCharacters(line).length <= columns) return line;
   let visible = 0;

@@ -8,8 +8,8 @@ export function addTree(program: Command, surroundings: CommandSurroundings): vo
     withCluster(
       program
         .command('tree')
-        .description('show deployments with their sets, machines, VMs and nodes, and what is wrong with each')
-        .argument('[deployment]', 'only this one'),
+        .description('show deployments with their sets, machines, VMs and nodes, and the problem of each')
+        .argument('[deployment]', 'only this deployment'),
     ),
   ).action(async (deployment: string | undefined, flags: AskFlags) => {
     const { tellTree } = await import('./run.ts');

@@ -48,7 +48,7 @@ const node = (name: string, ready: 'True' | 'False', more: object = {}) =>
     },
   }) as unknown as Node;
 
-/** Its daemon of machine configs does not come on. */
+/** Its machine-config-daemon is stuck. */
 const configured = (one: Node): Node => ({
   ...one,
   metadata: {
@@ -93,7 +93,7 @@ const source: TreeSource = {
   ],
 };
 
-test('every object stands below its owner, with its state and what is wrong', () => {
+test('every object is below its owner, with its state and problem', () => {
   expect(treeLines(fleetTree(source), false, NOW)).toEqual([
     'machinedeployment/idle  0/0 available, 0 updated, paused, being deleted',
     'machinedeployment/web  1/2 available, 2 updated  – there is no class',
@@ -106,7 +106,7 @@ test('every object stands below its owner, with its state and what is wrong', ()
     '   └─ machine/m3  Creating for 5m  – out of capacity',
     'machineset/left  0/2 ready, revision 1, being deleted',
     'machine/lonely  Failed for 5m  – nobody replaces it',
-    '└─ node/node-lonely  not there',
+    '└─ node/node-lonely  does not exist',
     'node/guest  Ready  – of no machine',
   ]);
 });
@@ -122,22 +122,22 @@ test('wide adds class, provider ID, zone and kubelet', () => {
   );
 });
 
-test('Nodes that could not be read are named, and nothing is said of them', () => {
+test('unreadable Nodes have a name and no state', () => {
   const lines = treeLines(fleetTree({ ...source, nodes: undefined }), false, NOW);
   const ofNodes = lines.filter((line) => line.includes('node/'));
   expect(ofNodes).toHaveLength(3);
   for (const line of ofNodes) expect(line).toMatch(/└─ node\/node-\w+ {2}could not be read$/);
 });
 
-test('nothing is a sentence', () => {
-  // Nodes of a cluster whose machines are elsewhere are no news.
+test('an empty tree is a sentence', () => {
+  // Without machines, the Nodes belong to other machines and are omitted.
   const { nodes } = source;
   expect(treeLines(fleetTree({ deployments: [], sets: [], machines: [], nodes }), false, NOW)).toEqual([
     'no machinedeployments, machinesets or machines',
   ]);
 });
 
-test('json and yaml hold the model itself', () => {
+test('json and yaml contain the model', () => {
   const model = fleetTree(source);
   expect(JSON.parse(formatted('json', model, () => []).join('\n'))).toEqual(model);
   expect(parse(formatted('yaml', model, () => []).join('\n'))).toEqual(model);

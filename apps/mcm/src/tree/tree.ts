@@ -6,36 +6,36 @@ import { machineWait, sinceOf } from '../explain/machine/machine-wait.ts';
 import { configOf } from '../explain/machine/node-config.ts';
 import { age } from '../output/age.ts';
 
-/** One line of the tree: an object, how it is, and what it owns. */
+/** An object in the tree: its state and the objects that it owns. */
 export interface Branch {
   readonly kind: 'MachineDeployment' | 'MachineSet' | 'Machine' | 'Node';
   readonly name: string;
-  /** In a few words: `3/3 available`, `Running`, `Ready`. */
+  /** A short text: `3/3 available`, `Running`, `Ready`. */
   readonly state: string;
-  /** RFC 3339: since when a machine is in a state that passes. */
+  /** RFC 3339: the start of a temporary state of a machine. */
   readonly since?: string;
-  /** RFC 3339, of a machine. */
+  /** RFC 3339, only for machines. */
   readonly preservedUntil?: string;
-  /** Why it is not as it should be; absent when it is. */
+  /** The problem of the object; absent without a problem. */
   readonly trouble?: string;
-  /** What only `-o wide` shows, by heading. */
+  /** Columns for `-o wide`, by heading. */
   readonly more: Readonly<Record<string, string>>;
   readonly children: readonly Branch[];
 }
 
-/** Everything of a namespace that the tree is drawn from. */
+/** The objects of a namespace for the tree. */
 export interface TreeSource {
   readonly deployments: readonly MachineDeployment[];
   readonly sets: readonly MachineSet[];
   readonly machines: readonly Machine[];
-  /** Of the target cluster; undefined when they could not be read. */
+  /** Nodes of the target cluster; undefined if they could not be read. */
   readonly nodes: readonly Node[] | undefined;
 }
 
 const byName = (a: { metadata: { name: string } }, b: { metadata: { name: string } }): number =>
   a.metadata.name.localeCompare(b.metadata.name);
 
-/** What a controller's uid owns; '' for what nobody of `owners` controls. */
+/** Objects by the UID of their controller. The key '' has the objects whose controller is not in `owners`. */
 function grouped<T extends MachineSet | Machine>(
   objects: readonly T[],
   owners: readonly { metadata: { uid: string } }[],
@@ -50,15 +50,15 @@ function grouped<T extends MachineSet | Machine>(
 const without = (trouble: string | undefined) => (trouble === undefined || trouble === '' ? {} : { trouble });
 
 /**
- * Deployments with their sets, machines and nodes. Sets and machines that nobody controls, and, where there are machines,
- * nodes of none, stand next to them.
+ * Deployments with their sets, machines and nodes. Sets and machines without a controller are roots, and also nodes without
+ * a machine if the namespace has machines.
  */
 export function fleetTree({ deployments, sets, machines, nodes }: TreeSource): Branch[] {
   const setsOf = grouped(sets, deployments);
   const machinesOf = grouped(machines, sets);
   const nodesByName = nodes && new Map(nodes.map((node) => [node.metadata.name, node]));
   const claimed = new Set(machines.flatMap(({ metadata }) => metadata.labels?.[Labels.Node] ?? []));
-  // Without machines here, the nodes are of those of another namespace, or of nobody's concern.
+  // Without machines in this namespace, the nodes belong to another one.
   const stray = (machines.length === 0 ? [] : [...(nodes ?? [])])
     .filter(({ metadata }) => !claimed.has(metadata.name))
     .sort(byName);
@@ -133,7 +133,7 @@ function branchOfMachine(machine: Machine, nodes: ReadonlyMap<string, Node> | un
 }
 
 function unseenNode(name: string, read: boolean): Branch {
-  return { kind: 'Node', name, state: read ? 'not there' : 'could not be read', more: {}, children: [] };
+  return { kind: 'Node', name, state: read ? 'does not exist' : 'could not be read', more: {}, children: [] };
 }
 
 function branchOfNode(node: Node, trouble?: string): Branch {
@@ -146,20 +146,20 @@ function branchOfNode(node: Node, trouble?: string): Branch {
     kind: 'Node',
     name: metadata.name,
     state,
-    ...without(trouble ?? (isReady ? configOf(node) : (ready?.message ?? 'it tells no Ready condition'))),
+    ...without(trouble ?? (isReady ? configOf(node) : (ready?.message ?? 'it reports no Ready condition'))),
     more: { zone: labels['topology.kubernetes.io/zone'] ?? '', kubelet: status?.nodeInfo?.kubeletVersion ?? '' },
     children: [],
   };
 }
 
-/** The tree as lines for a person. */
+/** The tree as lines of text. */
 export function treeLines(branches: readonly Branch[], wide: boolean, now: Date): string[] {
   if (branches.length === 0) return ['no machinedeployments, machinesets or machines'];
   return branches.flatMap((branch) => draw(branch, { first: '', rest: '', wide, now }));
 }
 
 interface Drawing {
-  /** What stands before the line of a branch, and before those below it. */
+  /** The prefix of the line of a branch, and of the lines below it. */
   readonly first: string;
   readonly rest: string;
   readonly wide: boolean;

@@ -3,7 +3,7 @@ import { createClient, handlerTransport, type Node, nodes, seededRandom, silentL
 import { expect, test } from 'vitest';
 import { runComponentAgent } from './component-agent.ts';
 
-test('the taint that waits for critical components comes off when the Node is Ready, and no other', async () => {
+test('only the taint for critical components is removed when the Node is Ready', async () => {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, controllers: false });
   const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });

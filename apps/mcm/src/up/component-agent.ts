@@ -15,9 +15,8 @@ import {
 const { key, effect } = Taints.CriticalComponentsNotReady;
 
 /**
- * Plays the agent that a cluster has for its critical components: it takes the taint that waits for them off Nodes that
- * are Ready. Without it a Node that a user data or an update in place has tainted would take no pods for ever, and its
- * machine would stay Pending.
+ * Simulates the agent for critical components: it removes their taint from Ready Nodes. Without it, a Node with this taint
+ * from its user data or an in-place update would never run pods, and its machine would stay Pending.
  *
  * @returns resolves when the signal has aborted
  */

@@ -5,20 +5,20 @@ import { pointerConfig } from '@mcm/machine-config';
 import { type DataDir, readIfThere } from './data-dir.ts';
 
 const HOST = '127.0.0.1';
-/** As long as a data directory can be hoped to live. */
+/** The validity of certificates. A data directory should not be used for longer. */
 const VALID_MS = 10 * 365 * 86_400_000;
 const HOUR_MS = 3_600_000;
 
-/** Where machines of a directory's fleet get the configuration of their first boot. */
+/** The endpoint where machines get the configuration of their first boot. */
 export interface ConfigServerPlace {
   readonly port: number;
-  /** Holds `tls.crt` and `tls.key`. */
+  /** The directory with `tls.crt` and `tls.key`. */
   readonly certificates: string;
-  /** Whom machines are to trust, PEM. */
+  /** The CA that machines trust, PEM. */
   readonly authority: string;
 }
 
-/** Finds the place, or makes it: a free port, and certificates that are kept with the directory. */
+/** Reads or creates the endpoint: a free port, and certificates in the data directory. */
 export async function configServerPlace(data: DataDir): Promise<ConfigServerPlace> {
   const certificates = data.file('config-server');
   const authority = readIfThere(data.file('config-server', 'ca.crt')) ?? (await issue(data, certificates));
@@ -34,12 +34,12 @@ async function issue(data: DataDir, directory: string): Promise<string> {
   const put = (name: string, text: string) => writeFileSync(data.file('config-server', name), text, { mode: 0o600 });
   put('tls.key', key);
   put('tls.crt', cert);
-  // The last one: without it all are made again. Nobody signs with the authority again, so its key is not kept.
+  // Written last: without it, all files are created again. The key of the CA is not stored, because it signs only once.
   put('ca.crt', authority.cert);
   return authority.cert;
 }
 
-/** A port that nobody listens on now. */
+/** A free port. */
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer();
@@ -51,7 +51,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Adds to a machine's user data where the configuration of its pool is. */
+/** Adds the endpoint of the pool configuration to the user data of a machine. */
 export const pointingTo = (userData: string, { port, authority }: ConfigServerPlace, pool: string): string =>
   `${JSON.stringify(
     {

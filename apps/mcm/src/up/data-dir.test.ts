@@ -12,7 +12,7 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const state = { format: 1, pid: 42, startedAt: '2026-01-01T00:00:00Z', apiPort: 6443 };
 
-test('what was written is there at the next start', () => {
+test('the state is read at the next start', () => {
   const first = openDataDir(join(root, 'new'));
   expect(first.state).toBeUndefined();
   first.write(state);
@@ -22,7 +22,7 @@ test('what was written is there at the next start', () => {
   second.release();
 });
 
-test('a directory in use is refused and names the process', () => {
+test('a directory in use is refused with the process', () => {
   const first = openDataDir(root);
   first.write(state);
   expect(() => openDataDir(root)).toThrow(/another mcm \(process 42\) runs on .*mcm down/);
@@ -31,14 +31,14 @@ test('a directory in use is refused and names the process', () => {
   expect(inspectDataDir(root)).toEqual({ state, running: false });
 });
 
-test('a foreign directory is refused and left as it was', () => {
+test('a foreign directory is refused and not changed', () => {
   writeFileSync(join(root, 'thesis.txt'), 'mine');
-  expect(() => openDataDir(root)).toThrow(/holds files that are not of mcm/);
+  expect(() => openDataDir(root)).toThrow(/contains files of other programs/);
   expect(readFileSync(join(root, 'thesis.txt'), 'utf8')).toBe('mine');
 });
 
 test.each([
-  ['{"format":99}', /layout 99, this mcm knows layout 1/],
+  ['{"format":99}', /layout 99, but this mcm supports layout 1/],
   ['not json', /cannot be read/],
 ])('a marker %s is refused', (content, message) => {
   writeFileSync(join(root, 'mcm.json'), content);
@@ -49,11 +49,11 @@ test.each([
 test('a path that is a file is refused by name', () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
-  expect(() => openDataDir(file)).toThrow(/^--data-dir .*file cannot be used: .*file is no folder; name another$/);
-  expect(() => inspectDataDir(file)).toThrow(/^--data-dir .*file is no folder: name that of an instance$/);
+  expect(() => openDataDir(file)).toThrow(/^--data-dir .*file cannot be used: .*file is no folder; use another$/);
+  expect(() => inspectDataDir(file)).toThrow(/^--data-dir .*file must be the directory of an instance$/);
 });
 
-test('a lock file that is no database is refused', () => {
+test('a lock file that is not a database is refused', () => {
   writeFileSync(join(root, 'lock.sqlite'), 'x'.repeat(5000));
   expect(() => openDataDir(root)).toThrow(/is not a lock of mcm/);
 });

@@ -14,31 +14,31 @@ import { makeFolder } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
 import type { ProviderName } from './clouds/provider.ts';
 
-/** The layout of the files in a data directory; a directory of another layout is refused. */
+/** The version of the layout of a data directory. A directory with another version is refused. */
 const FORMAT = 1;
 const MARKER = 'mcm.json';
 
-/** What `mcm up` keeps about itself next to the stores of its processes. */
+/** The state of `mcm up` in the data directory. */
 export interface InstanceState {
   readonly format: number;
-  /** The process that owns the directory, or owned it last. */
+  /** The process that owns the directory, or the last owner. */
   readonly pid: number;
   /** RFC 3339. */
   readonly startedAt: string;
   readonly apiPort?: number;
-  /** The first fleet was made: it is never made again, whatever the user did to it. */
+  /** The first fleet was created. It is not created again, even if the user deleted it. */
   readonly seeded?: boolean;
-  /** Whose cloud it is; absent: the local provider's. */
+  /** The cloud; absent: the local provider. */
   readonly provider?: ProviderName;
-  /** The controllers of machine configs run too. */
+  /** Whether the machine-config-controller runs too. */
   readonly machineConfig?: boolean;
-  /** Of the config server; absent: machines learn their configuration only when they have joined. */
+  /** The port of the config server; absent: machines get their configuration after they have joined. */
   readonly configPort?: number;
-  /** Where the cloud was at the last start. */
+  /** The address of the cloud at the last start. */
   readonly cloudAddress?: string;
 }
 
-/** A data directory that this process alone may use, until `release`. */
+/** A data directory that only this process may use, until `release`. */
 export interface DataDir {
   readonly path: string;
   readonly state: InstanceState | undefined;
@@ -48,20 +48,20 @@ export interface DataDir {
 }
 
 /**
- * Opens or makes the directory and takes its lock.
- * @throws {UserError} unwritable, not one of ours, of another layout, or in use by a running instance; nothing in it is touched then.
+ * Opens or creates the directory and takes its lock.
+ * @throws {UserError} if the directory is not writable, foreign, of another layout, or in use. It is not changed then.
  */
 export function openDataDir(path: string): DataDir {
   const root = resolve(path);
   makeDirectory(root);
   const state = readState(root);
   if (!state && readdirSync(root).some((name) => !name.startsWith('lock.sqlite'))) {
-    throw new UserError(`--data-dir ${root} holds files that are not of mcm: name an empty or a new directory`);
+    throw new UserError(`--data-dir ${root} contains files of other programs: use an empty or a new directory`);
   }
   const lock = takeLock(root);
   if (!lock)
     throw new UserError(
-      `another mcm${pidOf(state)} runs on ${root}: stop it with "mcm down", or name another --data-dir`,
+      `another mcm${pidOf(state)} runs on ${root}: stop it with "mcm down", or use another --data-dir`,
     );
   return {
     path: root,
@@ -73,13 +73,13 @@ export function openDataDir(path: string): DataDir {
 }
 
 /**
- * The state of a directory without taking it; `running` tells whether a living process holds its lock.
- * @throws {UserError} it is no directory, or not one that this program reads
+ * The state of a directory without its lock; `running` says whether a living process holds the lock.
+ * @throws {UserError} if it is not a directory, or not a data directory of this program
  */
 export function inspectDataDir(path: string): { readonly state: InstanceState; readonly running: boolean } | undefined {
   const root = resolve(path);
   const there = statSync(root, { throwIfNoEntry: false });
-  if (there?.isDirectory() === false) throw new UserError(`--data-dir ${root} is no folder: name that of an instance`);
+  if (there?.isDirectory() === false) throw new UserError(`--data-dir ${root} must be the directory of an instance`);
   const state = there && readState(root);
   if (!state) return undefined;
   const lock = takeLock(root);
@@ -92,7 +92,7 @@ function makeDirectory(root: string): void {
     makeFolder(root, 0o700);
     accessSync(root, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}; name another`);
+    throw new UserError(`--data-dir ${root} cannot be used: ${reason(error)}; use another`);
   }
 }
 
@@ -103,24 +103,24 @@ function readState(root: string): InstanceState | undefined {
   try {
     state = JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new UserError(`${file} cannot be read (${reason(error)}): restore it or name another --data-dir`);
+    throw new UserError(`${file} cannot be read (${reason(error)}): restore it or use another --data-dir`);
   }
   const format = (state as Partial<InstanceState> | null)?.format;
   if (format !== FORMAT)
     throw new UserError(
-      `${root} is of layout ${String(format)}, this mcm knows layout ${FORMAT}: name another --data-dir`,
+      `${root} has layout ${String(format)}, but this mcm supports layout ${FORMAT}: use another --data-dir`,
     );
   return state as InstanceState;
 }
 
-/** Written next to and renamed, so that a crash leaves the old or the new state and never half of one. */
+/** Writes to a new file and renames it, so that a crash leaves either the old or the new state. */
 function writeState(root: string, state: InstanceState): void {
   const file = join(root, MARKER);
   writeFileSync(`${file}.new`, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }
 
-/** An exclusive SQLite transaction: the operating system drops it with the process, however that ends. */
+/** An exclusive SQLite transaction, which the operating system releases when the process ends. */
 function takeLock(root: string): DatabaseSync | undefined {
   let lock: DatabaseSync | undefined;
   try {
@@ -130,13 +130,11 @@ function takeLock(root: string): DatabaseSync | undefined {
   } catch (error) {
     lock?.close();
     if (/locked|busy/i.test(reason(error))) return undefined;
-    throw new UserError(
-      `${join(root, 'lock.sqlite')} is not a lock of mcm (${reason(error)}): name another --data-dir`,
-    );
+    throw new UserError(`${join(root, 'lock.sqlite')} is not a lock of mcm (${reason(error)}): use another --data-dir`);
   }
 }
 
-/** Text of a file; undefined: there is none. */
+/** The text of a file; undefined if it does not exist. */
 export const readIfThere = (file: string): string | undefined =>
   existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 

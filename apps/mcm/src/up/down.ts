@@ -6,9 +6,9 @@ const WAIT_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 
 /**
- * Stops the `mcm up` that runs on a data directory and waits until it is gone.
+ * Stops the `mcm up` of a data directory and waits for its end.
  * @returns false when none runs there.
- * @throws {UserError} it does not end in time, or belongs to another user.
+ * @throws {UserError} if it does not end in time, or belongs to another user.
  */
 export async function down(dataDir: string): Promise<boolean> {
   const found = inspectDataDir(dataDir);
@@ -21,7 +21,7 @@ export async function down(dataDir: string): Promise<boolean> {
       `process ${pid} on ${dataDir} cannot be stopped: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  // The lock goes with the process and nothing tells of it, so this looks.
+  // Polls, because there is no event for the release of a lock.
   for (let waited = 0; waited < WAIT_MS; waited += LOOK_EVERY_MS) {
     if (!inspectDataDir(dataDir)?.running) return true;
     await sleep(realClock, LOOK_EVERY_MS);

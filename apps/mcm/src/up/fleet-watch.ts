@@ -21,12 +21,12 @@ import { type FleetView, viewFleet } from '../screen/fleet.ts';
 
 /** A live view of the fleet of one namespace. */
 export interface FleetWatch {
-  /** Resolves when everything has been listed once. */
+  /** Resolves after the first list of each kind. */
   synced(signal: AbortSignal): Promise<void>;
   view(): FleetView;
 }
 
-/** Events kept for the screen. */
+/** The number of events for the screen. */
 const EVENTS_KEPT = 50;
 
 export function watchFleet(

@@ -14,27 +14,27 @@ import { FIRST_FLEET, firstClass } from './seed.ts';
 
 const roleLabel = (role: string): string => `${NodeLabels.RolePrefix}${role}`;
 
-/** The custom pool: its nodes are workers with a little more. */
+/** The custom pool: its nodes are workers with an additional configuration. */
 const CUSTOM = { name: 'infra', machines: 2 } as const;
 
-/** Labels of the nodes of a pool, to be put on the machines' template. */
+/** Node labels of a pool, for the template of its machines. */
 export const nodeLabelsOf = (pool: string): Readonly<Record<string, string>> => ({
   [roleLabel('worker')]: '',
   ...(pool !== 'worker' && { [roleLabel(pool)]: '' }),
 });
 
-/** The class of the custom pool's machines: they boot with another configuration than the workers. */
+/** The class of the machines in the custom pool, which boot with their own configuration. */
 export const customClass = ({ name, secret, ...own }: Provider['machineClass']): Provider['machineClass'] => ({
   ...{ ...own, name: `${name}-${CUSTOM.name}`, secret: `${secret}-${CUSTOM.name}` },
 });
-/** Name of the pool that has machines of its own. */
+/** The name of the custom pool. */
 export const CUSTOM_POOL = CUSTOM.name;
 
 const machinesOf = (name: string) => ({ kind: 'MachineDeployment' as const, namespace: FIRST_FLEET.namespace, name });
 
 /**
- * A pool of workers, and one of workers with configs of their own. Both are over machines, so that a machine's token
- * opens its own pool's configuration and no other.
+ * A pool of workers, and a custom pool. Both refer to machines, so that the token of a machine gives access only to the
+ * configuration of its own pool.
  */
 const pools = (): readonly Draft<MachineConfigPool>[] => [
   {
@@ -57,7 +57,7 @@ const pools = (): readonly Draft<MachineConfigPool>[] => [
   },
 ];
 
-/** Makes ControllerConfig, two pools and a second deployment, whose machines are in the custom pool. */
+/** Creates the ControllerConfig, two pools and a second deployment, whose machines are in the custom pool. */
 export async function seedMachineConfig(
   client: KubeClient,
   machineClass: Provider['machineClass'],
@@ -97,7 +97,7 @@ export async function seedMachineConfig(
 const RBAC = 'rbac.authorization.k8s.io';
 const DAEMON = 'machine-config-daemon';
 
-/** What the daemons of nodes may next to what kubelets may: as mcm install --with machine-config has it. */
+/** Additional permissions of daemons next to those of kubelets, as in `mcm install --with machine-config`. */
 const daemonRoles = () => {
   const rule = (resource: string, verb: string) => ({
     ...{ apiGroups: [MACHINE_CONFIG_GROUP], resources: [resource], verbs: [verb] },

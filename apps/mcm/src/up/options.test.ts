@@ -22,15 +22,15 @@ test.each([
 });
 
 test.each([
-  [{ port: 'abc' }, '--port takes a whole number from 0 to 65535, not "abc"'],
-  [{ port: '65536' }, '--port takes a whole number from 0 to 65535, not "65536"'],
-  [{ machines: '-1' }, '--machines takes a whole number from 0 to 10000, not "-1"'],
-  [{ provider: 'hetzner' }, '--provider takes one of local, aws, azure, gcp, not "hetzner"'],
-  [{ machines: '1.5' }, '--machines takes a whole number from 0 to 10000, not "1.5"'],
-])('%j is refused by name', (flags, message) => {
+  [{ port: 'abc' }, '--port must be a whole number from 0 to 65535, not "abc"'],
+  [{ port: '65536' }, '--port must be a whole number from 0 to 65535, not "65536"'],
+  [{ machines: '-1' }, '--machines must be a whole number from 0 to 10000, not "-1"'],
+  [{ provider: 'hetzner' }, '--provider must be one of local, aws, azure, gcp, not "hetzner"'],
+  [{ machines: '1.5' }, '--machines must be a whole number from 0 to 10000, not "1.5"'],
+])('%j is refused with the name of the flag', (flags, message) => {
   expect(() => compileUpOptions(flags, true)).toThrow(message);
 });
 
-test('--port 0 is any free port', () => {
+test('--port 0 uses a free port', () => {
   expect(compileUpOptions({ port: '0' }, false).port).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import { UserError } from '../command/errors.ts';
 import { DEFAULT_DATA_DIR } from '../command/surroundings.ts';
 import { PROVIDERS, type ProviderName } from './clouds/provider.ts';
 
-/** Flags of `mcm up` as the command line gives them. */
+/** The flags of `mcm up` as text. */
 export interface UpFlags {
   readonly dataDir?: string;
   readonly port?: string;
@@ -14,16 +14,16 @@ export interface UpFlags {
   readonly quiet?: boolean;
 }
 
-/** The same, checked and complete. */
+/** The validated options with defaults. */
 export interface UpOptions {
   readonly dataDir: string;
-  /** Port of the control plane; undefined: the one used last, else any free one. */
+  /** Port of the control plane; undefined: the last used port, else a free one. */
   readonly port: number | undefined;
-  /** Machines that the first deployment asks for; undefined: 3 at the first start, unchanged later. */
+  /** Replicas of the first deployment; undefined: 3 at the first start, unchanged later. */
   readonly machines: number | undefined;
-  /** Undefined: the directory's, else local. */
+  /** Undefined: the provider of the directory, else local. */
   readonly provider: ProviderName | undefined;
-  /** Machine configs too; undefined: as the directory was made. */
+  /** Whether the machine-config-controller runs too; undefined: as at the first start. */
   readonly machineConfig: boolean | undefined;
   readonly exitWhenReady: boolean;
   readonly live: boolean;
@@ -32,7 +32,7 @@ export interface UpOptions {
 
 const MAX_MACHINES = 10_000;
 
-/** @throws {UserError} naming the flag and what it takes. */
+/** @throws {UserError} with the flag and its valid values. */
 export function compileUpOptions(flags: UpFlags, terminal: boolean): UpOptions {
   return {
     dataDir: flags.dataDir ?? DEFAULT_DATA_DIR,
@@ -50,13 +50,13 @@ function integer(flag: string, text: string | undefined, min: number, max: numbe
   if (text === undefined) return undefined;
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < min || value > max)
-    throw new UserError(`${flag} takes a whole number from ${min} to ${max}, not "${text}"`);
+    throw new UserError(`${flag} must be a whole number from ${min} to ${max}, not "${text}"`);
   return value;
 }
 
 function providerName(text: string | undefined): ProviderName | undefined {
   if (text === undefined) return undefined;
   const found = PROVIDERS.find((name) => name === text);
-  if (found === undefined) throw new UserError(`--provider takes one of ${PROVIDERS.join(', ')}, not "${text}"`);
+  if (found === undefined) throw new UserError(`--provider must be one of ${PROVIDERS.join(', ')}, not "${text}"`);
   return found;
 }

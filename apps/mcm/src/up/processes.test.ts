@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-/** Timers are fired by the test. */
+/** The test fires the timers. */
 function manualClock() {
   const timers: (() => void)[] = [];
   const pauses: number[] = [];
@@ -56,7 +56,7 @@ function program(source: string, clock: Clock = manualClock().clock, sink?: Sink
 
 const STAYS = `process.stdout.write('ready http://127.0.0.1:1\\n'); process.on('SIGTERM', () => process.exit(0)); setInterval(() => {}, 1000);`;
 
-test('is ready with the address it printed, and ends when asked', async () => {
+test('a program is ready with the address that it printed, and ends on request', async () => {
   const { made, states } = program(STAYS);
   expect(await made.start()).toBe('http://127.0.0.1:1');
   await made.stop();
@@ -64,7 +64,7 @@ test('is ready with the address it printed, and ends when asked', async () => {
   expect(readFileSync(join(dir, 'log'), 'utf8')).toContain('ready http://127.0.0.1:1');
 });
 
-test('started again after it was stopped, it logs on and ends again', async () => {
+test('a restarted program continues its log and ends again', async () => {
   const { made, states } = program(STAYS);
   for (let i = 0; i < 2; i++) {
     await made.start();
@@ -77,13 +77,13 @@ test('started again after it was stopped, it logs on and ends again', async () =
 test.each([
   ['plain', `process.stderr.write('port 80 is busy\\n')`],
   ['structured', `process.stderr.write(JSON.stringify({ level: 50, msg: 'port 80 is busy' }) + '\\n')`],
-])('ending before it is ready is told by its own %s last line', async (_kind, write) => {
+])('a program that ends before it is ready is reported with its last line (%s)', async (_kind, write) => {
   const { made } = program(`${write}; process.exitCode = 1;`);
   await expect(made.start()).rejects.toThrow('test: port 80 is busy');
   await made.stop();
 });
 
-test('an abort of the runtime is told by its reason, not by the stack that follows', async () => {
+test('an abort of the runtime is reported with its reason, without the stack', async () => {
   const lines = [
     '',
     '<--- Last few GCs --->',
@@ -102,7 +102,7 @@ test('an abort of the runtime is told by its reason, not by the stack that follo
   await made.stop();
 });
 
-test('ending by itself afterwards, it is started again', async () => {
+test('a ready program that ends by itself is restarted', async () => {
   const { clock, timers } = manualClock();
   const { made, reaches } = program(STAYS, clock);
   await made.start();
@@ -114,7 +114,7 @@ test('ending by itself afterwards, it is started again', async () => {
   await made.stop();
 });
 
-/** Kills itself, as seen from outside, until it was started `times` times; then it stays. */
+/** A program that kills itself until its start number `times`, and then keeps running. */
 const killed = (signal: string, times: number): string => `
   import { existsSync, readFileSync, writeFileSync } from 'node:fs';
   const file = new URL('starts', import.meta.url);
@@ -136,7 +136,7 @@ test('a program that is killed before it is ready is restarted with growing dela
   await made.stop();
 });
 
-test('a program that crashes three times before it is ready is given up', async () => {
+test('a program that crashes three times before it is ready is not restarted', async () => {
   const { clock, timers } = manualClock();
   const { made, reaches } = program(killed('SIGABRT', 9), clock);
   const ready = expect(made.start()).rejects.toThrow('test: ended before it was ready');
@@ -160,7 +160,7 @@ test('a wait for a program ends with its signal, also between two starts', async
   await made.stop();
 });
 
-test('a log that cannot be written ends nothing: its lines are counted, told once, and noted when there is room', async () => {
+test('a full disk does not end a program; dropped log lines are counted, reported once, and noted later in the log', async () => {
   let full = true;
   const written: string[] = [];
   const sink: Sink = (bytes) => {
@@ -181,7 +181,7 @@ test('a log that cannot be written ends nothing: its lines are counted, told onc
   expect(written.join('')).toMatch(/^\n?mcm: 1 lines of this log were dropped: ENOSPC.*\nmore\nready again\n/);
 });
 
-test('a program that does not end is killed when its time is up', async () => {
+test('a program that does not end in time is killed', async () => {
   const { clock, timers } = manualClock();
   const { made } = program(
     `process.on('SIGTERM', () => process.stdout.write('no\\n')); process.stdout.write('ready x\\n'); setInterval(() => {}, 1000);`,

@@ -7,53 +7,53 @@ import { backoffMs, type Clock, FileSink, LossyWriter, type Sink } from '@mcm/ku
 import { UserError } from '../command/errors.ts';
 import type { ProgramState } from '../screen/render.ts';
 
-/** One program that `mcm up` keeps running. */
+/** The command line of a program of `mcm up`. */
 export interface ProgramSpec {
   readonly name: string;
-  /** Module whose start is the program, as `import.meta.resolve` gives it. */
+  /** The main module of the program, as `import.meta.resolve` returns it. */
   readonly module: string;
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly logFile: string;
 }
 
-/** What a program finds in its environment unless the user's says otherwise. */
+/** Environment variables of a program, unless the user sets them. */
 const ENVIRONMENT: Readonly<Record<string, string>> = {
-  // Two pools of the C library's memory instead of one a thread, as in the images: 5 MB of each program.
+  // Two memory pools of the C library instead of one per thread, as in the images: saves 5 MB per program.
   MALLOC_ARENA_MAX: '2',
-  // Where the programs keep their compiled modules in any case; said here, it holds for their first module too, which
-  // otherwise brings the stripper of types into every process that runs from source: 40 ms of each start.
+  // The programs enable the compile cache themselves, but only after their first module. With this variable, the first module
+  // uses it too, which saves 40 ms per start from source.
   NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
 };
 
-/** Between an end and the next start; the same for each user, so that the screen can be foretold. */
+/** The delay before a restart. It has no jitter, so that the screen is predictable. */
 const RESTART = { baseMs: 1_000, maxMs: 30_000, jitter: 0 };
 const KILL_AFTER_MS = 8_000;
-/** Crashes in a row, before it has ever been ready, after which a program is not started again. */
+/** The number of consecutive crashes before the first readiness after which a program is not restarted. */
 const MAX_CRASHES = 3;
-/** How often a log that cannot be written is reported. */
+/** How often dropped log lines are reported. */
 const TROUBLE_PERIOD_MS = 60_000;
 
-/** Signals by which the runtime ends itself; any other comes from outside. */
+/** Signals from the runtime itself. Other signals come from outside. */
 const OWN_SIGNALS: ReadonlySet<string> = new Set(['SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGILL', 'SIGSEGV', 'SIGTRAP']);
 
-/** A program under supervision: started again when it ends by itself, ended in order when asked. */
+/** A supervised program. It is restarted when it ends by itself. */
 export class Program {
   readonly spec: ProgramSpec;
   state: ProgramState = 'starting';
-  /** What followed `ready` on its standard output. */
+  /** The address that it printed after `ready`. */
   address = '';
   restarts = 0;
-  /** Why its log lacks lines; empty: it lacks none. */
+  /** Why log lines were dropped; empty: none were dropped. */
   trouble = '';
   readonly #clock: Clock;
   readonly #onChange: () => void;
   readonly #file: FileSink;
   readonly #log: LossyWriter;
   #toldTrouble = Number.NEGATIVE_INFINITY;
-  /** Ends in a row before it was ready. */
+  /** Consecutive ends before it was ready. */
   #early = 0;
-  /** Of those, by a crash. */
+  /** Consecutive crashes before it was ready. */
   #crashes = 0;
   #child: ChildProcess | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -71,7 +71,7 @@ export class Program {
     });
   }
 
-  /** Reported once in a while: a program that says much would fill the screen with it. */
+  /** Reported at most once per period, because a program that logs a lot would fill the screen. */
   #failedToLog(dropped: number, reason: string): void {
     const now = this.#clock.monotonic();
     if (now - this.#toldTrouble < TROUBLE_PERIOD_MS) return;
@@ -85,11 +85,10 @@ export class Program {
   }
 
   /**
-   * Starts the program and resolves with its address once it says `ready`. A program that is killed before that is
-   * started again, after a pause that grows.
-   * @param signal Ends the wait: it rejects with the signal's reason.
-   * @throws {UserError} with the program's own last line when it ends by its own fault: at once for an error that it
-   * exits with, at the third time in a row for a crash.
+   * Starts the program and resolves with its address when it prints `ready`. A program that is killed before that is
+   * restarted with a growing delay.
+   * @param signal Ends the wait, which rejects with the reason of the signal.
+   * @throws {UserError} With the last line of the program, at once when it exits with an error, or after three crashes.
    */
   start(signal?: AbortSignal): Promise<string> {
     return new Promise((resolve, reject) => {
@@ -101,10 +100,10 @@ export class Program {
     });
   }
 
-  /** @param giveUp Called when it ends before it is ready once too often; absent: it is tried again for ever. */
+  /** @param giveUp Called after too many ends before it is ready; absent: it is restarted without a limit. */
   #launch(onReady: (address: string) => void, giveUp?: () => void): void {
-    // A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which then ends its programs in order.
-    // The IPC channel tells the program when its supervisor is gone, however that ended.
+    // A detached process group: Ctrl-C reaches only the supervisor, which stops its programs in order. The IPC channel closes
+    // when the supervisor ends, even if it was killed.
     const child = spawn(process.execPath, [...process.execArgv, fileURLToPath(this.spec.module), ...this.#args()], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       detached: true,
@@ -148,13 +147,13 @@ export class Program {
     });
   }
 
-  /** Who is told where a program is does not hear of its restarts: it comes back on the port that it took. */
+  /** A restart keeps the port, because other programs already have the address. */
   #args(): readonly string[] {
     const port = URL.canParse(this.address) ? new URL(this.address).port : '';
     return this.spec.args.map((arg) => (arg === '--port=0' && port !== '' ? `--port=${port}` : arg));
   }
 
-  /** A kill from outside is no fault. A refusal, such as of a flag, would only be repeated. */
+  /** A kill from outside is not a failure of the program. An exit with an error, such as for a flag, would only be repeated. */
   #isOwnFault(code: number | null, by: NodeJS.Signals | null): boolean {
     if (by !== null && !OWN_SIGNALS.has(by)) return false;
     this.#crashes += 1;
@@ -178,7 +177,7 @@ export class Program {
     this.#onChange();
   }
 
-  /** Asks the program to end, and after a while makes it. Resolves when it is gone. */
+  /** Terminates the program, and kills it after a while. Resolves when it has ended. */
   async stop(): Promise<void> {
     this.#transition('stopped');
     const child = this.#child;
@@ -192,10 +191,10 @@ export class Program {
   }
 }
 
-/** What an abort of the runtime itself begins with, such as when memory is used up. */
+/** The start of a message for an abort of the runtime, for example when memory is exhausted. */
 const ABORT = 'FATAL ERROR';
 
-/** The error that a program tells with its last lines. An abort is told once and followed by the stack of the runtime. */
+/** Updates the last error with a line of output. The stack after an abort of the runtime is ignored. */
 function laterError(earlier: string, line: string): string {
   return line.trim() === '' || earlier.startsWith(ABORT) ? earlier : sentenceOf(line);
 }

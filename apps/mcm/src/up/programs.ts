@@ -4,7 +4,7 @@ import type { ConfigServerPlace } from './config-server.ts';
 import type { DataDir } from './data-dir.ts';
 import type { ProgramSpec } from './processes.ts';
 
-/** Names under which the programs appear on the screen and in `logs/`. */
+/** Names of the programs on the screen and in `logs/`. */
 export const PROGRAMS = {
   plane: 'control-plane',
   manager: 'machine-controller-manager',
@@ -29,17 +29,17 @@ export const planeProgram = (data: DataDir, port: number): ProgramSpec =>
     `--kubeconfig=${data.file('kubeconfig')}`,
   ]);
 
-/** @param more flags next to the cloud's own */
+/** @param more flags in addition to those of the cloud */
 export const cloudProgram = (
   data: DataDir,
   { cloud: { name, module, args, env } }: Provider,
   more: readonly string[] = [],
 ): ProgramSpec => spec(data, name, module, [...args, ...more], env);
 
-/** All machines of the fleet share an address: what one address may ask is no limit here. */
+/** All machines of the fleet have the same address, so the limits per address are effectively off. */
 const BOOT_LIMITS = ['--config-server-burst=10000', '--config-server-requests-per-minute=10000'];
 
-/** @param boots absent: it serves no first boots */
+/** @param boots absent: it has no config server */
 export const machineConfigProgram = (data: DataDir, namespace: string, boots?: ConfigServerPlace): ProgramSpec =>
   spec(data, PROGRAMS.machineConfig, '@mcm/machine-config-controller/main', [
     ...controllerFlags(data, namespace),
@@ -49,7 +49,7 @@ export const machineConfigProgram = (data: DataDir, namespace: string, boots?: C
       : []),
   ]);
 
-/** The two containers of the production pod, with ports of their own choice. */
+/** The two programs of the production pod, on free ports. */
 export const managerProgram = (data: DataDir, namespace: string): ProgramSpec =>
   spec(data, PROGRAMS.manager, '@mcm/machine-controller-manager/main', controllerFlags(data, namespace));
 

@@ -9,22 +9,22 @@ import type { FleetWatch } from './fleet-watch.ts';
 import type { UpOptions } from './options.ts';
 import type { Program } from './processes.ts';
 
-/** Tells the user what happens: a live screen on a terminal, lines elsewhere. */
+/** Shows the progress: a live screen on a terminal, else lines of text. */
 export interface Reporter {
-  /** Something changed; what is shown follows soon. */
+  /** Reports a change, which is shown soon. */
   changed(): void;
-  /** Calls back after changes, until the returned function is called. */
+  /** Registers a listener for changes. The returned function removes it. */
   onChange(listener: () => void): () => void;
   follow(fleet: FleetWatch): void;
   settled(fleet: FleetView): void;
   stopping(): void;
-  /** Draws the last state and gives the terminal back. */
+  /** Draws the last state and restores the terminal. */
   end(): void;
 }
 
 interface ReporterIo {
   readonly stdout: NodeJS.WriteStream;
-  /** What the terminal is shown of the screen. */
+  /** Adapts a text to the terminal. */
   readonly draw: (text: string) => string;
   readonly title: string;
   readonly startedAt: Date;
@@ -39,7 +39,7 @@ const EMPTY: FleetView = { deployments: [], machines: [], phases: new Map(), eve
 export const reporterFor = (options: UpOptions, io: ReporterIo): Reporter =>
   options.live ? new LiveReporter(io) : new LineReporter(io, options.quiet);
 
-/** Collects changes and calls `draw` at most once a frame. */
+/** Collects changes and calls `draw` at most once per frame. */
 abstract class FramedReporter implements Reporter {
   protected readonly io: ReporterIo;
   protected fleet: FleetWatch | undefined;
@@ -96,7 +96,7 @@ class LiveReporter extends FramedReporter {
     this.#schedule();
   }
 
-  /** The age of things changes with nothing happening. */
+  /** Redraws periodically, because ages change without an event. */
   #schedule(): void {
     this.#tick = realClock.setTimeout(() => {
       this.changed();
@@ -124,7 +124,7 @@ class LiveReporter extends FramedReporter {
             : [
                 ...programs.flatMap(({ trouble }) => trouble || []),
                 this.kubectl(),
-                'Ctrl-C stops everything; the next start finds the fleet where it was.',
+                'Ctrl-C stops everything; the next start continues with the same fleet.',
               ],
           columns: stdout.columns,
           rows: stdout.rows,

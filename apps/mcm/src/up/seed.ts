@@ -11,7 +11,7 @@ import {
 } from '@mcm/kube';
 import type { Provider } from './clouds/index.ts';
 
-/** What `mcm up` puts on a fresh plane, and how its parts are called. */
+/** The first objects of `mcm up` in a new control plane, and their names. */
 export const FIRST_FLEET = {
   namespace: 'default',
   deployment: 'workers',
@@ -26,7 +26,7 @@ const customResourceDefinitions: ResourceDefinition<KubeObject> = {
   namespaced: false,
 };
 
-/** Installs or updates kinds, the four of machines by default, and resolves when the server serves them. */
+/** Creates or updates CRDs, by default those of machines. Resolves when the server serves them. */
 export async function installKinds(
   client: KubeClient,
   signal: AbortSignal,
@@ -38,15 +38,15 @@ export async function installKinds(
   }
 }
 
-/** The first class and how its cloud is reached. */
+/** The first class and the credentials of its cloud. */
 export interface FirstCloud extends Pick<Provider, 'machineClass'> {
-  /** Data of the class's Secret. */
+  /** Data of the Secret of the class. */
   readonly secretData: Readonly<Record<string, string>>;
 }
 
 /**
- * Makes the Secret of the cloud say how it is reached now; written only when that changed.
- * The class and the deployment are made once: what the user changed or deleted later stays so.
+ * Writes the Secret of the cloud with its current address, if it changed.
+ * The class and the deployment are created once, so changes and deletions of the user remain.
  */
 export async function seedFleet(
   client: KubeClient,
@@ -54,7 +54,7 @@ export async function seedFleet(
   options: {
     first: boolean;
     machines: number | undefined;
-    /** Of the nodes of the first deployment. */
+    /** Labels for the nodes of the first deployment. */
     nodeLabels?: Readonly<Record<string, string>>;
     signal: AbortSignal;
   },
@@ -80,7 +80,7 @@ export async function seedFleet(
   }
 }
 
-/** Makes a class's Secret say what it should. */
+/** Creates or updates the Secret of a class. */
 export async function writeSecret(
   client: KubeClient,
   { secret: name, secretData }: { readonly secret: string; readonly secretData: FirstCloud['secretData'] },
@@ -118,7 +118,7 @@ const head = (apiVersion: string, kind: string, name: string) => ({
 });
 const GROUP_VERSION = 'machine.sapcloud.io/v1alpha1';
 
-/** The class of a provider's machines as an object. */
+/** The class of the machines of a provider, as an object. */
 export const firstClass = ({ name, secret, ...own }: FirstCloud['machineClass']): Draft<MachineClass> => ({
   ...head(GROUP_VERSION, 'MachineClass', name),
   ...own,

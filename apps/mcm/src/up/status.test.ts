@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { viewFleet } from '../screen/fleet.ts';
 import { statusLines } from './status.ts';
 
-test('the status lists VMs in quarantine, and says what a user can do', () => {
+test('the status lists quarantined VMs with the possible actions', () => {
   const report = { running: true, pid: 1, server: 'https://127.0.0.1:6443', fleet: viewFleet([], [], [], []) } as const;
   expect(statusLines({ ...report, quarantinedVms: [] })).toHaveLength(2);
   expect(

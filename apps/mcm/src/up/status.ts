@@ -28,14 +28,14 @@ type StatusReport =
       readonly quarantinedVms: readonly QuarantinedVm[];
     };
 
-/** Asks the instance on a data directory how it is. Throws `KubeError` when its control plane does not answer. */
+/** Reads the status of the instance in a data directory. Throws `KubeError` when its control plane does not answer. */
 async function status(dataDir: string, kubeconfigPath: string): Promise<StatusReport> {
   const found = inspectDataDir(dataDir);
   if (!found?.running) return { running: false };
   const kubeconfig = await loadKubeconfig(kubeconfigPath);
   const transport = undiciTransport(kubeconfig);
   const stored = createClient({ transport, userAgent: `mcm/${version()} (status)`, clock: realClock });
-  // The fleet's own commands name what is malformed.
+  // Other commands report malformed objects.
   const client = conformingClient(stored, () => undefined);
   const read = { namespace: FIRST_FLEET.namespace };
   const [deployments, sets, all, classes] = await Promise.all([
@@ -61,11 +61,11 @@ export async function tellStatus(dataDir: string, output: OutputFormat, say: (li
   process.exitCode = report.running ? 0 : NOT_RUNNING;
 }
 
-/** The report for a program. */
+/** The report as JSON or YAML. */
 const statusModel = (report: StatusReport): object =>
   report.running ? { ...report, fleet: { ...report.fleet, phases: Object.fromEntries(report.fleet.phases) } } : report;
 
-/** The report as lines for a person. */
+/** The report as lines of text. */
 export function statusLines(report: StatusReport): string[] {
   if (!report.running) return ['not running'];
   const phases = [...report.fleet.phases].map(([phase, count]) => `${count} ${phase}`).join(', ');

@@ -31,19 +31,19 @@ import { type Reporter, reporterFor } from './reporter.ts';
 import { FIRST_FLEET, installKinds, seedFleet, writeSecret } from './seed.ts';
 import { userDataFor } from './user-data.ts';
 
-/** Streams of the terminal, and the signal that ends everything. */
+/** Streams of the terminal, and the signal that stops everything. */
 export interface UpIo {
   readonly stdout: NodeJS.WriteStream;
-  /** What the terminal is shown of the screen. */
+  /** Adapts a text to the terminal. */
   readonly draw: (text: string) => string;
   readonly signal: AbortSignal;
   readonly random: Random;
 }
 
 /**
- * Brings up control plane, local cloud and both controllers, and stays until the signal aborts, or, with `exitWhenReady`,
- * until the fleet is as it is asked for.
- * @throws {UserError} what the user can repair, in one sentence; everything that was started is stopped first.
+ * Starts the control plane, the cloud and both controllers. It runs until the signal aborts, or, with `exitWhenReady`, until the fleet
+ * has its desired state.
+ * @throws {UserError} if the user can fix the problem; all started programs are stopped first.
  */
 export async function up(options: UpOptions, io: UpIo): Promise<void> {
   const data = openDataDir(options.dataDir);
@@ -93,7 +93,7 @@ async function bringUp(options: UpOptions, io: BringUpIo): Promise<FleetWatch> {
   const first = data.state?.seeded !== true;
   const provider = providerOf(options, data);
   const withConfigs = machineConfigOf(options, data, provider);
-  // Machines of an older directory have pools that no token opens.
+  // The pools of an older directory do not refer to machines, so no token gives access to them.
   const boots =
     withConfigs && (first || data.state?.configPort !== undefined) ? await configServerPlace(data) : undefined;
   const apiUrl = await start(planeProgram(data, options.port ?? data.state?.apiPort ?? 0));
@@ -160,7 +160,7 @@ const watch = (client: KubeClient, io: BringUpIo): FleetWatch =>
     onChange: () => io.reporter.changed(),
   });
 
-/** Resolves when the fleet is settled, or when the signal aborts. */
+/** Resolves when the fleet has its desired state, or when the signal aborts. */
 function untilSettled(fleet: FleetWatch, reporter: Reporter, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const look = () => {
@@ -179,7 +179,7 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true }),
   );
 
-/** Controllers first, so that they can give their leases back; then the cloud; the control plane last. */
+/** Stops the controllers first, so that they can release their Leases, then the cloud, then the control plane. */
 async function stopInOrder(running: readonly Program[]): Promise<void> {
   const [plane, cloud, ...controllers] = running;
   await Promise.all(controllers.map((program) => program.stop()));
@@ -188,28 +188,30 @@ async function stopInOrder(running: readonly Program[]): Promise<void> {
 }
 
 /**
- * The provider that was asked for, else the one that the directory was made with.
- * @throws {UserError} when the directory holds a fleet of another one
+ * The provider of the flag, else of the directory.
+ * @throws {UserError} when the directory contains a fleet of another provider
  */
 function providerOf({ provider }: UpOptions, data: DataDir): Provider {
   const { state } = data;
   const before = state?.seeded ? (state.provider ?? 'local') : undefined;
   if (before !== undefined && provider !== undefined && provider !== before)
-    throw new UserError(`${data.path} holds a fleet of ${before}, not of ${provider}: name another --data-dir`);
+    throw new UserError(`${data.path} contains a fleet of ${before}, not of ${provider}: use another --data-dir`);
   return providerFor(provider ?? before ?? 'local', data);
 }
 
 /**
- * Whether machine configs are kept too: as the directory was made, since its first deployment's nodes need their labels.
- * @throws {UserError} when that cannot be
+ * Whether machine configs are used, as at the first start: the nodes of the first deployment need their labels.
+ * @throws {UserError} when the flag does not match the directory or the provider
  */
 function machineConfigOf({ machineConfig }: UpOptions, data: DataDir, { name }: Provider): boolean {
   const before = data.state?.seeded ? (data.state.machineConfig ?? false) : undefined;
   if (before === false && machineConfig)
-    throw new UserError(`${data.path} holds a fleet without machine configs: name another --data-dir`);
+    throw new UserError(`${data.path} contains a fleet without machine configs: use another --data-dir`);
   const wanted = machineConfig ?? before ?? false;
   if (wanted && name !== 'local')
-    throw new UserError(`--machine-config needs machines that play the daemon: --provider local, not ${name}`);
+    throw new UserError(
+      `--machine-config must be used with --provider local, not ${name}: only its machines simulate the daemon`,
+    );
   return wanted;
 }
 

@@ -6,15 +6,15 @@ interface KubeconfigFile {
 }
 
 /**
- * User data for hollow kubelets: where the API server is, whom to trust, and the token to join with, filled in for each machine.
- * @param options.nodeIsMachine false: the node gets the VM's own host name
+ * User data for simulated kubelets: the API server, its CA, and the bootstrap token, filled in for each machine.
+ * @param options.nodeIsMachine false: the node gets the host name of the VM
  */
 export function userDataFor(
   kubeconfig: string,
   { nodeIsMachine }: { readonly nodeIsMachine: boolean } = { nodeIsMachine: true },
 ): string {
   const cluster = (parse(kubeconfig) as KubeconfigFile).clusters[0]?.cluster;
-  if (!cluster) throw new Error('the kubeconfig of the control plane names no cluster');
+  if (!cluster) throw new Error('the kubeconfig of the control plane contains no cluster');
   return `${JSON.stringify(
     {
       server: cluster.server,

@@ -12,7 +12,7 @@ import type { Fleet } from './overview.ts';
 import type { Section } from './page.ts';
 import { badge, count, type Mood } from './words.ts';
 
-/** What `explain` is told from, out of the watches. */
+/** The input of `explainDeployment`, from the watches. */
 function readingOf(deployment: MachineDeployment, snapshot: Snapshot, source: FleetSource): FullReading & Watched {
   const { uid } = deployment.metadata;
   const sets = snapshot.sets.filter((set) => controllerOf(set)?.uid === uid);
@@ -28,7 +28,7 @@ function readingOf(deployment: MachineDeployment, snapshot: Snapshot, source: Fl
   };
 }
 
-/** Deployments with their rollouts, each with what `mcm explain` says of it. */
+/** Deployments with their rollouts, each with its explanation of `mcm explain`. */
 export function deploymentsSection(snapshot: Snapshot, { source, settings }: Fleet, now: Date): Section {
   const { deployments, gaps } = snapshot;
   const rows = [...deployments]
@@ -43,7 +43,7 @@ ${rows.length === 0 ? html`<p>${none}</p>` : table(rows)}`;
 const table = (
   rows: readonly Html[],
 ): Html => html`<div class="wide" role="group" aria-labelledby="deployments-heading" tabindex="0"><table aria-labelledby="deployments-heading">
-<thead><tr><th scope="col">Name</th><th scope="col">Rollout</th><th scope="col" class="number">Asked for</th><th scope="col" class="number">Updated</th><th scope="col" class="number">Available</th><th scope="col" class="number">Old</th><th scope="col">Next step</th></tr></thead>
+<thead><tr><th scope="col">Name</th><th scope="col">Rollout</th><th scope="col" class="number">Desired</th><th scope="col" class="number">Updated</th><th scope="col" class="number">Available</th><th scope="col" class="number">Old</th><th scope="col">Next step</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
 
 function row(reading: ReturnType<typeof readingOf>, { manager, ofMachines }: Settings, now: Date): Html {
@@ -57,12 +57,12 @@ function row(reading: ReturnType<typeof readingOf>, { manager, ofMachines }: Set
   const [mood, words] = rolloutOf(deployment, explanation.blockers.length > 0);
   return html`<tr data-key="${metadata.uid}"><th scope="row">${metadata.name}</th>
 <td>${badge(mood, words)}<progress max="${Math.max(1, replicas)}" value="${Math.min(updated, replicas)}" aria-label="${`${updated} of ${replicas} machines of ${metadata.name} are updated`}"></progress></td>
-<td class="number" data-of="asked for">${replicas}</td><td class="number" data-of="updated">${updated}</td><td class="number" data-of="available">${status?.availableReplicas ?? 0}</td><td class="number" data-of="old">${old}</td>
+<td class="number" data-of="desired">${replicas}</td><td class="number" data-of="updated">${updated}</td><td class="number" data-of="available">${status?.availableReplicas ?? 0}</td><td class="number" data-of="old">${old}</td>
 <td>${explanation.next}${cures(explanation)}<details id="why-${metadata.uid}"><summary>Explain ${metadata.name}</summary><pre>${deploymentLines(explanation, now).join('\n')}</pre></details></td></tr>
 `;
 }
 
-/** What would help, for all to see: a rollout that waits for a person does so until one comes. */
+/** The hints are always visible, because a blocked rollout needs the action of a user. */
 const cures = ({ cures: all }: Pick<DeploymentExplanation, 'cures'>): Html | undefined =>
   all.length === 0 ? undefined : html`<ul class="cures">${all.map((cure) => html`<li>${cure}</li>`)}</ul>`;
 
@@ -76,7 +76,7 @@ function rolloutOf(deployment: MachineDeployment, blocked: boolean): readonly [M
   return isComplete(deployment, deployment.status) ? ['good', 'Complete'] : ['busy', 'Under way'];
 }
 
-/** In a sentence, for the top of the page. */
+/** One sentence for the top of the page. */
 export function deploymentsInWords({ deployments }: Snapshot): string {
   const busy = deployments.filter((deployment) => !isComplete(deployment, deployment.status)).length;
   return `${count(deployments.length, 'deployment')}, ${busy === 0 ? 'all complete' : `${busy} not complete`}`;

@@ -8,17 +8,17 @@ test('text is escaped for elements and for attributes in quotes', () => {
   );
 });
 
-test('markup made here goes in as it is, lists are joined, what is absent leaves nothing', () => {
+test('markup is inserted unchanged, lists are joined, and undefined is empty', () => {
   expect(html`<ul>${['a', 'b<'].map((item) => html`<li>${item}</li>`)}${undefined}${3}</ul>`.text).toBe(
     '<ul><li>a</li><li>b&lt;</li>3</ul>',
   );
 });
 
-test('what turns the reading direction or draws nothing is shown as what it is', () => {
+test('invisible and bidirectional control characters are shown as their code', () => {
   expect(html`${'a\u202Eb\u0000c\u2066d\ne'}`.text).toBe('a\uFFFDb\uFFFDc\uFFFDd\ne');
 });
 
-test('no text can leave its place', () => {
+test('a text cannot leave its element or attribute', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       const { text: written } = html`${text}`;

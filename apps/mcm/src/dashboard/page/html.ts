@@ -1,4 +1,4 @@
-/** Text that is safe to stand in a page: made by `html` only, which escapes whatever is put into it. */
+/** Escaped text of a page. Only `html` creates it. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -6,7 +6,7 @@ export class Html {
   }
 }
 
-/** What may be put into a page: text is escaped, lists are joined, what is absent leaves nothing. */
+/** A value in a template: text is escaped, lists are joined, undefined is empty. */
 export type Part = Html | string | number | undefined | readonly Part[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -17,7 +17,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Characters that draw nothing, or turn the reading direction of what follows: a name must not be able to look like another. */
+/** Invisible characters and characters that change the reading direction. They could make one name look like another. */
 const INVISIBLE = /[\p{Cc}\p{Bidi_Control}]/gu;
 
 function escaped(text: string): string {
@@ -31,6 +31,6 @@ function written(part: Part): string {
   return typeof part === 'object' ? part.map(written).join('') : escaped(String(part));
 }
 
-/** Markup with values in it. Values are escaped for text and for attributes in quotes, and must stand nowhere else. */
+/** Markup with values. The escaping is only correct in text and in quoted attributes, so values must not be used elsewhere. */
 export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): Html =>
   new Html(strings.map((string, index) => string + written(parts[index])).join(''));

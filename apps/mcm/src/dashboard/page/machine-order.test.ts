@@ -11,7 +11,7 @@ const machine = (name: string, phase: string, going: boolean): Machine =>
     status: { currentStatus: { phase } },
   }) as Machine;
 
-test('order and counts are those of all machines, whatever has changed', () => {
+test('order and counts match all machines after any change', () => {
   const { next } = seededRandom(7);
   const all = new Map<string, Machine>();
   let tell: (change: Change<Machine>) => void = () => undefined;

@@ -3,20 +3,20 @@ import type { Informer } from '@mcm/kube';
 import { phaseName } from '../../screen/fleet.ts';
 import { type Mood, moodOf } from './words.ts';
 
-/** Its phase as people call it; one that is being deleted is Terminating whatever its status says yet. */
+/** The displayed phase. A machine with a deletion timestamp is Terminating, also if its status does not say so yet. */
 export const phaseOf = ({ metadata, status }: Machine): string =>
   metadata.deletionTimestamp === undefined ? phaseName(status?.currentStatus?.phase ?? '') : 'Terminating';
 
-/** The mood of its phase; the index of the machines' cache that `MachineOrder` reads. */
+/** The mood of the phase of a machine. `MachineOrder` reads the cache index with this function. */
 export const machineMood = (machine: Machine): Mood => moodOf(phaseOf(machine));
 
-/** The ones that want something stand first. */
+/** Machines that need attention are first. */
 const ORDER: readonly Mood[] = ['bad', 'busy', 'idle', 'good'];
 
-/** Names are ASCII: to compare them by a language's rules costs a hundred times as much. */
+/** Names are ASCII. A comparison with the rules of a language would be 100 times slower. */
 const byName = (a: Machine, b: Machine): number => (a.metadata.name < b.metadata.name ? -1 : 1);
 
-/** The first of some: whole groups are sorted only as far as they are shown. */
+/** The first `most` machines in display order. It sorts only the groups that are shown. */
 export function firstOf(found: readonly Machine[], most: number): readonly Machine[] {
   const groups = Map.groupBy(found, machineMood);
   const shown: Machine[] = [];
@@ -27,7 +27,7 @@ export function firstOf(found: readonly Machine[], most: number): readonly Machi
   return shown.slice(0, most);
 }
 
-/** Where a key stands in a sorted list, or would. */
+/** The position of a key in a sorted list. */
 function placeOf(keys: readonly string[], key: string): number {
   let [from, to] = [0, keys.length];
   while (from < to) {
@@ -38,12 +38,12 @@ function placeOf(keys: readonly string[], key: string): number {
   return from;
 }
 
-/** Where machines come from; their index `mood` is `machineMood`. */
+/** The source of machines. Its index `mood` must be `machineMood`. */
 interface Source extends Pick<Informer<Machine>, 'onChange'> {
   readonly store: Pick<Informer<Machine>['store'], 'get' | 'byIndex' | 'countByIndex'>;
 }
 
-/** Counts and order of all machines, kept up with each change: to ask for them costs what is shown, not what there is. */
+/** Counts and order of all machines, updated with each change. A read costs the number of shown machines, not of all. */
 export class MachineOrder {
   readonly #store: Source['store'];
   readonly #keys: string[] = [];
@@ -67,12 +67,12 @@ export class MachineOrder {
     else this.#phases.set(phase, count);
   }
 
-  /** How many machines are in each phase. */
+  /** The number of machines in each phase. */
   get phases(): ReadonlyMap<string, number> {
     return this.#phases;
   }
 
-  /** As `firstOf` all of them. */
+  /** The first `most` machines, as `firstOf` returns them. */
   first(most: number): readonly Machine[] {
     const shown: Machine[] = [];
     for (const mood of ORDER) {
@@ -84,7 +84,7 @@ export class MachineOrder {
     return shown;
   }
 
-  /** Of a mood that many are in the first are soon found. */
+  /** The first machines of a mood that many machines have. A search in the sorted keys finds them early. */
   #firstIn(mood: Mood, most: number): readonly Machine[] {
     const found: Machine[] = [];
     for (const key of this.#keys) {

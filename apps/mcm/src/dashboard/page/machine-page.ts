@@ -9,8 +9,8 @@ import type { Page } from './page.ts';
 import { badge, moodOf } from './words.ts';
 
 /**
- * One machine: what `mcm explain machine/NAME` says, read again only when something that it tells of has changed.
- * @param explain reads and explains it; throws `UserError` when it is not there
+ * The page of one machine, with the output of `mcm explain machine/NAME`. It is read again only when a shown object changed.
+ * @param explain reads and explains the machine; throws `UserError` when the machine does not exist
  */
 export function machinePage(
   { namespace, source, drains }: Fleet,
@@ -28,7 +28,7 @@ export function machinePage(
     const own = events.filter(({ involvedObject: of }) => of.kind === 'Machine' && of.name === name);
     const machineClass = source.machineClass(machine?.spec.class.name ?? '');
     const objects = [machine, node, machineClass, ...own].map((object) => object?.metadata.resourceVersion ?? '');
-    // Of the drain only what it is told from: its deadlines stand still.
+    // The drain counts with its input, not with its text: the remaining time in the text changes all the time.
     return JSON.stringify([objects, machine && drains.explain(machine)]);
   };
 
@@ -42,7 +42,7 @@ export function machinePage(
         stamp = before;
         problem = '';
       } catch (error) {
-        // What a server refused is told on the page, and asked for again at the next change.
+        // The page shows the refusal, and the next change reads again.
         if (!(error instanceof UserError || error instanceof KubeError)) throw error;
         problem = error.message;
       }
@@ -51,7 +51,7 @@ export function machinePage(
       const machine = source.machine(name);
       const phase = machine && phaseOf(machine);
       const { gaps } = source.snapshot();
-      const absent = unseen(gaps, 'machines') ?? 'It is not there.';
+      const absent = unseen(gaps, 'machines') ?? 'The machine does not exist.';
       const body = html`<h1 id="machine-heading">Machine ${name}</h1>
 <p aria-live="polite">Namespace ${namespace}. ${phase === undefined ? absent : badge(moodOf(phase), phase)}</p>
 ${gapNotes(gaps)}${problem === '' ? undefined : html`<p class="gap">${problem}</p>\n`}<pre>${text}</pre>

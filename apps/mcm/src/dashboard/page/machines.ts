@@ -9,7 +9,7 @@ import type { Fleet } from './overview.ts';
 import type { Section } from './page.ts';
 import { age, ageInWords, badge, moodOf } from './words.ts';
 
-/** Rows on one page: more are found by the filter. */
+/** The maximum number of rows. The filter finds the others. */
 const MOST_ROWS = 200;
 
 const nodeNameOf = ({ metadata }: Machine): string => metadata.labels?.[Labels.Node] ?? '';
@@ -21,7 +21,7 @@ const matches = (machine: Machine, words: readonly string[]): boolean => {
   return words.every((word) => text.includes(word));
 };
 
-/** Machines with their nodes and what each waits for. */
+/** Machines with their nodes and their current waits. */
 export function machinesSection(snapshot: Snapshot, fleet: Fleet, filter: string, now: Date): Section {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   const { machines, order } = snapshot;
@@ -29,7 +29,7 @@ export function machinesSection(snapshot: Snapshot, fleet: Fleet, filter: string
   const shown = found === machines ? order.first(MOST_ROWS) : firstOf(found, MOST_ROWS);
   const counted =
     found.length > shown.length
-      ? `The first ${shown.length} of ${found.length}; name fewer with the filter.`
+      ? `The first ${shown.length} of ${found.length}; use the filter to find others.`
       : `${found.length} of ${machines.length} shown.`;
   const body = html`<h2 id="machines-heading">Machines</h2>
 <form method="get" action="/" role="search"><label for="q">Name, phase, node or class</label> <input id="q" name="q" type="search" value="${filter}" autocomplete="off" spellcheck="false"> <button type="submit">Filter</button></form>
@@ -44,7 +44,7 @@ const table = (
 <thead><tr><th scope="col">Name</th><th scope="col">Phase</th><th scope="col">Node</th><th scope="col">Class</th><th scope="col" class="number">Age</th><th scope="col">Waits for</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
 
-/** Rows as they were drawn last, by what else than the machine they are drawn from. */
+/** The last drawn row of each machine, with a key of its other inputs. */
 const drawn = new WeakMap<Machine, { readonly from: string; readonly row: Html }>();
 
 function row(machine: Machine, nodeOf: Snapshot['nodeOf'], { source, settings }: Fleet, now: Date): Html {
@@ -75,7 +75,7 @@ function nodeState({ spec, status }: Node): string {
   return `${ready ? 'Ready' : 'not Ready'}${spec.unschedulable === true ? ', cordoned' : ''}`;
 }
 
-/** In a few words, for the top of the page: `3 Running, 1 Failed`. */
+/** A short form for the top of the page: `3 Running, 1 Failed`. */
 export function machinesInWords({ order }: Snapshot): string {
   const parts = [...order.phases].map(([phase, all]) => `${all} ${phase}`).sort();
   return parts.length === 0 ? 'no machines' : parts.join(', ');

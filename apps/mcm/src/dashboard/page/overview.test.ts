@@ -26,7 +26,7 @@ const event = (seconds: number) =>
     message: `told ${seconds} s ago`,
   }) as unknown as EventObject;
 
-/** The sections of a fleet as they are drawn. */
+/** The drawn sections of a fleet. */
 function drawn(found: Partial<Snapshot>, filter = '') {
   const gaps = { missing: [], refused: new Map<string, string>(), stale: undefined, why: undefined };
   const nothing = { deployments: [], sets: [], machines: [], classes: [], nodes: undefined, events: [] };
@@ -49,13 +49,13 @@ function drawn(found: Partial<Snapshot>, filter = '') {
 
 const all = (text = '', pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
 
-test('of many events the last thirty are told, the newest first, in whatever order they are kept', () => {
+test('the thirty newest events are shown, newest first, for any order in the cache', () => {
   const kept = Array.from({ length: 40 }, (_, index) => ((index * 7) % 40) + 1);
   const told = all(drawn({ events: kept.map(event) }).events, /told (\d+) s ago/g).map(Number);
   expect(told).toEqual(Array.from({ length: 30 }, (_, index) => index + 1));
 });
 
-test('of many machines those that want something are shown first, each kind by name, two hundred of them', () => {
+test('two hundred machines are shown, those that need attention first, then by name', () => {
   const name = (index: number): string => `m-${String((index * 11) % 210).padStart(3, '0')}`;
   const found = Array.from({ length: 210 }, (_, index) => machine(name(index), 'Running'));
   const machines = [...found, machine('z-ill', 'Failed'), machine('y-ill', 'Failed')];
@@ -65,7 +65,7 @@ test('of many machines those that want something are shown first, each kind by n
   expect(drawn({ machines }, 'ill failed').machines).toContain('2 of 212 shown.');
 });
 
-test('what was never read is missing, not old', () => {
+test('a kind that was never read is missing, not outdated', () => {
   const changes: string[] = [];
   const gaps = new GapKeeper(new VirtualClock({ start: NOW }), () => changes.push('changed'));
   const kind = (resource: string, synced: boolean) => ({
@@ -82,7 +82,7 @@ test('what was never read is missing, not old', () => {
   expect(changes).toHaveLength(2);
 });
 
-test('flags are read again each minute, and who draws is told when they are others', async () => {
+test('flags are read each minute, and the page is drawn again when they change', async () => {
   const clock = new VirtualClock();
   let [settings, told] = ['{}', 0];
   const get = async () =>

@@ -13,16 +13,16 @@ import { machinesInWords, machinesSection } from './machines.ts';
 import type { Page, Section } from './page.ts';
 import { age, count } from './words.ts';
 
-/** What the pages are drawn from. */
+/** The inputs of the pages. */
 export interface Fleet {
   readonly namespace: string;
   readonly source: FleetSource;
   readonly drains: Drains;
-  /** Of the controllers that lead, as far as they are known by now. */
+  /** The settings of the leaders, as far as they are known. */
   readonly settings: () => Settings;
 }
 
-/** The first page: everything of the namespace, with machines of a filter. */
+/** The first page: all objects of the namespace, and the machines that match a filter. */
 export const overview = (fleet: Fleet, filter: string): Page => ({
   title: `mcm dashboard: ${fleet.namespace}`,
   draw(now) {
@@ -37,14 +37,14 @@ export const overview = (fleet: Fleet, filter: string): Page => ({
   },
 });
 
-/** Its sentence is the only part that is read out when it changes: it is short, and changes when something has happened. */
+/** A screen reader announces only this section. It is short, and changes only when the fleet changes. */
 function summary({ namespace, drains, settings }: Fleet, snapshot: Snapshot): Section {
   const { gaps } = snapshot;
   const { manager, ofMachines } = settings();
   const flags = [manager.remark, ofMachines.remark].filter((remark) => remark !== undefined);
   const { machines, more } = drains.watched();
   const words = [
-    // Of what is not known, "none" would be wrong.
+    // Kinds that could not be read are omitted, because "none" would be wrong.
     ...(unseen(gaps, 'machinedeployments') ? [] : [deploymentsInWords(snapshot)]),
     ...(unseen(gaps, 'machines') ? [] : [machinesInWords(snapshot), count(machines.length + more, 'drain')]),
     ...gapsInWords(gaps),
@@ -66,19 +66,19 @@ ${machines.map((machine) => {
   const drain = drains.explain(machine);
   return html`<article data-key="${uid}"><h3><a href="/machines/${encodeURIComponent(name)}">${name}</a></h3>
 <p>${wait ? waitText(toldOnce(wait, drain), now) : undefined}</p>
-${drain ? html`<pre>${drainLines(drain, now).join('\n')}</pre>` : html`<p>Nothing is known of its pods: ${unknownBecause(drains.unseen(machine))}.</p>`}</article>`;
+${drain ? html`<pre>${drainLines(drain, now).join('\n')}</pre>` : html`<p>Its pods are not known: ${unknownBecause(drains.unseen(machine))}.</p>`}</article>`;
 })}
-${more > 0 ? html`<p>And ${count(more, 'more drain')}: open the machine to see what it waits for.</p>` : undefined}`;
+${more > 0 ? html`<p>And ${count(more, 'more drain')}: open the page of a machine for details.</p>` : undefined}`;
   return { id: 'drains', body };
 }
 
 const unknownBecause = (unseen: readonly string[]): string =>
   unseen.length === 0 ? 'its node is gone, or has not been read yet' : unseen.join('; ');
 
-/** Rows of the list of events. */
+/** The maximum number of events in the list. */
 const EVENTS_SHOWN = 30;
 
-/** Newest first; looks at each event once. */
+/** The newest events, newest first. Reads each event once. */
 function newest(events: readonly EventObject[], most: number): readonly EventObject[] {
   const latest: EventObject[] = [];
   for (const event of events) {
@@ -103,7 +103,7 @@ function eventsSection({ events, gaps }: Snapshot, now: Date): Section {
   const body = html`<h2 id="events-heading">Events</h2>
 ${
   rows.length === 0
-    ? html`<p>${unseen(gaps, 'events') ?? 'None are told.'}</p>`
+    ? html`<p>${unseen(gaps, 'events') ?? 'There are none.'}</p>`
     : html`<div class="wide" role="group" aria-labelledby="events-heading" tabindex="0"><table aria-labelledby="events-heading">
 <thead><tr><th scope="col" class="number">Age</th><th scope="col">Type</th><th scope="col">Reason</th><th scope="col">Object</th><th scope="col">Message</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`

@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-/** A part of a page that is drawn, sent and replaced as one. */
+/** A part of a page. It is drawn, sent and replaced as a unit. */
 export interface Section {
   readonly id: string;
   readonly body: Html;
@@ -9,13 +9,13 @@ export interface Section {
 /** A page of the dashboard. */
 export interface Page {
   readonly title: string;
-  /** Reads what the watches do not have, where something has changed since; called before it is drawn. */
+  /** Before a draw, reads the data that the watches do not provide, if something changed since the last read. */
   read?(signal: AbortSignal): Promise<void>;
-  /** Draws it from what the watches have. Makes no request. */
+  /** Draws the page from the caches of the watches. Makes no request. */
   draw(now: Date): readonly Section[];
 }
 
-/** The whole document, which is complete without its script: that only keeps it current. */
+/** The whole document. It is complete without its script, which only updates it. */
 export const documentOf = (page: Page, now: Date, live: string): string =>
   `<!doctype html>\n${
     html`<html lang="en">

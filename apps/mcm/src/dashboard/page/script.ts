@@ -1,6 +1,6 @@
 /**
- * What runs in the browser: the button for the theme, and a stream of sections that are laid over what stands there, so that
- * focus, selection, scrolling and what has been opened stay. It is plain text because it is no part of this program.
+ * The script of the page: the button for the theme, and a stream of changed sections. It changes only the elements that differ,
+ * so that focus, selection, scroll positions and opened details remain. It is text, because it runs in the browser.
  */
 export const SCRIPT = `'use strict';
 const root = document.documentElement;
@@ -21,7 +21,7 @@ button.addEventListener('click', () => {
 button.hidden = false;
 showTheme();
 
-// Everything in a section was escaped where it was made; nothing else may become markup.
+// The server escaped all texts in a section. Only sections may become markup.
 const policy = globalThis.trustedTypes?.createPolicy('mcm', { createHTML: (text) => text }) ?? { createHTML: (text) => text };
 const parse = (text) => {
   const holder = document.createElement('template');
@@ -39,7 +39,7 @@ const same = (old, next) => {
   }
   for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   for (const { name } of [...old.attributes]) {
-    // Whether something is open is the reader's affair.
+    // The reader decides which details are open.
     if (!next.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
   }
   children(old, next);
@@ -77,8 +77,8 @@ const say = (text) => {
 say('Connecting.');
 const stream = new EventSource(document.body.dataset.live);
 stream.addEventListener('open', () => say('Live.'));
-stream.addEventListener('error', () => say('The connection is lost: what stands here may be old. It is tried again.'));
-// Of each section what was sent last, line by line: a line that is still the same is sent as its place in there.
+stream.addEventListener('error', () => say('Connection lost. The page may be outdated. Reconnecting.'));
+// The last lines of each section. A known line is sent as its position in these.
 const sent = new Map();
 stream.addEventListener('open', () => sent.clear());
 stream.addEventListener('section', ({ data }) => {

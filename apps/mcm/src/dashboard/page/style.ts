@@ -1,4 +1,4 @@
-/** The page's style sheet. Dark or light as the system says, unless the button says otherwise; every text is at least 4.5 : 1. */
+/** The style sheet. Dark or light as in the system, unless the button overrides it. The contrast of every text is at least 4.5 : 1. */
 export const STYLE = `
 :root {
   color-scheme: light;

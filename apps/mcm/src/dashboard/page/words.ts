@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts';
 
-/** How something fares, for its color; the words next to it say the same. */
+/** The state of an object, for its color. The text next to it says the same. */
 export type Mood = 'good' | 'busy' | 'bad' | 'idle';
 
 const MOODS: Readonly<Record<string, Mood>> = {
@@ -21,13 +21,13 @@ export const moodOf = (phase: string): Mood => MOODS[phase] ?? 'idle';
 
 export const badge = (mood: Mood, words: string): Html => html`<span class="badge ${mood}">${words}</span>`;
 
-/** Age, about as `kubectl get` tells it; the instant itself is in the element. */
+/** The age, similar to `kubectl get`. The element has the exact time as its title. */
 export function age(since: string | undefined, now: Date): Html {
   const words = ageInWords(since, now);
   return words === '' ? html`–` : html`<time datetime="${since}" title="${since}">${words}</time>`;
 }
 
-/** The same as text; empty where it is not known. */
+/** The age as text; empty if it is not known. */
 export function ageInWords(since: string | undefined, now: Date): string {
   const start = Date.parse(since ?? '');
   return Number.isNaN(start) ? '' : roughly(now.getTime() - start);

@@ -12,7 +12,7 @@ interface Around {
   readonly ofMachines: MachineSettings;
 }
 
-/** Explains a deployment of which sets and machines may not all be read: then its next step is not known, and the rest is told. */
+/** Explains a deployment without access to all its sets and machines: everything except the next step. */
 export function explainAsFarAsRead(
   { deployment, sets, fleet, classes, others }: ReadableSurroundings,
   { now, nodes, manager, ofMachines }: Around,

@@ -2,10 +2,10 @@ import { Labels, type Machine, type MachineDeployment, MachineDeploymentConditio
 import type { Node } from '@mcm/kube';
 import { refusalOf } from '../machine/machine-wait.ts';
 
-/** Machines or nodes that are told by name of those that all need the same. */
+/** The number of machines or nodes that a hint names. */
 const MOST_NAMES = 3;
 
-/** Where a machine that is in trouble is told more of. */
+/** A hint to a command with details about a machine. */
 interface MachineCure {
   readonly see: string;
   readonly name: string;
@@ -17,24 +17,24 @@ function machineCure(machine: Machine): MachineCure | undefined {
   const refusal = refusalOf(machine);
   const { phase, preserveExpiryTime } = status?.currentStatus ?? {};
   const cure = (see: string): MachineCure => ({ see, name: metadata.name, code: refusal ? ` (${refusal})` : '' });
-  if (refusal) return cure('see what the cloud said');
-  if (metadata.deletionTimestamp) return cure('see what its drain waits for');
-  if (phase === 'Failed' && preserveExpiryTime) return cure('see why it is kept, and how to end that');
-  if (phase === 'Pending' && spec.providerID) return cure('see how far its birth is');
-  if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return cure('see what is wrong with it');
+  if (refusal) return cure('see the error of the cloud');
+  if (metadata.deletionTimestamp) return cure('see the blockers of its drain');
+  if (phase === 'Failed' && preserveExpiryTime) return cure('see why it is preserved, and how to end it');
+  if (phase === 'Pending' && spec.providerID) return cure('see its progress');
+  if (phase === 'Unknown' || phase === 'InPlaceUpdateFailed') return cure('see its problem');
   return undefined;
 }
 
-/** What a person can do about a deployment and its machines. */
+/** Hints for a deployment and its machines. */
 export function curesOf(
   { metadata, spec, status }: MachineDeployment,
   machines: readonly Machine[],
   revisions: number,
 ): string[] {
   const cures: string[] = [];
-  if (spec.paused) cures.push(`the rollout goes on with: mcm rollout resume ${metadata.name}`);
+  if (spec.paused) cures.push(`to continue the rollout: mcm rollout resume ${metadata.name}`);
   if (status?.conditions?.some(({ type }) => type === MachineDeploymentConditions.Frozen)) {
-    cures.push('it is frozen while a set has too many machines; it thaws by itself once enough of them are gone');
+    cures.push('a set has too many machines and is frozen until enough of them are deleted');
   }
   const told = machines.flatMap((machine) => machineCure(machine) ?? []);
   for (const [why, names] of Map.groupBy(told, ({ see }) => see))
@@ -45,7 +45,7 @@ export function curesOf(
   return cures;
 }
 
-/** What an operator has to do by hand in updates in place. */
+/** Hints for in-place updates, where an operator must act. */
 export function inPlaceCures(
   { spec }: MachineDeployment,
   machines: readonly Machine[],
@@ -68,7 +68,7 @@ export function inPlaceCures(
       : []),
     ...(shut.length > 0
       ? [
-          `pods stay away from ${names(shut)} until whoever minds its critical components takes this off: kubectl taint node NAME ${key}-`,
+          `no pods run on ${names(shut)} while it waits for critical components; to remove the taint: kubectl taint node NAME ${key}-`,
         ]
       : []),
   ];

@@ -4,12 +4,12 @@ import { age } from '../../output/age.ts';
 import { type MachineWait, waitText } from '../machine/machine-wait.ts';
 import type { DeploymentExplanation } from './deployment.ts';
 
-/** Machines that are told one by one of those that wait for the same. */
+/** Up to this number, machines with the same wait get a line each. */
 const ONE_BY_ONE = 3;
 
-/** What machines wait for; of many that wait for the same the first to reach its deadline represents all. */
+/** The waits of machines. Many machines with the same wait are one line, with the machine that reaches its deadline first. */
 export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
-  // The name of each stands in the words of its own.
+  // The text may contain the name of the machine.
   const same = ({ name, phase, doing }: MachineWait): string => `${phase} ${doing.replaceAll(name, '')}`;
   const due = ({ deadline }: MachineWait): number => deadline?.at.getTime() ?? Number.POSITIVE_INFINITY;
   return [...Map.groupBy(waits, same).values()].flatMap((alike) => {
@@ -25,7 +25,7 @@ export function waitLines(waits: readonly MachineWait[], now: Date): string[] {
 const lasting = ({ since }: MachineWait, now: Date): string =>
   since === undefined ? '' : ` for ${age(now.getTime() - Date.parse(since))}`;
 
-/** The explanation as lines for a person. */
+/** The explanation as lines of text. */
 export function deploymentLines(explanation: DeploymentExplanation, now: Date): string[] {
   const {
     name,
@@ -54,7 +54,7 @@ export function deploymentLines(explanation: DeploymentExplanation, now: Date): 
     ...list('VMs in quarantine:', quarantineLines(quarantinedVms)),
     ...list('Says of itself:', blockers),
     ...list('Flags:', remarks),
-    ...list('What would help:', [...new Set(cures)]),
+    ...list('Hints:', [...new Set(cures)]),
     ...unreadLines(unread),
   ];
 }

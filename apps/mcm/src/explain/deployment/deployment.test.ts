@@ -83,11 +83,11 @@ function read(machines: readonly Machine[], more: Partial<FullReading> = {}): Fu
 const explain = (reading: FullReading): string => deploymentLines(explainDeployment(reading, NOW, []), NOW).join('\n');
 
 describe('explain', () => {
-  test('one that is well has nothing to tell of disruption', () => {
+  test('a healthy deployment has no lines about disruption', () => {
     expect(explainDeployment(read(many(3, 'Running', 'r')), NOW, []).disruption).toEqual([]);
   });
 
-  test('failed machines: which is replaced, which wait, for what, and what would speed that up', () => {
+  test('shows which failed machines are replaced, which wait, and how to replace more at once', () => {
     const lines = explain(read([...many(7, 'Running', 'r'), ...many(3, 'Failed', 'f')]));
     expect(lines).toContain('7 of 10 are available; 3 are missing (3 failed)');
     expect(lines).toContain('f0 failed and are replaced now, at most 1 at once');
@@ -95,7 +95,7 @@ describe('explain', () => {
     expect(lines).toContain('--max-unhealthy-replacements');
   });
 
-  test('many machines that wait for the same are one line, which names the first to be due', () => {
+  test('many machines with the same wait are one line with the first deadline', () => {
     const waits = ({ metadata, ...rest }: Machine, index: number): Machine => ({
       ...rest,
       metadata: { ...metadata, creationTimestamp: at(index - 10) },
@@ -108,14 +108,14 @@ describe('explain', () => {
     expect(lines).toContain('next   it waits: for 5 machines of the newest set to be Running');
   });
 
-  test('a repair under way is what the others wait for', () => {
+  test('other failed machines wait for a repair in progress', () => {
     const gone = machine('f0', 'Terminating', { deletionTimestamp: at(-1) });
     const lines = explain(read([...many(7, 'Running', 'r'), gone, ...many(2, 'Failed', 'g')]));
     expect(lines).toContain('1 still terminates and counts only in a rollout towards the surge');
     expect(lines).toContain('g0, g1 failed and wait: at most 1 may be replaced at once (1 on their way out)');
   });
 
-  test('VMs in quarantine of its classes are listed with what a user can do, and those of other classes are not', () => {
+  test('lists quarantined VMs of its own classes, with possible actions', () => {
     const withVms = (name: string, ids: string) =>
       ({
         ...small,
@@ -135,20 +135,22 @@ describe('explain', () => {
     expect(explain(read(many(3, 'Running', 'r')))).not.toContain('quarantine');
   });
 
-  test('what may not be read is told beside what is known without it', () => {
+  test('lists unreadable kinds together with everything else', () => {
     const known = explainDeployment(read(many(3, 'Running', 'r')), NOW);
     const lines = deploymentLines({ ...known, unread: ['nodes is forbidden'] }, NOW).join('\n');
     expect(lines).toContain('has    3 of set');
     expect(lines).toContain('\n\nMay not be read:\n  - nodes is forbidden');
   });
 
-  test('an open breaker: which machines are kept, because of how many, and what lets them go', () => {
+  test('an open circuit breaker shows the kept machines, the cause, and when they are replaced', () => {
     const lines = explain(read([...many(2, 'Running', 'r'), ...many(4, 'Unknown', 'u')]));
-    expect(lines).toContain('u0, u1, u2, u3 are kept: 4 of 6 machines of the cluster fell silent together');
-    expect(lines).toContain('let go when the others are heard of again');
+    expect(lines).toContain(
+      'u0, u1, u2, u3 are kept: 4 of 6 machines of the cluster became unreachable at the same time',
+    );
+    expect(lines).toContain('kept machines are replaced after the circuit breaker closes');
   });
 
-  test('in the middle of a roll: how many are to come, to go, and left after them; and the way back from a class that is wrong', () => {
+  test('during a rollout shows the machines that start, end and remain, and how to undo a wrong class', () => {
     const [failing] = many(1, 'CrashLoopBackOff', 'n');
     const status = { ...failing?.status, lastOperation: { state: 'Failed', errorCode: 'InvalidArgument' } };
     const ofSize = (replicas: number, name: string, more: object = {}) =>
@@ -176,13 +178,13 @@ describe('explain', () => {
     expect(cures).toContain('or go back: mcm rollout undo pool');
   });
 
-  test('a class that is not there', () => {
+  test('a missing class', () => {
     const lines = explain(read(many(1, 'Running', 'r'), { classes: [] }));
     expect(lines).toContain('it waits: there is no MachineClass "small"');
-    expect(lines).toContain('make MachineClass small, or name another in spec.template.spec.class.name');
+    expect(lines).toContain('create MachineClass small, or change spec.template.spec.class.name');
   });
 
-  test('what a deployment says of itself is not said again as a cure; what its sets say is told with it', () => {
+  test('a hint does not repeat a condition of the deployment, and adds the conditions of its sets', () => {
     const message = 'spec.template.spec.class.name: there is no MachineClass "small" in namespace "test".';
     const frozen = { type: 'Frozen', status: 'True', reason: 'OverShootingReplicaCount', message: 'It has 9 machines' };
     const status = { conditions: [{ type: 'InvalidSpec', status: 'True', reason: 'ClassNotFound', message }] };
@@ -197,26 +199,26 @@ describe('explain', () => {
     expect(told.match(/in namespace "test"/g)).toHaveLength(1);
   });
 
-  test('what is missing for want of a class is not said to be on its way', () => {
+  test('machines that a missing class prevents are not reported as starting', () => {
     const told = explain(read([machine('a', 'Running')], { deployment: deployment(2), sets: [set(2)], classes: [] }));
-    expect(told).toContain('1 is missing (1 with none made yet)');
+    expect(told).toContain('1 is missing (1 without a replacement yet)');
   });
 
   test('an older deployment selects the same machines', () => {
     const other = { ...deployment(1), metadata: meta('elder', { creationTimestamp: at(-700) }) } as MachineDeployment;
     const lines = explain(read([], { others: [other], sets: [], deployment: deployment(2) }));
     expect(lines).toContain('spec.selector overlaps with that of elder, which is older');
-    expect(lines).toContain('mend spec.selector: selects the same machines as MachineDeployment elder');
+    expect(lines).toContain('fix this problem: spec.selector: selects the same machines as MachineDeployment elder');
   });
 
-  test('annotations of a careful rollout with rubbish in them', () => {
+  test('invalid rollout annotations', () => {
     const annotations = { 'rollout.machine.sapcloud.io/canary': 'a few' };
     const { next, cures } = explainDeployment(read([], { deployment: deployment(2, {}, { annotations }) }), NOW, []);
     expect(next).toBe('nothing: its spec is not valid');
     expect(cures).toEqual([expect.stringContaining('metadata.annotations[rollout.machine.sapcloud.io/canary]')]);
   });
 
-  test('a rollout that paused itself names the machine, keeps it, and says how to go back', () => {
+  test('a rollout that paused itself names the machine, keeps it, and says how to undo', () => {
     const annotations = {
       'rollout.machine.sapcloud.io/canary': '1',
       'rollout.machine.sapcloud.io/paused-by': 'pool-b-x~uid-pool-b-x',
@@ -241,14 +243,14 @@ describe('explain', () => {
     expect(told.disruption).toContain('pool-b-x failed and is kept while the rollout is paused');
     expect(told.cures).toEqual(
       expect.arrayContaining([
-        'the rollout goes on with: mcm rollout resume pool',
+        'to continue the rollout: mcm rollout resume pool',
         'or go back: mcm rollout undo pool',
         'to try the same template again, delete the failed machine or resume the rollout',
       ]),
     );
   });
 
-  test('a machine whose drain cannot end is not what the deployment waits for', () => {
+  test('the deployment does not wait for a machine whose drain cannot end', () => {
     const deleted = { deletionTimestamp: at(-200) };
     const held = { ...deleted, annotations: { 'node.machine.sapcloud.io/undrained': 'Hold' } };
     const next = (more: object) => {
@@ -274,7 +276,7 @@ describe('explain', () => {
     [0, '10%'],
     ['0%', '10%'],
   ])(
-    'maxSurge %s and maxUnavailable %s of three both come to nothing, and one may be missing',
+    'maxSurge %s and maxUnavailable %s of three are both 0, and one machine may be missing',
     (maxSurge, maxUnavailable) => {
       const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
       const { wants } = explainDeployment(
@@ -282,14 +284,12 @@ describe('explain', () => {
         NOW,
         [],
       );
-      expect(wants).toContain(
-        `1 unavailable (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} both come to 0)`,
-      );
+      expect(wants).toContain(`1 unavailable (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} are both 0)`);
     },
   );
 });
 
-test('an update in place says what is to be done by hand', () => {
+test('an in-place update shows the manual steps', () => {
   const strategy = {
     type: 'InPlaceUpdate',
     inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Manual' },
@@ -306,6 +306,6 @@ test('an update in place says what is to be done by hand', () => {
   const reading = read(fleet, { deployment: deployment(2, { strategy, template: wanted }) });
   expect(explainDeployment(reading, NOW, nodes).cures).toEqual([
     'select nodes for their update: kubectl label node NAME node.machine.sapcloud.io/selected-for-update=true (a)',
-    'pods stay away from b until whoever minds its critical components takes this off: kubectl taint node NAME node.gardener.cloud/critical-components-not-ready-',
+    'no pods run on b while it waits for critical components; to remove the taint: kubectl taint node NAME node.gardener.cloud/critical-components-not-ready-',
   ]);
 });

@@ -42,23 +42,23 @@ export interface DeploymentExplanation {
   readonly name: string;
   readonly wants: string;
   readonly has: string;
-  /** The controller's next step, by the decision function that the controller itself uses. */
+  /** The next step of the controller, from the decision function of the controller. */
   readonly next: string;
-  /** Changes that this step makes, one a line; empty when it only waits. */
+  /** The changes of this step, one per line; empty when it only waits. */
   readonly changes: readonly string[];
-  /** Machines that are in a transition. */
+  /** The waits of its machines. */
   readonly waitsFor: readonly MachineWait[];
-  /** What of its budget is used up and by what, and which failed machines are replaced, wait or are held back. */
+  /** The used part of the disruption budget, and the failed machines that are replaced, wait or are kept. */
   readonly disruption: readonly string[];
-  /** What the manager's flags change of it, or what of them is not known. */
+  /** Flags of the manager that change the result, or a note that they are not known. */
   readonly remarks: readonly string[];
-  /** VMs of its classes that have no Machine, and that stay until a user decides. */
+  /** VMs of its classes without a Machine, which remain until a user decides. */
   readonly quarantinedVms: readonly QuarantinedVm[];
-  /** What blocks it, in the words of its conditions. */
+  /** The blockers, as messages of its conditions. */
   readonly blockers: readonly string[];
-  /** Commands and edits that would let it continue. */
+  /** Hints: commands and edits that would let the rollout continue. */
   readonly cures: readonly string[];
-  /** What may not be read, in the words of the server. */
+  /** Refusals of the server, for objects that may not be read. */
   readonly unread?: readonly string[];
 }
 
@@ -176,15 +176,15 @@ export function withoutStep(
   };
 }
 
-/** A machine at rest needs no check for obstacles. */
+/** A machine whose wait no guard or missing class can block. */
 const isAtRest = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp !== undefined || status?.currentStatus?.phase === 'Running';
 
-/** Why a deployment has no next step, whatever its sets and machines are; undefined: it may have one. */
+/** The reason why a deployment has no next step, independent of its sets and machines. Undefined: it may have one. */
 export function stoppedBy(deployment: MachineDeployment): Pick<DeploymentExplanation, 'next' | 'cures'> | undefined {
   const violations = validateDeployment(deployment);
   if (violations.length > 0) {
-    const cures = violations.map(({ field, message }) => `mend ${field}: it ${message}`);
+    const cures = violations.map(({ field, message }) => `correct ${field}: it ${message}`);
     return { next: 'nothing: its spec is not valid', cures };
   }
   if (deployment.metadata.deletionTimestamp) {
@@ -206,16 +206,16 @@ function cureOf(
   if (!MENDABLE.includes(type)) return [];
   const { name } = deployment.spec.template.spec.class;
   if (reason === 'ClassNotFound')
-    return [`make MachineClass ${name}, or name another in spec.template.spec.class.name; it goes on by itself`];
+    return [`create MachineClass ${name}, or change spec.template.spec.class.name; the rollout then continues`];
   const said = deployment.status?.conditions?.some((condition) => condition.message === message);
-  return [`mend ${said ? message.replace(/: .*$/s, ', as it says of itself') : message}`];
+  return [`fix this problem: ${said ? message.replace(/: .*$/s, ' (see its conditions)') : message}`];
 }
 
 function nextOf(reading: DeploymentReading, plan: RolloutPlan, changes: readonly string[]): string {
   const { deployment } = reading;
   if (changes.length > 0) return plan.because;
   if (deployment.spec.paused) return `nothing: ${whyPaused(deployment)}`;
-  if (isComplete(deployment, deployment.status)) return 'nothing: it is as asked for';
+  if (isComplete(deployment, deployment.status)) return 'nothing: it matches its spec';
   const because = plan.because.replace(/^waiting: /, '');
   return `it waits: ${awaitedBy(reading, because)}`;
 }
@@ -230,14 +230,14 @@ function whyPaused({ metadata }: MachineDeployment): string {
 /** A deployment with its sets and machines. */
 type Staffed = Pick<DeploymentReading, 'deployment' | 'sets' | 'machines'>;
 
-/** What the controller says that it waits for, or which machines. */
+/** What the deployment waits for: the text of the controller, or machines. */
 export const awaitedBy = (reading: Staffed, because: string): string =>
   ROUTINE.test(because) ? (awaited(reading) ?? because) : because;
 
-/** The controller's words for a rollout that nothing holds up but machines: a person wants to know which. */
+/** Texts of the controller for a rollout that waits only for machines. The explanation names the machines instead. */
 const ROUTINE = /^(no old machine is left|machines of the current set are not available)/;
 
-/** How many machines have yet to come up, and how many to go; undefined when neither is the case. */
+/** The numbers of machines that must start and end; undefined when there are none. */
 function awaited({ deployment, sets, machines }: Staffed): string | undefined {
   const { current } = splitSets(deployment, sets);
   const of = (set: MachineSet): readonly Machine[] => machines.get(set.metadata.uid) ?? [];
@@ -263,14 +263,14 @@ function awaited({ deployment, sets, machines }: Staffed): string | undefined {
 
 const machinesOf = (count: number): string => `${count} machine${count === 1 ? '' : 's'}`;
 
-/** What a deployment asks for, in a few words. */
+/** The spec of a deployment in a few words. */
 export function wants({ spec, ...deployment }: MachineDeployment): string {
   const { surge, unavailable } = limitsOf({ ...deployment, spec });
   const type = spec.strategy?.type ?? 'RollingUpdate';
   const { maxSurge, maxUnavailable } = spec.strategy?.rollingUpdate ?? spec.strategy?.inPlaceUpdate ?? {};
-  // Both come to nothing: one may be missing all the same, or nothing could ever move.
+  // If both limits are 0, one machine may be unavailable, because otherwise the rollout could not start.
   const nothing = surge === 0 && unavailable === 1 && floorOf(maxUnavailable, spec.replicas ?? 0) === 0;
-  const floor = nothing ? ` (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} both come to 0)` : '';
+  const floor = nothing ? ` (maxSurge ${maxSurge} and maxUnavailable ${maxUnavailable} are both 0)` : '';
   const limits = type === 'Recreate' ? '' : `, at most ${surge} more and ${unavailable} unavailable${floor}`;
   const paused = spec.paused ? ', paused' : '';
   return `${machinesOf(spec.replicas ?? 0)} of class ${spec.template.spec.class.name ?? '?'} by ${type}${limits}${paused}`;

@@ -1,13 +1,13 @@
 import { type Ledger, type RepairPlan, whyWaiting } from '@mcm/core';
 
-/** How a deployment's budget stands: what is missing, by what, and what that leaves. Empty when nothing is missing or going. */
+/** The disruption budget: the missing machines by cause, and the remaining budget. Empty when no machine is missing or terminating. */
 function ledgerLines({ replicas, unavailable, available, missing, underWay, ...ledger }: Ledger): string[] {
   if (missing === 0 && ledger.leaving === 0 && ledger.joining === 0) return [];
-  // Where nothing is made, comes back or goes, nobody represents what is missing: the class may not be there.
+  // If no machine starts or ends, then no replacement was created for the missing ones, for example because the class is missing.
   const coming = Math.min(underWay, ledger.joining + ledger.leaving + ledger.updating);
   const parts = [
-    [coming, 'with another on its way'],
-    [underWay - coming, 'with none made yet'],
+    [coming, 'with a replacement starting'],
+    [underWay - coming, 'without a replacement yet'],
     [ledger.failed, 'failed'],
     [ledger.silent, 'unhealthy'],
     [ledger.late, 'not joined for too long'],
@@ -26,7 +26,7 @@ function leavingLine(leaving: number, countsTerminating: boolean): string {
   return `${leaving} still ${one ? 'terminates' : 'terminate'} and ${counts} towards the surge`;
 }
 
-/** What a person wants to know of repairs and of machines on their way out. */
+/** Lines about repairs and about machines that terminate. */
 export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean): string[] {
   const { ledger, go, held, kept, allowance } = repairs;
   const waiting = whyWaiting(repairs);
@@ -48,19 +48,17 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
       : []),
     ...(first
       ? [
-          `${names} are kept: ${first.breaker.silent} of ${first.breaker.joined} machines of the ${first.breaker.scope} fell silent together`,
+          `${names} are kept: ${first.breaker.silent} of ${first.breaker.joined} machines of the ${first.breaker.scope} became unreachable at the same time`,
         ]
       : []),
   ];
 }
 
-/** What would let failed machines be replaced sooner. */
+/** Hints to replace failed machines sooner. */
 export const disruptionCures = ({ waiting, held, kept }: RepairPlan): string[] => [
   ...(waiting.length > 0
-    ? [
-        'more failed machines at once are replaced with a higher --max-unhealthy-replacements of manager and machine controller',
-      ]
+    ? ['to replace more failed machines at once, raise --max-unhealthy-replacements of manager and machine controller']
     : []),
   ...(kept.length > 0 ? ['to try the same template again, delete the failed machine or resume the rollout'] : []),
-  ...(held.length > 0 ? ['machines that are kept are let go when the others are heard of again'] : []),
+  ...(held.length > 0 ? ['kept machines are replaced after the circuit breaker closes'] : []),
 ];

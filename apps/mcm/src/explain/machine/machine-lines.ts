@@ -5,7 +5,7 @@ import { evidenceLines, keptVmLines } from '../evidence-lines.ts';
 import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
 import { type MachineWait, waitLine } from './machine-wait.ts';
 
-/** The explanation of a machine as lines for a person. */
+/** The explanation of a machine as lines of text. */
 export function machineLines(told: MachineExplanation, now: Date): string[] {
   const kept = [...keptVmLines(told.keptVms, told.namespace), ...evidenceLines(told.evidence, told.namespace)];
   const lines = told.there ? livingLines(told.machine, told, now) : [`machine ${told.machine} is gone`];
@@ -23,13 +23,13 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
     ...(told.deletionCause ? [`  cause  ${told.deletionCause}`] : []),
     `  VM     ${told.providerID ?? 'none yet'}`,
     `  node   ${node.name ? `${node.name}, ` : ''}${node.state}`,
-    `  class  ${told.class.name}${told.class.missing ? ' (there is no such MachineClass: nothing can be made or deleted at the cloud until it is back)' : ''}`,
+    `  class  ${told.class.name}${told.class.missing ? ' (MachineClass does not exist; without it, no VM is created or deleted)' : ''}`,
     '',
-    waitsFor ? waitLine(toldOnce(waitsFor, drain), now) : `It is ${phase} and waits for nothing.`,
+    waitsFor ? waitLine(toldOnce(waitsFor, drain), now) : `It is ${phase}. No action is pending.`,
     ...birthLines(told.birth),
     ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
-    ...cures.map((cure) => `What would help: ${cure}`),
-    ...list('Asked for in vain:', told.askedInVain),
+    ...cures.map((cure) => `Hint: ${cure}`),
+    ...list('Requested without effect:', told.askedInVain),
     ...(drain ? ['', ...drainLines(drain, now)] : []),
     ...list('Flags:', told.remarks),
     ...(events.length > 0 ? ['', 'Last events:'] : []),
@@ -37,7 +37,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
   ];
 }
 
-/** What blocks a drain stands below, with what would help against it. */
+/** The blockers of a drain are printed below, with their hints. */
 export function toldOnce(wait: MachineWait, drain: LivingMachine['drain']): MachineWait {
   const below = drain?.blockers.some(({ text }) => wait.doing.includes(text)) ?? false;
   return below ? { ...wait, doing: 'its drain is blocked, see below' } : wait;
@@ -48,7 +48,7 @@ const birthLines = (stages: LivingMachine['birth'] = []): string[] => {
     ({ type, status, reason, since }) =>
       `  ${type.padEnd(24)} ${status.padEnd(7)} ${reason}${since ? `, since ${since}` : ''}`,
   );
-  return lines.length > 0 ? ['', 'Its birth:', ...lines] : [];
+  return lines.length > 0 ? ['', 'Progress:', ...lines] : [];
 };
 
 function sinceText(since: string | undefined, now: Date): string {
@@ -58,7 +58,7 @@ function sinceText(since: string | undefined, now: Date): string {
   return `, since ${since} (${formatDurationMs(ms)})`;
 }
 
-/** A preview of a drain as lines for a person. */
+/** A preview of a drain as lines of text. */
 export function previewLines({ machine, node, drain, remarks, unread }: DrainPreview, now: Date): string[] {
   const none =
     node !== null && unread.length > 0

@@ -15,7 +15,7 @@ interface Parts {
   readonly going?: boolean;
 }
 
-/** Three minutes in its phase, two minutes after what was last said of it. */
+/** A machine that is three minutes in its phase, with its last operation two minutes ago. */
 const machine = ({ phase, description, state = 'Processing', conditions = [], going = false }: Parts): Machine =>
   ({
     apiVersion: API_VERSION,
@@ -77,7 +77,7 @@ test.each<[what: string, parts: Parts, says: string]>([
       description:
         'VM deletion was successful. Waiting: volumes are still attached: pv-0. Initiate node object deletion',
     },
-    'VM deletion was successful. Waiting: volumes are still attached: pv-0; in 1m0s its Node goes all the same; whoever needs its volumes may then wait for somebody to take them off',
+    'VM deletion was successful. Waiting: volumes are still attached: pv-0; in 1m0s its Node is deleted anyway; pods that need its volumes may then wait for a manual detach',
   ],
 ])('%s', (_what, parts, says) => {
   expect(text(parts)).toBe(says);
@@ -100,28 +100,32 @@ test.each<[what: string, parts: Parts, code: string | undefined, cures: RegExp[]
     'no room at the cloud: when it is asked again',
     { phase: 'CrashLoopBackOff', description: 'no', state: 'Failed' },
     'ResourceExhausted',
-    [/it is tried again by itself, after 10m0s, then more rarely, one of its class and zone first$/],
+    [
+      /the call is retried automatically, after 10m0s, then less often, and first for one machine of the class and zone$/,
+    ],
   ],
   [
     'no right to delete: when it is asked again',
     { phase: 'Terminating', description: 'no', state: 'Failed', going: true },
     'PermissionDenied',
-    [/of MachineClass small the right that is missing; it is tried again by itself, about every 10m0s, and at once/],
+    [
+      /permission to the credentials of MachineClass small; the call is retried automatically, about every 10m0s, and at once/,
+    ],
   ],
-])('what would help: %s', (_what, parts, code, cures) => {
+])('hints: %s', (_what, parts, code, cures) => {
   const cause = code === undefined ? undefined : { code };
   const told = machineCures(machine(parts), { cause, drain: undefined, settings: MACHINE_DEFAULTS });
   expect(told).toEqual(cures.map((cure) => expect.stringMatching(cure)));
 });
 
-test('a machine whose node is being updated is Failed after the update at the earliest', () => {
+test('the deadline of a machine is not before the end of its in-place update', () => {
   const one = machine({ phase: 'Unknown', description: toUnknown });
   const annotations = { [Annotations.UpdateInProgressUntil]: at(30) };
   const wait = machineWait({ ...one, metadata: { ...one.metadata, annotations } });
   expect(wait?.deadline?.at).toEqual(new Date(at(30)));
 });
 
-test('a machine without a set whose VM came late has the whole creation timeout from then on', () => {
+test('a machine without a set has the full creation timeout after its VM was created late', () => {
   const { ownerReferences: _owners, ...metadata } = machine({ phase: 'Pending', description: '' }).metadata;
   const wait = machineWait({ ...machine({ phase: 'Pending', description: '' }), metadata });
   expect(wait?.deadline?.at).toEqual(new Date(at(17)));

@@ -12,26 +12,27 @@ import {
 } from '@mcm/core';
 import { brief } from '../brief.ts';
 
-/** What one machine does or waits for, and until when. */
+/** The current activity or wait of a machine, and its deadline. */
 export interface MachineWait {
   readonly name: string;
   readonly phase: string;
   /** RFC 3339: see {@link sinceOf}. */
   readonly since?: string;
-  /** What it does or waits for, in the controller's own words as far as they are for people. */
+  /** The activity or wait, as text of the controller without the parts for controllers. */
   readonly doing: string;
-  /** When the phase ends by itself, and what then happens; absent when nothing is due. */
+  /** The end of the phase and its result; absent if the phase has no deadline. */
   readonly deadline?: { readonly at: Date; readonly then: string };
-  /** Code of the last failure at the cloud. */
+  /** Code of the last error of the cloud. */
   readonly errorCode?: string;
 }
 
 /**
- * What a machine waits for; undefined for one that is Running and wants nothing. Deadlines are those of the machine's
- * spec, else of the machine controller's flags.
- * @param machineClass may hold the policy for machines that cannot be drained in time; without it the machine's own counts
- * @param holds what keeps it from its replacement now, see `replacementHolds`
- * @param defaults of its flags; those that it has without any, where nothing is known of them
+ * The wait of a machine; undefined for a healthy Running machine. Deadlines come from the spec of the machine, else from
+ * the flags of the machine controller.
+ *
+ * @param machineClass may contain the policy for machines that cannot be drained in time; default: the policy of the machine.
+ * @param holds reasons that prevent a replacement now, see `replacementHolds`.
+ * @param defaults from the flags of the machine controller; the built-in defaults if these are not known
  */
 export function machineWait(
   machine: Machine,
@@ -55,19 +56,19 @@ export function machineWait(
   };
 }
 
-/** The controller's own text, unless it reports a step that is over. */
+/** The text of the controller, unless it reports a completed step. */
 function doingOf(machine: Machine, phase: string, defaults: MachineDefaults): string {
   const { spec, status } = machine;
   const { description = '', state } = status?.lastOperation ?? {};
   if (phase === 'Pending' && spec.providerID && state !== 'Failed')
-    return 'its VM is there; it waits for the node to join and to be Ready';
-  const text = brief(description) || 'nothing is told of it yet: its VM is being made, or waits for its turn';
+    return 'its VM exists; it waits for the node to join and become Ready';
+  const text = brief(description) || 'its VM is being created, or waits for its turn';
   return phase === 'Unknown' ? text.replace(UNHEALTHY, unhealthy(machine, text, defaults)) : text;
 }
 
 const UNHEALTHY = /Machine \S+ is unhealthy - changing MachinePhase to Unknown/;
 
-/** The conditions of a missing Node are out of date. */
+/** A missing Node has outdated conditions, so they are not printed. */
 function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): string {
   const { conditions = [] } = machine.status ?? {};
   const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
@@ -77,14 +78,14 @@ function unhealthy(machine: Machine, text: string, defaults: MachineDefaults): s
 
 const NODE_MISSING = 'Node object went missing';
 
-/** When its deletion started, when it became unhealthy, or, until it first joins, when it was created. */
+/** The start of its deletion, the time when it became unhealthy, or its creation if it has not joined yet. */
 export function sinceOf({ metadata, status }: Machine): string | undefined {
   const { phase, lastUpdateTime } = status?.currentStatus ?? {};
   const unborn = phase === undefined || phase === 'Pending' || phase === 'CrashLoopBackOff';
   return metadata.deletionTimestamp ?? (unborn ? metadata.creationTimestamp : lastUpdateTime);
 }
 
-/** The error code of the cloud's last refusal. */
+/** The code of the last error of the cloud. */
 export function refusalOf({ status }: Machine): string | undefined {
   const { state, errorCode, description = '' } = status?.lastOperation ?? {};
   return state === 'Failed' ? errorCode || /code = \[(\w+)\]/.exec(description)?.[1] : undefined;
@@ -96,22 +97,21 @@ export function isPastDrain({ status }: Machine): boolean {
   return [STEP_TEXTS.deleteVm, STEP_TEXTS.deleteNode, STEP_TEXTS.removeFinalizer].some((step) => text.includes(step));
 }
 
-/** Its VM is gone, but volumes are still attached to its Node. */
+/** The VM is deleted, but volumes are still attached to its Node. */
 const isWaitingForVolumes = ({ status }: Machine): boolean =>
   status?.lastOperation?.description?.includes('volumes are still attached') ?? false;
 
-const LEFT_ATTACHED =
-  'its Node goes all the same; whoever needs its volumes may then wait for somebody to take them off';
+const LEFT_ATTACHED = 'its Node is deleted anyway; pods that need its volumes may then wait for a manual detach';
 
-/** What happens to the pods on a node when the drain timeout expires. */
+/** The result for the pods of a node when the drain timeout expires. */
 const AFTER_DRAIN: Readonly<Record<UndrainablePolicy, string>> = {
   Force: 'its drain is forced',
-  Quarantine: 'evicting ends, and it stays cordoned until what is left on it has ended by itself, or force-deletion',
-  Hold: 'nothing is forced: evicting goes on until its pods are gone, or force-deletion',
+  Quarantine: 'eviction stops, and it stays cordoned until its remaining pods end, or until force-deletion',
+  Hold: 'nothing is forced: eviction continues until its pods are gone, or until force-deletion',
 };
 
 /**
- * What follows a failure. It may change: the machine controller does not check health while an API server is unreachable,
+ * The result of a failure. It may change: the machine controller does not check health while an API server is unreachable,
  * and the reasons against a replacement may change.
  */
 function replacementOf({ metadata }: Machine, holds: readonly string[]): string {
@@ -128,7 +128,7 @@ function deadlineOf(
   holds: readonly string[],
 ): MachineWait['deadline'] {
   const settings = settingsOf(machine, defaults);
-  // As the machine controller counts: a machine that is updated or joined late has more time.
+  // As in the machine controller: a machine that is updated or joined late has more time.
   const at = (since: string | undefined, deadline: Date, then: string) =>
     since === undefined || Number.isNaN(Date.parse(since)) ? undefined : { at: deadline, then };
   const from = (since: string | undefined, ms: number, then: string) => {
@@ -164,13 +164,13 @@ function deadlineOf(
   }
 }
 
-/** One line for a person. */
+/** The wait as one line. */
 export const waitLine = (wait: MachineWait, now: Date): string =>
   `machine ${wait.name} (${wait.phase}): ${waitText(wait, now)}`;
 
-/** The same without name and phase, for an output that shows them next to it. */
+/** The wait without name and phase, for an output that has them in other columns. */
 export function waitText(wait: MachineWait, now: Date): string {
-  // The cloud's own message may contain the code already.
+  // The message of the cloud may already contain the code.
   const told = wait.errorCode === undefined || wait.doing.includes(wait.errorCode);
   const code = told ? '' : ` [${wait.errorCode}]`;
   return `${wait.doing}${code}${wait.deadline ? `; ${due(wait.deadline, now)}` : ''}`;

@@ -88,7 +88,7 @@ async function blockingBudget(): Promise<void> {
   await api.patch('web', { type: 'merge', body: { status } }, { subresource: 'status' });
 }
 
-/** The target as somebody sees it who may read these, next to all that is of machines. */
+/** The target cluster for a user with access to these resources and to all kinds of machines. */
 async function seenBy(...resources: string[]): Promise<MachineTarget> {
   const rbac = (kind: string, plural: string) =>
     client.resource<KubeObject & Record<string, unknown>>({
@@ -120,41 +120,41 @@ const running = { currentStatus: { phase: 'Running' } };
 const explain = async (): Promise<string> => machineLines(await explainMachine(target), clock.now()).join('\n');
 const preview = async (): Promise<string[]> => previewLines(await previewMachineDrain(target), clock.now());
 
-test('a machine that runs waits for nothing', async () => {
+test('a Running machine has no wait', async () => {
   await node();
   await machine({ status: running });
   const text = await explain();
   expect(text).toMatch(
     /^machine m-0\n {2}phase {2}Running\n {2}VM {5}local:\/\/\/z\/i-1\n {2}node {3}m-0, Ready is True/,
   );
-  expect(text).toContain('It is Running and waits for nothing.');
+  expect(text).toContain('It is Running. No action is pending.');
 });
 
-test('one that is not there, and of which nothing was kept, is a mistake of the user', async () => {
+test('an unknown machine without evidence is a user error', async () => {
   await expect(explainMachine(target)).rejects.toThrow(
     'there is no machine m-0 in namespace default; there is none in it',
   );
 });
 
-test('one that was never joined names its phase, its deadline and the class that is missing', async () => {
+test('a machine that never joined shows its phase, its deadline and the missing class', async () => {
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   await client.resource(machineClasses, NS).delete('small');
   const text = await explain();
-  expect(text).toContain('m-0, which is not there');
-  expect(text).toContain('there is no such MachineClass');
-  expect(text).toMatch(/^Its birth:$/m);
+  expect(text).toContain('m-0, which does not exist');
+  expect(text).toContain('MachineClass does not exist');
+  expect(text).toMatch(/^Progress:$/m);
   expect(text).toMatch(/^ {2}NodeRegistered +False +NoNode/m);
   expect(text).toMatch(/^ {2}NodeReady +Unknown +NotBegun$/m);
   expect(text).toMatch(
-    /machine m-0 \(Pending\): its VM is there; it waits for the node to join.*; in 20m0s it may be Failed$/m,
+    /machine m-0 \(Pending\): its VM exists; it waits for the node to join.*; in 20m0s it may be Failed$/m,
   );
-  expect(text).toMatch(/^What would help: look at the console of the VM and at the user data of MachineClass small/m);
+  expect(text).toMatch(/^Hint: check the console of the VM and the user data of MachineClass small/m);
 });
 
-test('deadlines are by the flags that the machine controller tells with its Lease; else it is said that they are guesses', async () => {
+test('deadlines use the flags in the Lease of the machine controller; otherwise a remark says that they are assumed', async () => {
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   expect(await explain()).toContain(
-    'Flags:\n  - the machine controller runs with its default flags: there is no Lease default/machine-controller',
+    'Flags:\n  - the machine controller runs with its default flags: Lease default/machine-controller does not exist',
   );
   const settings = { 'machine-creation-timeout': 300_000, 'node-conditions': 'odd', 'drain-volume-window': 2 };
   const annotations = { 'holder-settings': `me ${JSON.stringify(settings)}` };
@@ -175,17 +175,17 @@ test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
   [
     'Quarantine',
     { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Quarantine' } },
-    /in 1h0m0s evicting ends, and it stays cordoned/,
+    /in 1h0m0s eviction stops, and it stays cordoned/,
     /is forced|without grace/,
   ],
   [
     'Hold',
     { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' } },
-    /in 1h0m0s nothing is forced: evicting goes on/,
+    /in 1h0m0s nothing is forced: eviction continues/,
     /its drain is forced|without grace/,
   ],
 ])(
-  'a deletion whose drain is blocked names pod and budget, and what the policy %s lets happen',
+  'a deletion with a blocked drain shows the pod, the budget and the result of policy %s',
   async (_policy, parts, says, never) => {
     await node();
     await pod('web-1', { app: 'web' });
@@ -203,14 +203,14 @@ test.each<[policy: string, parts: Parts, says: RegExp, never: RegExp]>([
     expect(text).toContain('blocked by:');
     expect(text.match(/misconfigured/g)).toHaveLength(1);
     expect(text).toContain(
-      'to force it now, whatever becomes of its pods: kubectl label machine m-0 -n default force-deletion=true',
+      'to force the drain now and delete its pods: kubectl label machine m-0 -n default force-deletion=true',
     );
     expect(text).toMatch(says);
     expect(text).not.toMatch(never);
   },
 );
 
-test('the policy of the class counts for the machine', async () => {
+test('the policy of the class applies to the machine', async () => {
   const metadata = { annotations: { 'node.machine.sapcloud.io/undrainable-policy': 'Hold' } };
   await client.resource(machineClasses, NS).patch('small', { type: 'merge', body: { metadata } });
   await node();
@@ -219,7 +219,7 @@ test('the policy of the class counts for the machine', async () => {
   expect(await explain()).not.toContain('its drain is forced');
 });
 
-test('mcm drain --preview: what a drain would do, without doing it', async () => {
+test('mcm drain --preview shows the steps of a drain and changes nothing', async () => {
   await node();
   await pod('web-1', { app: 'web' });
   await pod('other-1', { app: 'other' });
@@ -244,7 +244,7 @@ test.each([
   ['pods', 'machine m-0 has node m-0'],
   ['persistentvolumes', 'pods of node m-0, in the order in which they go:'],
   ['poddisruptionbudgets', 'pods of node m-0, in the order in which they go:'],
-])('mcm drain --preview for one who may not list %s tells what it can', async (refused, known) => {
+])('mcm drain --preview without access to %s shows the rest', async (refused, known) => {
   await node();
   await pod('web-1', { app: 'web' });
   await machine({ status: running });
@@ -258,7 +258,7 @@ test.each([
   ]);
 });
 
-test('who may not read all of it is told the rest, and what is missing', async () => {
+test('a user with partial access gets the rest and the missing permissions', async () => {
   await node();
   await machine({ status: running });
   await client.resource(machines, NS).delete('m-0');
@@ -270,27 +270,27 @@ test('who may not read all of it is told the rest, and what is missing', async (
   expect(half).not.toContain('pods of node');
 });
 
-test('of a Node that may not be read nothing is said but that', async () => {
+test('a Node that may not be read is only reported as unreadable', async () => {
   await machine({ status: { currentStatus: { phase: 'Pending' } } });
   target = await seenBy('configmaps', 'events');
   const text = await explain();
-  expect(text).toContain('  node   m-0, which may not be read');
-  expect(text).not.toContain('Its birth:');
+  expect(text).toContain('  node   m-0, with unknown state (no permission to read it)');
+  expect(text).not.toContain('Progress:');
   expect(text).toMatch(/^May not be read:\n {2}- .*cannot get resource "nodes".*$(?!\n {2}-)/m);
 });
 
-test('mcm drain --preview of a machine without a node says so', async () => {
+test('mcm drain --preview reports a machine without a node', async () => {
   await machine({ status: running });
   expect(await preview()).toEqual(['machine m-0 has no node: there is nothing to drain']);
 });
 
-test('a machine that failed and is gone: what was kept of it, its console by its last lines', async () => {
+test('a deleted machine that failed shows its evidence, with the last lines of its console', async () => {
   const lines = Array.from({ length: 40 }, (_, i) => `line ${i}`).join('\n');
   await client.resource(configMaps, NS).create({
     metadata: {
       name: 'evidence-m-0-1',
       namespace: NS,
-      // As the machine controller labels it: a hash of the name.
+      // The label of the machine controller: a hash of the name.
       labels: { 'evidence.machine.sapcloud.io/machine': 'a2526bc2efa31901' },
     },
     data: {
@@ -310,7 +310,7 @@ test('a machine that failed and is gone: what was kept of it, its console by its
   expect(text).toContain('kubectl get configmap evidence-m-0-1 -n default -o yaml');
 });
 
-test('a VM whose deletion the cloud refuses: no word of drains, but what would help', async () => {
+test('a VM whose deletion the cloud refuses shows hints and no drain', async () => {
   await node();
   const description =
     'VM deletion failed due to - machine codes error: code = [Unauthenticated] message = [no]. Aborting operation. Initiate VM deletion';
@@ -323,11 +323,11 @@ test('a VM whose deletion the cloud refuses: no word of drains, but what would h
   await client.resource(machines, NS).delete('m-0');
   const text = await explain();
   expect(text).not.toContain('its drain is forced');
-  expect(text).toContain('What would help: mend the credentials in the Secret of MachineClass small');
+  expect(text).toContain('Hint: correct the credentials in the Secret of MachineClass small');
   expect(text).toMatch(/^Kind of failure: /m);
 });
 
-test('the conditions of a node at the end of a text are left to kubectl', async () => {
+test('the conditions of a node at the end of a text are removed', async () => {
   await node();
   const description =
     'Machine m-0 is unhealthy - changing MachinePhase to Unknown. Node conditions: [{Type:Ready Status:Unknown}]';
@@ -339,7 +339,7 @@ test('the conditions of a node at the end of a text are left to kubectl', async 
   expect(text).not.toContain('{Type:');
 });
 
-test('a node that is not well: which of its conditions say so, also beside a Ready that is True', async () => {
+test('an unhealthy node shows its bad conditions, even if Ready is True', async () => {
   await node([
     { type: 'Ready', status: 'True' },
     { type: 'MemoryPressure', status: 'True' },
@@ -349,7 +349,7 @@ test('a node that is not well: which of its conditions say so, also beside a Rea
   expect(await explain()).toMatch(/ node {3}m-0, KernelDeadlock is True \(TaskHung: task docker:123 blocked\)$/m);
 });
 
-test('a Failed machine that is kept says until when, and how to end that', async () => {
+test('a preserved Failed machine shows the expiry and how to end the preservation', async () => {
   await node();
   const preserveExpiryTime = '2026-01-05T00:00:00Z';
   await machine({ status: { currentStatus: { phase: 'Failed', preserveExpiryTime } } });
@@ -358,15 +358,15 @@ test('a Failed machine that is kept says until when, and how to end that', async
   expect(text).toContain('kubectl annotate machine m-0 -n default node.machine.sapcloud.io/preserve-');
 });
 
-test('a Failed machine that no set owns says that nobody replaces it', async () => {
+test('a Failed machine without a set is reported as not replaced', async () => {
   await node();
   await machine({ status: { currentStatus: { phase: 'Failed' } } });
   expect(await explain()).toContain(
-    'no MachineSet owns it, so nobody replaces it: kubectl delete machine m-0 -n default',
+    'no MachineSet owns it, so no controller replaces it: kubectl delete machine m-0 -n default',
   );
 });
 
-test('what it asks for in vain is told as long as it asks: events are gone after an hour', async () => {
+test('requests without effect are shown as long as they exist, longer than events', async () => {
   await node();
   const annotations = {
     'node.machine.sapcloud.io/preserve': 'yes please',
@@ -375,23 +375,23 @@ test('what it asks for in vain is told as long as it asks: events are gone after
   await machine({ annotations, status: running });
   const text = await explain();
   expect(text).toContain('phase  Running\n');
-  expect(text).toContain('Asked for in vain:');
+  expect(text).toContain('Requested without effect:');
   expect(text).toContain('metadata.annotations[node.machine.sapcloud.io/preserve]: "yes please" does not count');
   expect(text).toContain('"high" is no integer and counts as 3');
 });
 
-test('the code of a refusal is told once', async () => {
+test('the code of a refusal is printed once', async () => {
   const description = 'Cloud provider message - machine codes error: code = [Internal] message = [no image]';
   const lastOperation = { description, errorCode: 'Internal', state: 'Failed', type: 'Create' };
   await machine({ status: { currentStatus: { phase: 'CrashLoopBackOff' }, lastOperation } });
   expect(await explain()).toMatch(/\(CrashLoopBackOff\): Internal: no image; in 20m0s it may be Failed$/m);
 });
 
-test('a machine without nodes is Available, and nobody looks for its node', async () => {
+test('a machine in a setup without nodes is Available, and no node is read', async () => {
   await machine({ status: { currentStatus: { phase: 'Available' } } });
   await client.resource(machines, NS).patch('m-0', { type: 'merge', body: { metadata: { labels: { node: null } } } });
   const text = await explain();
   expect(text).toContain('  phase  Available\n');
   expect(text).toContain('  node   none: its machine controller runs with --target-kubeconfig=none');
-  expect(text).toContain('It is Available and waits for nothing.');
+  expect(text).toContain('It is Available. No action is pending.');
 });

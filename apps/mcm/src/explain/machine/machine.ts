@@ -49,10 +49,10 @@ import { machineCures } from './machine-cures.ts';
 import { type MachineWait, machineWait, refusalOf, sinceOf } from './machine-wait.ts';
 import { configOf } from './node-config.ts';
 
-/** A machine of a cluster, and what reading it needs. */
+/** A machine of a cluster, and the clients to read it. */
 export interface MachineTarget {
   readonly client: KubeClient;
-  /** Of the cluster of the nodes. */
+  /** Client for the target cluster. */
   readonly target: KubeClient;
   readonly namespace: string;
   readonly name: string;
@@ -61,7 +61,7 @@ export interface MachineTarget {
   readonly signal: AbortSignal;
 }
 
-/** Throws `UserError` when there is no such machine. */
+/** Throws `UserError` when the machine does not exist. */
 export const getMachine = ({ client, namespace, name }: MachineTarget): Promise<Machine> =>
   getNamed<Machine>(client, machines, namespace, name);
 
@@ -80,27 +80,27 @@ const EVENTS_TOLD = 5;
 /** A machine that exists. */
 export interface LivingMachine {
   readonly phase: string;
-  /** RFC 3339: since it has been in this phase, or on its way into the cluster. */
+  /** RFC 3339: the start of its phase, or of its creation if it has not joined yet. */
   readonly since?: string;
-  /** Until when it is preserved, or that preservation is requested. */
+  /** The expiry of its preservation, or the request for one. */
   readonly preserved?: string;
   readonly providerID: string | null;
   readonly node: { readonly name: string | null; readonly state: string };
   readonly class: { readonly name: string; readonly missing: boolean };
-  /** Why it is being deleted; absent for one that is not. */
+  /** The cause of its deletion; absent if it is not being deleted. */
   readonly deletionCause?: string;
-  /** What it does or waits for, and what happens by itself when; null: it waits for no event. */
+  /** Its activity or wait, and the deadline; null: none. */
   readonly waitsFor: MachineWait | null;
-  /** Of the last failure at the cloud. */
+  /** The last error of the cloud. */
   readonly cause?: { readonly code?: string } & Partial<ErrorKind>;
   /** The progress of a machine that has not joined yet; absent if it has joined. */
   readonly birth?: readonly BirthStage[];
   readonly cures: readonly string[];
-  /** What it asks for and does not get. */
+  /** Requests on the machine that have no effect. */
   readonly askedInVain: readonly string[];
   readonly drain?: DrainExplanation;
   readonly events: readonly MachineEvent[];
-  /** What the machine controller's flags change of the deadlines, or what of them is not known. */
+  /** Flags of the machine controller that change deadlines, or a note that they are not known. */
   readonly remarks: readonly string[];
 }
 
@@ -121,9 +121,9 @@ interface KeptOfMachine {
   readonly namespace: string;
   /** Stored data of its failures, newest first. */
   readonly evidence: readonly KeptEvidence[];
-  /** VMs that are kept for study. */
+  /** VMs that are kept for an investigation. */
   readonly keptVms: readonly KeptVm[];
-  /** What the caller may not read, in the words of the server. */
+  /** Refusals of the server, for objects that may not be read. */
   readonly unread: readonly string[];
 }
 
@@ -183,7 +183,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
   };
 }
 
-/** What keeps the machine from its replacement. Read only for a machine that may become Failed. */
+/** The reasons that prevent a replacement. Reads objects only for a machine that may become Failed. */
 async function holdsOf(
   target: MachineTarget,
   machine: Machine,
@@ -211,19 +211,19 @@ function causeOf(machine: Machine): LivingMachine['cause'] {
   return code ? { code, ...errorKindOf(code) } : undefined;
 }
 
-/** A drain that is looked at. */
+/** The preview of a drain. */
 export interface DrainPreview {
   readonly machine: string;
-  /** Null: it has none. */
+  /** Null: the machine has no node. */
   readonly node: string | null;
-  /** Null: there is no such node, and nothing to drain, or it or its pods may not be read. */
+  /** Null: the node does not exist, or the caller may not read it or its pods. */
   readonly drain: DrainExplanation | null;
   readonly remarks: readonly string[];
-  /** What may not be read, in the words of the server. */
+  /** Refusals of the server, for objects that may not be read. */
   readonly unread: readonly string[];
 }
 
-/** What a drain of the machine would do if it began now, or does. */
+/** The state of the drain of a machine, or a preview if the machine is not being deleted. */
 export async function previewMachineDrain(target: MachineTarget): Promise<DrainPreview> {
   const machine = await getMachine(target);
   const unread = new Set<string>();
@@ -241,7 +241,7 @@ export async function previewMachineDrain(target: MachineTarget): Promise<DrainP
   };
 }
 
-/** Machines that name the same Node. */
+/** Machines with the same Node. */
 async function namesakesOf(
   { client, namespace }: MachineTarget,
   nodeName: string | undefined,
@@ -276,7 +276,7 @@ function preservation({ metadata, status }: Machine): string | undefined {
   if (until) return `preserved until ${until}`;
   const wish = metadata.annotations?.[Annotations.Preserve];
   const counts = (Object.values(PreserveValues) as readonly string[]).includes(wish ?? '');
-  return counts ? `preservation asked for: ${wish}` : undefined;
+  return counts ? `preservation requested: ${wish}` : undefined;
 }
 
 function nodeState(machine: Machine, node: Node | undefined | null, defaults: MachineDefaults): string {
@@ -284,8 +284,8 @@ function nodeState(machine: Machine, node: Node | undefined | null, defaults: Ma
   if (!name && machine.status?.currentStatus?.phase === 'Available')
     return 'none: its machine controller runs with --target-kubeconfig=none';
   if (!name) return 'none yet: no node has joined as this machine';
-  if (node === null) return 'which may not be read';
-  if (!node) return 'which is not there';
+  if (node === null) return 'with unknown state (no permission to read it)';
+  if (!node) return 'which does not exist';
   const { conditions = [] } = node.status ?? {};
   const ailments = ailmentsOf(conditions, settingsOf(machine, defaults).unhealthyConditionTypes);
   const reported = conditions.some(({ type }) => type === 'Ready');

@@ -1,10 +1,10 @@
 import { Annotations } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 
-/** States of the daemon of machine configs in which it continues no more by itself. */
+/** States in which the machine-config-daemon needs a user to continue. */
 const STUCK: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 
-/** What the daemon of machine configs does with a node, or why it cannot; undefined where it wants nothing of it. */
+/** The state of the machine configuration of a node; undefined if the node is up to date. */
 export function configOf({ metadata: { annotations = {} } }: Node): string | undefined {
   const { [Annotations.ConfigDaemonState]: state, [Annotations.ConfigDaemonReason]: reason } = annotations;
   if (STUCK.includes(state))

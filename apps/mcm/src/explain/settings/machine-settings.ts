@@ -2,28 +2,28 @@ import { MACHINE_DEFAULTS, type MachineDefaults, machineDefaultsOf, machineFlags
 import type { KubeClient } from '@mcm/kube';
 import { changedFlags, readToldFlags, toldFeatures, toldValues } from './told-flags.ts';
 
-/** How the machine controller that leads decides, as far as anybody can know. */
+/** The settings of the leading machine controller, as far as they are known. */
 export interface MachineSettings {
   readonly defaults: MachineDefaults;
-  /** What is taken for granted, or what of its deadlines differs from the defaults; undefined: nothing does. */
+  /** The assumed settings, or deadlines that differ from the defaults; undefined: no differences. */
   readonly remark: string | undefined;
 }
 
-/** Where nothing is known. */
+/** Used when the flags are not known. */
 export const ASSUMED: MachineSettings = { defaults: MACHINE_DEFAULTS, remark: undefined };
 
-/** Flags that decide when something happens to a machine. */
+/** Flags that are deadlines. */
 const DEADLINES =
   /^(machine-(creation|health|inplace-update|preserve|drain|pv-.*|unresponsive-node|read-only-node)-timeout|machine-max-evict-retries|node-conditions)$/;
 
-/** Reads the flags of the machine controller that leads off its Lease. What is not known is assumed, and said to be. */
+/** Reads the flags of the leading machine controller from its Lease. For unknown flags it returns the defaults with a remark. */
 export async function readMachineSettings(client: KubeClient, namespace: string): Promise<MachineSettings> {
   const told = await readToldFlags(client, namespace, 'machine-controller');
   if ('flags' in told) return machineSettings(told.flags);
   return { ...ASSUMED, remark: `the machine controller runs with its default flags: ${told.unknown}` };
 }
 
-/** The settings that flags which are not at their defaults stand for; what is of another type is not taken. */
+/** Converts the published flags, which differ from the defaults. Ignores values of a wrong type. */
 export function machineSettings(told: Readonly<Record<string, unknown>>): MachineSettings {
   const own = toldValues(told, machineFlags);
   const features = toldFeatures(told, { UndrainablePolicy: MACHINE_DEFAULTS.undrainablePolicy });

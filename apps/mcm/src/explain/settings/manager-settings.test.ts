@@ -20,7 +20,7 @@ async function plane() {
   return { client, lease };
 }
 
-test('flags and features of the manager that leads are those that its Lease tells', async () => {
+test('flags and features come from the Lease of the manager', async () => {
   const { client, lease } = await plane();
   const told = { 'silence-minimum-count': 7, 'feature-gates': { RolloutAnnotations: false } };
   await lease('me', `me ${JSON.stringify(told)}`);
@@ -32,18 +32,22 @@ test('flags and features of the manager that leads are those that its Lease tell
   );
 });
 
-test('a manager with all at its defaults has nothing to remark', () => {
+test('a manager with default flags has no remark', () => {
   const settings = managerSettings({ 'feature-gates': { RolloutAnnotations: true } });
   expect(settings).toEqual({ safeguards: SAFEGUARD_DEFAULTS, remark: undefined });
 });
 
 test.each([
-  ['nobody has led yet', undefined, /there is no Lease default\/machine-controller-manager$/],
-  ['it was given up', ['', 'me {}'], /nobody holds Lease/],
-  ['the leader is the original', ['go'], /does not say which go has$/],
-  ['it is what another left behind', ['go', 'me {"feature-gates":{"RolloutAnnotations":false}}'], /does not say/],
-  ['it is rubbish', ['me', 'me {'], /does not say/],
-] as const)('%s: the defaults are assumed, and it is said why', async (_title, given, why) => {
+  ['nobody has led yet', undefined, /Lease default\/machine-controller-manager does not exist$/],
+  ['it was given up', ['', 'me {}'], /Lease \S+ has no holder/],
+  ['the leader is the original', ['go'], /does not contain the flags of go$/],
+  [
+    'it is what another left behind',
+    ['go', 'me {"feature-gates":{"RolloutAnnotations":false}}'],
+    /does not contain the flags/,
+  ],
+  ['it is rubbish', ['me', 'me {'], /does not contain the flags/],
+] as const)('%s: assumes the defaults and says why', async (_title, given, why) => {
   const { client, lease } = await plane();
   if (given) await lease(given[0], given[1]);
   const { safeguards, remark } = await readManagerSettings(client, 'default');
@@ -52,7 +56,7 @@ test.each([
   expect(remark).toMatch(why);
 });
 
-test('values of another type are not taken', () => {
+test('values of a wrong type are ignored', () => {
   const odd = { 'silence-window': 'long', 'feature-gates': 'all', 'count-terminating-towards-surge': 1 };
   expect(managerSettings(odd).safeguards).toEqual(SAFEGUARD_DEFAULTS);
 });

@@ -2,26 +2,26 @@ import { SAFEGUARD_DEFAULTS, type SafeguardSettings, safeguardFlags, safeguardsO
 import type { KubeClient } from '@mcm/kube';
 import { changedFlags, readToldFlags, toldFeatures, toldFlag, toldValues } from './told-flags.ts';
 
-/** How the manager that leads decides, as far as anybody can know. */
+/** The settings of the leading manager, as far as they are known. */
 export interface ManagerSettings {
   readonly safeguards: SafeguardSettings;
-  /** What is taken for granted, or what differs from the defaults; undefined: it is known to run with these. */
+  /** The assumed settings, or settings that differ from the defaults; undefined: no differences. */
   readonly remark: string | undefined;
 }
 
-/** Where nothing is known. */
+/** Used when the flags are not known. */
 export const assumedSettings = (why: string): ManagerSettings => ({
   safeguards: SAFEGUARD_DEFAULTS,
   remark: `the manager runs with its default flags: ${why}`,
 });
 
-/** Reads the flags of the manager that leads off its Lease. What is not known is assumed, and said to be. */
+/** Reads the flags of the leading manager from its Lease. For unknown flags it returns the defaults with a remark. */
 export async function readManagerSettings(client: KubeClient, namespace: string): Promise<ManagerSettings> {
   const told = await readToldFlags(client, namespace, 'machine-controller-manager');
   return 'flags' in told ? managerSettings(told.flags) : assumedSettings(told.unknown);
 }
 
-/** The settings that flags which are not at their defaults stand for; what is of another type is not taken. */
+/** Converts the published flags, which differ from the defaults. Ignores values of a wrong type. */
 export function managerSettings(told: Readonly<Record<string, unknown>>): ManagerSettings {
   const own = toldValues(told, safeguardFlags);
   const { RolloutAnnotations } = toldFeatures(told, { RolloutAnnotations: SAFEGUARD_DEFAULTS.rolloutAnnotations });

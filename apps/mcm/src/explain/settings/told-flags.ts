@@ -10,10 +10,10 @@ import {
   leases,
 } from '@mcm/kube';
 
-/** What the controller that holds a Lease tells of its flags, or why nothing is known of them. */
+/** The flags that the holder of a Lease publishes, or why they are unknown. */
 export type ToldFlags = { readonly flags: Readonly<Record<string, unknown>> } | { readonly unknown: string };
 
-/** Reads the flags of the controller that leads off its Lease. */
+/** Reads the flags of the leader from its Lease. */
 export async function readToldFlags(client: KubeClient, namespace: string, name: string): Promise<ToldFlags> {
   const where = `Lease ${namespace}/${name}`;
   try {
@@ -21,27 +21,29 @@ export async function readToldFlags(client: KubeClient, namespace: string, name:
     const flags = holderSettings(lease);
     if (flags) return { flags };
     const holder = lease.spec?.holderIdentity ?? '';
-    return { unknown: holder === '' ? `nobody holds ${where}` : `${where} does not say which ${holder} has` };
+    return { unknown: holder === '' ? `${where} has no holder` : `${where} does not contain the flags of ${holder}` };
   } catch (error) {
     if (!(error instanceof KubeError) || error.code === 0) throw error;
-    return { unknown: error.code === 404 ? `there is no ${where}` : `${where} cannot be read (${errorText(error)})` };
+    return {
+      unknown: error.code === 404 ? `${where} does not exist` : `${where} cannot be read (${errorText(error)})`,
+    };
   }
 }
 
 const taken = <T>(value: unknown, fallback: T): T =>
   typeof value === typeof fallback && Array.isArray(value) === Array.isArray(fallback) ? (value as T) : fallback;
 
-/** One that is told, else the fallback: what is of another type is not taken. */
+/** The published value, else the fallback. Ignores a value of a wrong type. */
 export const toldFlag = <T>(told: Readonly<Record<string, unknown>>, name: string, fallback: T): T =>
   taken(told[name], fallback);
 
-/** Values of all flags of a group. */
+/** The values of all flags of a group. */
 export const toldValues = <F extends Flags>(told: Readonly<Record<string, unknown>>, flags: F): FlagValues<F> =>
   Object.fromEntries(
     Object.entries(flags).map(([name, { fallback }]) => [name, taken(told[name], fallback)]),
   ) as FlagValues<F>;
 
-/** Whether features are on; `on` holds what they are by default. */
+/** The states of features; `on` contains their defaults. */
 export function toldFeatures<N extends string>(
   told: Readonly<Record<string, unknown>>,
   on: Readonly<Record<N, boolean>>,
@@ -53,7 +55,7 @@ export function toldFeatures<N extends string>(
   ) as Record<N, boolean>;
 }
 
-/** The values that are not at their defaults, for a person. */
+/** The flags that differ from their defaults, as text. */
 export const changedFlags = (values: Readonly<Record<string, unknown>>, flags: Flags): string[] =>
   Object.entries(values).flatMap(([name, value]) => {
     const flag = flags[name];

@@ -2,32 +2,32 @@ import { APP } from '../objects/settings.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
- * Places in the chart's templates where values add something that other ways of installation leave to a patch: what a pod
- * needs in somebody's cluster. Each is marked in the objects and filled in when they are text.
+ * Places in the templates of the chart where values add fields to a pod. Other installations use patches for these.
+ * The places are marked in the objects, and replaced in their text.
  */
 
-/** Marks, as values of the keys and items below. */
+/** Marks in the objects, as keys and values. */
 const FIELD = '__field__';
 const MORE = '__more__';
 
-/** `key:` with what the value holds; nothing for an empty one. */
+/** `key:` with the content of the value; nothing for an empty value. */
 const field = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${FIELD}${key}`]: value });
-/** Further entries of a map. */
+/** More entries of a map. */
 const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: value });
-/** Further items of a list. */
+/** More items of a list. */
 const items = (value: string): readonly object[] => [{ [MORE]: value }];
 
-/** An item of a list on a condition. */
+/** A conditional item of a list. */
 const itemIf = (condition: string, item: object): object => ({ __if__: condition, ...item });
 
 const IFS = /^( *)- __if__: (.*)\n\1 {2}((?:.*\n)(?:\1 {2}.*\n)*)/gm;
 const FIELDS = /^( *)(- )?__field__(\w+): ([\w.]+)$/gm;
 const MORES = /^( *)(?:- )?__more__: ([\w.]+)$/gm;
-/** A list of flags, each with its value: numbers as they are written, which `%v` does not see to. */
+/** A list of flags with their values. Numbers need `toJson`, because `%v` would write them with an exponent. */
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
 const WEBHOOK_FLAGS = /(?:^ *- --webhook-\S+=.*\n)+/gm;
 
-/** The text of a template with its places filled in. */
+/** Replaces the marks in the text of a template. */
 export const filledIn = (text: string): string =>
   text
     .replaceAll(FLAGS, (_, indent: string, container: string) =>
@@ -73,7 +73,7 @@ interface PodTemplate {
   readonly spec: { readonly containers: readonly Container[]; readonly volumes: readonly object[] };
 }
 
-/** Names of containers in the values. */
+/** The names of containers in the values. */
 const IN_VALUES: Readonly<Record<string, string>> = {
   'machine-controller-manager': 'manager',
   'machine-controller': 'controller',
@@ -87,7 +87,7 @@ function containerWithPlaces(container: Container): object {
   return { ...container, ...env, volumeMounts: [...container.volumeMounts, ...items(`volumeMounts.${name}`)] };
 }
 
-/** Of pods that may run anywhere: where, as whom, and with what. */
+/** Marks for the pods of a Deployment. */
 const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -102,7 +102,7 @@ const podWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   },
 });
 
-/** Pods of each node: they go wherever a node is. */
+/** Marks for the pods of a DaemonSet, without placement, because they run on every node. */
 const daemonWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
   metadata: { labels: { ...metadata.labels, ...entries('pod.labels') }, ...field('annotations', 'pod.annotations') },
   spec: {
@@ -127,7 +127,7 @@ type Placed =
   | { readonly kind: 'ServiceAccount' | 'ServiceMonitor' | 'PrometheusRule'; readonly metadata: Metadata }
   | { readonly kind: 'CustomResourceDefinition'; readonly metadata: { readonly annotations?: object } };
 
-/** An object with marks where values may add something. */
+/** Adds the marks to an object. */
 export function withPlaces(object: object): object {
   const placed = object as Placed;
   switch (placed.kind) {
@@ -152,7 +152,7 @@ export function withPlaces(object: object): object {
         metadata: { ...placed.metadata, labels: { ...placed.metadata.labels, ...entries('monitoring.labels') } },
       };
     case 'CustomResourceDefinition':
-      // Without it an uninstallation would delete every object of the kind.
+      // Without this annotation, `helm uninstall` would delete every object of the kind.
       return {
         ...placed,
         metadata: {

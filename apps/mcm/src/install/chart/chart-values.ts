@@ -1,14 +1,14 @@
 import { stringify } from 'yaml';
 import { DEFAULT_INSTALL } from '../objects/settings.ts';
 
-/** A value of the chart: what it is for, what it is unless given, and what it may be (JSON Schema). */
+/** A value of the chart: its description, its default, and its schema (JSON Schema). */
 interface Value {
   readonly about?: string;
   readonly value: unknown;
   readonly schema: object;
 }
 
-/** Switches, in the order in which they are read. */
+/** A section with the field `enabled`. */
 const enabled = (on: boolean, about?: string, more: Readonly<Record<string, Value>> = {}): Value => ({
   ...(about === undefined ? {} : { about }),
   value: { enabled: on, ...Object.fromEntries(Object.entries(more).map(([name, { value }]) => [name, value])) },
@@ -18,7 +18,7 @@ const enabled = (on: boolean, about?: string, more: Readonly<Record<string, Valu
   }),
 });
 
-/** An object with these fields and no others. */
+/** An object with only these fields. */
 const closed = (properties: object): object => ({ type: 'object', additionalProperties: false, properties });
 const each = (names: readonly string[], schema: object): object =>
   closed(Object.fromEntries(names.map((name) => [name, schema])));
@@ -36,20 +36,21 @@ const FLAGS = {
   propertyNames: { pattern: '^[a-z][a-z0-9-]*$' },
   additionalProperties: { type: ['string', 'number', 'boolean'] },
 };
-/** Of pods: labels by which they are found are not for giving. */
+/** Labels of pods. The labels of the selector are forbidden. */
 const LABELS = { ...TEXTS, propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(name|part-of)$' } } };
 
-/** Every value, in the order of the file. */
+/** All values, in the order of the file. */
 function values(): Readonly<Record<string, Value>> {
   const { provider, replicas, kubeconfigs, shares, configController, configDaemon, ...given } = DEFAULT_INSTALL;
   return {
     provider: {
-      about: '# aws, azure, gcp or local: names the image of the machine controller, unless images.controller does.\n',
+      about:
+        '# aws, azure, gcp or local. Selects the image of the machine controller, unless images.controller is set.\n',
       value: provider,
       schema: { enum: ['aws', 'azure', 'gcp', 'local'] },
     },
     replicas: {
-      about: '# One of each container leads, the others stand by.\n',
+      about: '# One replica of each container is the leader, the others are on standby.\n',
       value: replicas,
       schema: { type: 'integer', minimum: 0 },
     },
@@ -62,7 +63,7 @@ function values(): Readonly<Record<string, Value>> {
     },
     kubeconfigs: {
       about:
-        '# inClusterConfig, for the target none, or /etc/mcm/control/kubeconfig and /etc/mcm/target/kubeconfig: key kubeconfig of the\n# Secrets machine-controller-manager-control and machine-controller-manager-target.\n',
+        '# inClusterConfig, none (only target), or /etc/mcm/control/kubeconfig and /etc/mcm/target/kubeconfig.\n# The files are the key kubeconfig of the Secrets machine-controller-manager-control and machine-controller-manager-target.\n',
       value: kubeconfigs,
       schema: closed({
         control: { type: 'string', pattern: '^(inClusterConfig|/.+)$' },
@@ -76,17 +77,17 @@ function values(): Readonly<Record<string, Value>> {
     },
     env: {
       about:
-        '# Environment variables, as in a container: NODE_EXTRA_CA_CERTS, OTEL_EXPORTER_OTLP_ENDPOINT, those of a cloud.\n',
+        '# Environment variables, as in a container: NODE_EXTRA_CA_CERTS, OTEL_EXPORTER_OTLP_ENDPOINT, variables of a cloud SDK.\n',
       value: forEach([]),
       schema: each(CONTAINERS, OBJECTS),
     },
     volumeMounts: {
-      about: '# As in a container, of pod.volumes.\n',
+      about: '# As in a container, for volumes of pod.volumes.\n',
       value: forEach([]),
       schema: each(CONTAINERS, OBJECTS),
     },
     pod: {
-      about: '# As in a pod. The daemon of each node has labels, annotations, imagePullSecrets and volumes of these.\n',
+      about: '# As in a pod. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.\n',
       value: {
         ...{ labels: {}, annotations: {}, imagePullSecrets: [], priorityClassName: 'system-cluster-critical' },
         ...{ nodeSelector: {}, tolerations: [], affinity: {}, volumes: [] },
@@ -98,46 +99,46 @@ function values(): Readonly<Record<string, Value>> {
     },
     serviceAccount: { value: { annotations: {} }, schema: closed({ annotations: TEXTS }) },
     resources: {
-      about: '# Processor time is not limited: a throttled controller loses its lease.\n',
+      about: '# CPU has no limit, because a throttled controller loses its Lease.\n',
       value: {
         ...given.resources,
         ...{ configController: configController.resources, configDaemon: configDaemon.resources },
       },
       schema: each(CONTAINERS, each(['cpu', 'memory', 'memoryLimit'], QUANTITY)),
     },
-    rbac: enabled(true, '# Roles in the cluster of the machine objects.\n'),
+    rbac: enabled(true, '# Roles in the control cluster.\n'),
     targetRbac: enabled(
       true,
-      '# Roles in the cluster of the nodes; switch off where that is another one, and install them there: mcm install --part=target\n',
+      '# Roles in the target cluster. If it is a different cluster, set this to false and run there: mcm install --part=target\n',
     ),
-    webhooks: enabled(true, '# Defaulting and validation at admission, with self-made certificates.\n'),
+    webhooks: enabled(true, '# Admission webhooks for defaults and validation, with self-signed certificates.\n'),
     workload: enabled(true),
     networkPolicy: enabled(
       true,
-      '# Out: DNS, and ports 443 and 6443. What else the pods must reach (a proxy, a collector of traces, an API server on another\n# port) is added under egress, as in a NetworkPolicy.\n',
+      '# Egress is allowed for DNS and for the ports 443 and 6443. Add other destinations under egress, as in a NetworkPolicy.\n# Examples: a proxy, a collector of traces, an API server on another port.\n',
       { egress: { value: [], schema: OBJECTS } },
     ),
     fairness: enabled(
       true,
-      '# A share of the API server that other requests cannot take; beside many others in one cluster, a smaller one.\n',
+      '# A reserved share of the capacity of the API server. With many installations in one cluster, use a smaller one.\n',
       { shares: { value: shares, schema: { type: 'integer', minimum: 1 } } },
     ),
-    machineConfig: enabled(false, '# The machine-config-controller with its CRDs and roles.\n'),
+    machineConfig: enabled(false, '# The machine-config-controller, with its CRDs and roles.\n'),
     machineConfigTarget: enabled(
       false,
-      '# Its roles, and those of the daemons of nodes, in the cluster of the nodes.\n',
+      '# Roles of the machine-config-controller and of the machine-config-daemon in the target cluster.\n',
     ),
     machineConfigDaemon: enabled(
       false,
-      '# The machine-config-daemon as a privileged pod of each node, where systemd does not start it; with machineConfigTarget.\n',
+      '# The machine-config-daemon as a privileged pod on each node, if systemd does not start it. Needs machineConfigTarget.\n',
     ),
     policies: enabled(
       false,
-      '# Refuses changes by hand that lose a VM: of provider IDs and of the controller’s finalizer; with kubeconfigs.control inClusterConfig.\n',
+      '# Refuses manual changes of provider IDs and of the finalizer, which would lose a VM. Needs kubeconfigs.control inClusterConfig.\n',
     ),
     monitoring: enabled(
       false,
-      '# ServiceMonitor and PrometheusRule; needs the Prometheus operator, which may look for labels.\n',
+      '# ServiceMonitor and PrometheusRule for the Prometheus operator, which may select them by labels.\n',
       {
         labels: { value: {}, schema: TEXTS },
       },
@@ -145,7 +146,7 @@ function values(): Readonly<Record<string, Value>> {
   };
 }
 
-/** The chart's values: the same defaults as without Helm, with a word on each. */
+/** The file values.yaml: the same defaults as without Helm, with a comment for each value. */
 export const valuesText = (): string =>
   Object.entries(values())
     .map(
@@ -154,11 +155,11 @@ export const valuesText = (): string =>
     )
     .join('');
 
-/** What Helm holds given values against. */
+/** The schema that Helm validates values with. */
 export const valuesSchema = (): object => ({
   $schema: 'http://json-schema.org/draft-07/schema#',
   ...closed({
-    // Of a chart that has this one inside.
+    // Values of a parent chart.
     global: { type: 'object' },
     ...Object.fromEntries(Object.entries(values()).map(([name, { schema }]) => [name, schema])),
   }),

@@ -4,10 +4,10 @@ import { DEFAULT_INSTALL, type InstallSettings, imageOf } from '../objects/setti
 import { filledIn, withPlaces } from './chart-places.ts';
 import { valuesSchema, valuesText } from './chart-values.ts';
 
-/** Stands for a number that Helm fills in: YAML would quote the template. */
+/** A placeholder for a number that Helm inserts, because YAML would quote the template. */
 const NUMBER = /["']?__number__(.*?)__["']?/g;
 const number = (template: string): string => `__number__${template}__`;
-/** The settings as templates: the chart is the same objects with these in place of values. */
+/** Settings with templates as values: the chart contains the same objects as the other installations. */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
   provider: '{{ .Values.provider }}',
@@ -49,7 +49,7 @@ const templated = (objects: readonly object[]): string =>
       .replaceAll(NUMBER, '$1'),
   );
 
-/** Files of the Helm chart, by path in its folder. */
+/** The files of the Helm chart, by path in its folder. */
 export function chartFiles(version: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const about = {

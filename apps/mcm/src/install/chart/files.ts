@@ -3,7 +3,7 @@ import { grafanaFiles } from '../grafana/files.ts';
 import { chartFiles } from './chart.ts';
 import { kustomizeFiles } from './kustomize.ts';
 
-/** All files of `deploy/` that are made of the installation's objects, by path from the workspace. */
+/** All generated files of `deploy/`, by path in the workspace. */
 export const deployFiles = (): ReadonlyMap<string, string> =>
   new Map([
     ...[...grafanaFiles()].map(([path, text]): [string, string] => [`deploy/grafana/${path}`, text]),

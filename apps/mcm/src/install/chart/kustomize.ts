@@ -3,7 +3,7 @@ import { yamlStream } from '../../output/format.ts';
 import { installSections } from '../objects/objects.ts';
 import { DEFAULT_INSTALL } from '../objects/settings.ts';
 
-/** Files of the kustomize base, by path in its folder; what is optional is a component next to it. */
+/** Files of the kustomize base, by path in its folder. Each optional part is a component. */
 export function kustomizeFiles(): ReadonlyMap<string, string> {
   const sections = installSections(DEFAULT_INSTALL);
   const base = sections.filter(({ optional }) => optional !== true);

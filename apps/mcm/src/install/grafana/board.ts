@@ -1,30 +1,30 @@
-/** One question to Prometheus, and what its answers are called. */
+/** A Prometheus query, and the legend of its result. */
 export interface Query {
   readonly expr: string;
   readonly legend: string;
 }
 
-/** A panel before it has a place. */
+/** A panel without its position. */
 export interface PanelSpec {
   readonly title: string;
-  /** What it tells, and when to worry. */
+  /** The content of the panel, and which values need attention. */
   readonly description: string;
   readonly kind: 'timeseries' | 'stat' | 'table';
-  /** Grafana's name of a unit: `s`, `bytes`, `short`, `reqps`. */
+  /** A unit of Grafana: `s`, `bytes`, `short`, `reqps`. */
   readonly unit: string;
   readonly queries: readonly Query[];
-  /** Values from which on it is orange, and red. */
+  /** Values from which the panel is orange and red. */
   readonly thresholds?: readonly [warning: number, critical: number];
 }
 
-/** Panels under one heading. */
+/** A row of panels with a title. */
 export interface RowSpec {
   readonly title: string;
   readonly panels: readonly PanelSpec[];
 }
 
 export interface BoardSpec {
-  /** Stable: links and later imports find the dashboard by it. */
+  /** Must not change: links and later imports use it. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
@@ -60,7 +60,7 @@ export const stat = (
   ...(thresholds ? { thresholds } : {}),
 });
 
-/** Grafana's grid is this wide. */
+/** The width of the grid of Grafana. */
 const WIDTH = 24;
 const HEIGHTS: Readonly<Record<PanelSpec['kind'], number>> = { stat: 4, timeseries: 8, table: 8 };
 const WIDTHS: Readonly<Record<PanelSpec['kind'], number>> = { stat: 4, timeseries: 12, table: 24 };
@@ -110,7 +110,7 @@ function panel(spec: PanelSpec, id: number, gridPos: Place): object {
   };
 }
 
-/** Panels of a row from left to right, in as many lines as they take. */
+/** Positions the panels of a row from left to right, with line breaks. */
 function laidOut(
   { title, panels }: RowSpec,
   top: number,
@@ -144,7 +144,7 @@ const variable = ({ name, label, query }: BoardSpec['variables'][number]) => ({
   current: { text: ['All'], value: ['$__all'] },
 });
 
-/** The dashboard as Grafana imports it. */
+/** The dashboard in the import format of Grafana. */
 export function boardJson({ uid, title, description, variables, rows }: BoardSpec): string {
   const panels: object[] = [];
   let top = 0;

@@ -12,7 +12,7 @@ const condition = (names: string, value: number): string =>
 const stageQuantile = (quantile: number): string =>
   `histogram_quantile(${quantile}, sum by (le, stage) (rate(mcm_machine_stage_duration_seconds_bucket[$__rate_interval])))`;
 
-/** Machines and what becomes of them: what somebody looks at when a rollout takes long. */
+/** The dashboard of machines, deployments and the cloud, for example for a slow rollout. */
 export const MACHINES: BoardSpec = {
   uid: 'mcm-machines',
   title: 'Machines',
@@ -30,16 +30,16 @@ export const MACHINES: BoardSpec = {
       title: 'Now',
       panels: [
         stat('Running', 'Machines whose node is healthy.', phase(1)),
-        stat('On their way', 'Being made, waiting for their node, or updated in place.', phase(0)),
+        stat('Starting', 'Machines that are being created, wait for their node, or are updated in place.', phase(0)),
         stat(
           'Unknown',
-          'Their node is unhealthy or gone; they fail when the health timeout is over.',
+          'Machines whose node is unhealthy or gone. They become Failed when the health timeout expires.',
           phase(-1),
           [1, 5],
         ),
-        stat('CrashLoopBackOff', 'The cloud refused; it is tried again.', phase(-2), [1, 5]),
-        stat('Failed', 'To be replaced. They should not stay.', phase(-3), [1, 5]),
-        stat('Terminating', 'Drained or deleted at the cloud.', phase(-4)),
+        stat('CrashLoopBackOff', 'Machines whose creation the cloud refused. It is retried.', phase(-2), [1, 5]),
+        stat('Failed', 'Machines that need a replacement. They should disappear soon.', phase(-3), [1, 5]),
+        stat('Terminating', 'Machines that are drained or whose VM is deleted.', phase(-4)),
       ],
     },
     {
@@ -48,43 +48,45 @@ export const MACHINES: BoardSpec = {
         timeseries(
           'Replicas',
           'short',
-          'Asked for, updated and available. They meet when a rollout is complete.',
-          [perDeployment('mcm_machine_deployment_info_spec_replicas'), '{{name}} asked for'],
+          'Desired, updated and available machines. They are equal when a rollout is complete.',
+          [perDeployment('mcm_machine_deployment_info_spec_replicas'), '{{name}} desired'],
           [perDeployment('mcm_machine_deployment_status_updated_replicas'), '{{name}} updated'],
           [perDeployment('mcm_machine_deployment_status_available_replicas'), '{{name}} available'],
         ),
         timeseries(
           'Troubles',
           'short',
-          'Deployments that are not available, make no progress, are frozen, or whose replacements are held back.',
+          'Deployments that are not available, make no progress, are frozen, or whose replacements are stopped by the circuit breaker.',
           [`(${condition('Available|Progressing', 0)}) + 1`, '{{name}}: not {{condition}}'],
           [condition('Frozen|ReplicaFailure|ReplacementHeld', 1), '{{name}}: {{condition}}'],
         ),
       ],
     },
     {
-      title: 'Lives of machines',
+      title: 'Stages of machines',
       panels: [
-        timeseries('Stages, median', 's', 'How long each stage of a life takes; see also the 95th percentile.', [
-          stageQuantile(0.5),
-          '{{stage}}',
-        ]),
+        timeseries(
+          'Stages, median',
+          's',
+          'Duration of each stage from creation to deletion. See also the 95th percentile.',
+          [stageQuantile(0.5), '{{stage}}'],
+        ),
         timeseries(
           'Stages, 95th percentile',
           's',
-          'A stage that grows: the cloud, the image, or a drain that something blocks.',
+          'If a stage gets longer, check the cloud, the image, or blocked drains.',
           [stageQuantile(0.95), '{{stage}}'],
         ),
         timeseries(
           'Machines that did not join',
           'short',
-          'VMs that came up without a node in time: look at their user data, image and network.',
+          'VMs that started but did not join in time. Check their user data, image and network.',
           [
             'sum by (machine_deployment) (increase(mcm_machine_num_failed_join{namespace=~"$namespace"}[$__rate_interval]))',
             '{{machine_deployment}}',
           ],
         ),
-        timeseries('Orphans', 'short', 'VMs and nodes that no machine stood for when it was last looked.', [
+        timeseries('Orphans', 'short', 'VMs and Nodes without a Machine at the last check.', [
           'max by (kind) (mcm_machine_orphans)',
           '{{kind}}',
         ]),
@@ -93,27 +95,31 @@ export const MACHINES: BoardSpec = {
     {
       title: 'Cloud',
       panels: [
-        timeseries('Driver calls, 95th percentile', 's', 'How long calls that worked took.', [
+        timeseries('Driver calls, 95th percentile', 's', 'Duration of successful calls.', [
           'histogram_quantile(0.95, sum by (le, operation) (rate(mcm_cloud_api_driver_request_duration_seconds_bucket[$__rate_interval])))',
           '{{operation}}',
         ]),
         timeseries(
           'Failed driver calls',
           'cps',
-          'By machine code: ResourceExhausted is capacity or quota, Unauthenticated and PermissionDenied are credentials.',
+          'By machine code: ResourceExhausted means capacity or quota, Unauthenticated and PermissionDenied mean credentials.',
           [
             'sum by (operation, error_code) (rate(mcm_cloud_api_driver_requests_failed_total[$__rate_interval]))',
             '{{operation}} {{error_code}}',
           ],
         ),
-        timeseries('Requests to the cloud', 'reqps', 'By service; what the quota of the cloud counts.', [
-          'sum by (service) (rate(mcm_cloud_api_requests_total[$__rate_interval]))',
-          '{{service}}',
-        ]),
-        timeseries('Frozen', 'short', '1 while an API server is out of reach and machines are not judged.', [
-          'max by (namespace) (mcm_machine_controller_frozen)',
-          '{{namespace}}',
-        ]),
+        timeseries(
+          'Requests to the cloud',
+          'reqps',
+          'By service. These requests count against the quota of the cloud.',
+          ['sum by (service) (rate(mcm_cloud_api_requests_total[$__rate_interval]))', '{{service}}'],
+        ),
+        timeseries(
+          'Frozen',
+          'short',
+          '1 while an API server is unreachable, so the health of machines is not checked.',
+          ['max by (namespace) (mcm_machine_controller_frozen)', '{{namespace}}'],
+        ),
       ],
     },
   ],

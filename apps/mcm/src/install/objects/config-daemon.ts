@@ -2,14 +2,14 @@ import { type Rule, role } from './roles.ts';
 import type { InstallSettings } from './settings.ts';
 import { securedContainer } from './workload.ts';
 
-/** Name of everything of the daemon of a node. */
+/** The name of all objects of the machine-config-daemon. */
 export const DAEMON_APP = 'machine-config-daemon';
 const LABELS = { 'app.kubernetes.io/name': DAEMON_APP, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const OWNER = { account: DAEMON_APP, labels: LABELS };
-/** Whom daemons are where the configs are in another cluster than the nodes; their Secret is named after it. */
+/** The ServiceAccount of daemons whose configs are in another cluster, and the name of its Secret. */
 const CONTROL = `${DAEMON_APP}-control`;
 
-/** What a daemon may next to what a kubelet may of its own Node; pools are for machines that nobody gave a config at their first boot. */
+/** Permissions of a daemon in addition to those of a kubelet for its own Node. Pools are for machines without a config of a first boot. */
 const CONFIG_RULES: readonly Rule[] = [
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigs'], verbs: ['get'] },
   { apiGroups: ['machineconfiguration.openshift.io'], resources: ['machineconfigpools'], verbs: ['list'] },
@@ -17,12 +17,12 @@ const CONFIG_RULES: readonly Rule[] = [
 
 const EVENTS: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
-/** Daemons that run with the ServiceAccount reach every Node; kubelets' credentials are confined to their own. */
+/** Daemons that run with the ServiceAccount can write every Node; the credentials of a kubelet only its own. */
 const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
 ];
 
-/** A daemon that starts with the kubelet's credentials is one of these. */
+/** The group of daemons that use the credentials of the kubelet. */
 const KUBELETS = { kind: 'Group', apiGroup: 'rbac.authorization.k8s.io', name: 'system:nodes' } as const;
 
 interface Binding {
@@ -35,15 +35,17 @@ const isBinding = (object: object): object is Binding => 'subjects' in object;
 const also = (objects: readonly object[], ...more: readonly object[]): readonly object[] =>
   objects.map((object) => (isBinding(object) ? { ...object, subjects: [...object.subjects, ...more] } : object));
 
-/** Who may read metrics from elsewhere; a kubelet may ask it anyway. */
+/** To authorize readers of metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
 /**
- * Roles of daemons in the cluster of the configs: for kubelets, whose credentials daemons have that systemd starts, for
- * pods of this cluster, and for pods of another one, whose ServiceAccount here is this one.
+ * Roles of daemons in the cluster of the configs. They are bound to three subjects:
+ * - kubelets, because systemd starts daemons with the credentials of the kubelet
+ * - pods of this cluster
+ * - pods of another cluster, which use a ServiceAccount of this cluster
  */
 export const daemonRoles = ({ namespace }: InstallSettings): readonly object[] => {
   const remote = { kind: 'ServiceAccount', name: CONTROL, namespace };
@@ -54,7 +56,7 @@ export const daemonRoles = ({ namespace }: InstallSettings): readonly object[] =
   ];
 };
 
-/** Roles of daemons in the cluster of the nodes. */
+/** Roles of daemons in the target cluster. */
 export const daemonTargetRoles = ({ namespace }: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${DAEMON_APP}-nodes`, undefined, NODE_RULES, namespace, OWNER),
   ...also(role('Role', `${DAEMON_APP}-events`, 'default', EVENTS, namespace, OWNER), KUBELETS),
@@ -65,8 +67,8 @@ const PORTS = { plain: 8798, secure: 10_271 } as const;
 const ROOT_MOUNT = '/rootfs';
 
 /**
- * The daemon as a pod of each node, where systemd does not start it. It writes the machine's disk, calls its programs and
- * reboots it: it is root, and privileged. It has no network of its own, since what it writes may be what that needs.
+ * The daemon as a pod on each node, if systemd does not start it. It writes the disk of the machine, runs its programs and
+ * reboots it, so it is root and privileged. It uses the network of the host, because it may configure the pod network.
  */
 export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonly object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: DAEMON_APP, namespace, labels: LABELS } },
@@ -82,7 +84,7 @@ export const daemonSet = ({ namespace, configDaemon }: InstallSettings): readonl
         spec: {
           serviceAccountName: DAEMON_APP,
           priorityClassName: 'system-node-critical',
-          // What is under way is in a journal: the next process continues with it.
+          // A journal contains the interrupted step, and the next process continues it.
           terminationGracePeriodSeconds: 30,
           hostNetwork: true,
           hostPID: true,

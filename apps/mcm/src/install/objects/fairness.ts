@@ -3,8 +3,8 @@ import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
 const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
 
 /**
- * A share of the API server that nobody else's requests can take: a controller that cannot renew its lease or write a drain's
- * progress in a storm is one that makes the storm longer.
+ * Reserves a share of the API server for the controllers. In an overload, a controller that cannot renew its Lease or write
+ * the progress of a drain would cause even more requests.
  */
 export const fairness = ({ namespace, shares }: InstallSettings): readonly object[] => [
   {

@@ -4,18 +4,18 @@ import { type Rule, role } from './roles.ts';
 import type { InstallSettings } from './settings.ts';
 import { KUBECONFIGS, networkPolicyFor, securedContainer } from './workload.ts';
 
-/** Name of everything of the machine-config-controller. */
+/** The name of all objects of the machine-config-controller. */
 export const CONFIG_APP = 'machine-config-controller';
-/** Labels by which its pods are found. */
+/** The labels that select its pods. */
 export const CONFIG_SELECTOR = { 'app.kubernetes.io/name': CONFIG_APP } as const;
 const LABELS = { ...CONFIG_SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;
 const PORTS = { plain: 8797, secure: 10_270 } as const;
-/** Name of the port that is scraped. */
+/** The name of the port for metrics. */
 export const CONFIG_METRICS_PORT = 'metrics-tls';
 
-/** Of the config server: the port is the one that machines of such clusters ask. */
+/** The port of the config server. Machines of these clusters expect this number. */
 const BOOT_PORT = 22_623;
-/** Certificates of the config server: the self-made ones, and those of somebody else, who mounts them with this Secret. */
+/** Secrets with certificates of the config server: the self-signed ones, and those that an operator provides. */
 const CERTIFICATES = {
   own: `${CONFIG_APP}-server`,
   given: `${CONFIG_APP}-tls`,
@@ -24,13 +24,13 @@ const CERTIFICATES = {
 
 const CONFIGS = ['machineconfiguration.openshift.io'];
 
-/** Who boots, and who may read metrics. */
+/** To authenticate and authorize machines at first boot and readers of metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
-/** Everywhere in the cluster of the configs. What each is for: docs/permissions.md. */
+/** Permissions in the cluster of the configs. Purpose of each: docs/permissions.md. */
 const RULES: readonly Rule[] = [
   {
     apiGroups: CONFIGS,
@@ -63,12 +63,12 @@ const RULES: readonly Rule[] = [
     verbs: ['list', 'watch', 'patch'],
   },
   { apiGroups: ['machine.sapcloud.io'], resources: ['machinesets'], verbs: ['list', 'watch'] },
-  // Of clusters that have it: --watch-api-server-config.
+  // For clusters with this kind: --watch-api-server-config.
   { apiGroups: ['config.openshift.io'], resources: ['apiservers'], verbs: ['list', 'watch'] },
   ...ACCESS_RULES,
 ];
 
-/** The same in the cluster of the nodes. */
+/** Permissions in the target cluster. */
 const NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'delete'] },
@@ -79,7 +79,7 @@ const NODE_RULES: readonly Rule[] = [
 
 const EVENTS: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
-/** In the namespace of the installation. Creation cannot be limited to a name. */
+/** Permissions in the namespace of the installation. RBAC cannot limit creation to a name. */
 const OWN_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'create'] },
   { apiGroups: [''], resources: ['secrets'], resourceNames: [CERTIFICATES.own], verbs: ['get', 'update'] },
@@ -100,12 +100,12 @@ export function configRoles({ namespace }: InstallSettings): readonly object[] {
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: CONFIG_APP, namespace, labels: LABELS } },
     ...role('ClusterRole', CONFIG_APP, undefined, RULES, namespace, OWNER),
     ...role('Role', CONFIG_APP, namespace, OWN_RULES, namespace, OWNER),
-    // Events of objects without a namespace.
+    // For events of objects without a namespace.
     ...role('Role', `${CONFIG_APP}-events`, 'default', EVENTS, namespace, OWNER),
   ];
 }
 
-/** Its roles in the cluster of the nodes, and those of the daemon of each node. */
+/** Roles in the target cluster, also those of the machine-config-daemon. */
 export const configTargetRoles = (settings: InstallSettings): readonly object[] => [
   ...role('ClusterRole', `${CONFIG_APP}-nodes`, undefined, NODE_RULES, settings.namespace, OWNER),
   ...role('Role', `${CONFIG_APP}-node-events`, 'default', EVENTS, settings.namespace, OWNER),
@@ -170,7 +170,7 @@ const deployment = ({ namespace, replicas, kubeconfigs, configController }: Inst
   },
 });
 
-/** Secrets that need not be there: kubeconfigs, and a certificate for `--config-server-cert-dir`. */
+/** Optional Secrets: kubeconfigs, and a certificate for `--config-server-cert-dir`. */
 const VOLUMES = [
   ...KUBECONFIGS,
   {
@@ -188,7 +188,7 @@ const budget = ({ namespace }: InstallSettings): object => ({
   spec: { maxUnavailable: 1, selector: { matchLabels: CONFIG_SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** Everything of the machine-config-controller but its roles in the cluster of the nodes, for clusters that want it. */
+/** All objects of the machine-config-controller, except its roles in the target cluster. */
 export const machineConfigObjects = (settings: InstallSettings): readonly object[] => [
   ...machineConfigCrds,
   ...configRoles(settings),

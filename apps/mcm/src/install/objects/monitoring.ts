@@ -8,11 +8,11 @@ const endpointOf = (port: string) => ({
   port,
   scheme: 'https',
   bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
-  // The certificate is made at each start; the token is what counts.
+  // The certificate changes at each start. The token authenticates the request.
   tlsConfig: { insecureSkipVerify: true },
 });
 
-/** Who is bound to it may scrape. */
+/** A role for the ServiceAccounts that scrape. */
 export const metricsReader = ({ namespace }: InstallSettings): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',

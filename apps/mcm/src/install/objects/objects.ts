@@ -9,18 +9,18 @@ import type { InstallSettings } from './settings.ts';
 import { webhookConfigurations } from './webhooks.ts';
 import { budget, deployment, networkPolicy, service } from './workload.ts';
 
-/** What belongs together in an installation, and may be left out together. */
+/** Objects that are installed or omitted together. */
 export interface InstallSection {
   /** File name without extension, and the switch in the chart's values. */
   readonly name: string;
   readonly objects: readonly object[];
-  /** Which cluster it is for. */
+  /** The cluster of the objects. */
   readonly cluster: 'control' | 'target';
-  /** Left out unless asked for: it needs kinds that not every cluster has. */
+  /** Installed only on request, because not every cluster has its kinds. */
   readonly optional?: boolean;
 }
 
-/** Everything that is installed, in an order in which it can be applied. */
+/** All objects of an installation, in the order of their application. */
 export const installSections = (settings: InstallSettings): readonly InstallSection[] => [
   { name: 'crds', cluster: 'control', objects: crds },
   { name: 'fairness', cluster: 'control', objects: fairness(settings) },

@@ -2,7 +2,7 @@ import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 
-/** A policy and its binding: what must hold for machines, and the sentence when it does not. */
+/** A policy and its binding: the rules for machines, and their messages. */
 function policy(
   name: string,
   namespace: string,
@@ -17,7 +17,7 @@ function policy(
       spec: {
         failurePolicy: 'Fail',
         matchConstraints: {
-          // Machines of other namespaces are another installation's.
+          // Machines of other namespaces belong to other installations.
           namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
           resourceRules: [
             {
@@ -41,8 +41,8 @@ function policy(
 }
 
 /**
- * What only the controller may change of a machine. By hand, each of these loses a VM: another provider ID makes it an orphan, and so does
- * a finalizer taken off. Optional: while the original still runs under another name, it would be refused too.
+ * Fields of a machine that only the controller may change. A manual change of a provider ID or of the finalizer makes the VM
+ * an orphan. Optional, because the policies would also refuse the original under another name.
  */
 export function policies({ namespace }: InstallSettings): readonly object[] {
   const isController = `request.userInfo.username == 'system:serviceaccount:${namespace}:${APP}'`;
@@ -53,12 +53,12 @@ export function policies({ namespace }: InstallSettings): readonly object[] {
     {
       expression: `${isController} || !has(oldObject.spec.providerID) || oldObject.spec.providerID == '' || (has(object.spec.providerID) && object.spec.providerID == oldObject.spec.providerID)`,
       message:
-        'spec.providerID: only the machine controller may change it: its VM would be nobody’s; delete the machine instead',
+        'spec.providerID: only the machine controller may change it: its VM would become an orphan; delete the machine instead',
     },
     {
       expression: `${isController} || !(${had}) || (${has})`,
       message:
-        'metadata.finalizers: only the machine controller may take its finalizer off: the VM would stay; to skip the drain label the machine force-deletion=True',
+        'metadata.finalizers: only the machine controller may remove its finalizer. To skip the drain, set the label force-deletion=True',
     },
   ]);
 }

@@ -1,6 +1,6 @@
 import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
 
-/** A rule of RBAC, and what it is for. */
+/** A rule of RBAC. */
 export interface Rule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
@@ -10,7 +10,7 @@ export interface Rule {
 
 const MACHINES = ['machine.sapcloud.io'];
 
-/** Of one container: its Lease (creation cannot be limited to a name) and its events. */
+/** For one container: its Lease and its events. RBAC cannot limit creation to a name. */
 const ownRules = (lease: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
@@ -22,10 +22,10 @@ const ownRules = (lease: string): readonly Rule[] => [
   },
 ];
 
-/** Name of the roles and of the Lease of the machine controller, of whichever provider. */
+/** Name of the roles and of the Lease of the machine controller of any provider. */
 const CONTROLLER = 'machine-controller';
 
-/** Of the controllers of deployments and sets, in the namespace of the machine objects. What each is for: docs/permissions.md. */
+/** For the manager, in the namespace of the machine objects. Purpose of each: docs/permissions.md. */
 const MANAGER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machinedeployments'], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
   {
@@ -39,24 +39,24 @@ const MANAGER_RULES: readonly Rule[] = [
   ...ownRules(APP),
 ];
 
-/** The same in the cluster of the nodes. */
+/** For the manager, in the target cluster. */
 const MANAGER_NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['list', 'watch', 'patch'] },
 ];
 
-/** Of the machine controller, in the namespace of the machine objects. */
+/** For the machine controller, in the namespace of the machine objects. */
 const CONTROLLER_RULES: readonly Rule[] = [
   { apiGroups: MACHINES, resources: ['machines'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
   { apiGroups: MACHINES, resources: ['machines/status'], verbs: ['patch'] },
   { apiGroups: MACHINES, resources: ['machineclasses'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['secrets'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'create', 'delete'] },
-  // Its own alone: a Role allows no other.
+  // A Role allows only its own namespace.
   { apiGroups: [''], resources: ['namespaces'], verbs: ['get'] },
   ...ownRules(CONTROLLER),
 ];
 
-/** The same everywhere in the cluster of the nodes. */
+/** For the machine controller, in the target cluster. */
 const CONTROLLER_NODE_RULES: readonly Rule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
   { apiGroups: [''], resources: ['nodes/status'], verbs: ['patch'] },
@@ -68,15 +68,15 @@ const CONTROLLER_NODE_RULES: readonly Rule[] = [
   { apiGroups: ['storage.k8s.io'], resources: ['csinodes'], verbs: ['list', 'watch'] },
 ];
 
-/** Everywhere in the control cluster, for both containers: who may read metrics. */
+/** For both containers, in the control cluster: to authorize readers of metrics. */
 const ACCESS_RULES: readonly Rule[] = [
   { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
   { apiGroups: ['authorization.k8s.io'], resources: ['subjectaccessreviews'], verbs: ['create'] },
 ];
 
 /**
- * In `kube-system` of the cluster of the nodes: tokens that machines join with, and the Lease by which two control clusters
- * know which of them works.
+ * In `kube-system` of the target cluster: bootstrap tokens, and the Lease that shows which of two control clusters is
+ * active.
  */
 const tokenRules = (namespace: string): readonly Rule[] => [
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'patch', 'delete'] },
@@ -89,12 +89,12 @@ const tokenRules = (namespace: string): readonly Rule[] => [
   },
 ];
 
-/** In `default` of the cluster of the nodes: what is told of Nodes. */
+/** In `default` of the target cluster: events of Nodes. */
 const NODE_EVENT_RULES: readonly Rule[] = [{ apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] }];
 
 const RBAC = 'rbac.authorization.k8s.io';
 
-/** Whose roles they are. */
+/** The subject of the roles. */
 export interface RoleOwner {
   readonly account: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -124,7 +124,7 @@ export function role(
   ];
 }
 
-/** ServiceAccount and roles of the pod in the cluster of the machine objects: a role for each container, whose names tell whose it is. */
+/** ServiceAccount and roles of the pod in the control cluster, one role for each container. */
 export const controlRoles = ({ namespace }: InstallSettings): readonly object[] => [
   { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: APP, namespace, labels: LABELS } },
   ...role('Role', APP, namespace, MANAGER_RULES, namespace),
@@ -132,7 +132,7 @@ export const controlRoles = ({ namespace }: InstallSettings): readonly object[] 
   ...role('ClusterRole', shared(`${APP}-access`, namespace), undefined, ACCESS_RULES, namespace),
 ];
 
-/** Roles in the cluster of the nodes. */
+/** Roles in the target cluster. */
 export const targetRoles = ({ namespace }: InstallSettings): readonly object[] => [
   ...role('ClusterRole', shared(`${APP}-nodes`, namespace), undefined, MANAGER_NODE_RULES, namespace),
   ...role('ClusterRole', shared(`${CONTROLLER}-nodes`, namespace), undefined, CONTROLLER_NODE_RULES, namespace),
@@ -142,7 +142,7 @@ export const targetRoles = ({ namespace }: InstallSettings): readonly object[] =
 
 const CERTIFICATES = `${APP}-webhooks`;
 
-/** What self-made certificates of the webhooks need: one Secret, and the two configurations. Creation cannot be limited to a name. */
+/** For self-signed certificates of the webhooks: one Secret, and the two configurations. RBAC cannot limit creation to a name. */
 export const webhookRoles = ({ namespace }: InstallSettings): readonly object[] => [
   ...role(
     'Role',

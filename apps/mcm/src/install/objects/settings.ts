@@ -1,47 +1,47 @@
-/** Which objects are made. */
+/** The clusters whose objects are installed. */
 export type InstallPart = 'all' | 'control' | 'target';
 
 /** The flags of a container, by name without dashes. */
 export type ContainerFlags = Readonly<Record<string, string>>;
 
-/** What an installation is made of. Texts may be templates of Helm. */
+/** The settings of an installation. Texts may be templates of Helm. */
 export interface InstallSettings {
   readonly namespace: string;
   /** `aws`, `azure`, `gcp` or `local`; names the image of the machine controller. */
   readonly provider: string;
-  /** A number, or a template of one. */
+  /** A number, or a template for a number. */
   readonly replicas: number | string;
   readonly images: { readonly manager: string; readonly controller: string };
   readonly flags: { readonly manager: ContainerFlags; readonly controller: ContainerFlags };
   /**
-   * As the flags take them: `inClusterConfig`, for the target `none`, or `/etc/mcm/control/kubeconfig` and `/etc/mcm/target/kubeconfig`, which
-   * come from key `kubeconfig` of Secrets machine-controller-manager-control and -target.
+   * Values of the kubeconfig flags: `inClusterConfig`, `none` (only target), or `/etc/mcm/control/kubeconfig` and
+   * `/etc/mcm/target/kubeconfig`. The files are the key `kubeconfig` of the Secrets machine-controller-manager-control and -target.
    */
   readonly kubeconfigs: { readonly control: string; readonly target: string };
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
-  /** Of the API server's concurrency, next to the shares of its other priority levels. A number, or a template of one. */
+  /** The share of the concurrency of the API server, relative to other priority levels. A number, or a template for a number. */
   readonly shares: number | string;
-  /** The machine-config-controller, where it is wanted. */
+  /** The optional machine-config-controller. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
-  /** The machine-config-daemon as a pod of each node, where systemd does not start it. */
+  /** The machine-config-daemon as a pod on each node, if systemd does not start it. */
   readonly configDaemon: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
 }
 
-/** Requests, and the limit of memory; processor time is not limited: a throttled controller loses its lease. */
+/** Requests, and the memory limit. CPU has no limit, because a throttled controller loses its Lease. */
 export interface Resources {
   readonly cpu: string;
   readonly memory: string;
   readonly memoryLimit: string;
 }
 
-/** Name of everything that is installed: the original's. */
+/** The name of all installed objects, which is the name in the original. */
 export const APP = 'machine-controller-manager';
 
-/** Labels by which the pods are found. */
+/** The labels that select the pods. */
 export const SELECTOR = { 'app.kubernetes.io/name': APP } as const;
 export const LABELS = { ...SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;
 
-/** The name of what stands outside its namespace, where other installations may be too: a namespace has no dots. */
+/** The name of a cluster-wide object, with the namespace of the installation. A namespace contains no dots, so names are unique. */
 export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
 
 /** Ports of the two containers. */
@@ -54,10 +54,10 @@ export const PORTS = {
 /** The image of the machine controller of a provider. */
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
-/** What is left out unless asked for, by the names that a user asks with; each comes with its part in the cluster of the nodes. */
+/** Parts that are installed only on request, by the names for `--with`. Each one includes its part for the target cluster. */
 export const OPTIONAL_SECTIONS = ['machine-config', 'machine-config-daemon', 'policies', 'monitoring'] as const;
 
-/** What is installed when nothing else is said. */
+/** The default settings. */
 export const DEFAULT_INSTALL: InstallSettings = {
   namespace: 'default',
   provider: 'local',

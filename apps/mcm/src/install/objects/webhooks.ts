@@ -1,8 +1,8 @@
 import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
 
 /**
- * Defaulting and validation. `Ignore`: a manager that is down must not keep nodes from being recovered; the CRDs' own rules
- * and the controllers hold without it.
+ * Defaults and validation. The failure policy is `Ignore`, so that a stopped manager cannot block the recovery of nodes. The
+ * CRDs and the controllers validate too.
  */
 export function webhookConfigurations({ namespace }: InstallSettings): readonly object[] {
   const webhook = (name: string, path: string, resources: readonly string[]) => ({
@@ -17,7 +17,7 @@ export function webhookConfigurations({ namespace }: InstallSettings): readonly 
         scope: 'Namespaced',
       },
     ],
-    // Those of other namespaces are another installation's.
+    // Objects in other namespaces belong to other installations.
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
     failurePolicy: 'Ignore',
     timeoutSeconds: 5,

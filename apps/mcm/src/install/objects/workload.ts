@@ -9,7 +9,7 @@ import {
   shared,
 } from './settings.ts';
 
-/** Runs as nobody in particular, writes nowhere, may become nothing else. */
+/** No privilege escalation, read-only root file system, no capabilities. */
 const SECURITY = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
@@ -18,25 +18,25 @@ const SECURITY = {
 
 const argsOf = (flags: ContainerFlags): string[] => Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
 
-/** What a container is made of. */
+/** The settings of a container. */
 export interface SecuredContainer {
   readonly name: string;
   readonly image: string;
   readonly flags: ContainerFlags;
   readonly ports: { readonly plain: number; readonly secure: number };
-  /** Name of the port that is scraped. */
+  /** The name of the port for metrics. */
   readonly port: string;
   readonly more?: readonly object[];
   readonly resources: Resources;
 }
 
-/** A container of one of the product's binaries: probed, limited, and allowed nothing. */
+/** A container with probes, limits and no privileges. */
 export const securedContainer = ({ name, image, flags, ports, port, more = [], resources }: SecuredContainer) => ({
   name,
   image,
   args: argsOf(flags),
   ports: [{ name: port, containerPort: ports.secure }, ...more],
-  // Alive says whether the process continues; ready is told by each replica, whether it leads or not.
+  // `livez` fails if the process is stuck. `readyz` also succeeds for a replica that is not the leader.
   livenessProbe: { httpGet: { path: '/livez', port: ports.plain }, periodSeconds: 10, failureThreshold: 6 },
   readinessProbe: { httpGet: { path: '/readyz', port: ports.plain }, periodSeconds: 10 },
   resources: {
@@ -44,7 +44,7 @@ export const securedContainer = ({ name, image, flags, ports, port, more = [], r
     limits: { memory: resources.memoryLimit },
   },
   securityContext: SECURITY,
-  // Nothing is written to a file: the last lines of the log say why a container ended.
+  // The programs write no termination message, so Kubernetes uses the end of the log.
   terminationMessagePolicy: 'FallbackToLogsOnError',
 });
 
@@ -53,13 +53,13 @@ const container = (given: Omit<SecuredContainer, 'port'>) => ({
   volumeMounts: KUBECONFIGS.map(({ mount }) => mount),
 });
 
-/** Where the kubeconfigs of clusters that are not the pod's own are found: Secrets that need not be there. */
+/** Optional Secrets with kubeconfigs of other clusters. */
 export const KUBECONFIGS = ['control', 'target'].map((name) => ({
   mount: { name, mountPath: `/etc/mcm/${name}`, readOnly: true },
   volume: { name, secret: { secretName: `${APP}-${name}`, optional: true, defaultMode: 0o440 } },
 }));
 
-/** The pod of two containers, twice: one of each leads, the other stands by. */
+/** The Deployment with both containers and two replicas: in each container, one replica is the leader. */
 export function deployment(settings: InstallSettings): object {
   const { namespace, replicas, images, flags, resources, kubeconfigs } = settings;
   const clusters = { 'control-kubeconfig': kubeconfigs.control, 'target-kubeconfig': kubeconfigs.target };
@@ -96,7 +96,7 @@ export function deployment(settings: InstallSettings): object {
         spec: {
           serviceAccountName: APP,
           priorityClassName: 'system-cluster-critical',
-          // A graceful end takes less than 10 s.
+          // A graceful stop takes less than 10 s.
           terminationGracePeriodSeconds: 30,
           securityContext: {
             runAsNonRoot: true,
@@ -121,7 +121,7 @@ export function deployment(settings: InstallSettings): object {
   };
 }
 
-/** One replica stays while nodes are drained. */
+/** Keeps one replica while nodes are drained. */
 export const budget = ({ namespace }: InstallSettings): object => ({
   apiVersion: 'policy/v1',
   kind: 'PodDisruptionBudget',
@@ -129,7 +129,7 @@ export const budget = ({ namespace }: InstallSettings): object => ({
   spec: { maxUnavailable: 1, selector: { matchLabels: SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
 });
 
-/** For the API server's webhook calls and for scrapers. */
+/** The Service for webhook calls of the API server and for scrapers. */
 export const service = ({ namespace }: InstallSettings): object => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -144,19 +144,19 @@ export const service = ({ namespace }: InstallSettings): object => ({
   },
 });
 
-/** Whose pods a policy is about. */
+/** The pods of a policy. */
 interface PodsOf {
   readonly selector: Readonly<Record<string, string>>;
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The metadata service of the machine that a pod runs on, and what stands in for it: the AWS SDK asks it where a Secret names no keys. */
+/** The metadata service of the cloud. The AWS SDK reads its credentials there if a Secret contains no keys. */
 export const METADATA_EGRESS = {
   to: [{ ipBlock: { cidr: '169.254.0.0/16' } }],
   ports: [{ protocol: 'TCP', port: 80 }],
 } as const;
 
-/** In: the ports, from everywhere. Out: the API servers, the cloud and DNS, of which nobody knows the addresses. */
+/** Ingress: the ports, from everywhere. Egress: API servers, the cloud and DNS, whose addresses are not known. */
 export const networkPolicyFor = (
   name: string,
   ports: readonly number[],
@@ -179,7 +179,7 @@ export const networkPolicyFor = (
   },
 });
 
-/** In: webhook calls, scrapes and probes. */
+/** Ingress: webhook calls, scrapes and probes. */
 export const networkPolicy = (settings: InstallSettings): object =>
   networkPolicyFor(
     APP,

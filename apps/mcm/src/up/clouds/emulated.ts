@@ -6,7 +6,7 @@ import type { ProgramOf, ProviderFor } from './provider.ts';
 
 const fresh = (): string => randomBytes(24).toString('base64url');
 
-/** The emulator of a cloud; who may call it reaches it through its environment. */
+/** The emulator of a cloud. It gets the accounts that may call it through its environment. */
 const emulator = (data: DataDir, provider: string, account: object): ProgramOf => ({
   name: `${provider}-emulator`,
   module: '@mcm/cloud-emulators/main',
@@ -21,7 +21,7 @@ const nodeTemplate = (instanceType: string, region: string, zone: string) => ({
   zone,
 });
 
-/** EC2 on the loopback address. No shared files and no instance role of this machine are asked. */
+/** EC2 on the loopback address. Shared credential files and the instance role of this machine are not used. */
 export const awsProvider: ProviderFor = (data) => {
   const account = { accessKeyId: 'AKIAEMULATED00000001', secretAccessKey: keptSecret(data, 'cloud-token', fresh) };
   return {
@@ -62,7 +62,7 @@ export const awsProvider: ProviderFor = (data) => {
   };
 };
 
-/** Resource Manager and its login on the loopback address, over TLS with a CA of its own. */
+/** Resource Manager and its login on the loopback address, with TLS and its own CA. */
 export const azureProvider: ProviderFor = (data) => {
   const secret = keptSecret(data, 'cloud-token', fresh);
   const application = {
@@ -104,7 +104,7 @@ export const azureProvider: ProviderFor = (data) => {
             adminUsername: 'core',
             linuxConfiguration: {
               disablePasswordAuthentication: true,
-              ssh: { publicKeys: { path: '/home/core/.ssh/authorized_keys', keyData: 'ssh-ed25519 AAAA nobody' } },
+              ssh: { publicKeys: { path: '/home/core/.ssh/authorized_keys', keyData: 'ssh-ed25519 AAAA none' } },
             },
           },
           storageProfile: {

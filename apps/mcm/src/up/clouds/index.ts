@@ -12,5 +12,5 @@ const ALL: Readonly<Record<ProviderName, ProviderFor>> = {
   gcp: gcpProvider,
 };
 
-/** What `mcm up` runs for a provider: its cloud, its machine controller, a class and credentials, over a data folder. */
+/** The provider of `mcm up`: its cloud, machine controller, class and credentials, for a data directory. */
 export const providerFor = (name: ProviderName, data: DataDir): Provider => ALL[name](data);

@@ -5,18 +5,18 @@ import type { DataDir } from '../data-dir.ts';
 import { keptSecret } from './kept-secret.ts';
 import type { SecretsByName } from './provider.ts';
 
-/** Ways to log in to an emulated cloud without its first secret: to try them, a class names one of these Secrets. */
+/** Other ways to log in to an emulated cloud. To use one, set its Secret in a class. */
 export interface Logins {
-  /** What the emulator must know of them. */
+  /** Settings of the emulator for them. */
   readonly account: object;
-  /** What the machine controller must be allowed. */
+  /** Environment of the machine controller, to allow them. */
   readonly env: Readonly<Record<string, string>>;
   readonly secrets: SecretsByName;
 }
 
 const YEARS_10_MS = 10 * 365 * 86_400_000;
 
-/** PEM of an RSA key and its certificate. */
+/** PEM with an RSA key and its certificate. */
 function newCertificate(): string {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const notBefore = realClock.now();
@@ -31,7 +31,7 @@ function newCertificate(): string {
 const newToken = (): string => randomBytes(24).toString('base64url');
 const TOKEN = 'workload-token';
 
-/** A certificate, a workload's token and the host's identities, for the emulated Microsoft Entra. */
+/** Logins for the emulated Microsoft Entra: a certificate, a workload token, and the identities of the host. */
 export function azureLogins(data: DataDir, common: Readonly<Record<string, string>>, address: string): Logins {
   const clientCertificate = keptSecret(data, 'client-certificate.pem', newCertificate);
   const assertion = keptSecret(data, TOKEN, newToken);
@@ -62,7 +62,7 @@ const ROLE = {
   keys: { accessKeyId: 'ASIAEMULATED00000001', secretAccessKey: 'emulated', sessionToken: 'emulated-session' },
 };
 
-/** Workloads with tokens of a file, a URL and AWS, the host's account, and impersonation, for the emulated Google Cloud. */
+/** Logins for the emulated Google Cloud: workload tokens from a file, a URL and AWS, the account of the host, and impersonation. */
 export function gcpLogins(data: DataDir, projectID: string, address: string): Logins {
   const token = keptSecret(data, TOKEN, newToken);
   const workload = (credential_source: object, more: object = {}) => ({

@@ -7,36 +7,36 @@ export const PROVIDERS = ['local', 'aws', 'azure', 'gcp'] as const;
 /** One of `PROVIDERS`. */
 export type ProviderName = (typeof PROVIDERS)[number];
 
-/** A cloud that plays somewhere on this machine, as the programs next to it need to know it. */
+/** The address of a running cloud, for the other programs. */
 export interface CloudSide {
   /** Origin of its API. */
   readonly address: string;
 }
 
-/** Data of Secrets by their names. */
+/** The data of Secrets, by their names. */
 export type SecretsByName = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** What `mcm up` needs to know of a cloud to run the whole product on it. */
+/** Everything that differs between the clouds of `mcm up`. */
 export interface Provider {
   readonly name: ProviderName;
-  /** The cloud's program. */
+  /** The program of the cloud. */
   readonly cloud: ProgramOf;
-  /** The machine controller's; called when the cloud is there. */
+  /** The program of the machine controller; called when the cloud runs. */
   readonly machineController: (cloud: CloudSide) => ProgramOf;
-  /** Data of the Secret that the first class names, but for `userData`. */
+  /** Data of the Secret of the first class, without `userData`. */
   readonly credentials: (cloud: CloudSide) => Readonly<Record<string, string>>;
-  /** Data of further Secrets by their names, but for `userData`: other ways to log in to the same cloud; absent: none. */
+  /** Data of more Secrets by their names, without `userData`: other ways to log in to the same cloud; absent: none. */
   readonly otherLogins?: (cloud: CloudSide) => SecretsByName;
-  /** Whether a node is named like its machine; otherwise the VM's own host name is the node's. */
+  /** Whether a node has the name of its machine; otherwise it has the host name of the VM. */
   readonly nodeIsMachine: boolean;
-  /** The first class: its name and what is the provider's own of it. */
+  /** The first class: its name and its provider-specific fields. */
   readonly machineClass: { readonly name: string; readonly secret: string } & Pick<
     Draft<MachineClass>,
     'provider' | 'nodeTemplate' | 'providerSpec'
   >;
 }
 
-/** A program: its module, its own flags and variables. */
+/** A program: its module, flags and environment. */
 export interface ProgramOf {
   readonly name: string;
   readonly module: string;
@@ -44,5 +44,5 @@ export interface ProgramOf {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Makes a provider for a data directory; secrets that it makes up are kept there. */
+/** Creates a provider for a data directory, which stores generated secrets. */
 export type ProviderFor = (data: DataDir) => Provider;
