@@ -34,6 +34,8 @@ export interface DrainPlan {
   readonly blockers: readonly Blocker[];
   /** The time to drain is over, pods are left, and this policy keeps them; absent: the drain can still end by itself. */
   readonly undrained?: UndrainablePolicy;
+  /** The cache has no pods that must go, but its watch was interrupted. */
+  readonly awaitsWatch?: true;
   /** Volumes that did not come off in time, and are waited for no longer. */
   readonly leftAttached: readonly Blocker[];
   /** Look again then, if no event has come. */
@@ -45,6 +47,9 @@ export const ENDING_BUFFER_MS = 30_000;
 
 /** The watch of budgets is trusted; this is for the case that a budget's change and a pod's were seen in the wrong order. */
 const BUDGET_RECHECK_MS = 120_000;
+
+/** An interrupted watch continues after one request. */
+const WATCH_RECHECK_MS = 1_000;
 
 /** An eviction that a budget refused is tried again after 20 s (the original's pace), then more and more rarely. */
 const BLOCKED_RETRY_MS = { firstMs: 20_000, maxMs: 120_000 } as const;
@@ -81,7 +86,11 @@ export function planDrain(o: DrainObservation, now: Date): DrainPlan {
     leftAttached: volumesLeft(o, now),
     ...(undrained ? { undrained } : {}),
   };
-  if (going.length === 0 && !volumes.waits && unseen === undefined) return { ...plan, drained: true };
+  const isEmpty = going.length === 0 && !volumes.waits && unseen === undefined;
+  // No event reports that the watch continues, so a time does.
+  if (isEmpty && o.podsUnproven && !overdue)
+    return { ...plan, drained: false, awaitsWatch: true, lookAgainAt: new Date(now.getTime() + WATCH_RECHECK_MS) };
+  if (isEmpty) return { ...plan, drained: true };
   const instants = [...pods.flatMap(({ until }) => (until ? [until] : [])), ...(volumes.until ? [volumes.until] : [])];
   const deadlines = [o.forceAt, ...(isHeld(o) ? [] : [o.evictUntil])].filter((deadline) => now < deadline);
   const times = [...instants, ...deadlines].map((instant) => instant.getTime());

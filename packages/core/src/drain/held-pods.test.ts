@@ -36,6 +36,13 @@ test('pods that cannot be seen are not drained, and time forces nothing; the lab
   });
 });
 
+test('a node that looks empty is not drained while the watch of pods is interrupted, until the time to drain is over', () => {
+  const o = look([], { podsUnproven: true });
+  expect(planDrain(o, NOON)).toMatchObject({ drained: false, awaitsWatch: true, lookAgainAt: later(second) });
+  expect(planDrain(o, later(1, o.forceAt))).toMatchObject({ drained: true });
+  expect(names(planDrain(look([pod('a')], { podsUnproven: true }), NOON).evict)).toEqual(['a']);
+});
+
 test('a pod whose volumes cannot be seen is not asked to go, and is named; the others go', () => {
   const unseen = { volumes: 'this process may not list persistentvolumes' };
   const plan = planDrain(look([withVolume('db'), pod('web')], { unseen }), NOON);

@@ -67,6 +67,7 @@ export function observeDrain(options: ObserveDrainOptions): DrainObservation {
     attachedElsewhere: new Set(moving.filter((volume) => volumes.isAttachedElsewhere(volume, nodeName))),
     tracksVolumes: caches.attachments.refused?.code !== 404,
     ...unseenOf(node, pods, caches, memory),
+    ...(caches.pods.proven ? {} : { podsUnproven: true }),
     memory,
     evictUntil: after(since, evictionPeriodMs(settings)),
     forceAt,

@@ -1,7 +1,8 @@
 import { Annotations, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
 import type { RestorablePlane, StoreSnapshot } from '@mcm/control-plane';
-import { events, nodes, type Transport } from '@mcm/kube';
+import { events, nodes, pause, type Transport } from '@mcm/kube';
 import { expect, test } from 'vitest';
+import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { type RestorableStage, running, staged } from './testing/restorable-stage.ts';
 import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 
@@ -9,6 +10,7 @@ import { NAMESPACE, type Rig, type RigOptions } from './testing/rig.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+const UNTIL_THE_END = new AbortController().signal;
 
 const told = async (rig: Rig): Promise<string[]> =>
   (await rig.admin.resource(events).list()).items
@@ -25,6 +27,24 @@ const release = async (rig: Rig, ids: string): Promise<void> => {
   const body = { metadata: { annotations: { [Annotations.ReleaseVMs]: ids } } };
   await rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
 };
+
+/** Removes a machine's object although its VM is gone and its Node remains, without a report of its kubelet. */
+async function forceAway(rig: Rig, name: string): Promise<void> {
+  const client = rig.admin.resource<Machine>(machines, NAMESPACE);
+  await rig.conditions(name, [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }]);
+  rig.cloud.lose(name);
+  // A running controller would put the finalizer back.
+  await rig.kill();
+  await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
+  await client.delete(name);
+  rig.start();
+}
+
+/** Has orphans searched now: the deletion of a machine is a reason to. */
+async function search(rig: Rig): Promise<void> {
+  await rig.createMachine('brief', {}, { finalizers: [] });
+  await rig.deleteMachine('brief');
+}
 
 /** Machine m-0 is in the backup, m-1 is not. */
 async function restored(options: Partial<RigOptions> = {}): Promise<RestorableStage> {
@@ -139,6 +159,55 @@ test('a machine whose deletion had ended, and that is back, is deleted to the en
   expect(rig.cloud.vms).toEqual([]);
 });
 
+/** Changes which Secret the class refers to. */
+const refer = (rig: Rig, name: string): Promise<MachineClass> => {
+  const body = { secretRef: { name, namespace: NAMESPACE } };
+  return rig.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch('small', { type: 'merge', body });
+};
+
+/** The server writes other objects, so its version proves the restore that follows. */
+async function proceed(rig: Rig): Promise<void> {
+  for (let index = 0; index < 20; index += 1) await rig.createPod(`other-${index}`, 'other');
+  await rig.clock.settle();
+}
+
+async function* unless(lost: () => boolean, body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) if (!lost()) yield chunk;
+}
+
+test('a restore that brings the last finalizer back before the watch reports the deletion: the machine is deleted to the end', async () => {
+  let plane: RestorablePlane | undefined;
+  let rewound = false;
+  let lost = false;
+  const wrap =
+    (transport: Transport): Transport =>
+    async (request) => {
+      const ends = request.path.includes('/machines/m-0') && request.body?.includes('"finalizers":[]');
+      if (request.path.includes('/machines?') && request.path.includes('watch=')) {
+        const watch = await transport(request);
+        const { status, headers, body } = watch;
+        return { status, headers, text: () => watch.text(), body: body && unless(() => lost, body) };
+      }
+      if (!ends || !plane || rewound) return transport(request);
+      [rewound, lost] = [true, true];
+      const backup = plane.snapshot();
+      const answer = await transport(request);
+      await proceed(stage.rig);
+      await plane.restore(backup);
+      lost = false;
+      await pause(stage.rig.clock, MINUTE, UNTIL_THE_END);
+      return answer;
+    };
+  const stage = await staged({ wrap });
+  const { rig } = stage;
+  await running(rig, 'm-0');
+  plane = stage.plane;
+  await rig.deleteMachine('m-0');
+  await rig.until(async () => rewound, 10 * MINUTE);
+  await rig.until(async () => (await rig.machine('m-0')) === undefined, HOUR);
+  expect(rig.cloud.vms).toEqual([]);
+});
+
 /** The backup has machine m-0 as it is before its VM is created; `act` runs when it is Running, before the restore. */
 async function restoredToBirth(act: (rig: Rig) => void): Promise<Rig> {
   const backups: StoreSnapshot[] = [];
@@ -170,6 +239,62 @@ test('what a process remembers of a VM from before a restore is not written to i
   await rig.until(async () => (await rig.machine('m-0'))?.spec.providerID !== undefined, 10 * MINUTE);
   expect(rig.cloud.vms.map(({ providerId }) => providerId)).toEqual([(await rig.machine('m-0'))?.spec.providerID]);
   expect(rig.cloud.made).toHaveLength(2);
+});
+
+/** The server is restored while the call that creates a VM is under way, to a state with a deleted machine. */
+async function restoredInCreation(act: (rig: Rig) => Promise<unknown>): Promise<Rig> {
+  let stage: RestorableStage | undefined;
+  let backup: StoreSnapshot | undefined;
+  const gate = async (method: string, point: string): Promise<void> => {
+    if (!stage || method !== 'create') return;
+    if (point === 'before') {
+      await act(stage.rig);
+      await stage.rig.deleteMachine('m-0');
+      backup = stage.plane.snapshot();
+    } else if (backup) {
+      await proceed(stage.rig);
+      await stage.plane.restore(backup);
+      await pause(stage.rig.clock, MINUTE, UNTIL_THE_END);
+    }
+  };
+  stage = await staged({ cloud: { gate } });
+  await stage.rig.createMachine('m-0');
+  return stage.rig;
+}
+
+test('a call that a restore overtakes lets its machine continue when it ends', async () => {
+  const rig = await restoredInCreation(async () => undefined);
+  await rig.until(async () => (await rig.machine('m-0')) === undefined, HOUR);
+  expect([rig.cloud.vms, rig.cloud.made.length]).toEqual([[], 1]);
+});
+
+test('after a restore, a deleted machine without a usable class waits for its class, because its VM may exist', async () => {
+  const rig = await restoredInCreation((each) => refer(each, 'missing'));
+  await rig.clock.advance(HOUR);
+  expect([rig.cloud.vms.length, (await rig.machine('m-0'))?.metadata.name]).toEqual([1, 'm-0']);
+  await refer(rig, 'small');
+  await rig.until(async () => (await rig.machine('m-0')) === undefined, HOUR);
+  expect([rig.cloud.vms, rig.cloud.made.length]).toEqual([[], 1]);
+});
+
+test('a Node without a machine is watched for the full time again after a restore', async () => {
+  const stage = await staged();
+  const { rig, plane } = stage;
+  await running(rig, 'm-0');
+  await rig.clock.advance(30 * MINUTE);
+  await forceAway(rig, 'm-0');
+  const backup = plane.snapshot();
+  await rig.until(async () => rig.controller?.suspects().nodes === 1, 30 * MINUTE);
+  await rig.clock.advance(ORPHAN_DEFAULTS.confirmAfterMs - MINUTE);
+  expect(await rig.nodes()).toHaveLength(1);
+  await proceed(rig);
+  await plane.restore(backup);
+  for (let spent = 0; spent < ORPHAN_DEFAULTS.confirmAfterMs - MINUTE; spent += MINUTE) {
+    await rig.clock.advance(MINUTE);
+    await search(rig);
+    expect(await rig.nodes()).toHaveLength(1);
+  }
+  await rig.until(async () => (await rig.nodes()).length === 0, HOUR);
 });
 
 test('nothing is judged while the copy of the server is unproven', async () => {

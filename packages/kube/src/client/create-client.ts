@@ -46,9 +46,10 @@ export function createClient(options: ClientOptions): KubeClient {
     ...(options.observe === undefined ? {} : { observe: options.observe }),
     ...(options.refused === undefined ? {} : { refused: options.refused }),
   });
+  const history = options.history ?? new ServerHistory();
   return {
-    history: options.history ?? new ServerHistory(),
-    resource: (definition, namespace) => new HttpResourceClient(exchange, definition, namespace),
+    history,
+    resource: (definition, namespace) => new HttpResourceClient(exchange, history, definition, namespace),
     request: async <R>(
       method: string,
       path: string,

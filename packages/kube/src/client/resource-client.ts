@@ -11,6 +11,7 @@ import type {
   WriteOptions,
 } from '../contract/client.ts';
 import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import type { ServerHistory } from '../contract/server-history.ts';
 import type { TransportResponse } from '../contract/transport.ts';
 import type { Call, Exchange } from './exchange.ts';
 import { ItemSplitter } from './item-splitter.ts';
@@ -53,12 +54,19 @@ function deleteBody(options: DeleteOptions | undefined): { body?: string } {
 /** Requests for one kind, in one namespace or in all. */
 export class HttpResourceClient<T extends KubeObject> implements ResourceClient<T> {
   readonly #exchange: Exchange;
+  readonly #history: ServerHistory;
   readonly #definition: ResourceDefinition<T>;
   readonly #namespace: string | undefined;
   readonly #apiVersion: string;
 
-  constructor(exchange: Exchange, definition: ResourceDefinition<T>, namespace: string | undefined) {
+  constructor(
+    exchange: Exchange,
+    history: ServerHistory,
+    definition: ResourceDefinition<T>,
+    namespace: string | undefined,
+  ) {
     this.#exchange = exchange;
+    this.#history = history;
     this.#definition = definition;
     this.#namespace = namespace;
     this.#apiVersion = apiVersionOf(definition);
@@ -160,7 +168,10 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
   }
 
   async #json<R>(call: Call): Promise<R> {
-    return parseJson(await this.#exchange.text(call), call) as R;
+    const { rollbacks } = this.#history;
+    const answer: unknown = parseJson(await this.#exchange.text(call), call);
+    if (typeof answer === 'object' && answer !== null) this.#history.noteAnswer(answer, rollbacks);
+    return answer as R;
   }
 
   /** A list's items come without their type. */

@@ -13,6 +13,8 @@ export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
   #rollbacks = 0;
   #vacancies: readonly LeaseVacancy[] = [];
+  /** Answers to requests that were sent before a rollback was found, and that arrived after it. */
+  readonly #outdated = new WeakSet<object>();
 
   /** How often the server was found to have gone back. */
   get rollbacks(): number {
@@ -30,6 +32,16 @@ export class ServerHistory {
   /** This process has taken a Lease that no process held in these times. */
   noteVacancies(times: readonly LeaseVacancy[]): void {
     this.#vacancies = [...this.#vacancies, ...times];
+  }
+
+  /** The answer of a request. `rollbacks` is the count of rollbacks when the request was sent. */
+  noteAnswer(answer: object, rollbacks: number): void {
+    if (rollbacks !== this.#rollbacks) this.#outdated.add(answer);
+  }
+
+  /** Whether an answer may describe a state that the server no longer has. */
+  isOutdated(answer: object): boolean {
+    return this.#outdated.has(answer);
   }
 
   /** The server shows an older state than it did. */

@@ -6,6 +6,7 @@ import { isForbidden, type KubeError } from '../contract/errors.ts';
 import type { Change, Informer, InformerOptions } from '../contract/informer.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import type { ServerHistory } from '../contract/server-history.ts';
 import { conform } from '../contract/shape.ts';
 import { faultsOf, faultText, noteFaults } from './faults.ts';
 import { deepFreeze } from './freeze.ts';
@@ -47,6 +48,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   readonly #take: (object: T) => T;
   readonly #malformed: (object: T, sentence: string) => void;
   readonly #log: Logger;
+  readonly #history: ServerHistory;
   readonly #ready = Promise.withResolvers<void>();
   #synced = false;
   #refused: KubeError | undefined;
@@ -58,6 +60,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     const { shape } = definition;
     this.resource = definition.plural;
     this.#log = options.log;
+    this.#history = client.history;
     this.#malformed = (object, sentence) => malformed?.(object, sentence, client);
     this.#take = (object) => {
       dropManagedFields(object);
@@ -200,6 +203,8 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 
   recordWrite(object: T): void {
+    // A restore has undone the write, so the watch will never report it.
+    if (this.#history.isOutdated(object)) return;
     this.#replica.written(this.#take(object));
   }
 

@@ -72,6 +72,25 @@ test('a bumped revision does not hide the restore: an object older than the list
   expect(t.client.history.rollbacks).toBe(1);
 });
 
+test('the answer of a write that a restore has undone does not change the cache', async () => {
+  const late = Promise.withResolvers<void>();
+  const t = await setUp((transport) => async (request) => {
+    const answer = await transport(request);
+    if (request.method === 'PATCH') await late.promise;
+    return answer;
+  });
+  await t.make('kept');
+  const backup = t.plane.snapshot();
+  const body = { metadata: { labels: { at: 'lost' } } };
+  const write = t.client.resource(secrets, 'default').patch('kept', { type: 'merge', body });
+  await t.clock.settle();
+  await t.plane.restore(backup);
+  await t.clock.advance(1_000);
+  late.resolve();
+  t.informers.secrets.recordWrite(await write);
+  expect(t.informers.secrets.store.get('default/kept')?.metadata.labels).toBeUndefined();
+});
+
 /** A body that stays open when its server ends. */
 async function* lasting(body: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   const iterator = body[Symbol.asyncIterator]();

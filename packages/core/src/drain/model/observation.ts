@@ -139,6 +139,8 @@ export interface DrainObservation {
   readonly tracksVolumes: boolean;
   /** What the API server does not let this process see, as clauses; absent: nothing. */
   readonly unseen?: UnseenByDrain;
+  /** The watch of pods was interrupted, so pods can exist that the cache does not have. */
+  readonly podsUnproven?: true;
   readonly memory: DrainMemory;
   /** Until when pods are evicted; afterwards they are deleted. */
   readonly evictUntil: Date;

@@ -150,6 +150,8 @@ export class DriverCalls {
     this.#options.observer?.ended(machine, kind, inputs, outcome);
     if (this.#forgotten.delete(uid)) {
       this.#memory.delete(uid);
+      // After a restore of the server the machine may still exist, and it waits for the end of the call.
+      this.#options.wake(machine);
       return;
     }
     const { last, created, createSent } = this.of(uid);

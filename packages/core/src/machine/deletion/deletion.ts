@@ -239,8 +239,10 @@ const isEmpty = (node: Node, drain: DrainObservation): boolean =>
   drain.attachments.length === 0 &&
   drain.pods.every((pod) => verdictOf(pod).pod === 'stay');
 
-const becauseOf = ({ blockers, leaving }: DrainPlan): string =>
-  blockers[0]?.text ?? `${leaving.length} pods are on their way out`;
+const becauseOf = ({ blockers, leaving, awaitsWatch }: DrainPlan): string =>
+  awaitsWatch
+    ? 'the node looks empty, and the watch of pods is interrupted'
+    : (blockers[0]?.text ?? `${leaving.length} pods are on their way out`);
 
 /** Why the machine is deleted. The last conditions decide, because a scale-down deletes healthy machines. (O-5) */
 function terminationReason(o: MachineObservation): 'ScaleDown' | 'Unhealthy' {
