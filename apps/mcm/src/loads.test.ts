@@ -28,7 +28,7 @@ test.concurrent.for(['version', 'completion bash', 'plan --help'])(
     const seen = (pattern: RegExp): readonly string[] => loaded.filter((url) => pattern.test(url));
     context.expect(seen(/apps\/mcm\/src\/plan\/command\.ts$/)).toHaveLength(1);
     context
-      .expect(seen(/\/run\.ts$|\/packages\/(?!kube\/src\/(?:flags\/|base\/nearest))|\/(yaml|zod|undici)\//))
+      .expect(seen(/\/run\.ts$|\/packages\/(?!kube\/src\/(?:flags\/|start\/|base\/nearest))|\/(yaml|zod|undici)\//))
       .toEqual([]);
   },
 );

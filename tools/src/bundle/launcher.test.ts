@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { chmod, copyFile, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ROOT } from '../root.ts';
+
+/** A folder like a clone, in which Node.js is a script that prints its arguments. */
+let dir: string;
+let clone: string;
+
+async function script(path: string, text: string): Promise<void> {
+  await mkdir(join(path, '..'), { recursive: true });
+  await writeFile(path, `#!/bin/sh\n${text}\n`);
+  await chmod(path, 0o755);
+}
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'mcm launcher '));
+  clone = join(dir, 'a clone');
+  await mkdir(join(clone, 'apps/mcm/node_modules'), { recursive: true });
+  for (const folder of ['packages', 'providers']) await mkdir(join(clone, folder));
+  await writeFile(join(clone, 'pnpm-lock.yaml'), '');
+  await copyFile(join(ROOT, 'mcm'), join(clone, 'mcm'));
+  await script(join(clone, 'node_modules/node/bin/node'), 'printf "%s\\n" "$@"');
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+/** Runs the launcher of the folder, from another folder. */
+const launch = (args: readonly string[], file = join(clone, 'mcm'), path = process.env.PATH ?? '') =>
+  new Promise<{ code: unknown; lines: string[]; log: string }>((done) =>
+    execFile(file, args, { cwd: dir, env: { PATH: path } }, (error, stdout, stderr) =>
+      done({ code: error?.code ?? 0, lines: stdout.trimEnd().split('\n'), log: stderr }),
+    ),
+  );
+
+const SOURCES = (): string[] => ['--conditions=source', join(clone, 'apps/mcm/src/main.ts')];
+const BUNDLE = 'node_modules/.cache/mcm/bundles/mcm/dist/main.js';
+
+/** Writes the bundle with a time of modification in minutes from now. */
+async function bundled(minutes: number): Promise<string> {
+  const file = join(clone, BUNDLE);
+  await mkdir(join(file, '..'), { recursive: true });
+  await writeFile(file, '');
+  const time = new Date(Date.now() + minutes * 60_000);
+  await utimes(file, time, time);
+  return file;
+}
+
+test('the launcher passes all arguments on, through a symbolic link too', async () => {
+  await symlink(join(clone, 'mcm'), join(dir, 'first'));
+  await symlink('first', join(dir, 'linked'));
+  for (const file of [join(clone, 'mcm'), join(dir, 'linked')]) {
+    expect((await launch(['tree', 'a b', '-o', 'json'], file)).lines).toEqual([
+      ...SOURCES(),
+      ...['tree', 'a b', '-o', 'json'],
+    ]);
+  }
+});
+
+test('the launcher runs a bundle that is newer than all sources', async () => {
+  const file = await bundled(5);
+  expect((await launch(['tree'])).lines).toEqual([file, 'tree']);
+  expect((await launch(['up'])).lines).toEqual([...SOURCES(), 'up']);
+});
+
+test('the launcher ignores a bundle that is older than a source', async () => {
+  await bundled(-5);
+  expect((await launch(['tree'])).lines).toEqual([...SOURCES(), 'tree']);
+});
+
+test('without an installation the launcher names the command to run', async () => {
+  await rm(join(clone, 'apps/mcm/node_modules'), { recursive: true });
+  const { code, log } = await launch(['tree']);
+  expect(code).toBe(1);
+  expect(log).toBe(`mcm: the dependencies are not installed; run once: (cd '${clone}' && npx -y pnpm@12 install)\n`);
+});
+
+test.each([
+  ['20.20.2', 'this is Node.js 20.20.2: install a newer Node.js'],
+  ['22.18.3', 'this is Node.js 22.18.3: install a newer Node.js'],
+  ['22.19.0', undefined],
+  ['24.1.0', undefined],
+])('the launcher verifies Node.js %s of the system', async (version, problem) => {
+  await rm(join(clone, 'node_modules/node'), { recursive: true });
+  await script(join(dir, 'bin/node'), `[ "$1" = --version ] && { echo v${version}; exit; }; printf "%s\\n" "$@"`);
+  const { code, lines, log } = await launch(['tree'], undefined, `${join(dir, 'bin')}:${process.env.PATH}`);
+  if (problem === undefined) expect(lines).toEqual([...SOURCES(), 'tree']);
+  else expect([code, log]).toEqual([1, `mcm requires Node.js 22.19 or newer, but ${problem}\n`]);
+});
+
+test('the launcher of this repository prints the version', async () => {
+  const { code, lines } = await launch(['version'], join(ROOT, 'mcm'));
+  expect(code).toBe(0);
+  expect(lines[0]).toMatch(/^\d+\.\d+\.\d+$/);
+});
