@@ -124,7 +124,7 @@ function controller(machineClass?: MachineClass) {
   const clock = new VirtualClock({ start: new Date(BORN) });
   const machines = cacheOf(machine);
   const driver = registerDriverMetrics(metrics.meters, 'local', clock);
-  driver.tellStages(
+  driver.reportStages(
     registerMachineMetrics(metrics.meters, {
       machines,
       classOf: () => machineClass,

@@ -25,7 +25,7 @@ const waiting = (pod: string, budget = 'a/web') => ({
   text: `pod ${pod} waits for pod disruption budget ${budget}, which allows no disruption now`,
   failed: false,
   pods: [pod],
-  cure: 'run more replicas',
+  hint: 'run more replicas',
 });
 
 test('pods that one budget blocks are grouped, some by name, and the text is printed once', () => {
@@ -52,8 +52,8 @@ test('the time of the pod deletion is printed once if it equals the drain timeou
 test('prints no "more" when all pods are named, and texts for several pods or none unchanged', () => {
   const pods = [0, 1, 2, 3, 4].map((n) => `a/web-${n}`);
   const refused = pods.map((pod) => ({ ...waiting(pod), text: `error while evicting pod "${pod}": no` }));
-  const held = { text: 'time to drain is over with pod a/web-0, a/web-1 left', failed: true, pods, cure: 'end them' };
-  const volume = { text: 'volume pv-0 is still attached', failed: false, cure: '' };
+  const held = { text: 'time to drain is over with pod a/web-0, a/web-1 left', failed: true, pods, hint: 'end them' };
+  const volume = { text: 'volume pv-0 is still attached', failed: false, hint: '' };
   const text = explained(pods, [...refused, held, volume]);
   expect(text).toContain(
     '  - 5 pods: error while evicting each: no; run more replicas\n    (a/web-0, a/web-1, a/web-2, a/web-3, a/web-4)\n',

@@ -72,9 +72,9 @@ function named(names: readonly string[], noun: string): string {
 /** The blockers of the drain. Pods with the same blocker are grouped. */
 function blockerLines(blockers: DrainExplanation['blockers']): string[] {
   const groups = new Map<string, string[]>();
-  for (const { text, cure, pods = [] } of blockers) {
+  for (const { text, hint, pods = [] } of blockers) {
     const pod = pods.length === 1 ? (pods[0] ?? '') : '';
-    const alike = `${(pod && text.replaceAll(pod, POD)) || text}${cure ? `; ${(pod && cure.replaceAll(pod, POD)) || cure}` : ''}`;
+    const alike = `${(pod && text.replaceAll(pod, POD)) || text}${hint ? `; ${(pod && hint.replaceAll(pod, POD)) || hint}` : ''}`;
     groups.set(alike, [...(groups.get(alike) ?? []), pod]);
   }
   return [...groups].flatMap(([alike, pods]) => {

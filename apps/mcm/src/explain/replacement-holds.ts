@@ -77,7 +77,9 @@ function ofGuards(machine: Machine, { set, fleet, guards }: ReplacementContext):
   return [
     ...(lacksClass ? [`there is no MachineClass "${className}"`] : []),
     ...(open
-      ? [`the circuit breaker is open: ${open.silent} of ${open.joined} machines of the ${open.scope} are unreachable`]
+      ? [
+          `the circuit breaker is open: ${open.unreachable} of ${open.joined} machines of the ${open.scope} are unreachable`,
+        ]
       : []),
     ...(others >= limit
       ? [

@@ -152,7 +152,7 @@ function described(
       : `the deployment does not match its spec: ${endOf(deployment, noVm ?? awaitedBy(end, because.replace(/^waiting: /, '')))}`,
     blockers: [
       ...(noVm === undefined ? [] : [noVm]),
-      ...simulation.troubles,
+      ...simulation.problems,
       ...waitLines(stuck, now),
       ...drainBlockers(drains),
     ],
@@ -167,12 +167,12 @@ const endOf = ({ metadata: { name }, spec }: MachineDeployment, waits: string): 
 
 const drainBlockers = (drains: ReadonlyMap<string, DrainExplanation>): string[] =>
   [...drains].flatMap(([machine, { blockers, policy, deletesFrom }]) =>
-    blockers.map(({ text, cure }) => {
+    blockers.map(({ text, hint }) => {
       const end =
         policy === 'Force' && deletesFrom
           ? 'its pods are deleted without a grace period when the drain timeout expires'
           : `with policy ${policy} it waits until the blocker is removed`;
-      return `machine ${machine}: ${text}${cure ? `; ${cure}` : ''}; ${end}`;
+      return `machine ${machine}: ${text}${hint ? `; ${hint}` : ''}; ${end}`;
     }),
   );
 

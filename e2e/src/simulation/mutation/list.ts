@@ -158,7 +158,7 @@ export const MUTANTS: readonly Mutant[] = [
   ),
   ...of(
     'budget',
-    `${CORE}/disruption/ledger.ts`,
+    `${CORE}/disruption/budget.ts`,
     F,
     ['if (taken < allowance) return allowance - taken;', 'if (taken < 100) return 100;'],
     ['return underWay > allowance && repairing === 0 ? 1 : 0;', 'return 1;'],
@@ -169,7 +169,7 @@ export const MUTANTS: readonly Mutant[] = [
     'budget',
     `${CORE}/disruption/repairs.ts`,
     ['sick', 'rolls'],
-    ['if (ledger.rolling) return due.slice(0, room);', 'if (ledger.rolling) return due;'],
+    ['if (budget.rolling) return due.slice(0, room);', 'if (budget.rolling) return due;'],
     [
       'due.filter((machine) => !neverJoined(machine)).slice(0, room);',
       'due.filter((machine) => !neverJoined(machine));',
@@ -181,10 +181,10 @@ export const MUTANTS: readonly Mutant[] = [
   ]),
   ...of(
     'breaker',
-    `${CORE}/disruption/silence.ts`,
+    `${CORE}/disruption/unreachable.ts`,
     ['machines', 'rolls'],
     [
-      'const open = silent >= limits.minimumCount && silent * 100 >= joined * limits.thresholdPercent;',
+      'const open = unreachable >= limits.minimumCount && unreachable * 100 >= joined * limits.thresholdPercent;',
       'const open = true;',
     ],
   ),

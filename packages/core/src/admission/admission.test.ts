@@ -33,7 +33,7 @@ interface Answer {
 }
 
 /** The defaulting webhook adds what these lack. */
-const CURED = ['RollingUpdate without its block'];
+const WITH_HINT = ['RollingUpdate without its block'];
 
 async function start({ bare = false } = {}) {
   const clock = new VirtualClock();
@@ -91,8 +91,8 @@ const pool = (name: string, labels: Record<string, string>, spec: object = {}): 
 describe('webhooks over a server', () => {
   test('every bad manifest is refused with the field and the cure, also without a single rule in the CRDs', async () => {
     await using world = await start({ bare: true });
-    const wrong = badManifests.filter(({ title }) => !CURED.includes(title));
-    expect(wrong).toHaveLength(badManifests.length - CURED.length);
+    const wrong = badManifests.filter(({ title }) => !WITH_HINT.includes(title));
+    expect(wrong).toHaveLength(badManifests.length - WITH_HINT.length);
     for (const { title, object, path } of wrong) {
       const { status, body } = await world.create(object);
       const fields = (body.details?.causes ?? []).map(({ field }) => field);

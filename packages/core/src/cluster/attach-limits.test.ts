@@ -66,12 +66,12 @@ describe('room for volumes beside a node', () => {
     c.add('far', 10, 'b');
     for (const name of ['v-1', 'v-2']) c.attach(name, 'n-1');
     c.attach('v-3', 'n-0');
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
     c.attach('v-2', 'n-0');
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(4);
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(4);
     c.attachments.remove('v-1');
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(5);
-    expect(c.limits.roomBeside(leaving, 'other.csi')).toBeUndefined();
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(5);
+    expect(c.limits.roomOnOtherNodes(leaving, 'other.csi')).toBeUndefined();
   });
 
   test('is not that of nodes that no pod comes to', () => {
@@ -80,11 +80,11 @@ describe('room for volumes beside a node', () => {
     c.add('n-1', 3, 'a', { spec: { unschedulable: true } });
     c.add('n-2', 3, 'a', { conditions: [condition('Ready', 'Unknown')] });
     c.add('n-3', 3, 'a', { metadata: { labels: { [Labels.Zone]: 'a' }, deletionTimestamp: 'now' } });
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(0);
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(0);
     c.add('n-1', 3);
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
     c.nodes.remove('n-1');
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(0);
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(0);
   });
 
   test('has no bounds where one driver says nothing of a limit, or no CSINode can be read', () => {
@@ -92,20 +92,20 @@ describe('room for volumes beside a node', () => {
     const leaving = c.add('n-0', 25);
     c.add('n-1', 3);
     c.add('n-2', undefined);
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBeUndefined();
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBeUndefined();
     for (const name of ['n-0', 'n-1', 'n-2']) c.csiNodes.remove(name);
     c.nodes.put(leaving);
     c.csiNodes.remove('n-0');
-    expect(cluster().limits.roomBeside(leaving, DRIVER)).toBeUndefined();
+    expect(cluster().limits.roomOnOtherNodes(leaving, DRIVER)).toBeUndefined();
   });
 
   test('one’s own limit never counts, whether there is one or not', () => {
     const c = cluster();
     const leaving = c.add('n-0', undefined);
     c.add('n-1', 3);
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
     c.nodes.put({ ...leaving, spec: { unschedulable: true } });
-    expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+    expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
   });
 });
 
@@ -115,9 +115,9 @@ test('what a node of another zone counts is not taken off the room of this one',
   c.add('n-1', 3);
   // Its limit was noted in the zone that it was in before.
   const moved = { ...leaving, metadata: { ...leaving.metadata, labels: { [Labels.Zone]: 'b' } } };
-  expect(c.limits.roomBeside(leaving, DRIVER)).toBe(3);
+  expect(c.limits.roomOnOtherNodes(leaving, DRIVER)).toBe(3);
   c.add('n-9', 7, 'b');
-  expect(c.limits.roomBeside(moved, DRIVER)).toBe(7);
+  expect(c.limits.roomOnOtherNodes(moved, DRIVER)).toBe(7);
 });
 
 const PODS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((name) => withVolume(name));

@@ -89,7 +89,7 @@ export class AttachLimits {
    * Volumes that a driver may still attach to other nodes of the node's zone; undefined: no limit is known. A driver
    * that no CSINode of the zone tells of has none.
    */
-  roomBeside(node: Node, driver: string): number | undefined {
+  roomOnOtherNodes(node: Node, driver: string): number | undefined {
     const zone = zoneOf(node);
     const room = this.#rooms.get(zone)?.get(driver);
     const own = this.#nodes.get(node.metadata.name);

@@ -22,7 +22,7 @@ import {
   type VolumeAttachment,
   volumeAttachments,
 } from '@mcm/kube';
-import { SilenceCensus } from '../disruption/census.ts';
+import { UnreachableCensus } from '../disruption/census.ts';
 import { replacementGroup } from '../disruption/replacements.ts';
 import { secretKeysOf } from '../driver/schemas/credentials.ts';
 import { instanceKey } from '../node/instance.ts';
@@ -57,7 +57,7 @@ export interface Caches {
   readonly classes: Informer<MachineClass>;
   readonly secrets: Informer<Secret>;
   /** Who fell silent where and when, kept from the others. */
-  readonly census: SilenceCensus;
+  readonly census: UnreachableCensus;
   /** Undefined with `--target-kubeconfig=none`. */
   readonly target: TargetCaches | undefined;
   /** How many more volumes the nodes of the target cluster take. */
@@ -96,7 +96,7 @@ export function createCaches({ control, target: targetClient, namespace, runtime
     machines: cached,
     classes,
     secrets: createInformer(control, secrets, { ...runtime, namespace }),
-    census: new SilenceCensus({ machines: cached, classes, nodes: target?.nodes }),
+    census: new UnreachableCensus({ machines: cached, classes, nodes: target?.nodes }),
     target,
     attachLimits: target && new AttachLimits(target),
   };

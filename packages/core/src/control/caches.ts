@@ -27,12 +27,12 @@ import type { CreationsUnderWay } from './expectations.ts';
 export const BY_CONTROLLER = 'controller';
 
 /** Value of {@link BY_CONTROLLER} for objects without a controller. */
-export const NOBODY = '';
+export const NO_CONTROLLER = '';
 
 /** Index of machines by the name of their node. */
 export const BY_NODE = 'node';
 
-const byController = (object: KubeObject): readonly string[] => [controllerOf(object)?.uid ?? NOBODY];
+const byController = (object: KubeObject): readonly string[] => [controllerOf(object)?.uid ?? NO_CONTROLLER];
 
 const byNode = (machine: Machine): readonly string[] => {
   const node = machine.metadata.labels?.[Labels.Node];

@@ -78,7 +78,7 @@ export class PlanExecution {
       for (const event of plan.events) recorder.event(revised, event.type, event.reason, event.message);
     }
     await this.#access.sets.delete(plan.remove, signal);
-    for (const event of plan.troubles.events) recorder.event(revised, event.type, event.reason, event.message);
+    for (const event of plan.problems.events) recorder.event(revised, event.type, event.reason, event.message);
     const outcome = await this.#status.write(key, revised, plan, { written, creation }, signal);
     if (creation?.kind === 'failed') throw creation.error;
     const opens =

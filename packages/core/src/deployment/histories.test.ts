@@ -4,18 +4,18 @@ import { controllerOf, type Random, seededRandom, sleep, type VirtualClock } fro
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { delayedWatch } from '../testing/delayed-watch.ts';
-import { PauseJudge } from './testing/pause-judge.ts';
+import { PauseVerifier } from './testing/pause-verifier.ts';
 import { World } from './testing/world.ts';
 
 /** How the way to the server misbehaves. */
-interface Trouble {
+interface Faults {
   /** Share of writes whose answer is lost after they were done, and of those that never arrive. */
   readonly lost: number;
   /** Watch events arrive up to so much later. */
   readonly staleMs: number;
 }
 
-const troubled = (random: Random, { lost, staleMs }: Trouble) =>
+const faulty = (random: Random, { lost, staleMs }: Faults) =>
   async function fault(request: Request, answer: () => Promise<Response>, clock: VirtualClock): Promise<Response> {
     if (request.url.includes('watch=true'))
       return delayedWatch(await answer(), () => sleep(clock, random.next() * staleMs));
@@ -51,7 +51,7 @@ const history = (acts: fc.Arbitrary<Act>) =>
     seed: fc.nat(),
     surge: fc.integer({ min: 0, max: 3 }),
     unavailable: fc.integer({ min: 0, max: 2 }),
-    trouble: fc.record({ lost: fc.constantFrom(0, 0.1, 0.3), staleMs: fc.constantFrom(0, 300, 2_000) }),
+    faults: fc.record({ lost: fc.constantFrom(0, 0.1, 0.3), staleMs: fc.constantFrom(0, 300, 2_000) }),
     acts: fc.array(fc.tuple(acts, fc.integer({ min: 10, max: 5_000 })), { maxLength: 8 }),
   });
 type History = typeof history extends (acts: never) => fc.Arbitrary<infer H> ? H : never;
@@ -88,7 +88,7 @@ function isRefilled(world: World, machine: Machine): boolean {
 }
 
 /** Places of the sets that nobody fills, but for those of failed machines that wait: a successor may come before its predecessor is gone. */
-function openPlaces(world: World): number {
+function openReplicas(world: World): number {
   const alive = world.truth.store.list().filter((one) => !terminating(one));
   const open = world.context.sets.store.list().map(({ metadata, spec }) => {
     const mine = alive.filter((one) => controllerOf(one)?.uid === metadata.uid);
@@ -123,17 +123,20 @@ async function act(world: World, wishes: Wishes, action: Act): Promise<void> {
 }
 
 /** How often paused deployments were judged. */
-let pausesJudged = 0;
+let pausesVerified = 0;
 
-async function live({ seed, surge, unavailable, trouble, acts }: History, keepsAvailable: boolean): Promise<void> {
+async function live(
+  { seed, surge, unavailable, faults: drawn, acts }: History,
+  keepsAvailable: boolean,
+): Promise<void> {
   const random = seededRandom(seed);
   const ms = () => 100 + Math.floor(random.next() * 1_000);
-  const faults = { ...trouble };
+  const faults = { ...drawn };
   await using world = await World.start(startControlPlane, {
     seed,
     birthMs: ms,
     deathMs: ms,
-    fault: (...args) => troubled(random, faults)(...args),
+    fault: (...args) => faulty(random, faults)(...args),
   });
   const wishes = new Wishes();
   const broken: string[] = [];
@@ -157,7 +160,7 @@ async function live({ seed, surge, unavailable, trouble, acts }: History, keepsA
     if (object.status?.currentStatus?.phase !== 'Failed' || !isRefilled(world, object)) return;
     repairs.add(uid);
     // One at once by the default of --max-unhealthy-replacements, whatever a rollout has under way.
-    const atWork = Math.min(repairs.size, openPlaces(world));
+    const atWork = Math.min(repairs.size, openReplicas(world));
     if (atWork > 1) broken.push(`${atWork} failed machines were being replaced at once`);
   });
   wishes.say(world.clock.now(), 3);
@@ -168,17 +171,17 @@ async function live({ seed, surge, unavailable, trouble, acts }: History, keepsA
     },
   });
   await world.pass(5);
-  const judge = new PauseJudge(world);
+  const verifier = new PauseVerifier(world);
   for (const [action, pauseMs] of acts) {
     await act(world, wishes, action);
-    if (action.do === 'pause') await judge.asked(action.paused);
+    if (action.do === 'pause') await verifier.asked(action.paused);
     // Something to hold back.
     if (action.do === 'pause' && action.paused) await world.changeClass(random.next() < 0.5 ? 'large' : 'huge');
-    if (action.do === 'scale') await judge.asked();
+    if (action.do === 'scale') await verifier.asked();
     await world.pass(pauseMs / 1000);
-    broken.push(...(await judge.violations()));
+    broken.push(...(await verifier.violations()));
   }
-  pausesJudged += judge.looks;
+  pausesVerified += verifier.looks;
   faults.lost = 0;
   await world.change({ spec: { paused: false } });
   await world.until(
@@ -215,7 +218,7 @@ test(
       fc.asyncProperty(history(rough), (h) => live(h, false)),
       runs,
     );
-    expect(pausesJudged).toBeGreaterThan(0);
+    expect(pausesVerified).toBeGreaterThan(0);
   },
   patienceMs,
 );

@@ -36,7 +36,7 @@ const oldSet = (name: string, replicas: number, age = 60): MachineSet =>
 class Fleet {
   readonly nodes = new Map<string, Node>();
 
-  staff(of: MachineSet, machines: readonly Given[]) {
+  addMachines(of: MachineSet, machines: readonly Given[]) {
     const made = machines.map((given, index): Machine => {
       const name = `${of.metadata.name}-${index}`;
       if (given.marks) this.#node(name, given.marks);
@@ -88,8 +88,8 @@ function plan(
 ) {
   const fleet = new Fleet();
   const step = planInPlaceUpdate({
-    current: fleet.staff(set('new', current[0]), current[1]),
-    old: [fleet.staff(oldSet('old', old[0]), old[1])],
+    current: fleet.addMachines(set('new', current[0]), current[1]),
+    old: [fleet.addMachines(oldSet('old', old[0]), old[1])],
     replicas: 3,
     surge: 0,
     unavailable: 1,
@@ -178,7 +178,7 @@ describe('sizes follow the machines', () => {
   });
   test('P-05 only our taint goes, the critical components are waited for, the reason of an earlier failure goes', () => {
     const fleet = new Fleet();
-    const current = fleet.staff(set('new', 1), [updated]);
+    const current = fleet.addMachines(set('new', 1), [updated]);
     const node = fleet.nodes.get('new-0');
     if (!node) throw new Error('no node');
     const other = { key: 'a', value: 'b', effect: 'NoSchedule' as const };
@@ -371,10 +371,10 @@ describe('selection', () => {
   test('oldest set first', () => {
     const fleet = new Fleet();
     const old = [
-      fleet.staff(oldSet('young', 1, 10), running(1, ['c'])),
-      fleet.staff(oldSet('aged', 1, 90), running(1, ['c'])),
+      fleet.addMachines(oldSet('young', 1, 10), running(1, ['c'])),
+      fleet.addMachines(oldSet('aged', 1, 90), running(1, ['c'])),
     ];
-    const current = fleet.staff(set('new', 1), running(1));
+    const current = fleet.addMachines(set('new', 1), running(1));
     const { work } = planInPlaceUpdate({
       current,
       old,
@@ -390,7 +390,7 @@ describe('selection', () => {
 
 test('P-21 nodes of old sets become candidates, once', () => {
   const fleet = new Fleet();
-  const { set: old, machines } = fleet.staff(oldSet('old', 2), [...running(1), ...running(1, ['c']), {}]);
+  const { set: old, machines } = fleet.addMachines(oldSet('old', 2), [...running(1), ...running(1, ['c']), {}]);
   const marks = nodeMarks(
     { taint: [], untaint: [], protect: [], unprotect: [], candidates: [old] },
     () => machines,
@@ -409,7 +409,7 @@ test('P-25 without a target cluster nothing is done, and the deployment says why
     strategy: { type: 'InPlaceUpdate', inPlaceUpdate: { maxSurge: 0, maxUnavailable: 1, orchestrationType: 'Auto' } },
   });
   const current = set('new', 0, { className: 'large' });
-  const { set: old, machines } = fleet.staff(oldSet('old', 1), running(1));
+  const { set: old, machines } = fleet.addMachines(oldSet('old', 1), running(1));
   const step = planRollout({
     deployment: pool,
     sets: [current, old],

@@ -10,7 +10,7 @@ import type { Node } from '@mcm/kube';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SAFEGUARD_DEFAULTS } from '../disruption/safeguards.ts';
-import { BREAKER_DEFAULTS } from '../disruption/silence.ts';
+import { BREAKER_DEFAULTS } from '../disruption/unreachable.ts';
 import { isTerminating, phaseOf, updateReasonOf } from '../objects/machines.ts';
 import { NOW } from '../set/test-objects.ts';
 import { type SimulatedEnd, simulateRollout } from '../simulation/simulate.ts';

@@ -19,11 +19,11 @@ import {
 import { isScalingEvent } from './scaling/scaling.ts';
 import { checkPlan } from './state/guard.ts';
 import { NO_WORK } from './state/in-place-snapshot.ts';
+import { missingClass, overlappedBy, troublesOf } from './state/problems.ts';
 import type { PlannedEvent } from './state/rollback.ts';
 import { allOf, type Resize, sum } from './state/size.ts';
 import type { CountedSet } from './state/status.ts';
 import { NO_MARKS, ROLLOUT_BLOCKED, type RolloutPlan, type Step, scaledEvent } from './state/step.ts';
-import { missingClass, overlappedBy, troublesOf } from './state/troubles.ts';
 import { type DeploymentSnapshot, rolling, type View, viewOf } from './state/view.ts';
 import { setWrites } from './writes/set-writes.ts';
 
@@ -59,7 +59,7 @@ export function planRollout(snapshot: DeploymentSnapshot): RolloutPlan {
     pause: step.pause,
     forgetPause: pauseIsOver(view),
     lastGood: lastGoodOf(view),
-    troubles: troublesOf(view, step.condition?.type === ROLLOUT_BLOCKED),
+    problems: troublesOf(view, step.condition?.type === ROLLOUT_BLOCKED),
     repairs: view.repairs,
     because: step.because,
   };
@@ -158,9 +158,9 @@ const whyFirst = ({ go, waiting }: RepairPlan): string =>
 /** Adds the reason and the time of the next look to the step of a rollout that waits. */
 function held(view: View, step: Step): Step {
   const { gate, replicas, sizes, repairs } = view;
-  const silent = sum(sizes.old, (size) => size.held ?? 0);
-  if (silent > 0 && !step.resize?.size && !step.create) {
-    return { ...step, because: `waiting: ${silent} old machines fell silent together with others and are kept` };
+  const unreachable = sum(sizes.old, (size) => size.held ?? 0);
+  if (unreachable > 0 && !step.resize?.size && !step.create) {
+    return { ...step, because: `waiting: ${unreachable} old machines fell silent together with others and are kept` };
   }
   if (hasFailures(repairs) && idleStep(step) && sizes.old.some((size) => size.replicas > 0)) {
     return { ...step, because: `waiting: ${whyFirst(repairs)}` };

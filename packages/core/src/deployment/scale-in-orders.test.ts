@@ -3,7 +3,7 @@ import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { startControlPlane } from '@mcm/control-plane';
 import { ignoreNotFound, isConflict, nodes, sleep } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
-import { ScaleLedger } from './testing/scale-ledger.ts';
+import { ScaleRecorder } from './testing/scale-recorder.ts';
 import { NAMESPACE, World, type WorldOptions } from './testing/world.ts';
 
 const SETTLES_S = 30;
@@ -15,7 +15,7 @@ async function fleet(replicas: number, options: WorldOptions = {}) {
   await world.deploy(replicas);
   await world.until(() => world.complete(), 120);
   await world.pass(5);
-  return { world, ledger: new ScaleLedger(world.truth), first: await names(world) };
+  return { world, budget: new ScaleRecorder(world.truth), first: await names(world) };
 }
 
 function scalerOf({ keeper, clock }: World, form: ScalerForm): Autoscaler {
@@ -57,7 +57,7 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       ['one at a time, without a pause', 1, 0],
       ['two at a time, half a second apart', 2, 0.5],
     ])('from 5 to 1, %s: exactly the named ones go, and none is made', async (_title, step, pause) => {
-      const { world, ledger, first } = await fleet(5, { fault: slow(ms) });
+      const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
       // The newest are named: left to itself the set would give up the oldest.
@@ -67,14 +67,14 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
         await world.pass(pause);
       }
       await world.pass(SETTLES_S);
-      expect([ledger.deleted.toSorted(), ledger.created]).toEqual([named.toSorted(), []]);
+      expect([budget.deleted.toSorted(), budget.created]).toEqual([named.toSorted(), []]);
       expect(await names(world)).toEqual(first.slice(0, 1));
     });
 
     // A priority without a time says nothing about a count that has risen again: the next scale-down takes the machine.
     const pauses = form === 'priority' ? [SETTLES_S] : [SETTLES_S, 0.5];
     test.each(pauses)('in and out in turn, %d s apart: as many are made as were asked for', async (pause) => {
-      const { world, ledger, first } = await fleet(5, { fault: slow(ms) });
+      const { world, budget, first } = await fleet(5, { fault: slow(ms) });
       await using _ = world;
       const scaler = scalerOf(world, form);
       const named: string[] = [];
@@ -88,14 +88,14 @@ describe.each(SCALER_FORMS)('the autoscaler names machines by %s', (form) => {
       }
       await world.pass(SETTLES_S);
       await world.until(() => world.complete(), 120);
-      expect([ledger.deleted.toSorted(), ledger.created.length]).toEqual([named.toSorted(), 3]);
+      expect([budget.deleted.toSorted(), budget.created.length]).toEqual([named.toSorted(), 3]);
     });
   });
 });
 
 describe('down and up again before anybody looked (9.3)', () => {
   test.each(['names', 'times'] as const)('%s: the named one goes and is replaced', async (form) => {
-    const { world, ledger, first } = await fleet(3);
+    const { world, budget, first } = await fleet(3);
     await using _ = world;
     const [, b = ''] = first;
     const restarted = world.restart();
@@ -103,7 +103,7 @@ describe('down and up again before anybody looked (9.3)', () => {
     await scalerOf(world, form).scaleBy(1);
     await restarted;
     await world.pass(SETTLES_S);
-    expect([ledger.deleted, ledger.created.length, world.complete()]).toEqual([[b], 1, true]);
+    expect([budget.deleted, budget.created.length, world.complete()]).toEqual([[b], 1, true]);
   });
 
   test.each(['names', 'times'] as const)(
@@ -114,7 +114,7 @@ describe('down and up again before anybody looked (9.3)', () => {
         { status: 409 },
       );
       let conflicts = 0;
-      const { world, ledger, first } = await fleet(5, {
+      const { world, budget, first } = await fleet(5, {
         fault: async (request, answer) => {
           if (
             conflicts === 0 ||
@@ -135,7 +135,7 @@ describe('down and up again before anybody looked (9.3)', () => {
       conflicts = 1;
       await restarted;
       await world.pass(SETTLES_S);
-      expect([ledger.deleted.toSorted(), ledger.created.length, conflicts]).toEqual([named, 1, 0]);
+      expect([budget.deleted.toSorted(), budget.created.length, conflicts]).toEqual([named, 1, 0]);
       expect(world.complete()).toBe(true);
     },
   );
@@ -143,7 +143,7 @@ describe('down and up again before anybody looked (9.3)', () => {
 
 describe('names that wait for their fall', () => {
   test.each(WIRES)('two names of one time, and the count falls by one and by one, %d ms each way', async (ms) => {
-    const { world, ledger, first } = await fleet(5, { fault: slow(ms) });
+    const { world, budget, first } = await fleet(5, { fault: slow(ms) });
     await using _ = world;
     const named = first.slice(3);
     await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: named.join(',') } } });
@@ -151,13 +151,13 @@ describe('names that wait for their fall', () => {
     for (const replicas of [4, 3]) {
       await world.change({ spec: { replicas } });
       await world.pass(SETTLES_S);
-      expect([ledger.deleted.length, ledger.created]).toEqual([5 - replicas, []]);
+      expect([budget.deleted.length, budget.created]).toEqual([5 - replicas, []]);
     }
-    expect(ledger.deleted.toSorted()).toEqual(named);
+    expect(budget.deleted.toSorted()).toEqual(named);
   });
 
   test('names ahead of time, growth, then the fall: the growth is all that is made', async () => {
-    const { world, ledger, first } = await fleet(3);
+    const { world, budget, first } = await fleet(3);
     await using _ = world;
     const named = first.slice(2);
     await world.change({ metadata: { annotations: { [Annotations.TriggerDeletion]: named.join(',') } } });
@@ -166,11 +166,11 @@ describe('names that wait for their fall', () => {
       await world.change({ spec: { replicas } });
       await world.pass(SETTLES_S);
     }
-    expect([ledger.deleted, ledger.created.length]).toEqual([named, 2]);
+    expect([budget.deleted, budget.created.length]).toEqual([named, 2]);
   });
 
   test('as the original leaves it: named with the time of the former fall, the replicas lower, the set not yet', async () => {
-    const { world, ledger, first } = await fleet(5, { fault: slow(150) });
+    const { world, budget, first } = await fleet(5, { fault: slow(150) });
     await using _ = world;
     const [victim = ''] = first.slice(-1);
     const time = '2026-01-01T12:00:01Z';
@@ -189,7 +189,7 @@ describe('names that wait for their fall', () => {
     });
     await restarted;
     await world.pass(SETTLES_S);
-    expect([ledger.deleted, ledger.created]).toEqual([[victim], []]);
+    expect([budget.deleted, budget.created]).toEqual([[victim], []]);
   });
 });
 
@@ -246,13 +246,13 @@ async function dyingAt(
   acts: (world: World, first: readonly string[], mortal: Mortal) => Promise<void>,
 ) {
   const wire = new Wire();
-  const { world, ledger, first } = await fleet(replicas, { fault: wire.fault });
+  const { world, budget, first } = await fleet(replicas, { fault: wire.fault });
   await using _ = world;
   const mortal = new Mortal(world, wire, death);
   await acts(world, first, mortal);
   await mortal.settle();
   await mortal.settle();
-  return { first, ledger, left: await names(world), died: mortal.died };
+  return { first, budget, left: await names(world), died: mortal.died };
 }
 
 /** More writes than any of these histories has. */
@@ -268,9 +268,9 @@ describe('the manager dies at any of its writes', () => {
           await mortal.settle();
           await scalerOf(world, form).scaleDown(all.slice(2, 3));
         });
-        const { first, ledger, left } = seen;
+        const { first, budget, left } = seen;
         died = seen.died;
-        expect({ write, deleted: ledger.deleted.toSorted(), created: ledger.created, left }).toEqual({
+        expect({ write, deleted: budget.deleted.toSorted(), created: budget.created, left }).toEqual({
           ...{ write, deleted: first.slice(2), created: [], left: first.slice(0, 2) },
         });
         expect(write).toBeLessThan(MANY_WRITES);
@@ -289,9 +289,9 @@ describe('the manager dies at any of its writes', () => {
         await scaler.scaleBy(1);
         await restarted;
       });
-      const { first, ledger } = seen;
+      const { first, budget } = seen;
       died = seen.died;
-      expect({ write, deleted: ledger.deleted, created: ledger.created.length }).toEqual({
+      expect({ write, deleted: budget.deleted, created: budget.created.length }).toEqual({
         ...{ write, deleted: first.slice(2), created: 1 },
       });
       expect(write).toBeLessThan(MANY_WRITES);
@@ -354,14 +354,14 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
   test.each(ORDERS.map((order) => [order.join(', '), order] as const))(
     '%s: all of them while no manager runs',
     async (_title, order) => {
-      const { world, ledger, first } = await fleet(5);
+      const { world, budget, first } = await fleet(5);
       await using _ = world;
       const [victim = ''] = first.slice(-1);
       const restarted = world.restart();
       for (const what of order) await write(world, what, victim, mark);
       await restarted;
       await world.pass(SETTLES_S);
-      expect([ledger.deleted, ledger.created]).toEqual([[victim], []]);
+      expect([budget.deleted, budget.created]).toEqual([[victim], []]);
     },
   );
 
@@ -372,20 +372,20 @@ describe.each(Object.keys(MARKS) as (keyof typeof MARKS)[])('every order of the 
     async (_title, order) => {
       for (let deadAfter = 0; deadAfter <= order.length; deadAfter += 1) {
         for (const pause of [SETTLES_S, 0]) {
-          const { world, ledger, first } = await fleet(5);
+          const { world, budget, first } = await fleet(5);
           await using _ = world;
           const [victim = ''] = first.slice(-1);
           for (const [index, what] of order.entries()) {
             await write(world, what, victim, mark);
             if (index + 1 === deadAfter) await world.restart();
             await world.pass(pause);
-            if (before(order, what, 'replicas')) expect(ledger.deleted).toEqual([]);
+            if (before(order, what, 'replicas')) expect(budget.deleted).toEqual([]);
           }
           await world.pass(SETTLES_S);
-          const seen = { deadAfter, pause, deleted: ledger.deleted.length, created: ledger.created };
+          const seen = { deadAfter, pause, deleted: budget.deleted.length, created: budget.created };
           // Nobody can know of a name that comes later than the fall. It stays: the fall has had its machine.
           expect(seen).toEqual({ deadAfter, pause, deleted: 1, created: [] });
-          if (isNamed(order)) expect(ledger.deleted).toEqual([victim]);
+          if (isNamed(order)) expect(budget.deleted).toEqual([victim]);
         }
       }
     },

@@ -3,7 +3,7 @@ import type { Node } from '@mcm/kube';
 import { describe, expect, test } from 'vitest';
 import { deploymentOf } from '../control/caches.ts';
 import { controllerReference } from '../objects/claim.ts';
-import { toldContext } from '../set/test-caches.ts';
+import { fixedContext } from '../set/test-caches.ts';
 import { deployment, machine, set } from '../set/test-objects.ts';
 import { wakeDeployments } from './wakeups.ts';
 
@@ -25,7 +25,7 @@ const deleting = (child: MachineSet): MachineSet => ({
   ...child,
   metadata: { ...child.metadata, deletionTimestamp: '2026-01-01T12:00:00Z' },
 });
-const world = (...sets: MachineSet[]) => toldContext(wakeDeployments, { deployments: [pool], sets });
+const world = (...sets: MachineSet[]) => fixedContext(wakeDeployments, { deployments: [pool], sets });
 
 describe('deployments', () => {
   test('E-01 one that comes, changes or goes is looked at; one whose status alone was written is not', () => {
@@ -83,7 +83,7 @@ describe('sets', () => {
   test('one that changes hands concerns both', () => {
     const other = deployment(1);
     const second = { ...other, metadata: { ...other.metadata, name: 'second', uid: 'uid-second' } };
-    const { sets, woken } = toldContext(wakeDeployments, { deployments: [pool, second], sets: [owned] });
+    const { sets, woken } = fixedContext(wakeDeployments, { deployments: [pool, second], sets: [owned] });
     sets.update(owned, ownedBy(owned, 'uid-second', 'second'));
     expect([...woken()].sort()).toEqual([POOL, 'test/second']);
   });

@@ -3,8 +3,8 @@ import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { at, machine, NOON, node } from '../machine/testing.ts';
 import { breakerMessage, overriddenUntil, overrideProblem } from './override.ts';
-import { BREAKER_DEFAULTS, isSilent, scopesOf, silenceMarks } from './silence.ts';
-import { toldCensus } from './test-census.ts';
+import { fixedCensus } from './test-census.ts';
+import { BREAKER_DEFAULTS, isUnreachable, reachabilityMarks, scopesOf } from './unreachable.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 
@@ -28,7 +28,7 @@ const classOf = (name: string, zone?: string): MachineClass =>
 
 /** A census with three machines of zone a, and a counter of how often the first one was woken. */
 function waiting() {
-  const told = toldCensus();
+  const told = fixedCensus();
   const mine = one('mine', 'Unknown');
   for (const each of [mine, one('b', 'Running', -60), one('c', 'Running', -60)]) told.machines.tell(each);
   let woken = 0;
@@ -80,7 +80,7 @@ test('of two calls of one set the last counts; two sets are both woken', () => {
 });
 
 test('a machine that the census does not know waits for its class, and has no breaker', () => {
-  const { census, classes } = toldCensus();
+  const { census, classes } = fixedCensus();
   let woken = 0;
   census.onceChanged(one('new', 'Unknown'), 'id', () => {
     woken += 1;
@@ -91,7 +91,7 @@ test('a machine that the census does not know waits for its class, and has no br
 });
 
 test('machines that are gone count no longer, and one that moves to another class follows that one', () => {
-  const { census, machines, classes } = toldCensus();
+  const { census, machines, classes } = fixedCensus();
   const scope = () => census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope;
   const nowhere = (name: string, className: string): Machine => {
     const { spec, ...rest } = one(name, 'Unknown');
@@ -116,7 +116,7 @@ test('machines that are gone count no longer, and one that moves to another clas
 });
 
 test('a Node is heard of where its zone changes, and a change of anything else is none', () => {
-  const { census, machines, nodes } = toldCensus();
+  const { census, machines, nodes } = fixedCensus();
   const unplaced = (name: string): Machine => {
     const { spec, metadata, ...rest } = one(name, 'Unknown');
     const { nodeTemplate: _, ...bare } = spec;
@@ -140,7 +140,7 @@ test('a Node is heard of where its zone changes, and a change of anything else i
 });
 
 test('a machine keeps the zone of a Node that is gone, whatever becomes of the machine', () => {
-  const { census, machines, nodes } = toldCensus();
+  const { census, machines, nodes } = fixedCensus();
   const unplaced = (name: string, since = -11): Machine => {
     const { spec, metadata, ...rest } = one(name, 'Unknown', since);
     const { nodeTemplate: _, ...bare } = spec;
@@ -156,7 +156,7 @@ test('a machine keeps the zone of a Node that is gone, whatever becomes of the m
 });
 
 test('a machine that comes back as it was counts again', () => {
-  const { census, machines } = toldCensus();
+  const { census, machines } = fixedCensus();
   const all = ['a', 'b', 'c'].map((name) => one(name, 'Unknown'));
   const scope = () => census.breakerOf(all[0] as Machine, BREAKER_DEFAULTS, NOON)?.scope;
   for (const each of all) machines.tell(each);
@@ -167,7 +167,7 @@ test('a machine that comes back as it was counts again', () => {
 });
 
 test('two outages are not joined by the time of a machine between them that is gone', () => {
-  const { census, machines } = toldCensus();
+  const { census, machines } = fixedCensus();
   const failed = one('failed', 'Failed', -2);
   const between = one('between', 'Unknown', -35);
   const apart = [-44, -44, -26, -26].map((since, i) => one(`m${i}`, 'Unknown', since));
@@ -178,7 +178,7 @@ test('two outages are not joined by the time of a machine between them that is g
 });
 
 test('a machine without class, labels and template, and a Node without labels, are no fault', () => {
-  const { census, machines, nodes } = toldCensus();
+  const { census, machines, nodes } = fixedCensus();
   const { metadata, status, ...rest } = one('odd', 'Unknown');
   const odd = { ...rest, metadata: { ...metadata, labels: { node: 'odd' } }, status, spec: {} } as unknown as Machine;
   const half = {
@@ -202,7 +202,7 @@ test('a machine without class, labels and template, and a Node without labels, a
 });
 
 test('without a target cluster machines have the zone of their template or class', () => {
-  const { census, machines } = toldCensus({ target: false });
+  const { census, machines } = fixedCensus({ target: false });
   const all = ['a', 'b', 'c'].map((name) => one(name, 'Unknown'));
   for (const each of all) machines.tell(each);
   expect(census.breakerOf(all[0] as Machine, BREAKER_DEFAULTS, NOON)?.scope).toBe('zone a');
@@ -213,11 +213,11 @@ test('without a target cluster machines have the zone of their template or class
 });
 
 test('a breaker is looked at again when the first machine that spoke again has done so for long enough', () => {
-  const { census, machines } = toldCensus();
+  const { census, machines } = fixedCensus();
   const mine = one('mine', 'Unknown');
   for (const each of [mine, one('b', 'Running', -4), one('c', 'Running', -2)]) machines.tell(each);
   const open = census.breakerOf(mine, BREAKER_DEFAULTS, NOON);
-  expect(open).toMatchObject({ silent: 3, joined: 3, lookAgainAt: new Date(at(2)) });
+  expect(open).toMatchObject({ unreachable: 3, joined: 3, lookAgainAt: new Date(at(2)) });
   machines.tell(one('b', 'Unknown'));
   machines.tell(one('c', 'Running', 0));
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.lookAgainAt).toEqual(new Date(at(6)));
@@ -229,7 +229,7 @@ test.each([
   ['in the last minute of the window', 10, 'zone a'],
   ['after the window', 11, undefined],
 ])('machines that fell silent %s', (_what, minutes, scope) => {
-  const { census, machines } = toldCensus();
+  const { census, machines } = fixedCensus();
   const mine = one('mine', 'Unknown', -30);
   for (const each of [mine, ...['b', 'c'].map((name) => one(name, 'Unknown', -30 + minutes))]) machines.tell(each);
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)?.scope).toBe(scope);
@@ -237,7 +237,7 @@ test.each([
 
 test.each<[what: string, phases: readonly MachinePhase[], threshold: number, answer: object | undefined]>([
   ['its only machine', ['Unknown'], 50, {}],
-  ['both of its machines', ['Unknown', 'Unknown'], 50, { peers: { scope: 'cluster', silent: 2, joined: 2 } }],
+  ['both of its machines', ['Unknown', 'Unknown'], 50, { peers: { scope: 'cluster', unreachable: 2, joined: 2 } }],
   ['one of two', ['Unknown', 'Running'], 50, {}],
   ['one that is not silent', ['Running', 'Unknown'], 50, undefined],
   ['all of three: enough for a breaker', ['Unknown', 'Unknown', 'Unknown'], 50, undefined],
@@ -245,13 +245,13 @@ test.each<[what: string, phases: readonly MachinePhase[], threshold: number, ans
     'both, with a threshold of 100 percent',
     ['Unknown', 'Unknown'],
     100,
-    { peers: { scope: 'cluster', silent: 2, joined: 2 } },
+    { peers: { scope: 'cluster', unreachable: 2, joined: 2 } },
   ],
   ['both, with the breaker switched off', ['Unknown', 'Unknown'], 101, undefined],
 ])(
   'a cluster too small for a breaker says whether all its machines are silent: %s',
   (_what, phases, threshold, answer) => {
-    const { census, machines } = toldCensus();
+    const { census, machines } = fixedCensus();
     const all = phases.map((phase, i) => one(`m${i}`, phase, phase === 'Running' ? -60 : -11));
     for (const each of all) machines.tell(each);
     const limits = { ...BREAKER_DEFAULTS, thresholdPercent: threshold };
@@ -261,21 +261,21 @@ test.each<[what: string, phases: readonly MachinePhase[], threshold: number, ans
 
 test('a machine of which nothing is known counts as nothing', () => {
   const bare = machine();
-  expect([isSilent(bare), silenceMarks(bare)]).toEqual([false, []]);
+  expect([isUnreachable(bare), reachabilityMarks(bare)]).toEqual([false, []]);
   const { currentStatus: _, ...status } = one('a', 'Running').status ?? {};
   const phaseless = { ...bare, status };
-  expect([isSilent(phaseless), silenceMarks(phaseless)]).toEqual([false, []]);
+  expect([isUnreachable(phaseless), reachabilityMarks(phaseless)]).toEqual([false, []]);
   const unknown = { ...bare, status: { currentStatus: { phase: 'Unknown', lastUpdateTime: at(0) } } } as Machine;
-  expect(isSilent(unknown)).toBe(true);
+  expect(isUnreachable(unknown)).toBe(true);
   const ready = [
     { type: 'DiskPressure', status: 'False' },
     { type: 'Ready', status: 'True' },
   ] as never;
-  expect(isSilent({ ...unknown, status: { ...unknown.status, conditions: ready } })).toBe(false);
+  expect(isUnreachable({ ...unknown, status: { ...unknown.status, conditions: ready } })).toBe(false);
   const undescribed = { ...unknown, status: { ...unknown.status, conditions: ready, lastOperation: {} } } as Machine;
-  expect(isSilent(undescribed)).toBe(false);
+  expect(isUnreachable(undescribed)).toBe(false);
   const running = { ...bare, status: { currentStatus: { phase: 'Running', lastUpdateTime: at(0) } } } as Machine;
-  expect(silenceMarks(running)).toEqual(['joined']);
+  expect(reachabilityMarks(running)).toEqual(['joined']);
   expect([scopesOf('a'), scopesOf('')]).toEqual([['zone a', 'cluster'], ['cluster']]);
 });
 
@@ -306,7 +306,7 @@ test.each([
 });
 
 test('the message of a breaker says how many are enough where that is known', () => {
-  const open = { scope: 'zone a', silent: 3, joined: 4 };
+  const open = { scope: 'zone a', unreachable: 3, joined: 4 };
   expect(breakerMessage(open, 50)).toContain('3 of 4 machines of the zone a fell silent together (50 % are enough): ');
   expect(breakerMessage(open)).toContain('fell silent together: ');
 });

@@ -5,12 +5,12 @@ import {
   type BreakerLimits,
   CLUSTER,
   instantOf,
-  isSilent,
+  isUnreachable,
   type OpenBreaker,
   openBreaker,
+  reachabilityMarks,
   scopesOf,
-  silenceMarks,
-} from './silence.ts';
+} from './unreachable.ts';
 
 /** The part of an informer that the census uses. */
 export interface Source<T extends KubeObject> extends Pick<Informer<T>, 'onChange'> {
@@ -25,7 +25,7 @@ export interface CensusSources {
   readonly nodes: Source<Node> | undefined;
 }
 
-const SILENT = 'silent/';
+const UNREACHABLE = 'unreachable/';
 
 /** Callbacks for the next change of a count, by id. Each is called once. */
 type Listeners = Map<string, () => void>;
@@ -42,7 +42,7 @@ const sameFiling = (a: Filed, b: Filed): boolean =>
  * Counts unreachable machines by scope and minute. Each change updates the counts, so no pass reads the whole fleet.
  * All data comes from the objects, so a restart changes nothing and both binaries get the same counts.
  */
-export class SilenceCensus {
+export class UnreachableCensus {
   readonly #sources: CensusSources;
   /** Machines per scope and mark. */
   readonly #counts = new Map<string, Map<string, number>>();
@@ -95,7 +95,7 @@ export class SilenceCensus {
     }
     const known = old?.scopes.find((scope) => scope.startsWith('zone '));
     const zone = this.zoneOf(machine);
-    const filed = { scopes: zone || !known ? scopesOf(zone) : (old?.scopes ?? []), marks: silenceMarks(machine) };
+    const filed = { scopes: zone || !known ? scopesOf(zone) : (old?.scopes ?? []), marks: reachabilityMarks(machine) };
     if (old && sameFiling(old, filed)) return;
     if (old) this.#add(old, -1);
     this.#filed.set(key, filed);
@@ -108,8 +108,8 @@ export class SilenceCensus {
       for (const mark of marks) {
         const sum = this.#countOf(scope, mark) + by;
         enter(this.#counts, scope, mark, sum > 0 ? sum : undefined);
-        if (mark.startsWith(SILENT)) {
-          enter(this.#outages, scope, mark, sum > 0 ? instantOf(Number(mark.slice(SILENT.length))) : undefined);
+        if (mark.startsWith(UNREACHABLE)) {
+          enter(this.#outages, scope, mark, sum > 0 ? instantOf(Number(mark.slice(UNREACHABLE.length))) : undefined);
         }
       }
     }
@@ -155,7 +155,7 @@ export class SilenceCensus {
    * that recovered recently. Source: incidents #12 and #13.
    */
   breakerOf(machine: Machine, limits: BreakerLimits, now: Date): OpenBreaker | undefined {
-    const since = isSilent(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
+    const since = isUnreachable(machine) ? millis(machine.status?.currentStatus?.lastUpdateTime) : undefined;
     for (const scope of this.#filed.get(keyOf(machine))?.scopes ?? []) {
       const outages = this.#outages.get(scope)?.values() ?? [];
       for (const instant of since === undefined ? [...outages, now.getTime()] : [since]) {
@@ -171,7 +171,7 @@ export class SilenceCensus {
    * all machines, at least two, are unreachable. Then the network is as likely a cause as the machines.
    */
   smallClusterOf(machine: Machine, limits: BreakerLimits, now: Date): { readonly peers?: OpenBreaker } | undefined {
-    if (limits.thresholdPercent > 100 || !isSilent(machine)) return undefined;
+    if (limits.thresholdPercent > 100 || !isUnreachable(machine)) return undefined;
     const joined = this.#countOf(CLUSTER, 'joined');
     if (joined >= limits.minimumCount) return undefined;
     if (joined < 2) return {};

@@ -1,7 +1,7 @@
 import { durationFlag, type FlagValues, flagGroup, integerFlag, textFlag } from '@mcm/kube';
 import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
 import type { SafeguardSettings } from './safeguards.ts';
-import { BREAKER_DEFAULTS } from './silence.ts';
+import { BREAKER_DEFAULTS } from './unreachable.ts';
 
 /** Limits of the replacement of unhealthy machines. Both binaries have these flags and need the same values. */
 export const safeguardFlags = flagGroup('Replacement of unhealthy machines', {

@@ -1,5 +1,5 @@
 import type { Machine } from '@mcm/api';
-import type { OpenBreaker } from './silence.ts';
+import type { OpenBreaker } from './unreachable.ts';
 
 /** Settings and state outside a deployment that its decisions need. */
 export interface Guards {

@@ -13,10 +13,10 @@ import {
   phaseOf,
 } from '../objects/machines.ts';
 import { chooseForDeletion } from '../set/replicas/deletion-order.ts';
-import { LostPlaces } from '../set/replicas/lost-places.ts';
+import { LostReplicas } from '../set/replicas/lost-replicas.ts';
 import { planReplicas, survivors } from '../set/replicas/replicas.ts';
 import { machine, NOW, set } from '../set/test-objects.ts';
-import { JOIN_PATIENCE_MS } from './ledger.ts';
+import { JOIN_PATIENCE_MS } from './budget.ts';
 import { hasFailures, planRepairs } from './repairs.ts';
 
 /** What befalls a deployment; numbers choose among what there is. */
@@ -68,10 +68,10 @@ interface Repair {
 }
 
 /** A set as the server has it, what the controller remembers of it, and what is true. */
-interface Staffed {
+interface TestSet {
   set: MachineSet;
   machines: Machine[];
-  lost: LostPlaces;
+  lost: LostReplicas;
   /** Replicas that it is about to get: decided, and not written yet. */
   promised: number | undefined;
   /** Deletions that were sent and that the cache does not show. */
@@ -88,7 +88,7 @@ class Model {
   readonly unavailable: number;
   readonly limit: number;
   /** The last one is the current one. */
-  sets: Staffed[] = [];
+  sets: TestSet[] = [];
   readonly broken: string[] = [];
   /** The original is at work. */
   original = false;
@@ -106,17 +106,17 @@ class Model {
     first.machines = Array.from({ length: replicas }, () => this.born('Running'));
   }
 
-  add(replicas: number): Staffed {
-    const staffed: Staffed = {
+  add(replicas: number): TestSet {
+    const testSet: TestSet = {
       set: set(`s${++named}`, replicas),
       machines: [],
-      lost: new LostPlaces(),
+      lost: new LostReplicas(),
       promised: undefined,
       pending: new Set(),
       repairs: [],
     };
-    this.sets.push(staffed);
-    return staffed;
+    this.sets.push(testSet);
+    return testSet;
   }
 
   born(phase: 'Running' | 'Pending', loss?: Loss): Machine {
@@ -130,11 +130,11 @@ class Model {
     return Math.min(this.unavailable, this.replicas);
   }
 
-  alive = ({ machines, pending }: Staffed): Machine[] =>
+  alive = ({ machines, pending }: TestSet): Machine[] =>
     machines.filter((one) => !isTerminating(one) && !pending.has(one.metadata.uid));
 
   repairsOf() {
-    const account = (one: Staffed) => ({
+    const account = (one: TestSet) => ({
       replicas: one.set.spec.replicas ?? 0,
       machines: one.machines,
       lost: one.lost.count(one.set, this.alive(one)),
@@ -158,8 +158,8 @@ class Model {
   }
 
   /** A pass of the controller over a set; of what it makes only so many come about. */
-  sync(staffed: Staffed, makes = Number.POSITIVE_INFINITY): void {
-    const { set: owner, pending, machines, lost } = staffed;
+  sync(testSet: TestSet, makes = Number.POSITIVE_INFINITY): void {
+    const { set: owner, pending, machines, lost } = testSet;
     const deleting = new Map([...pending].map((uid) => [uid, 'asked' as const]));
     const replace = lost.look(owner, survivors({ machines, deleting }));
     const repairs = this.repairsOf();
@@ -168,7 +168,7 @@ class Model {
       machines,
       deleting,
       nodeAnnotations: () => ({}),
-      ...(staffed.promised === undefined ? {} : { room: Math.max(staffed.promised - this.alive(staffed).length, 0) }),
+      ...(testSet.promised === undefined ? {} : { room: Math.max(testSet.promised - this.alive(testSet).length, 0) }),
       replaceable: new Set(this.original ? machines.filter(isFailed) : repairs.go),
       now: new Date(this.now),
     });
@@ -176,50 +176,50 @@ class Model {
       const made = this.born('Pending', replace[i]);
       lost.made(made.metadata.uid, replace[i]);
       machines.push(made);
-      const empty = staffed.repairs.filter(({ successor }) => successor === undefined);
+      const empty = testSet.repairs.filter(({ successor }) => successor === undefined);
       const open = empty.find(({ idle }) => !idle) ?? empty[0];
       if (open) open.successor = made.metadata.uid;
     }
     for (const { metadata } of plan.doomed) pending.add(metadata.uid);
-    this.judge(staffed, plan.doomed);
-    staffed.set = { ...owner, status: { ...owner.status, replicas: machines.length, observedGeneration: 1 } };
+    this.verify(testSet, plan.doomed);
+    testSet.set = { ...owner, status: { ...owner.status, replicas: machines.length, observedGeneration: 1 } };
   }
 
   /** Repairs that are not at their end, by what is true. */
-  underWay(staffed: Staffed): number {
-    const alive = this.alive(staffed);
-    const open = Math.max((staffed.set.spec.replicas ?? 0) - alive.length, 0);
-    staffed.repairs = staffed.repairs.filter((repair) => {
+  underWay(testSet: TestSet): number {
+    const alive = this.alive(testSet);
+    const open = Math.max((testSet.set.spec.replicas ?? 0) - alive.length, 0);
+    testSet.repairs = testSet.repairs.filter((repair) => {
       const made = alive.find(({ metadata }) => metadata.uid === repair.successor);
       // Lost again before it ran: the place is empty as before.
       if (!made) repair.successor = undefined;
       if (!made) return true;
       return phaseOf(made) === 'Pending' && createdAt(made) + JOIN_PATIENCE_MS > this.now;
     });
-    const filled = staffed.repairs.filter(({ successor }) => successor !== undefined);
-    const empty = staffed.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
-    staffed.repairs = [...filled, ...empty];
+    const filled = testSet.repairs.filter(({ successor }) => successor !== undefined);
+    const empty = testSet.repairs.filter(({ successor }) => successor === undefined).slice(0, open);
+    testSet.repairs = [...filled, ...empty];
     // Of those that served nobody, it does not matter whose place a new machine fills.
     const idle = filled.filter((repair) => repair.idle).length;
-    const there = new Set(staffed.machines.map(({ metadata }) => metadata.uid));
-    const formers = staffed.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
+    const there = new Set(testSet.machines.map(({ metadata }) => metadata.uid));
+    const formers = testSet.repairs.filter((repair) => repair.idle && there.has(repair.former)).length;
     const unfilled = empty.filter((repair) => repair.idle).length;
     return filled.length - idle + empty.length - unfilled + Math.max(unfilled, formers);
   }
 
-  judge(staffed: Staffed, doomed: readonly Machine[]): void {
-    const wanted = staffed.set.spec.replicas ?? 0;
+  verify(testSet: TestSet, doomed: readonly Machine[]): void {
+    const wanted = testSet.set.spec.replicas ?? 0;
     // Outside a rollout, one that never joined served nobody: it is a repair until it is gone and another one is made.
     const isIdle = (one: Machine) => !this.rolls && one.status?.lastOperation !== undefined;
     const repaired = doomed.filter(isFailed).toSorted((a, b) => Number(isIdle(a)) - Number(isIdle(b)));
-    const begun = repaired.slice(0, Math.max(wanted - this.alive(staffed).length, 0));
-    staffed.repairs.push(
+    const begun = repaired.slice(0, Math.max(wanted - this.alive(testSet).length, 0));
+    testSet.repairs.push(
       ...begun.map((one) => ({ former: one.metadata.uid, idle: isIdle(one), successor: undefined })),
     );
     const all = this.sets.reduce((sum, one) => sum + this.underWay(one), 0);
     if (this.original || begun.length === 0) return;
     if (all > Math.max(this.limit, 1)) this.broken.push(`${all} repairs at once, ${this.limit} are allowed`);
-    this.judgeSum('a repair began', 0);
+    this.verifySum('a repair began', 0);
   }
 
   get rolls(): boolean {
@@ -234,7 +234,7 @@ class Model {
   }
 
   /** @param before The sum that nobody's present decision has made. */
-  judgeSum(what: string, before: number): void {
+  verifySum(what: string, before: number): void {
     const [sum, allowed] = [this.sum(), Math.max(this.most, 1)];
     if (!this.rolls || sum <= allowed || sum <= before) return;
     this.broken.push(`${what}: ${sum} are being replaced or unavailable by the rollout, ${allowed} may be`);
@@ -276,7 +276,7 @@ class Model {
     const current = sizes.at(-1);
     if (!current) return;
     const repairs = this.repairsOf();
-    const share = { free: repairs.ledger.free, repairsFirst: hasFailures(repairs) };
+    const share = { free: repairs.budget.free, repairsFirst: hasFailures(repairs) };
     const target = { replicas: this.replicas, surge: this.surge, unavailable: this.most, ...share };
     const before = this.sum();
     const { resize } = planRollingUpdate({ current, old: sizes.slice(0, -1) }, target);
@@ -288,7 +288,7 @@ class Model {
     }
     // Fewer replicas for the current set are the user's.
     const gaveUp = [...resize.keys()].some((name) => name !== current.name);
-    if (!this.original && gaveUp) this.judgeSum('the rollout took a step', before);
+    if (!this.original && gaveUp) this.verifySum('the rollout took a step', before);
   }
 
   land(): void {
@@ -310,7 +310,7 @@ class Model {
     this.land();
   }
 
-  resize(one: Staffed, replicas: number | undefined): void {
+  resize(one: TestSet, replicas: number | undefined): void {
     if (replicas !== undefined) one.set = { ...one.set, spec: { ...one.set.spec, replicas } };
   }
 
@@ -322,7 +322,7 @@ class Model {
     this.add(currentReplicas({ current: undefined, old: sizes }, target));
   }
 
-  change(one: Machine, owner: Staffed, with_: (machine: Machine) => Machine): void {
+  change(one: Machine, owner: TestSet, with_: (machine: Machine) => Machine): void {
     owner.machines = owner.machines.map((other) => (other === one ? with_(one) : other));
   }
 }
@@ -371,24 +371,24 @@ function onMachine(model: Model, { do: what, which: nth }: { readonly do: string
     model.change(one, owner, inPhase(what === 'run' ? 'Running' : 'Failed', model.now));
   if (what === 'spoil') model.change(one, owner, spoilt(model.now));
   // A repair whose successor has failed is over, whatever becomes of that one.
-  for (const staffed of model.sets) model.underWay(staffed);
+  for (const testSet of model.sets) model.underWay(testSet);
 }
 
-function freeze(chosen: Staffed): void {
+function freeze(chosen: TestSet): void {
   const { [Labels.Freeze]: frozen, ...labels } = chosen.set.metadata.labels ?? {};
   const others = frozen === undefined ? { ...labels, [Labels.Freeze]: 'True' } : labels;
   chosen.set = { ...chosen.set, metadata: { ...chosen.set.metadata, labels: others } };
 }
 
 /** Another manager: it knows what the server knows. */
-function restart(one: Staffed): void {
-  one.lost = new LostPlaces();
+function restart(one: TestSet): void {
+  one.lost = new LostReplicas();
   one.machines = one.machines.map((other) => (one.pending.has(other.metadata.uid) ? deleting(other) : other));
   one.pending.clear();
 }
 
 /** Acts on one set. */
-function onSet(model: Model, chosen: Staffed, action: Act): void {
+function onSet(model: Model, chosen: TestSet, action: Act): void {
   if (action.do === 'freeze') freeze(chosen);
   if (action.do === 'sync') model.sync(chosen);
   if (action.do === 'create') model.sync(chosen, action.most);

@@ -1,5 +1,5 @@
 import { Annotations, type Machine, type MachineClass, parseTime } from '@mcm/api';
-import type { OpenBreaker } from './silence.ts';
+import type { OpenBreaker } from './unreachable.ts';
 
 const parse = (text: string): { readonly until: Date | undefined; readonly reason: string } => {
   const [expiry, ...reason] = text.trim().split(/\s+/);
@@ -27,5 +27,5 @@ export const overridesBreaker = (machine: Machine, machineClass: MachineClass | 
   overriddenUntil(machine, machineClass, now) !== undefined;
 
 /** The message about an open circuit breaker: its scope, the number of machines, and how to override it. */
-export const breakerMessage = ({ scope, silent, joined }: OpenBreaker, thresholdPercent?: number): string =>
-  `${silent} of ${joined} machines of the ${scope} fell silent together${thresholdPercent === undefined ? '' : ` (${thresholdPercent} % are enough)`}: unhealthy machines are not replaced there until they are heard of again. To replace them all the same annotate the MachineClass or the Machine with ${Annotations.SilenceOverride}: "<RFC 3339 expiry> <reason>".`;
+export const breakerMessage = ({ scope, unreachable, joined }: OpenBreaker, thresholdPercent?: number): string =>
+  `${unreachable} of ${joined} machines of the ${scope} fell silent together${thresholdPercent === undefined ? '' : ` (${thresholdPercent} % are enough)`}: unhealthy machines are not replaced there until they are heard of again. To replace them all the same annotate the MachineClass or the Machine with ${Annotations.SilenceOverride}: "<RFC 3339 expiry> <reason>".`;

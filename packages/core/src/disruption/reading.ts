@@ -1,6 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { type Change, type Key, type KubeObject, keyOf, makeKey, type Node } from '@mcm/kube';
-import { type CensusSources, SilenceCensus, type Source } from './census.ts';
+import { type CensusSources, type Source, UnreachableCensus } from './census.ts';
 import type { Guards } from './guards.ts';
 import { overridesBreaker } from './override.ts';
 import type { SafeguardSettings } from './safeguards.ts';
@@ -28,7 +28,7 @@ export type GuardsAt = (settings: SafeguardSettings, now: Date) => Guards;
 
 /** The guards of the controllers for a watched fleet. The cost of a call does not depend on the size of the fleet. */
 export function watchGuards(sources: CensusSources, hasClass: Guards['hasClass']): GuardsAt {
-  const census = new SilenceCensus(sources);
+  const census = new UnreachableCensus(sources);
   const classOf = ({ metadata, spec }: Machine) =>
     sources.classes.store.get(makeKey(metadata.namespace, spec.class?.name ?? ''));
   return (settings, now) => ({

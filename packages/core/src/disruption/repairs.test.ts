@@ -269,8 +269,8 @@ describe('breaker', () => {
     await using world = await start();
     const [failed, ...others] = await born(world, 6);
     if (!failed) throw new Error('no machine');
-    const silent = others.slice(0, 4);
-    for (const machine of silent) await silence(world, machine);
+    const unreachable = others.slice(0, 4);
+    for (const machine of unreachable) await silence(world, machine);
     await world.pass(30);
     await fail(world, [failed]);
     await world.pass(3_600);
@@ -285,7 +285,7 @@ describe('breaker', () => {
     await world.pass(3_600);
     expect(world.totalWrites()).toBe(written);
 
-    for (const machine of silent) await speak(world, machine);
+    for (const machine of unreachable) await speak(world, machine);
     // Those that spoke again count as silent for a while yet.
     await world.pass(60);
     expect(fleet(world).filter((machine) => phase(machine) === 'Failed')).toHaveLength(1);

@@ -2,12 +2,12 @@ import type { Machine } from '@mcm/api';
 import { createdAt, isBeingHandedOver, isFailed, isTerminating, neverJoined, phaseOf } from '../objects/machines.ts';
 import { mayDeleteFailed, type NodeAnnotations } from '../objects/preservation.ts';
 import { compareText, parseTime } from '../values/integers.ts';
-import { type Ledger, type LedgerInput, ledgerOf, repairAllowance, repairRoom } from './ledger.ts';
+import { type BudgetInput, type DisruptionBudget, disruptionBudgetOf, repairAllowance, repairRoom } from './budget.ts';
 import { replacementLimit } from './replacements.ts';
-import type { OpenBreaker } from './silence.ts';
+import type { OpenBreaker } from './unreachable.ts';
 
 /** Input of the decision about failed machines of one deployment, or of a set without a deployment. */
-export interface RepairSnapshot extends LedgerInput {
+export interface RepairSnapshot extends BudgetInput {
   /** `--max-unhealthy-replacements`: a count, or a percentage of the replicas. */
   readonly limit: number | string;
   /** A set of the deployment is shrinking and the result is unknown. No replacement starts until it is known. */
@@ -27,7 +27,7 @@ export interface HeldMachine {
 
 /** The failed machines to replace now, and the reasons why the others wait. */
 export interface RepairPlan {
-  readonly ledger: Ledger;
+  readonly budget: DisruptionBudget;
   /** The largest number of replacements at the same time. */
   readonly allowance: number;
   /** Machines to delete. Their sets create the successors. */
@@ -51,8 +51,8 @@ const longestFailedFirst = (a: Machine, b: Machine): number =>
 const earliest = (...instants: readonly (Date | undefined)[]): Date | undefined =>
   instants.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
 
-const isSilent = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
-const isUnwell = (machine: Machine): boolean => isFailed(machine) || isSilent(machine);
+const isUnreachable = (machine: Machine): boolean => phaseOf(machine) === 'Unknown';
+const isUnwell = (machine: Machine): boolean => isFailed(machine) || isUnreachable(machine);
 
 /**
  * Decides which failed machines of a deployment are replaced now. The function is pure. Each set of the deployment gets
@@ -60,9 +60,9 @@ const isUnwell = (machine: Machine): boolean => isFailed(machine) || isSilent(ma
  */
 export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   const { current, old, leaving, keeps, breakerOf, nodeAnnotations, now } = snapshot;
-  const ledger = ledgerOf(snapshot);
+  const budget = disruptionBudgetOf(snapshot);
   const limit = replacementLimit(snapshot.limit, snapshot.replicas);
-  const allowance = repairAllowance(ledger, limit);
+  const allowance = repairAllowance(budget, limit);
   const unwell = [...old, ...(current ? [current] : [])].flatMap(({ machines }) => machines.filter(isUnwell));
   const held: HeldMachine[] = [];
   const due: Machine[] = [];
@@ -71,18 +71,18 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
   for (const machine of unwell) {
     if (isTerminating(machine) || leaving?.(machine)) continue;
     const failed = isFailed(machine) && !isBeingHandedOver(machine) && mayDeleteFailed(machine, nodeAnnotations, now);
-    if (!failed && !isSilent(machine)) continue;
+    if (!failed && !isUnreachable(machine)) continue;
     const breaker = breakerOf(machine);
     if (breaker) held.push({ machine, breaker });
     else if (failed && keepable.has(machine)) kept.push(machine);
     else if (failed) due.push(machine);
   }
   due.sort(longestFailedFirst);
-  const go = snapshot.unsettled ? [] : chosen(due, ledger, limit);
+  const go = snapshot.unsettled ? [] : chosen(due, budget, limit);
   const waiting = due.filter((machine) => !go.includes(machine));
   const breakers = held.map(({ breaker }) => breaker.lookAgainAt);
   return {
-    ledger,
+    budget,
     allowance,
     go,
     waiting,
@@ -90,7 +90,7 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
     kept,
     lookAgainAt: earliest(
       ...breakers,
-      waiting.length > 0 ? ledger.lateAt : undefined,
+      waiting.length > 0 ? budget.lateAt : undefined,
       kept.length > 0 ? keeps?.until : undefined,
     ),
   };
@@ -103,11 +103,11 @@ export function planRepairs(snapshot: RepairSnapshot): RepairPlan {
  * - Without a rollout, a machine that never joined does not wait until another successor runs. So after an outage of the
  *   cloud a deployment recovers at the speed of creation. The limit still applies.
  */
-function chosen(due: readonly Machine[], ledger: Ledger, limit: number): readonly Machine[] {
-  const room = repairRoom(ledger, limit);
-  if (ledger.rolling) return due.slice(0, room);
+function chosen(due: readonly Machine[], budget: DisruptionBudget, limit: number): readonly Machine[] {
+  const room = repairRoom(budget, limit);
+  if (budget.rolling) return due.slice(0, room);
   const served = due.filter((machine) => !neverJoined(machine)).slice(0, room);
-  const idle = Math.max(repairAllowance(ledger, limit) - ledger.holding - served.length, 0);
+  const idle = Math.max(repairAllowance(budget, limit) - budget.holding - served.length, 0);
   return [...served, ...due.filter(neverJoined).slice(0, idle)];
 }
 
@@ -124,16 +124,16 @@ export const listed = (machines: readonly Machine[]): string => {
 };
 
 /** The reason why failed machines wait, as a sentence for users. Undefined if none waits. */
-export function whyWaiting({ waiting, allowance, ledger }: RepairPlan): string | undefined {
+export function whyWaiting({ waiting, allowance, budget }: RepairPlan): string | undefined {
   if (waiting.length === 0) return undefined;
   const parts = [
-    ledger.leaving > 0 ? `${ledger.leaving} on their way out` : '',
-    ledger.joining > 0 ? `${ledger.joining} being made` : '',
-    ledger.updating > 0 ? `${ledger.updating} being updated in place` : '',
+    budget.leaving > 0 ? `${budget.leaving} on their way out` : '',
+    budget.joining > 0 ? `${budget.joining} being made` : '',
+    budget.updating > 0 ? `${budget.updating} being updated in place` : '',
   ].filter((part) => part !== '');
   const cause = parts.length > 0 ? ` (${parts.join(', ')})` : '';
-  const beside = ledger.rolling
-    ? `, and with the rollout no more than ${Math.max(ledger.unavailable, 1)} be missing`
+  const beside = budget.rolling
+    ? `, and with the rollout no more than ${Math.max(budget.unavailable, 1)} be missing`
     : '';
   return `${listed(waiting)} failed and wait: at most ${allowance} may be replaced at once${beside}${cause}`;
 }

@@ -1,10 +1,10 @@
 import { Annotations, type Machine, type MachineClass, type MachineDeployment } from '@mcm/api';
 import { type Informer, makeKey } from '@mcm/kube';
 import { isUndrained } from '../objects/machines.ts';
-import { type CensusSources, SilenceCensus } from './census.ts';
+import { type CensusSources, UnreachableCensus } from './census.ts';
 import { overridesBreaker } from './override.ts';
 import { MAX_UNHEALTHY_REPLACEMENTS } from './replacements.ts';
-import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './silence.ts';
+import { BREAKER_DEFAULTS, type BreakerLimits, type OpenBreaker } from './unreachable.ts';
 
 /** Settings by which an operator limits the replacement of failed machines. */
 export interface SafeguardSettings {
@@ -30,7 +30,7 @@ export const SAFEGUARD_DEFAULTS: SafeguardSettings = {
 export class Safeguards {
   readonly settings: SafeguardSettings;
   readonly classes: Informer<MachineClass>;
-  readonly #census: SilenceCensus;
+  readonly #census: UnreachableCensus;
 
   constructor(
     sources: CensusSources & { readonly classes: Informer<MachineClass> },
@@ -38,7 +38,7 @@ export class Safeguards {
   ) {
     this.settings = settings;
     this.classes = sources.classes;
-    this.#census = new SilenceCensus(sources);
+    this.#census = new UnreachableCensus(sources);
   }
 
   /** The open circuit breaker that prevents the replacement of the machine, unless an annotation overrides it. */

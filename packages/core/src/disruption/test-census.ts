@@ -1,6 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import { type Change, type KubeObject, keyOf, type Node } from '@mcm/kube';
-import { type CensusSources, SilenceCensus } from './census.ts';
+import { type CensusSources, UnreachableCensus } from './census.ts';
 
 /** Just as much of an informer as a census listens to. */
 class Told<T extends KubeObject> {
@@ -25,11 +25,11 @@ class Told<T extends KubeObject> {
 }
 
 /** A census of objects that a test tells it of. @param options `target`: false without a target cluster */
-export function toldCensus({ target = true }: { readonly target?: boolean } = {}) {
+export function fixedCensus({ target = true }: { readonly target?: boolean } = {}) {
   const machines = new Told<Machine>();
   const classes = new Told<MachineClass>();
   const nodes = new Told<Node>();
   const sources = { machines, classes, nodes: target ? nodes : undefined } as unknown as CensusSources;
-  const census = new SilenceCensus(sources);
+  const census = new UnreachableCensus(sources);
   return { machines, classes, nodes, census };
 }

@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { machine, machinesOf, NOW } from '../set/test-objects.ts';
 import { planRepairs, whyWaiting } from './repairs.ts';
-import type { OpenBreaker } from './silence.ts';
+import type { OpenBreaker } from './unreachable.ts';
 
 const plan = (unavailable: number, failed: number, more: readonly ReturnType<typeof machine>[] = []) =>
   planRepairs({
@@ -37,7 +37,7 @@ test('of several breakers the first to close is the time to look again', () => {
   const after = (...minutesFromNow: readonly number[]) => {
     const breakerOf = ({ metadata }: Machine): OpenBreaker => ({
       scope: 'cluster',
-      silent: 3,
+      unreachable: 3,
       joined: 3,
       lookAgainAt: new Date(NOW.getTime() + (minutesFromNow[Number(metadata.name.slice(1))] ?? 0) * 60_000),
     });

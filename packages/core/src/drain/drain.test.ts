@@ -151,7 +151,7 @@ test('a budget that allows nothing is waited for by name, without asking the ser
       failed: false,
       budgets: ['default/web'],
       pods: ['default/web-1'],
-      cure: 'more healthy pods under budget default/web',
+      hint: 'more healthy pods under budget default/web',
     },
   ]);
   expect(plan.lookAgainAt).toEqual(later(120 * second));

@@ -29,7 +29,7 @@ export interface DrainExplanation {
   /** In the order in which they go: without volumes at once, then those with volumes; the ones that stay come last. */
   readonly pods: readonly ExplainedPod[];
   /** Each once, by name, with what would end the wait. */
-  readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'cure' | 'pods'>[];
+  readonly blockers: readonly Pick<Blocker, 'text' | 'failed' | 'hint' | 'pods'>[];
   /** Names of the PersistentVolumes that are to come off the node, as the pods that used them are gone; absent: none. */
   readonly detaching?: readonly string[];
   /** Nothing is left to evict, nor a volume to wait for. */
@@ -49,7 +49,7 @@ export interface DrainExplanation {
 export function explainDrain(o: DrainObservation, now: Date, detaching: readonly string[] = []): DrainExplanation {
   const plan = planDrain(remembering(o, now, detaching), now);
   const blockers = new Map(
-    plan.blockers.map(({ text, failed, cure, pods }) => [text, { text, failed, cure, ...(pods ? { pods } : {}) }]),
+    plan.blockers.map(({ text, failed, hint, pods }) => [text, { text, failed, hint, ...(pods ? { pods } : {}) }]),
   );
   const fates = new Map<string, ExplainedPod['fate']>([
     ...plan.evict.map(({ uid }) => [uid, 'evict'] as const),

@@ -33,7 +33,7 @@ export interface ObserveDrainOptions {
   readonly memory: DrainMemory;
   readonly volumeWindow: number;
   /** Absent: no attach limits are known. */
-  readonly limits?: Pick<AttachLimits, 'roomBeside'> | undefined;
+  readonly limits?: Pick<AttachLimits, 'roomOnOtherNodes'> | undefined;
   readonly now: Date;
   /** Absent: `Force`. */
   readonly choice?: PolicyChoice;
@@ -88,7 +88,7 @@ function attachRoom(
   node: Node,
   finder: VolumeFinder,
   volumes: readonly string[],
-  limits: Pick<AttachLimits, 'roomBeside'>,
+  limits: Pick<AttachLimits, 'roomOnOtherNodes'>,
 ): AttachRoom {
   const driverOf = new Map<string, string>();
   const room = new Map<string, number>();
@@ -96,7 +96,7 @@ function attachRoom(
     const driver = finder.driverToMove(volume, node.metadata.name);
     if (driver === undefined) continue;
     driverOf.set(volume, driver);
-    const left = limits.roomBeside(node, driver);
+    const left = limits.roomOnOtherNodes(node, driver);
     if (left !== undefined) room.set(driver, left);
   }
   return { room, driverOf };

@@ -152,8 +152,8 @@ test('a budget that shares only one label with a pod is not its budget', () => {
 });
 
 test('a node that does not answer forces the drain earlier, and never later than its time', () => {
-  const silentFor = (minutes: number) => node({ conditions: hc('Unknown', at(-minutes)) });
-  const soon = observed([], { node: silentFor(0), now: NOON });
+  const unreachableFor = (minutes: number) => node({ conditions: hc('Unknown', at(-minutes)) });
+  const soon = observed([], { node: unreachableFor(0), now: NOON });
   expect([soon.forceAt < new Date(NOON.getTime() + drainTimeout), soon.unresponsive]).toEqual([true, true]);
   const later = observed([], {
     node: node({ conditions: hc('Unknown', at(drainTimeout / 60_000)) }),

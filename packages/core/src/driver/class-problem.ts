@@ -1,6 +1,6 @@
 import type { MachineClass } from '@mcm/api';
 import { MachineError } from './contract/errors.ts';
-import { placeOf } from './schemas/cure.ts';
+import { placeOf } from './schemas/hint.ts';
 import { scrub } from './secrets/scrub.ts';
 
 /**

@@ -179,15 +179,15 @@ test('the tracer of an OpenTelemetry SDK in the process is found where its API k
 test.each([
   ['secret', 'correct it in Secret default/a'],
   ['providerSpec.size', 'correct providerSpec.size of MachineClass a'],
-] as const)('where a driver says only that something is wrong, core names what holds it: %s', async (place, cure) => {
+] as const)('where a driver says only that something is wrong, core names what holds it: %s', async (place, hint) => {
   const wrong = () => {
     throw new MachineError('Internal', 'it cannot be empty', { place });
   };
   const told: unknown[] = [];
-  const { invoker } = play({ decode: wrong }, { observeClass: (_class, _call, trouble) => told.push(trouble) });
+  const { invoker } = play({ decode: wrong }, { observeClass: (_class, _call, problem) => told.push(problem) });
   const { code, message } = await failure(create(invoker, 'm-0'));
-  expect([code, message]).toEqual(['Internal', `it cannot be empty; ${cure}`]);
-  expect(invoker.check(classOf('a'))).toEqual([`it cannot be empty; ${cure}`]);
+  expect([code, message]).toEqual(['Internal', `it cannot be empty; ${hint}`]);
+  expect(invoker.check(classOf('a'))).toEqual([`it cannot be empty; ${hint}`]);
   // The class's own reconcile tells it there; a call would tell it again.
   expect(told).toEqual([]);
 });

@@ -232,7 +232,7 @@ test('who only looks changes nothing: what would be sent is noted', async () => 
   const machine = machineOf('m', 'a');
   const made = { ...machine, spec: { ...machine.spec, providerID: 'toy:///1' } };
   const seen = { create: made, initialize: made, delete: machine };
-  const ledger = {
+  const budget = {
     follow: ({ what, done }: Decision) => {
       wanted.push(what);
       const object = seen[what.split(' ')[0] as keyof typeof seen];
@@ -241,7 +241,7 @@ test('who only looks changes nothing: what would be sent is noted', async () => 
       return Promise.resolve(object);
     },
   };
-  const only = play(observingDriver(driver, ledger as unknown as ObserveLedger)).invoker;
+  const only = play(observingDriver(driver, budget as unknown as ObserveLedger)).invoker;
   expect(await create(only, 'm')).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
   expect(await only.initialize(machine)).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
   expect(await only.delete(machine)).toBeUndefined();

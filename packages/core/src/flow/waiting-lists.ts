@@ -1,6 +1,6 @@
 import type { Key } from '@mcm/kube';
 
-const NOBODY: readonly Key[] = [];
+const NO_KEYS: readonly Key[] = [];
 
 /** Who waits for what, in the order in which they began to. */
 export class WaitingLists {
@@ -9,7 +9,7 @@ export class WaitingLists {
 
   /** `key` waits for these causes now, and for no others. */
   set(key: Key, causes: readonly string[]): void {
-    const before = this.#causes.get(key) ?? NOBODY;
+    const before = this.#causes.get(key) ?? NO_KEYS;
     if (before.length === 0 && causes.length === 0) return;
     for (const cause of before) {
       if (causes.includes(cause)) continue;
@@ -24,13 +24,13 @@ export class WaitingLists {
 
   /** All that wait for a cause. */
   waitingFor(cause: string): readonly Key[] {
-    return [...(this.#waiting.get(cause) ?? NOBODY)];
+    return [...(this.#waiting.get(cause) ?? NO_KEYS)];
   }
 
   /** The first `count` of them, who go to the end of the line: one that cannot use its turn must not keep the others from theirs. */
   takeTurns(cause: string, count: number): readonly Key[] {
     const waiting = this.#waiting.get(cause);
-    if (!waiting || count <= 0) return NOBODY;
+    if (!waiting || count <= 0) return NO_KEYS;
     const first = [...waiting].slice(0, count);
     for (const key of first) {
       waiting.delete(key);

@@ -37,7 +37,7 @@ async function perform(action: Action, isFresh: boolean, finalizers: string[] = 
   const memory: MachineMemory = { drain: NO_DRAIN_MEMORY };
   const o = {
     machine: machine({ name: 'mine', metadata: { ...seen, labels: { [Labels.Node]: 'theirs' } } }),
-    squatter: node({ name: 'theirs', metadata: { ...seen, finalizers } }),
+    conflictingNode: node({ name: 'theirs', metadata: { ...seen, finalizers } }),
   };
   const scope = { o, memory, now: clock.now(), signal: new AbortController().signal };
   const said = await new Performer(options as never).perform(action, scope as never).then(

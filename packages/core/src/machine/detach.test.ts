@@ -36,7 +36,7 @@ async function detach(second: () => Response) {
     );
   // The client tries again for a while by itself.
   await clock.advance(600_000);
-  return { said: await done, asked: [...(memory.drain.detachAsked ?? [])], log };
+  return { said: await done, asked: [...(memory.drain.detachRequested ?? [])], log };
 }
 
 test('an attachment whose deletion got no answer, or met a server in trouble, is asked for again; the others are not', async () => {

@@ -8,7 +8,7 @@ import { at, machine, NOON, node } from './testing.ts';
 /** Incident 13: what Failed and is being deleted when many others are silent too. */
 
 const NOTED = { [Annotations.DeletedForHealth]: 'True' };
-const BREAKER = { scope: 'zone a', silent: 3, joined: 4 };
+const BREAKER = { scope: 'zone a', unreachable: 3, joined: 4 };
 
 const status = (phase: 'Failed' | 'Terminating', description: string): MachineStatus => ({
   currentStatus: { phase, lastUpdateTime: at(-5) },

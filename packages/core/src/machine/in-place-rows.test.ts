@@ -184,9 +184,9 @@ describe('how long a node is unresponsive before its pods are forced', () => {
     const mirrored = (status: 'True' | 'Unknown'): Machine =>
       machine({ status: { conditions: [{ type: 'Ready', status, lastTransitionTime: at(-6) }] } });
     const ready = node({ conditions: [condition('Ready', 'True', at(-1))] });
-    const silent = node({ conditions: [condition('Ready', 'Unknown', at(-6))] });
+    const unreachable = node({ conditions: [condition('Ready', 'Unknown', at(-6))] });
     expect(unresponsiveAt(mirrored('Unknown'), ready, MINUTES_5)).toBeUndefined();
-    expect(unresponsiveAt(mirrored('True'), silent, MINUTES_5)).toEqual(new Date(at(-1)));
+    expect(unresponsiveAt(mirrored('True'), unreachable, MINUTES_5)).toEqual(new Date(at(-1)));
     expect(unresponsiveAt(mirrored('Unknown'), node({ conditions: [] }), MINUTES_5)).toEqual(new Date(at(-1)));
   });
 });

@@ -1,8 +1,8 @@
 export { asksForToken, renderUserData } from '../bootstrap/user-data.ts';
 export { countReplacements, replacementGroup, replacementLimit } from '../disruption/replacements.ts';
-export { complaintsOf } from '../settings/complaints.ts';
 export { ailmentsOf, isHealthy } from '../settings/conditions.ts';
 export { MACHINE_DEFAULTS, type MachineDefaults, type MachineSettings, settingsOf } from '../settings/settings.ts';
+export { validationWarningsOf } from '../settings/validation-warnings.ts';
 export { healthDeadline, joinDeadline } from '../values/timestamps.ts';
 export { BIRTH_STAGES, type BirthStage, birthStages } from './creation/birth-stages.ts';
 export type { CallKind, CallOutcome, MachineObservation } from './model/observation.ts';

@@ -6,9 +6,9 @@ import { isBeingCreated, planCreation, planLateInitialization } from './creation
 import { planDeletion } from './deletion/deletion.ts';
 import { keepEvidenceFirst } from './health/evidence-first.ts';
 import { planHealth } from './health/health.ts';
-import { planSquatter } from './health/squatter.ts';
+import { planNameConflict } from './health/name-conflict.ts';
 import { planInPlace } from './in-place/in-place.ts';
-import { tellHeld } from './model/breaker.ts';
+import { reportHeld } from './model/breaker.ts';
 import type { MachineObservation } from './model/observation.ts';
 import { type Action, act, nextAt, type Plan, wait } from './model/plan.ts';
 import { planPreservation } from './preservation/preservation.ts';
@@ -18,11 +18,10 @@ export const nextStep = (o: MachineObservation, now: Date): Plan => keepEvidence
 
 function decide(o: MachineObservation, now: Date): Plan {
   const { machine } = o;
-  const told = o.frozen ? undefined : tellHeld(o, now);
+  const told = o.frozen ? undefined : reportHeld(o, now);
   if (told) return act('the breaker holds it back, or lets it go', told);
-  const complaints = o.complaints ?? [];
-  if (complaints.join('; ') !== (o.complained ?? ''))
-    return act('it asks for what cannot be', { do: 'complain', complaints });
+  const warnings = o.warnings ?? [];
+  if (warnings.join('; ') !== (o.warned ?? '')) return act('it asks for what cannot be', { do: 'warn', warnings });
   if (machine.metadata.deletionTimestamp) return planDeletion(o, now);
   if (o.frozen) return wait('API servers were out of reach: nothing is judged until they are back');
   if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) {
@@ -32,8 +31,8 @@ function decide(o: MachineObservation, now: Date): Plan {
   if (machine.metadata.labels?.node && (o.nodeWasDeleted || isOwnNodeDeleting(o))) {
     return { actions: [{ do: 'deleteMachine' }], next: { kind: 'wait' }, because: 'its Node is being deleted' };
   }
-  const squatter = planSquatter(o, now);
-  if (squatter && squatter.actions.length > 0) return squatter;
+  const conflictingNode = planNameConflict(o, now);
+  if (conflictingNode && conflictingNode.actions.length > 0) return conflictingNode;
   const token = planToken(o, now);
   if (token) return act('its bootstrap token would expire before its time to join', token);
   const upkeep = planUpkeep(o, now);
@@ -43,7 +42,10 @@ function decide(o: MachineObservation, now: Date): Plan {
   const preservation = planPreservation(o, now);
   if (preservation && preservation.actions.length > 0) return preservation;
   const rest = isBeingCreated(o) ? planCreation(o, now) : (planLateInitialization(o, now) ?? upkeep);
-  return [update, preservation, squatter].reduce<Plan>((plan, other) => (other ? withWait(plan, other) : plan), rest);
+  return [update, preservation, conflictingNode].reduce<Plan>(
+    (plan, other) => (other ? withWait(plan, other) : plan),
+    rest,
+  );
 }
 
 /** mcm still creates VMs. Without the Nodes it cannot know whether a machine has joined or is healthy. */

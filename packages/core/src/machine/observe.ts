@@ -8,13 +8,13 @@ import { type DrainObservation, NO_DRAIN_MEMORY } from '../drain/model/observati
 import { observeDrain } from '../drain/observe.ts';
 import type { DriverInvoker } from '../driver/invoker/invoker-api.ts';
 import { isInstance, isNodeOf, pointsTo } from '../node/instance.ts';
-import { complaintsOf } from '../settings/complaints.ts';
 import { type MachineDefaults, settingsOf } from '../settings/settings.ts';
 import { FORCED, type PolicyChoice, undrainablePolicyOf } from '../settings/undrainable.ts';
+import { validationWarningsOf } from '../settings/validation-warnings.ts';
 import { healthDeadline } from '../values/timestamps.ts';
 import type { DriverCalls } from './calls/calls.ts';
 import type { CapacityGate } from './calls/capacity.ts';
-import { confirm } from './health/silent-peers.ts';
+import { confirm } from './health/unreachable-peers.ts';
 import { wantsInPlaceDrain } from './in-place/in-place.ts';
 import type { MachineMemory } from './model/memory.ts';
 import type { CallMemory, Doubt, MachineObservation } from './model/observation.ts';
@@ -88,8 +88,8 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     driver: invoker.can,
     ...replacements(machine, settings, o, now),
     ...breakerOf(machine, settings, o, now),
-    complaints: complaintsOf(machine, choice, namesakesOf(machine, caches), node),
-    ...(memory.complained ? { complained: memory.complained } : {}),
+    warnings: validationWarningsOf(machine, choice, namesakesOf(machine, caches), node),
+    ...(memory.warned ? { warned: memory.warned } : {}),
     keepsEvidence: o.keepsEvidence,
     ...(memory.evidence ? { evidence: memory.evidence } : {}),
     keepsVms: o.keepsVms,
@@ -99,7 +99,7 @@ export function observe(machine: Machine, memory: MachineMemory, o: ObserveOptio
     ...(machineClass ? { machineClass } : {}),
     ...(node ? { node } : {}),
     ...(nodeOfCreated ? { nodeOfCreated } : {}),
-    ...(node ? {} : { ...squatterOf(machine, memory, caches), ...namedInVain(machine, caches) }),
+    ...(node ? {} : { ...conflictingNodeOf(machine, memory, caches), ...namedInVain(machine, caches) }),
     ...(memory.nodeVanished && !node ? { nodeWasDeleted: true } : {}),
     ...(drain ? { drain } : {}),
     ...(shortage ? { shortage } : {}),
@@ -153,7 +153,7 @@ function breakerOf(
   const found = { ...(deletedForHealth ? { deletedForHealth } : {}), ...(breaker ? { breaker } : {}) };
   const small = breaker ? undefined : caches.census.smallClusterOf(machine, limits, now);
   if (!small || now <= healthDeadline(machine, settings)) return found;
-  const input = { machine, settings, calls: calls.of(machine.metadata.uid), canAsk: invoker.can.status, ...small };
+  const input = { machine, settings, calls: calls.of(machine.metadata.uid), canLookUp: invoker.can.status, ...small };
   const confirmation = confirm(input, now);
   if ('ask' in confirmation || 'waitUntil' in confirmation) return { ...found, unconfirmed: confirmation };
   const { answer } = confirmation;
@@ -194,18 +194,24 @@ function nodeOf(machine: Machine, memory: MachineMemory, caches: Caches): Node |
 }
 
 /** Finds a Node that has the name in the machine's label, but belongs to another VM. No machine has that VM. */
-function squatterOf(
+function conflictingNodeOf(
   machine: Machine,
   memory: MachineMemory,
   caches: Caches,
-): Pick<MachineObservation, 'squatter' | 'squatterCameBack'> {
+): Pick<MachineObservation, 'conflictingNode' | 'conflictCameBack'> {
   const name = machine.metadata.labels?.[Labels.Node];
-  const squatter = name ? caches.target?.nodes.store.get(name) : undefined;
-  if (!name || !squatter || squatter.metadata.uid === memory.releasedNode || isNodeOf(machine, squatter)) return {};
+  const conflictingNode = name ? caches.target?.nodes.store.get(name) : undefined;
+  if (
+    !name ||
+    !conflictingNode ||
+    conflictingNode.metadata.uid === memory.releasedNode ||
+    isNodeOf(machine, conflictingNode)
+  )
+    return {};
   const owned = caches.machines.store
     .byIndex('node', name)
-    .some((other) => isInstance(other.spec.providerID, squatter.spec.providerID));
-  return owned ? {} : { squatter, ...(memory.releasedNode === undefined ? {} : { squatterCameBack: true }) };
+    .some((other) => isInstance(other.spec.providerID, conflictingNode.spec.providerID));
+  return owned ? {} : { conflictingNode, ...(memory.releasedNode === undefined ? {} : { conflictCameBack: true }) };
 }
 
 /** Another machine has a better claim to the Node in the label: a user edited the label, or two VMs share a name. */

@@ -57,7 +57,7 @@ export function registerDriverMetrics(meters: Meters, provider: string, clock: C
   return {
     observe,
     observeApi,
-    tellStages: (observer) => {
+    reportStages: (observer) => {
       stage = observer;
     },
   };
@@ -68,7 +68,7 @@ export interface DriverMetrics {
   readonly observe: ObserveCall;
   readonly observeApi: ObserveApi;
   /** Names who is told of stages; the caches that it reads are made after the driver's caller. */
-  tellStages(observer: StageObserver): void;
+  reportStages(observer: StageObserver): void;
 }
 
 const codeNumber = (code: MachineCode): string => String(MachineCodes[code]);

@@ -14,7 +14,7 @@ export interface MachineSources {
   readonly rechecks: () => Rechecks;
   readonly clock: Clock;
   /** Told of every stage too; absent: nobody. */
-  readonly alsoTold?: StageObserver;
+  readonly alsoReported?: StageObserver;
 }
 
 /** Part of a machine's life that has a duration. */
@@ -180,7 +180,7 @@ export function registerMachineMetrics(meters: Meters, sources: MachineSources):
   const measure = stageObserver(meters);
   const told: StageObserver = (...stage) => {
     measure(...stage);
-    sources.alsoTold?.(...stage);
+    sources.alsoReported?.(...stage);
   };
   const failedJoin = meters.counter({
     name: 'mcm_machine_num_failed_join',

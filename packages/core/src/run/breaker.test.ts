@@ -52,7 +52,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   const lookUps = (rig: Rig): number => rig.cloud.calls.status - rig.cloud.made.length;
 
   /** So many machines, all of which fall silent at once. */
-  async function allSilent(count: number): Promise<Rig> {
+  async function allUnreachable(count: number): Promise<Rig> {
     const rig = await startRig();
     for (let i = 0; i < count; i++) await rig.createMachine(`m-${i}`);
     await rig.until(async () => (await rig.machines()).every((m) => m.status?.currentStatus?.phase === 'Running'));
@@ -62,7 +62,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   }
 
   test('both machines are silent and their VMs run: none is replaced, and each VM is looked for once', async () => {
-    const rig = await allSilent(2);
+    const rig = await allUnreachable(2);
     await rig.clock.advance(20 * MINUTE);
     const told = (await rig.admin.resource(events, NAMESPACE).list()).items;
     expect(told.filter(({ reason }) => reason === 'ReplacementHeld')).toHaveLength(2);
@@ -76,13 +76,13 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   });
 
   test('a silent machine whose VM is gone is replaced, although its peer is silent too', async () => {
-    const rig = await allSilent(2);
+    const rig = await allUnreachable(2);
     rig.cloud.lose('m-0');
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
   });
 
   test('while the cloud gives no answer nothing is replaced, for one more health timeout', async () => {
-    const rig = await allSilent(2);
+    const rig = await allUnreachable(2);
     rig.cloud.fail('status', ...Array.from({ length: 100 }, () => ({ code: 'Unavailable' }) as const));
     await rig.clock.advance(19 * MINUTE);
     expect(await phases(rig)).toEqual(['Unknown', 'Unknown']);
@@ -90,7 +90,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   });
 
   test('an operator overrules it', async () => {
-    const rig = await allSilent(2);
+    const rig = await allUnreachable(2);
     await rig.clock.advance(HOUR);
     const expiry = new Date(rig.clock.now().getTime() + HOUR).toISOString().replace(/\.\d+/, '');
     const annotations = { [Annotations.SilenceOverride]: `${expiry} they are lost` };
@@ -110,7 +110,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   }
 
   test('the event of a machine that is held back says that its VM is there', async () => {
-    const rig = await allSilent(2);
+    const rig = await allUnreachable(2);
     await rig.clock.advance(20 * MINUTE);
     const held = await eventsOf(rig, 'ReplacementHeld');
     expect(held).toHaveLength(2);
@@ -118,7 +118,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   });
 
   test('a silent machine whose VM is stopped is replaced, although its peer is silent too', async () => {
-    const rig = await allSilent(2);
+    const rig = await allUnreachable(2);
     const stopped = rig.cloud.vms.find(({ machineName }) => machineName === 'm-0');
     if (stopped) stopped.ending = 'stopped';
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 11 * MINUTE);
@@ -131,7 +131,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   });
 
   test('one of two is silent: it is replaced after one look-up of its VM', async () => {
-    const rig = await allSilent(2);
+    const rig = await allUnreachable(2);
     await rig.conditions('m-1', ready('True', rig));
     await rig.until(async () => (await rig.phase('m-0')) === 'Failed', 20 * MINUTE);
     expect(lookUps(rig)).toBe(1);
@@ -149,7 +149,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
       says: 'The cloud did not say whether its VM is there: Unavailable.',
     },
   ])('a machine without peers whose VM $vm is replaced after its health timeout and one look-up', async (row) => {
-    const rig = await allSilent(1);
+    const rig = await allUnreachable(1);
     row.change(rig);
     await rig.clock.advance(9 * MINUTE);
     expect([await rig.phase('m-0'), lookUps(rig)]).toEqual(['Unknown', 0]);
@@ -159,7 +159,7 @@ describe('a cluster with fewer machines than the breaker needs', () => {
   });
 
   test('each silence of a machine has a look-up of its own', async () => {
-    const rig = await allSilent(2);
+    const rig = await allUnreachable(2);
     await rig.clock.advance(12 * MINUTE);
     expect(lookUps(rig)).toBe(2);
     for (const i of [0, 1]) await rig.conditions(`m-${i}`, ready('True', rig));

@@ -25,9 +25,9 @@ import { REACHABILITY_DEFAULTS, ReachabilityCheck } from '../machine/health/reac
 import { MachineMemories } from '../machine/model/memory.ts';
 import { MachineReconciler } from '../machine/reconciler.ts';
 import { Wakes } from '../machine/wakes.ts';
+import { ClassProblems } from '../machine-class/class-problems.ts';
 import { FormerSpecs } from '../machine-class/former-spec.ts';
 import { createClassReconcile, createSecretReconcile } from '../machine-class/reconciler.ts';
-import { ClassTroubles } from '../machine-class/troubles.ts';
 import { ORPHAN_DEFAULTS } from '../safety/orphans/orphan-options.ts';
 import { OrphanCollector, orphanKeysOf } from '../safety/orphans/orphans.ts';
 import { MACHINE_DEFAULTS } from '../settings/settings.ts';
@@ -65,7 +65,7 @@ export function buildMachineController<Spec, Credentials>(
   const stop = new AbortController();
   const inherited = new InheritedMachines(caches.machines);
   const former = new FormerSpecs();
-  const troubles = new ClassTroubles(recorder);
+  const problems = new ClassProblems(recorder);
   const invoker = createInvoker({
     former: (machineClass) => former.of(machineClass),
     driver: options.observe ? observingDriver(options.driver, options.observe) : options.driver,
@@ -83,7 +83,7 @@ export function buildMachineController<Spec, Credentials>(
     owner: options.owner,
     formerOwners: options.orphans?.formerOwners,
     ...(options.fence ? { fence: options.fence } : {}),
-    observeClass: troubles.observe,
+    observeClass: problems.observe,
   });
   const extraGroups = options.bootstrapTokenExtraGroups ?? '';
   const tokens =
@@ -198,7 +198,7 @@ export function buildMachineController<Spec, Credentials>(
       check: invoker.check,
       unknownFields: invoker.unknownFields,
       former,
-      forget: (key) => troubles.forget(key),
+      forget: (key) => problems.forget(key),
       keptVms,
     }),
     { of: caches.classes },

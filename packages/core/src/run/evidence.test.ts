@@ -11,7 +11,9 @@ import { createRig } from './testing/start.ts';
 
 const MINUTE = 60_000;
 const JOIN = 'run <<MACHINE_NAME>> with --token <<BOOTSTRAP_TOKEN>> please';
-const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: 'no word from it' }] as const;
+const UNREACHABLE = [
+  { type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', message: 'no word from it' },
+] as const;
 
 /** A console that prints all that it was given, as careless images do. */
 const careless = (vm: FakeVm): string =>
@@ -73,7 +75,7 @@ test('a machine that falls ill: its last conditions are kept, by a driver that c
   const rig = await started({ cloud: {}, joinAfterMs: 0 });
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Running');
-  await rig.conditions('m-0', SILENT);
+  await rig.conditions('m-0', UNREACHABLE);
   await failed(rig, 'm-0');
   const [evidence] = await readEvidence(rig.admin, NAMESPACE, 'm-0');
   expect(evidence?.conditions).toMatch(/^Ready=Unknown since .* NodeStatusUnknown: no word from it$/);
@@ -186,7 +188,7 @@ test('a machine that recovers and fails again is kept twice', async () => {
   await rig.createMachine('m-0');
   for (let round = 1; round <= 2; round++) {
     await rig.until(async () => (await rig.phase('m-0')) === 'Running');
-    await rig.conditions('m-0', SILENT);
+    await rig.conditions('m-0', UNREACHABLE);
     await failed(rig, 'm-0');
     await rig.clock.advance(MINUTE);
     await rig.conditions('m-0', [{ type: 'Ready', status: 'True' }]);

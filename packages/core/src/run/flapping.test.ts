@@ -14,7 +14,7 @@ const ready = (status: 'True' | 'False') => [
 async function startTwo() {
   const clock = new VirtualClock();
   const plane = await startControlPlane({ clock, crds, controllers: false });
-  let isSilent = false;
+  let isUnreachable = false;
   const end = Promise.withResolvers<void>();
   const slow =
     (transport: Transport): Transport =>
@@ -26,7 +26,7 @@ async function startTwo() {
     fetch: async (request: Request): Promise<Response> => {
       const response = await plane.fetch(request);
       const hears = !/\/nodes\?.*watch=true/.test(request.url);
-      return hears ? response : delayedWatch(response, () => (isSilent ? end.promise : Promise.resolve()));
+      return hears ? response : delayedWatch(response, () => (isUnreachable ? end.promise : Promise.resolve()));
     },
   };
   const first = new Rig({ clock, plane, wrap: slow });
@@ -46,7 +46,7 @@ async function startTwo() {
   await first.until(async () => (await first.phase('m')) === 'Running');
   await clock.advance(20 * SECOND);
   const silence = () => {
-    isSilent = true;
+    isUnreachable = true;
   };
   return { clock, first, second, silence };
 }

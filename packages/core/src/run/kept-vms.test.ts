@@ -17,7 +17,7 @@ const ILL = [
   { type: 'KernelDeadlock', status: 'True', reason: 'DockerHung' },
 ] as const;
 const DOWN = [{ type: 'Ready', status: 'False', reason: 'ContainerRuntimeDown' }] as const;
-const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
+const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
 async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
   const { rig } = await createRig({ eventTtlMs: 0, controller: { keptVms: ONE_FOR_A_WHILE }, ...options });
@@ -79,7 +79,7 @@ test('the Node of a VM that is kept stays, cordoned, and goes after it', async (
   expect(node?.spec.unschedulable).toBe(true);
   expect(node?.metadata.deletionTimestamp).toBeUndefined();
   await rig.clock.advance(1.5 * HOUR);
-  await rig.conditions('m-0', SILENT);
+  await rig.conditions('m-0', UNREACHABLE);
   expect(vmsOf(rig)).toEqual(['m-0']);
   await rig.clock.advance(2 * HOUR);
   expect(vmsOf(rig)).toEqual([]);
@@ -104,7 +104,7 @@ test('no more of a class are kept than its limit; expired ones do not count', as
 });
 
 test.each<[why: string, spoil: (rig: Rig) => Promise<unknown>]>([
-  ['its kubelet is silent: pods may run on it still', (rig) => rig.conditions('m-0', SILENT)],
+  ['its kubelet is silent: pods may run on it still', (rig) => rig.conditions('m-0', UNREACHABLE)],
   ['its container runtime hangs: what it was told to end may run', (rig) => rig.conditions('m-0', DOWN)],
   ['its Node is gone: pods may run on it still', (rig) => rig.admin.resource(nodes).delete('m-0')],
   [

@@ -195,10 +195,10 @@ function unitOf<Spec, Credentials>(
     suspects: controller.suspects,
     rechecks: controller.rechecks,
     clock,
-    ...(tracing ? { alsoTold: tracing.stage } : {}),
+    ...(tracing ? { alsoReported: tracing.stage } : {}),
   });
   if (tracing) cached.onChange(tracing.changed);
-  driverMetrics.tellStages(stages);
+  driverMetrics.reportStages(stages);
   return {
     name: NAME,
     needs: [...[machines, machineClasses, secrets].map((definition) => ({ client: control, definition }))],

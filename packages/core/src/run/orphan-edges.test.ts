@@ -11,7 +11,7 @@ import { type StartOptions, startRig } from './testing/start.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
-const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
+const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 const ILL = [...READY, { type: 'KernelDeadlock', status: 'True', reason: 'DockerHung' }] as const;
 
 const started = (options: StartOptions = {}): Promise<Rig> => startRig({ eventTtlMs: 0, ...options });
@@ -44,7 +44,7 @@ test('a Node that reports is no suspect: once it falls silent its time begins', 
   await rig.conditions('gone', READY);
   await rig.clock.advance(2 * HOUR);
   expect(suspectNodes(rig)).toBe(0);
-  await rig.conditions('gone', SILENT);
+  await rig.conditions('gone', UNREACHABLE);
   const took = await rig.until(async () => (await nodeNames(rig)).length === 0, 2 * HOUR);
   expect(took).toBeGreaterThanOrEqual(ORPHAN_DEFAULTS.confirmAfterMs);
 });
@@ -52,7 +52,7 @@ test('a Node that reports is no suspect: once it falls silent its time begins', 
 test('a Node that somebody else deletes is no suspect', async () => {
   const rig = await started();
   await leftBehind(rig, 'gone', { finalizers: ['example.com/later'] });
-  await rig.conditions('gone', SILENT);
+  await rig.conditions('gone', UNREACHABLE);
   await rig.admin.resource(nodes).delete('gone');
   await rig.clock.advance(2 * HOUR);
   expect(await nodeNames(rig)).toEqual(['gone']);
@@ -76,7 +76,7 @@ test.each<[what: string, again: boolean]>([
     },
   });
   await leftBehind(rig, 'gone');
-  await rig.conditions('gone', SILENT);
+  await rig.conditions('gone', UNREACHABLE);
   await rig.until(async () => asked === 1, 2 * HOUR);
   await rig.clock.advance(1_000);
   expect(await nodeNames(rig)).toEqual(again ? ['gone'] : []);
@@ -166,7 +166,7 @@ test('the Node of a kept VM is told of once it is silent, once, and not while it
   const { rig } = await kept();
   await rig.clock.advance(HOUR);
   expect(await told(rig, 'OrphanNode')).toEqual([]);
-  await rig.conditions('m-0', SILENT);
+  await rig.conditions('m-0', UNREACHABLE);
   await rig.clock.advance(HOUR);
   expect(await told(rig, 'OrphanNode')).toEqual([
     `m-0: Its machine m-0 is gone and nobody reports from it; it is kept: its instance is still listed by MachineClass ${NAMESPACE}/small`,

@@ -14,7 +14,7 @@ async function started(options: Partial<RigOptions> = {}): Promise<Rig> {
   return startRig({ eventTtlMs: 0, ...options });
 }
 
-const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
+const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
 /** Machines that ran, whose objects somebody forced away and whose VMs are gone. Their Nodes remain, silent. */
 async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
@@ -24,7 +24,7 @@ async function forcedAway(rig: Rig, ...names: string[]): Promise<void> {
   const client = rig.admin.resource<Machine>(machines, NAMESPACE);
   await rig.kill();
   for (const name of names) {
-    await rig.conditions(name, SILENT);
+    await rig.conditions(name, UNREACHABLE);
     await client.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
     rig.cloud.lose(name);
     await client.delete(name);

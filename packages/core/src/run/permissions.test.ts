@@ -53,7 +53,7 @@ function askedFor(method: string, path: string): { readonly namespace: string; r
 }
 
 const MINUTE = 60_000;
-const SILENT = [{ type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' }] as const;
+const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-01-01T00:00:00Z' }] as const;
 
 test('what is allowed suffices for all that a machine controller does, and all of it is used', async () => {
   const used = new Set<string>();
@@ -116,7 +116,7 @@ test('what is allowed suffices for all that a machine controller does, and all o
   await gone('by-node');
   await rig.clock.advance(30 * MINUTE);
   await rig.kill();
-  await rig.conditions('ghost', SILENT);
+  await rig.conditions('ghost', UNREACHABLE);
   await api.patch('ghost', { type: 'merge', body: { metadata: { finalizers: null } } });
   rig.cloud.lose('ghost');
   await api.delete('ghost');

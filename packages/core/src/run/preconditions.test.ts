@@ -12,7 +12,7 @@ import { startRig } from './testing/start.ts';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const FOREIGN = 'example.com/backup';
-const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
+const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 
 interface Seen {
   readonly method: string;
@@ -120,11 +120,11 @@ test.each(KEPT)(
 );
 
 /** No VM joins by itself: two machines of one name would register one Node. */
-const NOBODY_JOINS = { joinAfterMs: undefined } as const;
+const NO_MACHINE_JOINS = { joinAfterMs: undefined } as const;
 
 test('the VM of a machine is not recorded on another machine that took its name meanwhile', async () => {
   const { wrap, raced } = racing(patches('machines/m-0', '"providerID"'), () => replace(rig, 'm-0'));
-  const rig: Rig = await startRig({ wrap, ...NOBODY_JOINS });
+  const rig: Rig = await startRig({ wrap, ...NO_MACHINE_JOINS });
   const first = await rig.createMachine('m-0');
   await rig.until(async () => (await rig.machine('m-0'))?.spec.providerID !== undefined);
   expect(raced()).toBe(true);
@@ -136,7 +136,7 @@ test('the VM of a machine is not recorded on another machine that took its name 
 
 test('a machine that took the name of one whose Node was deleted is not deleted in its place', async () => {
   const { wrap, raced } = racing(deletes('machines/m-0'), () => replace(rig, 'm-0'));
-  const rig: Rig = await startRig({ wrap, ...NOBODY_JOINS });
+  const rig: Rig = await startRig({ wrap, ...NO_MACHINE_JOINS });
   await rig.createMachine('m-0');
   await rig.until(async () => (await rig.phase('m-0')) === 'Pending');
   const [vm] = rig.cloud.vms;
@@ -160,7 +160,7 @@ async function leaveNode(rig: Rig, name: string): Promise<void> {
     },
     spec: { providerID: `fake:///zone/${name}` },
   });
-  await rig.conditions(name, SILENT);
+  await rig.conditions(name, UNREACHABLE);
 }
 
 test.each<[what: string, act: (rig: Rig) => Promise<unknown>]>([

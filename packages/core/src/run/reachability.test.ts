@@ -7,7 +7,7 @@ import { startRig } from './testing/start.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60_000;
-const SILENT = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
+const UNREACHABLE = [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown' }] as const;
 const READY = [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] as const;
 const TIMEOUT = REACHABILITY_DEFAULTS.timeoutMs;
 const INTERVAL = probeIntervalMs(REACHABILITY_DEFAULTS);
@@ -31,7 +31,7 @@ type Rig = Awaited<ReturnType<typeof started>>['rig'];
 
 /** `m-0` falls silent, and is waited for until so much is left before its health timeout. */
 async function almostFailed(rig: Rig, leftMs: number): Promise<void> {
-  await rig.conditions('m-0', SILENT);
+  await rig.conditions('m-0', UNREACHABLE);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
   const since = Date.parse((await rig.machine('m-0'))?.status?.currentStatus?.lastUpdateTime ?? '');
   await rig.clock.advance(since + HEALTH_TIMEOUT - leftMs - rig.clock.now().getTime());
@@ -43,7 +43,7 @@ test.each<Server>(['control', 'target'])(
   'S-F2 S-F3 S-F4 S-F5: the %s cluster cut off: frozen, nobody is judged; back again, the outage is not held against anybody',
   async (server) => {
     const { rig, cuts } = await started('m-0', 'm-1', 'm-2');
-    await rig.conditions('m-0', SILENT);
+    await rig.conditions('m-0', UNREACHABLE);
     await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
     const before = await rig.machine('m-0');
 
@@ -180,15 +180,15 @@ test('after a freeze a machine whose Node joins is Running at once, not after 30
 
 test('after a freeze no machine is judged unhealthy for 30 s, whatever events come', async () => {
   const { rig, cuts } = await started('m-0', 'm-1');
-  await rig.conditions('m-0', SILENT);
+  await rig.conditions('m-0', UNREACHABLE);
   await rig.until(async () => (await rig.phase('m-0')) === 'Unknown');
   cuts.cut('target', 'refused');
   await rig.until(async () => isFrozen(rig), 5 * MINUTE);
-  await rig.conditions('m-1', SILENT);
+  await rig.conditions('m-1', UNREACHABLE);
   cuts.restore();
   await rig.until(async () => !isFrozen(rig), 2 * MINUTE);
   for (let second = 0; second < 29; second++) {
-    await rig.conditions('m-0', [{ ...SILENT[0], message: `event ${second}` }]);
+    await rig.conditions('m-0', [{ ...UNREACHABLE[0], message: `event ${second}` }]);
     await rig.clock.advance(SECOND);
     expect([await rig.phase('m-0'), await rig.phase('m-1')]).toEqual(['Running', 'Running']);
   }

@@ -5,7 +5,7 @@ export { isOrphan } from './orphans/orphan-vms.ts';
 export { quarantinedVms } from './orphans/quarantine.ts';
 export { createOvershootController, OvershootReconciler } from './overshoot/overshoot.ts';
 export {
-  judgeSet,
+  decideSet,
   type OvershootOptions,
   type Thresholds,
   thresholds,

@@ -7,7 +7,7 @@ import { nextMachineNames } from '../objects/slots.ts';
 
 /** Names of VMs that run without a machine, as their Nodes show them. */
 
-async function scaledBeside(node: (name: string) => { readonly name: string; readonly unschedulable: boolean }) {
+async function scaledWhileHeld(node: (name: string) => { readonly name: string; readonly unschedulable: boolean }) {
   await using world = await World.start(startControlPlane);
   await world.deploy(2);
   await world.until(() => world.complete(), 60);
@@ -26,17 +26,17 @@ async function scaledBeside(node: (name: string) => { readonly name: string; rea
 }
 
 test('a name whose Node is cordoned is not given to a new machine, whatever the Node is called', async () => {
-  const { next, made } = await scaledBeside(() => ({ name: 'ip-10-0-0-1', unschedulable: true }));
+  const { next, made } = await scaledWhileHeld(() => ({ name: 'ip-10-0-0-1', unschedulable: true }));
   expect(made).toHaveLength(1);
   expect(made).not.toContain(next);
 });
 
 test('a name whose Node takes pods is given again: the machine adopts the VM', async () => {
-  const { next, made } = await scaledBeside(() => ({ name: 'ip-10-0-0-1', unschedulable: false }));
+  const { next, made } = await scaledWhileHeld(() => ({ name: 'ip-10-0-0-1', unschedulable: false }));
   expect(made).toEqual([next]);
 });
 
 test('a Node that is named like the machine holds the name as well', async () => {
-  const { next, made } = await scaledBeside((name) => ({ name, unschedulable: true }));
+  const { next, made } = await scaledWhileHeld((name) => ({ name, unschedulable: true }));
   expect(made).not.toContain(next);
 });

@@ -4,7 +4,7 @@ export {
   type ControllerContext,
   machineIndexes,
   machineSetIndexes,
-  NOBODY,
+  NO_CONTROLLER,
   type NodeAccess,
   nodeIndexes,
   projectMachine,

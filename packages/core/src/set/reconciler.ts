@@ -40,11 +40,11 @@ import { freeMachineNames } from '../objects/slots.ts';
 import { printViolations, validateSet } from '../objects/violations.ts';
 import { CLASS_LOOK_MS, ClassLookup } from './class-lookup.ts';
 import { DeletionCauses, deletionCauses } from './deletion-cause.ts';
-import { LostPlaces } from './replicas/lost-places.ts';
+import { LostReplicas } from './replicas/lost-replicas.ts';
+import { MachineAdoption } from './replicas/machine-adoption.ts';
 import { MachineWriter, mayHaveHappened, type WriteResult } from './replicas/machine-writer.ts';
 import { RepairGroups } from './replicas/repair-group.ts';
 import { planReplicas, survivors } from './replicas/replicas.ts';
-import { Staff } from './replicas/staff.ts';
 import type { ReplicaFailure } from './status.ts';
 import { SetStatusWriter } from './status-writer.ts';
 import { type SetWaiters, wakeSets, wakeWaiters } from './wakeups.ts';
@@ -65,7 +65,7 @@ interface Memory {
   readonly pending: PendingDeletions;
   /** Names of machines that this set does not control. */
   readonly taken: Set<string>;
-  readonly lost: LostPlaces;
+  readonly lost: LostReplicas;
   /** The last reported warning about labels without effect. */
   warned: string;
 }
@@ -75,7 +75,7 @@ export class SetReconciler {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
   readonly #writer: MachineWriter;
-  readonly #staff: Staff;
+  readonly #adoption: MachineAdoption;
   readonly #memory = new Map<string, Memory>();
   readonly #status: SetStatusWriter;
   readonly #classes: ClassLookup;
@@ -89,13 +89,13 @@ export class SetReconciler {
     this.#context = context;
     this.#wake = wake;
     this.#groups = new RepairGroups(context, {
-      lost: (set, alive) => (this.#known(set)?.lost ?? new LostPlaces()).count(set, alive),
+      lost: (set, alive) => (this.#known(set)?.lost ?? new LostReplicas()).count(set, alive),
     });
     this.#sets = context.client.resource(machineSets, context.namespace);
     this.#writer = new MachineWriter(context);
     this.#status = new SetStatusWriter(context, this.#sets);
     this.#classes = new ClassLookup(context);
-    this.#staff = new Staff(context, this.#sets, this.#writer);
+    this.#adoption = new MachineAdoption(context, this.#sets, this.#writer);
     context.machines.onDoubt(() => {
       if (!context.machines.doubted) this.#startOver();
     });
@@ -124,7 +124,7 @@ export class SetReconciler {
     if (stored.metadata.deletionTimestamp !== undefined) return this.#delete(key, stored, signal);
     const set = await this.#ensureFinalizer(stored, signal);
     this.#warn(set);
-    await this.#staff.sync(set, await this.#staff.claim(set, signal), signal);
+    await this.#adoption.sync(set, await this.#adoption.claim(set, signal), signal);
     if (await this.#isClassNew(key, set, signal)) return again(CLASS_LOOK_MS);
     const { failure, lookAgain, held } = await this.#manageReplicas(key, set, signal);
     const outcome = await this.#writeStatus(key, set, { failure: failure?.shown, held }, signal);
@@ -166,7 +166,7 @@ export class SetReconciler {
       uid: set.metadata.uid,
       pending: new PendingDeletions(this.#context.disruptions.leaving),
       taken: new Set(),
-      lost: new LostPlaces(),
+      lost: new LostReplicas(),
       warned: '',
     };
     this.#memory.set(key, fresh);

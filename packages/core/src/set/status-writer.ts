@@ -3,8 +3,8 @@ import { again, controllerOf, done, isNotFound, type Outcome, type ResourceClien
 import type { ControllerContext } from '../control/caches.ts';
 import { Pace } from '../flow/pace.ts';
 import { findCondition, setSetCondition, withoutCondition } from '../objects/conditions.ts';
+import { type SetProblems, withProblems } from './problems.ts';
 import { countMachines, type ReplicaFailure, setStatus, setStatusDiffers } from './status.ts';
-import { type SetTroubles, withTroubles } from './troubles.ts';
 
 /** The shortest interval between status writes that only report progress. */
 const STATUS_INTERVAL_MS = 1_000;
@@ -44,7 +44,7 @@ export class SetStatusWriter {
     key: string,
     acted: MachineSet,
     machines: readonly Machine[],
-    { failure, ...troubles }: SetTroubles & { readonly failure: ReplicaFailure | undefined },
+    { failure, ...problems }: SetProblems & { readonly failure: ReplicaFailure | undefined },
     signal: AbortSignal,
   ): Promise<Outcome> {
     const now = this.#context.clock.now();
@@ -58,13 +58,13 @@ export class SetStatusWriter {
       now,
     );
     const stored = newest.status?.machineSetCondition ?? [];
-    const { conditions, events } = withTroubles(acted, stored, status.machineSetCondition ?? [], troubles, now);
+    const { conditions, events } = withProblems(acted, stored, status.machineSetCondition ?? [], problems, now);
     const wanted = { ...status, machineSetCondition: conditions };
     if (!setStatusDiffers(newest.status, wanted)) return done;
     // Clients wait for the status of a set without a deployment. No client waits for the status of the other sets.
     const wanting = acted.spec.replicas ?? 0;
     const arrived = counts.available === wanting && counts.replicas === wanting && controllerOf(newest) === undefined;
-    const urgent = arrived || failure !== undefined || troubles.lacksClass || events.length > 0;
+    const urgent = arrived || failure !== undefined || problems.lacksClass || events.length > 0;
     const waitMs = urgent ? 0 : this.#pace.waitMs(key, now);
     if (waitMs > 0) return again(waitMs);
     for (const { type, reason, message } of events) this.#context.recorder.event(acted, type, reason, message);

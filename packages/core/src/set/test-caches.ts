@@ -5,7 +5,7 @@ import { type ControllerContext, machineIndexes, machineSetIndexes } from '../co
 type Indexes<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
 /** A cache whose changes a test tells by hand, for what only hears of changes. */
-export class ToldCache<T extends KubeObject> {
+export class FixedCache<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handlers: ((change: Change<T>) => void)[] = [];
   readonly #indexes: Indexes<T>;
@@ -47,28 +47,28 @@ export class ToldCache<T extends KubeObject> {
 }
 
 /** Caches of a context, and the keys that a controller over them was woken for. */
-export interface ToldContext {
-  readonly deployments: ToldCache<MachineDeployment>;
-  readonly sets: ToldCache<MachineSet>;
-  readonly machines: ToldCache<Machine>;
-  readonly nodes: ToldCache<Node>;
+export interface FixedContext {
+  readonly deployments: FixedCache<MachineDeployment>;
+  readonly sets: FixedCache<MachineSet>;
+  readonly machines: FixedCache<Machine>;
+  readonly nodes: FixedCache<Node>;
   /** Distinct keys since the last call. */
   woken(): readonly string[];
 }
 
 /** Wires a controller to caches that hold the objects. */
-export function toldContext(
+export function fixedContext(
   wire: (controller: Controller, context: ControllerContext) => void,
   objects: {
     readonly deployments?: readonly MachineDeployment[];
     readonly sets?: readonly MachineSet[];
     readonly machines?: readonly Machine[];
   },
-): ToldContext {
-  const deployments = new ToldCache<MachineDeployment>({}, objects.deployments ?? []);
-  const sets = new ToldCache<MachineSet>(machineSetIndexes, objects.sets ?? []);
-  const machines = new ToldCache<Machine>(machineIndexes, objects.machines ?? []);
-  const nodes = new ToldCache<Node>({}, []);
+): FixedContext {
+  const deployments = new FixedCache<MachineDeployment>({}, objects.deployments ?? []);
+  const sets = new FixedCache<MachineSet>(machineSetIndexes, objects.sets ?? []);
+  const machines = new FixedCache<Machine>(machineIndexes, objects.machines ?? []);
+  const nodes = new FixedCache<Node>({}, []);
   const keys = new Set<string>();
   const controller: Pick<Controller, 'enqueue' | 'watch'> = {
     enqueue: (key) => void keys.add(key),

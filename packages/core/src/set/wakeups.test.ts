@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { describe, expect, test } from 'vitest';
-import { toldContext } from './test-caches.ts';
+import { fixedContext } from './test-caches.ts';
 import { machine, set } from './test-objects.ts';
 import { setOf, wakeSets } from './wakeups.ts';
 
@@ -9,7 +9,7 @@ const other = set('other', 1);
 const MS = 'test/ms';
 const LABELS = { 'machine-template-hash': 'ms' };
 const owned = machine('m', { phase: 'Pending', owner: ms, labels: LABELS });
-const world = () => toldContext(wakeSets, { sets: [ms, other], machines: [owned] });
+const world = () => fixedContext(wakeSets, { sets: [ms, other], machines: [owned] });
 
 const namedOwner = (name: string, kind = 'MachineSet', uid = ms.metadata.uid): Machine => ({
   ...owned,

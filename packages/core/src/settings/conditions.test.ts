@@ -62,11 +62,15 @@ test('what speaks against a node is told, and nothing else', () => {
   const conditions = Object.entries(base).map(([t, s]) => condition(t, s));
   expect(ailmentsOf(conditions, types)).toBe('');
   expect(ailmentsOf([], types)).toBe('no conditions are known of its node');
-  const silent = { ...condition('Ready', 'Unknown'), reason: 'NodeStatusUnknown', message: 'Kubelet stopped.' };
-  expect(ailmentsOf([condition('DiskPressure', 'Unknown'), silent], types)).toBe(
+  const unreachable = { ...condition('Ready', 'Unknown'), reason: 'NodeStatusUnknown', message: 'Kubelet stopped.' };
+  expect(ailmentsOf([condition('DiskPressure', 'Unknown'), unreachable], types)).toBe(
     'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.)',
   );
-  const pressed = [...conditions.filter(({ type }) => type !== 'Ready'), silent, condition('KernelDeadlock', 'True')];
+  const pressed = [
+    ...conditions.filter(({ type }) => type !== 'Ready'),
+    unreachable,
+    condition('KernelDeadlock', 'True'),
+  ];
   expect(ailmentsOf([...pressed, condition('MemoryPressure', 'True')], types)).toBe(
     'Ready is Unknown (NodeStatusUnknown: Kubelet stopped.), KernelDeadlock is True',
   );

@@ -28,8 +28,8 @@ export function ailmentsOf(
   const ready = conditions.filter(({ type }) => type === NodeConditions.Ready);
   const others = conditions.filter(({ type }) => type !== NodeConditions.Ready);
   // Of a node that is not heard of every condition is unknown: saying it once is enough.
-  const silent = ready.some(({ status }) => status === 'Unknown');
-  return [...ready, ...others.filter(({ status }) => !silent || status !== 'Unknown')]
+  const unreachable = ready.some(({ status }) => status === 'Unknown');
+  return [...ready, ...others.filter(({ status }) => !unreachable || status !== 'Unknown')]
     .filter((condition) => !isHealthy([condition], unhealthyTypes))
     .map(({ type, status, reason, message }) => {
       const why = [reason, message].filter(Boolean).join(': ');

@@ -1,6 +1,6 @@
 import { Annotations, DEFAULT_NODE_CONDITIONS, type Machine, parseDurationMs } from '@mcm/api';
 import { MAX_UNHEALTHY_REPLACEMENTS } from '../disruption/replacements.ts';
-import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/silence.ts';
+import { BREAKER_DEFAULTS, type BreakerLimits } from '../disruption/unreachable.ts';
 
 const MINUTE = 60_000;
 

@@ -5,7 +5,7 @@ import { pointsTo } from '../node/instance.ts';
 /** Machines, each with a node of its own or none, and what is wrong with the others. */
 export interface OwnNodes {
   readonly machines: readonly Machine[];
-  readonly troubles: readonly string[];
+  readonly problems: readonly string[];
 }
 
 /**
@@ -24,15 +24,15 @@ export function withOwnNodes(machines: readonly Machine[], nodes: readonly Node[
     const owner = name && owners.get(name);
     if (name && (!owner || claim(machine, name) > claim(owner, name))) owners.set(name, machine);
   }
-  const troubles: string[] = [];
+  const problems: string[] = [];
   const own = machines.map((machine) => {
     const { [Labels.Node]: name, ...labels } = machine.metadata.labels ?? {};
     const owner = name && owners.get(name);
     if (!owner || owner === machine) return machine;
-    troubles.push(
+    problems.push(
       `machine ${machine.metadata.name} names node ${name}, which is that of machine ${owner.metadata.name}`,
     );
     return { ...machine, metadata: { ...machine.metadata, labels } };
   });
-  return { machines: own, troubles };
+  return { machines: own, problems };
 }

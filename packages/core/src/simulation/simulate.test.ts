@@ -129,7 +129,7 @@ describe('a simulated rollout', () => {
     const updated = simulateRollout({ ...input, fleet });
     expect(told(updated).filter((step) => step.includes('select'))).toEqual(['0 select m-1', '0 select m-2']);
     expect(updated.complete).toBe(false);
-    expect(updated.troubles).toEqual(['machine m-0 names node m-1, which is that of machine m-1']);
+    expect(updated.problems).toEqual(['machine m-0 names node m-1, which is that of machine m-1']);
   });
 
   test('stands still behind a machine that is never gone, and says what for', () => {

@@ -22,7 +22,7 @@ import { scalerRequest } from '../objects/scaler.ts';
 import { nextMachineNames } from '../objects/slots.ts';
 import { isComplete } from '../rollout/arrival.ts';
 import { newMachine } from '../set/replicas/new-machine.ts';
-import { roomBeside } from '../set/replicas/repair-group.ts';
+import { roomOfSet } from '../set/replicas/repair-group.ts';
 import { planReplicas } from '../set/replicas/replicas.ts';
 import { withOwnNodes } from './rivals.ts';
 import { type SimulatedDurations, SimulatedWorld } from './world.ts';
@@ -77,7 +77,7 @@ export interface Simulation {
   /** What there is in the end. */
   readonly end: SimulatedEnd;
   /** What is wrong in the end, as the conditions would say; and machines that name the node of another. */
-  readonly troubles: readonly string[];
+  readonly problems: readonly string[];
   /** The fewest machines available at a time, and the most that there are, those on their way out included. */
   readonly leastAvailable: number;
   readonly most: number;
@@ -118,7 +118,7 @@ class Run {
     const uids = new Set(input.sets.map(({ metadata }) => metadata.uid));
     const machines = input.fleet.filter((machine) => uids.has(controllerOf(machine)?.uid ?? ''));
     const own = withOwnNodes(machines, input.nodes);
-    this.#rivals = own.troubles;
+    this.#rivals = own.problems;
     this.#world = new SimulatedWorld({ ...input, machines: own.machines }, input.durations);
     const { classes, fleet, nodes, safeguards, now } = input;
     this.#guards = guardsOf({ machines: fleet, classes, nodes }, safeguards, now);
@@ -140,7 +140,7 @@ class Run {
       complete,
       because: plan.because,
       end: { ...this.#there(), nodes: this.#world.nodes, now: this.#world.now },
-      troubles: [...plan.troubles.conditions.map(({ type, message }) => `${type}: ${message}`), ...this.#rivals],
+      problems: [...plan.problems.conditions.map(({ type, message }) => `${type}: ${message}`), ...this.#rivals],
       leastAvailable: this.#leastAvailable,
       most: this.#most,
     };
@@ -282,7 +282,7 @@ class Run {
 
   #roomOf(set: MachineSet): number {
     const { deployment, sets } = this.#world;
-    return roomBeside(deployment, set, {
+    return roomOfSet(deployment, set, {
       siblings: sets,
       machinesOf: (one) => this.#world.machinesOf(one),
       isGoing: isTerminating,

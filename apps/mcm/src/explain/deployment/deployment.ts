@@ -119,7 +119,7 @@ export function explainDeployment(
       ...curesOf(deployment, all, sets.length),
       ...(nodeOf ? inPlaceCures(deployment, all, nodeOf) : []),
       ...disruptionCures(plan.repairs),
-      ...plan.troubles.conditions.flatMap((told) => cureOf(deployment, told)),
+      ...plan.problems.conditions.flatMap((told) => cureOf(deployment, told)),
     ];
     return { ...base, next: nextOf(reading, plan, changes), changes, disruption, cures };
   } catch (error) {
@@ -201,7 +201,7 @@ const MENDABLE: readonly string[] = [MachineDeploymentConditions.InvalidSpec, Ma
 /** Omits what the deployment's own conditions already say. */
 function cureOf(
   deployment: MachineDeployment,
-  { type, reason, message }: RolloutPlan['troubles']['conditions'][number],
+  { type, reason, message }: RolloutPlan['problems']['conditions'][number],
 ) {
   if (!MENDABLE.includes(type)) return [];
   const { name } = deployment.spec.template.spec.class;

@@ -1,22 +1,22 @@
-import { type Ledger, type RepairPlan, whyWaiting } from '@mcm/core';
+import { type DisruptionBudget, type RepairPlan, whyWaiting } from '@mcm/core';
 
 /** The disruption budget: the missing machines by cause, and the remaining budget. Empty when no machine is missing or terminating. */
-function ledgerLines({ replicas, unavailable, available, missing, underWay, ...ledger }: Ledger): string[] {
-  if (missing === 0 && ledger.leaving === 0 && ledger.joining === 0) return [];
+function budgetLines({ replicas, unavailable, available, missing, underWay, ...budget }: DisruptionBudget): string[] {
+  if (missing === 0 && budget.leaving === 0 && budget.joining === 0) return [];
   // If no machine starts or ends, then no replacement was created for the missing ones, for example because the class is missing.
-  const coming = Math.min(underWay, ledger.joining + ledger.leaving + ledger.updating);
+  const coming = Math.min(underWay, budget.joining + budget.leaving + budget.updating);
   const parts = [
     [coming, 'with a replacement starting'],
     [underWay - coming, 'without a replacement yet'],
-    [ledger.failed, 'failed'],
-    [ledger.silent, 'unhealthy'],
-    [ledger.late, 'not joined for too long'],
+    [budget.failed, 'failed'],
+    [budget.unreachable, 'unhealthy'],
+    [budget.late, 'not joined for too long'],
   ] as const;
   const by = parts.flatMap(([count, what]) => (count > 0 ? [`${count} ${what}`] : []));
   const short = missing === 0 ? 'none is missing' : `${missing} ${missing === 1 ? 'is' : 'are'} missing`;
-  const budget = ledger.rolling ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be` : '';
+  const permitted = budget.rolling ? `, and ${unavailable === 0 ? 'none' : `up to ${unavailable}`} may be` : '';
   return [
-    `${available} of ${replicas} ${available === 1 ? 'is' : 'are'} available; ${short}${by.length > 0 ? ` (${by.join(', ')})` : ''}${budget}`,
+    `${available} of ${replicas} ${available === 1 ? 'is' : 'are'} available; ${short}${by.length > 0 ? ` (${by.join(', ')})` : ''}${permitted}`,
   ];
 }
 
@@ -28,13 +28,13 @@ function leavingLine(leaving: number, countsTerminating: boolean): string {
 
 /** Lines about repairs and about machines that terminate. */
 export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean): string[] {
-  const { ledger, go, held, kept, allowance } = repairs;
+  const { budget, go, held, kept, allowance } = repairs;
   const waiting = whyWaiting(repairs);
   const [first] = held;
   const names = held.map(({ machine }) => machine.metadata.name).join(', ');
   return [
-    ...ledgerLines(ledger),
-    ...(ledger.leaving > 0 ? [leavingLine(ledger.leaving, countsTerminating)] : []),
+    ...budgetLines(budget),
+    ...(budget.leaving > 0 ? [leavingLine(budget.leaving, countsTerminating)] : []),
     ...(go.length > 0
       ? [
           `${go.map(({ metadata }) => metadata.name).join(', ')} failed and are replaced now, at most ${allowance} at once`,
@@ -48,7 +48,7 @@ export function disruptionLines(repairs: RepairPlan, countsTerminating: boolean)
       : []),
     ...(first
       ? [
-          `${names} are kept: ${first.breaker.silent} of ${first.breaker.joined} machines of the ${first.breaker.scope} became unreachable at the same time`,
+          `${names} are kept: ${first.breaker.unreachable} of ${first.breaker.joined} machines of the ${first.breaker.scope} became unreachable at the same time`,
         ]
       : []),
   ];

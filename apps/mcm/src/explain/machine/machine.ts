@@ -11,7 +11,6 @@ import {
   ailmentsOf,
   type BirthStage,
   birthStages,
-  complaintsOf,
   type DrainExplanation,
   type ErrorKind,
   errorKindOf,
@@ -23,6 +22,7 @@ import {
   readKeptVms,
   settingsOf,
   undrainablePolicyOf,
+  validationWarningsOf,
 } from '@mcm/core';
 import {
   type Clock,
@@ -176,7 +176,12 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
     ...(cause && { cause }),
     ...(birth && { birth }),
     cures: machineCures(machine, { cause, drain: drain ?? undefined, settings: settings.defaults }),
-    askedInVain: complaintsOf(machine, undrainablePolicyOf(machine, machineClass), namesakes ?? [], node ?? undefined),
+    askedInVain: validationWarningsOf(
+      machine,
+      undrainablePolicyOf(machine, machineClass),
+      namesakes ?? [],
+      node ?? undefined,
+    ),
     ...(drain && { drain }),
     events: recent ?? [],
     remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],

@@ -2,7 +2,7 @@ import { Labels, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { machine, machinesOf, set } from '../../set/test-objects.ts';
-import type { InPlaceSnapshot, StaffedSet } from '../state/in-place-snapshot.ts';
+import type { InPlaceSnapshot, SetWithMachines } from '../state/in-place-snapshot.ts';
 import {
   intoSurge,
   keptAboveZero,
@@ -16,20 +16,20 @@ import {
 const NOT_REFILLED = { [Labels.ScaleUpDisabled]: 'true' };
 const MOVED = { [Labels.UpdateResult]: 'successful' };
 
-const staffed = (name: string, replicas: number, machines: readonly Machine[], labels = {}): StaffedSet => ({
+const withMachines = (name: string, replicas: number, machines: readonly Machine[], labels = {}): SetWithMachines => ({
   set: set(name, replicas, { labels }),
   machines,
 });
 /** So many machines of the set that run. */
-const full = (name: string, count: number, replicas = count, labels = {}): StaffedSet =>
-  staffed(name, replicas, machinesOf(count, 'Running', name), labels);
+const full = (name: string, count: number, replicas = count, labels = {}): SetWithMachines =>
+  withMachines(name, replicas, machinesOf(count, 'Running', name), labels);
 /** So many machines that were moved in, and have not been counted yet. */
 const moved = (count: number, name = 'm'): Machine[] =>
   Array.from({ length: count }, (_, i) => machine(`${name}${i}`, { phase: 'Running', labels: MOVED }));
 
 const snapshot = (
-  current: StaffedSet,
-  old: readonly StaffedSet[],
+  current: SetWithMachines,
+  old: readonly SetWithMachines[],
   change: Partial<InPlaceSnapshot> = {},
 ): InPlaceSnapshot => ({
   ...{ current, old, replicas: 4, surge: 0, unavailable: 1, manual: false, nodeOf: () => undefined },
@@ -39,54 +39,56 @@ const plain = (resize: ReadonlyMap<string, number>) => Object.fromEntries(resize
 
 test('a machine that was moved leaves its place behind and takes one where it came to', () => {
   const old = full('old', 3, 4, NOT_REFILLED);
-  expect(plain(sizesOfMoved(snapshot(staffed('new', 0, moved(1)), [old])))).toEqual({ old: 3, new: 1 });
+  expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(1)), [old])))).toEqual({ old: 3, new: 1 });
   // The set counts it by now, or it goes.
-  expect(plain(sizesOfMoved(snapshot(staffed('new', 1, moved(1)), [full('old', 3, 3, NOT_REFILLED)])))).toEqual({});
+  expect(plain(sizesOfMoved(snapshot(withMachines('new', 1, moved(1)), [full('old', 3, 3, NOT_REFILLED)])))).toEqual(
+    {},
+  );
   const going = [machine('m', { phase: 'Running', labels: MOVED, deleting: true })];
-  expect(plain(sizesOfMoved(snapshot(staffed('new', 0, going), [full('old', 3, 3, NOT_REFILLED)])))).toEqual({});
+  expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, going), [full('old', 3, 3, NOT_REFILLED)])))).toEqual({});
 });
 
 test('only machines above the size of their set that were moved are yet to be counted', () => {
   const old = full('old', 2, 2, NOT_REFILLED);
   const counted = (replicas: number, own: number, came: number) => {
     const machines = [...machinesOf(own, 'Running', 'n'), ...moved(came)];
-    return plain(sizesOfMoved(snapshot(staffed('new', replicas, machines), [old], { replicas: 9 })));
+    return plain(sizesOfMoved(snapshot(withMachines('new', replicas, machines), [old], { replicas: 9 })));
   };
   expect([counted(2, 1, 2), counted(1, 2, 0), counted(1, 0, 3)]).toEqual([{ new: 3 }, {}, { new: 3 }]);
 });
 
 test('machines that were moved into several sets share the room', () => {
-  const old = staffed('old', 0, moved(1, 'o'), NOT_REFILLED);
-  const now = snapshot(staffed('new', 0, moved(2)), [old], { replicas: 2 });
+  const old = withMachines('old', 0, moved(1, 'o'), NOT_REFILLED);
+  const now = snapshot(withMachines('new', 0, moved(2)), [old], { replicas: 2 });
   expect(plain(sizesOfMoved(now))).toEqual({ old: 1, new: 1 });
 });
 
 test('a set that may refill keeps its size: its place is filled with another machine', () => {
-  const now = snapshot(staffed('new', 0, moved(1)), [full('old', 3, 4)]);
+  const now = snapshot(withMachines('new', 0, moved(1)), [full('old', 3, 4)]);
   expect(plain(sizesOfMoved({ ...now, surge: 1 }))).toEqual({ new: 1 });
   expect(plain(sizesOfMoved(now))).toEqual({});
 });
 
 test('machines that were moved back take their places from the current set', () => {
-  const old = staffed('old', 2, [...machinesOf(2, 'Running', 'o'), ...moved(1)], NOT_REFILLED);
+  const old = withMachines('old', 2, [...machinesOf(2, 'Running', 'o'), ...moved(1)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 1, 2), [old])))).toEqual({ new: 1, old: 3 });
   // No place is vacated beyond what was moved.
   expect(plain(sizesOfMoved(snapshot(full('new', 0, 2), [old])))).toEqual({ new: 1, old: 3 });
   // The current set misses fewer than were moved away.
-  const two = staffed('old', 1, [...machinesOf(1, 'Running', 'o'), ...moved(2)], NOT_REFILLED);
+  const two = withMachines('old', 1, [...machinesOf(1, 'Running', 'o'), ...moved(2)], NOT_REFILLED);
   expect(plain(sizesOfMoved(snapshot(full('new', 2, 3), [two])))).toEqual({ new: 2, old: 2 });
 });
 
 test('only the places of machines that came are given up, set by set', () => {
   const sets = [full('a', 1, 2, NOT_REFILLED), full('b', 0, 2, NOT_REFILLED)];
-  expect(plain(sizesOfMoved(snapshot(staffed('new', 0, moved(2)), sets)))).toEqual({ a: 1, b: 1, new: 2 });
-  expect(plain(sizesOfMoved(snapshot(staffed('new', 0, moved(1)), sets)))).toEqual({ a: 1, new: 1 });
+  expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(2)), sets)))).toEqual({ a: 1, b: 1, new: 2 });
+  expect(plain(sizesOfMoved(snapshot(withMachines('new', 0, moved(1)), sets)))).toEqual({ a: 1, new: 1 });
 });
 
 test('sizes of moved machines stay within what the deployment may have', () => {
   const old = full('old', 2, 2, NOT_REFILLED);
   const now = (change: Partial<InPlaceSnapshot>) =>
-    plain(sizesOfMoved(snapshot(staffed('new', 1, moved(4)), [old], change)));
+    plain(sizesOfMoved(snapshot(withMachines('new', 1, moved(4)), [old], change)));
   expect(now({})).toEqual({ new: 2 });
   expect(now({ surge: 1 })).toEqual({ new: 3 });
   expect(now({ replicas: 3 })).toEqual({});
@@ -187,10 +189,10 @@ test('the surge waits for machines that are missing, not available or selected',
   expect(surged({}, full('new', 2, 1))).toEqual({});
   expect(
     surged({}, full('new', 1), [
-      staffed('old', 3, [...machinesOf(2, 'Running', 'o'), ...machinesOf(1, 'Unknown', 'u')]),
+      withMachines('old', 3, [...machinesOf(2, 'Running', 'o'), ...machinesOf(1, 'Unknown', 'u')]),
     ]),
   ).toEqual({});
-  const old = staffed('old', 3, [
+  const old = withMachines('old', 3, [
     ...machinesOf(2, 'Running', 'o'),
     machine('s', { phase: 'Running', labels: { [Labels.Node]: 's' } }),
   ]);
@@ -200,7 +202,7 @@ test('the surge waits for machines that are missing, not available or selected',
   expect(surged({ nodeOf: nodeOf({}) }, full('new', 1), [old])).toEqual({ new: 2 });
 });
 
-const gone = (current: StaffedSet, left: readonly StaffedSet[], change: Partial<InPlaceSnapshot> = {}) =>
+const gone = (current: SetWithMachines, left: readonly SetWithMachines[], change: Partial<InPlaceSnapshot> = {}) =>
   plain(surplusGone(snapshot(current, left, change), left));
 
 test('old machines without a place go as far as enough are available, those that serve nobody at once', () => {
@@ -208,9 +210,9 @@ test('old machines without a place go as far as enough are available, those that
   expect(gone(full('new', 2), [full('old', 2)])).toEqual({ old: 1 });
   expect(gone(full('new', 1), [full('old', 2)])).toEqual({});
   // An idle one costs nothing.
-  const idle = staffed('old', 3, [...machinesOf(1, 'Running', 'o'), ...machinesOf(2, 'Unknown', 'u')]);
+  const idle = withMachines('old', 3, [...machinesOf(1, 'Running', 'o'), ...machinesOf(2, 'Unknown', 'u')]);
   expect(gone(full('new', 2), [idle])).toEqual({ old: 1 });
-  const unwell = staffed('new', 3, [...machinesOf(2, 'Running', 'n'), ...machinesOf(1, 'Unknown', 'u')]);
+  const unwell = withMachines('new', 3, [...machinesOf(2, 'Running', 'n'), ...machinesOf(1, 'Unknown', 'u')]);
   expect(gone(unwell, [full('old', 2)])).toEqual({ old: 1 });
   // Machines above the size of a set are on their way out and serve nobody for long.
   expect(gone(full('new', 5, 2), [full('old', 2)])).toEqual({ old: 1 });

@@ -1,5 +1,5 @@
 import { Labels } from '@mcm/api';
-import { rolloutRoom } from '../../disruption/ledger.ts';
+import { rolloutRoom } from '../../disruption/budget.ts';
 import { isAvailable, isBeingHandedOver, isTerminating } from '../../objects/machines.ts';
 import { grown } from '../state/growth.ts';
 import {
@@ -7,12 +7,12 @@ import {
   isSelected,
   replicasOf,
   replicasOfAll,
-  type StaffedSet,
+  type SetWithMachines,
 } from '../state/in-place-snapshot.ts';
 import { type Resize, type SetSize, sizeOf } from '../state/size.ts';
 
 /** Machines that were moved in and that the set does not count yet. */
-function movedIn({ set, machines }: StaffedSet): number {
+function movedIn({ set, machines }: SetWithMachines): number {
   const alive = machines.filter((machine) => !isTerminating(machine));
   return Math.max(Math.min(alive.filter(isBeingHandedOver).length, alive.length - (set.spec.replicas ?? 0)), 0);
 }
@@ -53,10 +53,10 @@ export const roomOf = ({ current, old, replicas, surge }: Bounds, resize: Resize
   );
 
 /** Replicas of a set that no machine stands for. */
-const vacated = (one: StaffedSet): number => replicasOf(one) - one.machines.length;
+const vacated = (one: SetWithMachines): number => replicasOf(one) - one.machines.length;
 
 /** Whether an update in place forbids the set to make machines. */
-export const mayNotRefill = ({ set }: StaffedSet): boolean =>
+export const mayNotRefill = ({ set }: SetWithMachines): boolean =>
   set.metadata.labels?.[Labels.ScaleUpDisabled] !== undefined;
 
 /** A set whose machines were moved away, or moved in, gets the size that it has (docs/compatibility/rules-deployments.md §5.3). */
@@ -112,12 +112,12 @@ export function intoSurge(o: InPlaceSnapshot): Resize {
   return grown({ current: asSize(current), old: [] }, room, o);
 }
 
-const asSize = ({ set, machines }: StaffedSet): SetSize =>
+const asSize = ({ set, machines }: SetWithMachines): SetSize =>
   sizeOf(set, { replicas: machines.length, available: machines.filter(isAvailable).length });
 
 /** Old machines that no place is left for go, as far as the current set's are available. */
-export function surplusGone(o: InPlaceSnapshot, left: readonly StaffedSet[]): Map<string, number> {
-  const steady = ({ set, machines }: StaffedSet) =>
+export function surplusGone(o: InPlaceSnapshot, left: readonly SetWithMachines[]): Map<string, number> {
+  const steady = ({ set, machines }: SetWithMachines) =>
     Math.min(machines.filter(isAvailable).length, set.spec.replicas ?? 0);
   const available = [...left, o.current].reduce((total, one) => total + steady(one), 0);
   const idle = left.reduce((total, one) => total + replicasOf(one) - steady(one), 0);
@@ -126,12 +126,12 @@ export function surplusGone(o: InPlaceSnapshot, left: readonly StaffedSet[]): Ma
 }
 
 /** Takes so many replicas off the sets, the oldest set first. */
-function shrunk(sets: readonly StaffedSet[], surplus: number): Map<string, number> {
+function shrunk(sets: readonly SetWithMachines[], surplus: number): Map<string, number> {
   const resize = new Map<string, number>();
   let rest = surplus;
-  for (const staffed of sets) {
-    const take = Math.min(replicasOf(staffed), rest);
-    if (take > 0) resize.set(staffed.set.metadata.name, replicasOf(staffed) - take);
+  for (const withMachines of sets) {
+    const take = Math.min(replicasOf(withMachines), rest);
+    if (take > 0) resize.set(withMachines.set.metadata.name, replicasOf(withMachines) - take);
     rest -= take;
   }
   return resize;

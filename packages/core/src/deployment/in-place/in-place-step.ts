@@ -49,8 +49,8 @@ function failedUpdates(
     .map(({ metadata: { name, labels } }) => {
       const node = nodeOf?.(labels?.[Labels.Node] ?? '');
       const why = node?.metadata.annotations?.[Annotations.UpdateFailedReason];
-      const silent = node?.metadata.labels?.[Labels.UpdateResult] === undefined;
-      return `${name} (${why ?? (silent ? 'no result within its timeout' : 'no reason given')})`;
+      const unreachable = node?.metadata.labels?.[Labels.UpdateResult] === undefined;
+      return `${name} (${why ?? (unreachable ? 'no result within its timeout' : 'no reason given')})`;
     });
   const more = failed.length > MOST_NAMES ? ` and ${failed.length - MOST_NAMES} more` : '';
   return {
@@ -61,14 +61,17 @@ function failedUpdates(
   };
 }
 
-const staffed = ({ machines }: View, { set }: CountedSet) => ({ set, machines: machines.get(set.metadata.uid) ?? [] });
+const withMachines = ({ machines }: View, { set }: CountedSet) => ({
+  set,
+  machines: machines.get(set.metadata.uid) ?? [],
+});
 
 /** Sizes that follow machines which were moved before the rollout was paused or scaled: none is made or goes by it. */
 export function movedStep(view: View): Step | undefined {
   const { deployment, counted, replicas, limits } = view;
   const { current, old } = counted;
   if (deployment.spec.strategy?.type !== 'InPlaceUpdate' || !current) return undefined;
-  const sets = { current: staffed(view, current), old: old.map((one) => staffed(view, one)) };
+  const sets = { current: withMachines(view, current), old: old.map((one) => withMachines(view, one)) };
   const resize = sizesOfMoved({ ...sets, replicas, surge: limits.surge });
   return resize.size > 0 ? { resize, because: 'sizes follow the machines that were moved' } : undefined;
 }
@@ -87,8 +90,8 @@ export function inPlaceStep(view: View): Step {
     return noNodesStep(deployment, nodesUnseen === undefined ? NO_NODES : unseenNodes(nodesUnseen));
   }
   const step = planInPlaceUpdate({
-    current: staffed(view, current),
-    old: old.map((one) => staffed(view, one)),
+    current: withMachines(view, current),
+    old: old.map((one) => withMachines(view, one)),
     ...growthOf(view),
     surge: limits.surge,
     unavailable: limits.unavailable,

@@ -8,7 +8,7 @@ import {
   UpdateResults,
 } from '@mcm/api';
 import type { Node } from '@mcm/kube';
-import { rolloutRoom } from '../../disruption/ledger.ts';
+import { rolloutRoom } from '../../disruption/budget.ts';
 import { controllerReference } from '../../objects/claim.ts';
 import {
   createdAt,
@@ -26,7 +26,7 @@ import {
   nodeOf,
   replicasOf,
   replicasOfAll,
-  type StaffedSet,
+  type SetWithMachines,
 } from '../state/in-place-snapshot.ts';
 import type { NodeMark } from '../state/node-marks.ts';
 import type { Resize } from '../state/size.ts';
@@ -97,7 +97,7 @@ export function planInPlaceUpdate(o: InPlaceSnapshot): InPlaceStep {
   };
 }
 
-function reason(o: InPlaceSnapshot, left: readonly StaffedSet[], selected: number): string {
+function reason(o: InPlaceSnapshot, left: readonly SetWithMachines[], selected: number): string {
   if (left.length === 0) return 'no old machine is left';
   if (selected > 0) return `${selected} ${selected === 1 ? 'node is' : 'nodes are'} selected for an update`;
   return o.manual ? 'waiting: machines are selected by hand' : 'waiting: no further machine may be unavailable';
@@ -170,7 +170,7 @@ export function movePatch({ metadata }: Machine, from: MachineSet, to: MachineSe
  */
 const settledMoves =
   (o: InPlaceSnapshot) =>
-  ({ set, machines }: StaffedSet): Machine[] => {
+  ({ set, machines }: SetWithMachines): Machine[] => {
     const alive = machines.filter((machine) => !isTerminating(machine));
     return alive.length <= (set.spec.replicas ?? 0) || roomOf(o) <= 0 ? alive.filter(isBeingHandedOver) : [];
   };

@@ -1,4 +1,4 @@
-import { rolloutRoom } from '../../disruption/ledger.ts';
+import { rolloutRoom } from '../../disruption/budget.ts';
 import { type GrowthRule, grown } from '../state/growth.ts';
 import {
   allOf,

@@ -50,7 +50,7 @@ export const growthOf = ({ replicas, gate, good }: Pick<View, 'replicas' | 'gate
 
 /** What repairs leave of the budget that they share with the rollout. */
 export const shareOf = ({ repairs }: View): { readonly free: number; readonly repairsFirst: boolean } => ({
-  free: repairs.ledger.free,
+  free: repairs.budget.free,
   repairsFirst: hasFailures(repairs),
 });
 

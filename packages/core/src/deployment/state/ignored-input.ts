@@ -9,8 +9,8 @@ const TYPE = MachineDeploymentConditions.InputIgnored;
 function unreadable({ metadata: { annotations = {} } }: MachineDeployment): string[] {
   const { [Annotations.EffectiveCreationTimeout]: timeout, [Annotations.LastReplicaChangeByScaler]: time } =
     annotations;
-  const told = (key: string, value: string, cure: string) =>
-    `metadata.annotations[${key}]: ${JSON.stringify(value)} is not heeded; ${cure}`;
+  const told = (key: string, value: string, hint: string) =>
+    `metadata.annotations[${key}]: ${JSON.stringify(value)} is not heeded; ${hint}`;
   return [
     ...(timeout === undefined || isGoDuration(timeout)
       ? []

@@ -4,16 +4,16 @@ import type { GrowthRule } from './growth.ts';
 import type { NodeMark } from './node-marks.ts';
 
 /** A set with the machines that it controls. */
-export interface StaffedSet {
+export interface SetWithMachines {
   readonly set: MachineSet;
   readonly machines: readonly Machine[];
 }
 
 /** Everything that the decision about an in-place update looks at. */
 export interface InPlaceSnapshot extends GrowthRule {
-  readonly current: StaffedSet;
+  readonly current: SetWithMachines;
   /** Oldest first. */
-  readonly old: readonly StaffedSet[];
+  readonly old: readonly SetWithMachines[];
   readonly surge: number;
   readonly unavailable: number;
   /** Places that it may yet take of the budget that it shares with repairs; absent: as many as its own bounds allow. */
@@ -36,9 +36,9 @@ export interface InPlaceWork {
 export const NO_WORK: InPlaceWork = { machines: [], nodes: [] };
 
 /** `spec.replicas` of a set. */
-export const replicasOf = ({ set }: StaffedSet): number => set.spec.replicas ?? 0;
+export const replicasOf = ({ set }: SetWithMachines): number => set.spec.replicas ?? 0;
 /** Replicas of several sets. */
-export const replicasOfAll = (sets: readonly StaffedSet[]): number =>
+export const replicasOfAll = (sets: readonly SetWithMachines[]): number =>
   sets.reduce((total, set) => total + replicasOf(set), 0);
 
 /** The node of a machine, if the cache has it. */

@@ -163,19 +163,19 @@ describe('progress', () => {
       return { current: { ...current, set: { ...current.set, status: { machineSetCondition } } }, old: [] };
     };
     const d = stored(1, { conditions: [failure('FailedCreate', 'the first') as never] });
-    const toldBy = (s: CountedSets) =>
+    const reportOf = (s: CountedSets) =>
       withProgress(d, s, { conditions: [failure('FailedCreate', 'the first') as never] }, NOW).conditions.find(
         ({ type }) => (type as string) === 'ReplicaFailure',
       );
-    expect(toldBy(failing('FailedCreate', 'the second'))).toMatchObject({
+    expect(reportOf(failing('FailedCreate', 'the second'))).toMatchObject({
       reason: 'FailedCreate',
       message: 'the first',
     });
-    expect(toldBy(failing('FailedDelete', 'the second'))).toMatchObject({
+    expect(reportOf(failing('FailedDelete', 'the second'))).toMatchObject({
       reason: 'FailedDelete',
       message: 'the second',
     });
-    expect(toldBy(sets(1, 1))).toBeUndefined();
+    expect(reportOf(sets(1, 1))).toBeUndefined();
   });
   test('R-21 a pause does not cover up a missed deadline', () => {
     const missed = { conditions: [progressing('ProgressDeadlineExceeded', 'False', minutes(-1))] };

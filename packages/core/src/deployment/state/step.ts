@@ -5,10 +5,10 @@ import type { ConditionChange } from '../../objects/conditions.ts';
 import type { AutomaticPause } from '../../rollout/rollout-gate.ts';
 import type { InPlaceWork } from './in-place-snapshot.ts';
 import type { NodeMarks } from './node-marks.ts';
+import type { Problems } from './problems.ts';
 import type { PlannedEvent, Rollback } from './rollback.ts';
 import type { Resize } from './size.ts';
 import type { CountedSets } from './status.ts';
-import type { Troubles } from './troubles.ts';
 
 /** What is to be done for a deployment now. Everything in it may be done twice without harm. */
 export interface RolloutPlan {
@@ -27,7 +27,7 @@ export interface RolloutPlan {
   readonly condition: ConditionChange | undefined;
   readonly events: readonly PlannedEvent[];
   /** What is wrong, as conditions of ours, which stand as long as it is; with the events that say so once. */
-  readonly troubles: Troubles;
+  readonly problems: Problems;
   /** Which failed machines are replaced now, and what of the deployment's budget is used up. */
   readonly repairs: RepairPlan;
   /** Whether progress is measured: not while paused or scaling. */

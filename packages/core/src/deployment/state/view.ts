@@ -102,9 +102,9 @@ export function viewOf(seen: DeploymentSnapshot): View {
   });
   const counted = { current: current && count(current), old: split.old.map(count) };
   const limits = limitsOf(deployment);
-  const staff = current ? (machines.get(current.metadata.uid) ?? []) : [];
+  const addMachines = current ? (machines.get(current.metadata.uid) ?? []) : [];
   const gate = closedGate({
-    ...{ deployment, care, current, machines: staff, now },
+    ...{ deployment, care, current, machines: addMachines, now },
     old: split.old,
     rolling: rolling(counted.old),
   });

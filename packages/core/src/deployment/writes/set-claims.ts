@@ -1,6 +1,6 @@
 import { Labels, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { ignoreNotFound } from '@mcm/kube';
-import { BY_CONTROLLER, NOBODY } from '../../control/caches.ts';
+import { BY_CONTROLLER, NO_CONTROLLER } from '../../control/caches.ts';
 import { adoptionPatch, claim, releasePatch } from '../../objects/claim.ts';
 import { compileSelector } from '../../objects/selector.ts';
 import type { DeploymentAccess } from './access.ts';
@@ -20,7 +20,7 @@ export class SetClaims {
    */
   async claim(deployment: MachineDeployment, alone: boolean, signal: AbortSignal): Promise<readonly MachineSet[]> {
     const matches = compileSelector(deployment.spec.selector);
-    const orphans = alone ? this.#access.context.sets.store.byIndex(BY_CONTROLLER, NOBODY) : [];
+    const orphans = alone ? this.#access.context.sets.store.byIndex(BY_CONTROLLER, NO_CONTROLLER) : [];
     const candidates = [...this.#access.setsOf(deployment), ...orphans];
     const { uid, name } = deployment.metadata;
     const { owned, adopt, release } = claim({ uid, deleting: false }, matches, candidates);

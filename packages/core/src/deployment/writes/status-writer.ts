@@ -121,7 +121,7 @@ function ownConditions(
 ): readonly AnyCondition[] {
   const stored: readonly AnyCondition[] = pauseCondition(deployment, now) ?? deployment.status?.conditions ?? [];
   const change = creation?.kind === 'failed' ? creationFailure(creation) : plan.condition;
-  const changes = [...(change ? [change] : []), ...plan.troubles.conditions];
+  const changes = [...(change ? [change] : []), ...plan.problems.conditions];
   const stands = (type: MachineDeploymentConditionType) => changes.some((one) => one.type === type);
   const cleared = stored.filter(({ type }) => !OURS.includes(type) || stands(type));
   return changes.reduce((conditions, one) => {

@@ -1,7 +1,7 @@
 import type { Attempt, DrainBudget, DrainObservation, DrainPod, PodRef } from './observation.ts';
 
 /** Reasons of the events by which people are told of a drain. */
-export type TellReason = 'DeletionBlocked' | 'PodDoesNotEnd' | 'VolumeStaysAttached';
+export type ReportReason = 'DeletionBlocked' | 'PodDoesNotEnd' | 'VolumeStaysAttached';
 
 /** Something that holds up a drain, by name. */
 export interface Blocker {
@@ -14,12 +14,12 @@ export interface Blocker {
   /** `namespace/name` of the pods that are held up; none for a volume that is left behind. */
   readonly pods?: readonly string[];
   /** What would end the wait, as a sentence for a person. */
-  readonly cure: string;
+  readonly hint: string;
   /**
    * People are told by an event, once for each `cause` of a drain: what is wrong by name, the same for all pods that one
    * budget blocks and however the API server words its refusal.
    */
-  readonly tell?: { readonly reason: TellReason; readonly cause: string };
+  readonly tell?: { readonly reason: ReportReason; readonly cause: string };
 }
 
 /** `namespace/name`. */
@@ -42,7 +42,7 @@ export function heldBlocker(
     // Their change is what a quarantined node waits for; of a held one each pod tells of its own.
     ...(budgets.length > 0 ? { budgets } : {}),
     pods: going.map(nameOf),
-    cure: `end the pods by hand, or label the machine ${forcedBy}`,
+    hint: `end the pods by hand, or label the machine ${forcedBy}`,
     tell: blocked('the time to drain is over'),
   };
 }
@@ -56,7 +56,7 @@ export const unseenBlocker = (
   text: `what is on the node cannot be seen: ${unseen}`,
   failed: true,
   ...(pods.length > 0 ? { pods: pods.map(nameOf) } : {}),
-  cure: `apply the roles of this version (docs/permissions.md); ${forcedBy} on the machine does without`,
+  hint: `apply the roles of this version (docs/permissions.md); ${forcedBy} on the machine does without`,
   tell: blocked('what is on the node cannot be seen'),
 });
 
@@ -67,7 +67,7 @@ export const severalBlocker = (pod: DrainPod): Blocker => {
     text: `error while evicting pod "${nameOf(pod)}": pod disruption budgets ${keys.join(' and ')} both select it, and the API server evicts no such pod`,
     failed: true,
     budgets: keys,
-    cure: 'change the selectors or delete budgets until one selects the pod',
+    hint: 'change the selectors or delete budgets until one selects the pod',
     tell: blocked(`budgets ${keys.join(' and ')}`),
   };
 };
@@ -77,7 +77,7 @@ export const misconfiguredBlocker = (pod: DrainPod, { key, rule }: DrainBudget):
   text: `error while evicting pod "${nameOf(pod)}": pod disruption budget ${key} is misconfigured and requires zero voluntary evictions`,
   failed: true,
   budgets: [key],
-  cure: `let budget ${key} allow a disruption${rule ? ` (${rule})` : ''}, or run more replicas than it needs`,
+  hint: `let budget ${key} allow a disruption${rule ? ` (${rule})` : ''}, or run more replicas than it needs`,
   tell: blocked(`budget ${key}`),
 });
 
@@ -88,13 +88,13 @@ export const budgetBlocker = (pod: DrainPod, { key, nothingHealthy }: DrainBudge
         text: `pod ${nameOf(pod)} waits for pod disruption budget ${key}, none of whose pods is healthy`,
         failed: false,
         budgets: [key],
-        cure: `mend the workload behind budget ${key}, or set its spec.unhealthyPodEvictionPolicy to AlwaysAllow`,
+        hint: `mend the workload behind budget ${key}, or set its spec.unhealthyPodEvictionPolicy to AlwaysAllow`,
       }
     : {
         text: `pod ${nameOf(pod)} waits for pod disruption budget ${key}, which allows no disruption now`,
         failed: false,
         budgets: [key],
-        cure: `more healthy pods under budget ${key}`,
+        hint: `more healthy pods under budget ${key}`,
       };
 
 /** The API server refused to evict the pod. */
@@ -103,22 +103,22 @@ export function refusedBlocker(pod: DrainPod, attempt: Attempt): Blocker {
     return {
       text: `error when evicting pod "${nameOf(pod)}": ${attempt.message}`,
       failed: true,
-      cure: TRIED_AGAIN,
+      hint: TRIED_AGAIN,
       tell: blocked(`evicting pod ${nameOf(pod)}`),
     };
   }
   if (attempt.result === 'namespaceEnds') {
-    const cure = `namespace ${pod.namespace} has to end; see its status.conditions`;
+    const hint = `namespace ${pod.namespace} has to end; see its status.conditions`;
     return {
       text: `pod ${nameOf(pod)} waits for its namespace, which is being deleted, to end it`,
       failed: false,
-      cure,
+      hint,
     };
   }
   const budget = pod.budgets[0];
   if (budget) return budgetBlocker(pod, budget);
-  const cure = 'the API server lets it go when its budgets or its load allow';
-  return { text: `pod ${nameOf(pod)} waits: its eviction is refused for now`, failed: false, cure };
+  const hint = 'the API server lets it go when its budgets or its load allow';
+  return { text: `pod ${nameOf(pod)} waits: its eviction is refused for now`, failed: false, hint };
 }
 
 const TRIED_AGAIN = 'it is tried again; the message says what is wrong';
@@ -127,7 +127,7 @@ const TRIED_AGAIN = 'it is tried again; the message says what is wrong';
 export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker => ({
   text: `error when deleting pod "${nameOf(pod)}": ${message}`,
   failed: true,
-  cure: TRIED_AGAIN,
+  hint: TRIED_AGAIN,
   tell: blocked(`deleting pod ${nameOf(pod)}`),
 });
 
@@ -135,6 +135,6 @@ export const undeletedBlocker = (pod: DrainPod, { message }: Attempt): Blocker =
 export const overstayBlocker = (pod: DrainPod, dueAt: Date, forcedBy = 'force-deletion=true'): Blocker => ({
   text: `pod ${nameOf(pod)} does not end`,
   failed: false,
-  cure: `it was to end by ${dueAt.toISOString()}; see its finalizers and its kubelet; ${forcedBy} on the machine ends the wait`,
+  hint: `it was to end by ${dueAt.toISOString()}; see its finalizers and its kubelet; ${forcedBy} on the machine ends the wait`,
   tell: { reason: 'PodDoesNotEnd', cause: `pod ${nameOf(pod)}` },
 });

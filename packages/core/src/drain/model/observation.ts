@@ -84,9 +84,9 @@ export interface DrainMemory {
   /** When no pod was left that has to go. */
   readonly emptySince?: Date;
   /** UIDs of the VolumeAttachments that were deleted after a forced drain. */
-  readonly detachAsked?: ReadonlySet<string>;
+  readonly detachRequested?: ReadonlySet<string>;
   /** When this process last wrote what the drain waits for. */
-  readonly toldAt?: Date;
+  readonly reportedAt?: Date;
   /** Causes of which people were told by an event, see `Blocker`. */
   readonly told?: ReadonlySet<string>;
   /** Cordoning failed; a forced drain does without. */

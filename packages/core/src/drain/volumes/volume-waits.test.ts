@@ -24,7 +24,7 @@ test('a volume that does not come off is named to those who wait for their turn,
     {
       text: 'volume pv-a of pod default/a is still attached, waited for until 2026-01-01T12:02:00Z',
       failed: false,
-      cure: expect.stringContaining('VolumeAttachment'),
+      hint: expect.stringContaining('VolumeAttachment'),
     },
   ]);
   expect(plan.lookAgainAt).toEqual(later(2 * MINUTE));

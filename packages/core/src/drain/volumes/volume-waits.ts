@@ -14,11 +14,11 @@ export interface VolumeWaits {
 
 export const NO_VOLUMES: VolumeWaits = { blockers: [], waits: false };
 
-const DETACH_CURE = 'its VolumeAttachment has to go: see the CSI driver; the detach timeout ends the wait';
+const DETACH_HINT = 'its VolumeAttachment has to go: see the CSI driver; the detach timeout ends the wait';
 
-const IN_USE_CURE = 'its kubelet has to unmount it: see the log of the kubelet; the detach timeout ends the wait';
+const IN_USE_HINT = 'its kubelet has to unmount it: see the log of the kubelet; the detach timeout ends the wait';
 
-const REATTACH_CURE =
+const REATTACH_HINT =
   'its pod has to start elsewhere: see the events of the new one; the re-attach timeout ends the wait';
 
 /** A volume that moves on sooner is not worth a status write. */
@@ -50,13 +50,13 @@ const ofPod = (move: VolumeMove | undefined): string => (move ? ` of pod ${nameO
 const attachedBlocker = ({ volume, inUse }: Attachment, move: VolumeMove | undefined, by: Date): Blocker => ({
   text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'}, waited for until ${formatTime(by)}`,
   failed: false,
-  cure: inUse ? IN_USE_CURE : DETACH_CURE,
+  hint: inUse ? IN_USE_HINT : DETACH_HINT,
 });
 
 const reattachBlocker = (volume: string, move: VolumeMove, by: Date): Blocker => ({
   text: `volume ${volume}${ofPod(move)} is not attached to another node yet, waited for until ${formatTime(by)}`,
   failed: false,
-  cure: REATTACH_CURE,
+  hint: REATTACH_HINT,
 });
 
 /** While pods wait for their turn: the volumes of those before them, that do not come off or are attached nowhere again. */
@@ -115,7 +115,7 @@ export function volumesLeft(o: DrainObservation, now: Date): readonly Blocker[] 
     .map(({ attachment: { volume, inUse }, move }) => ({
       text: `volume ${volume}${ofPod(move)} is still ${inUse ? 'in use' : 'attached'} after ${formatDurationMs(o.detachTimeoutMs)}`,
       failed: false,
-      cure: inUse ? 'see the log of its kubelet' : 'see its VolumeAttachment and the CSI driver',
+      hint: inUse ? 'see the log of its kubelet' : 'see its VolumeAttachment and the CSI driver',
       tell: { reason: 'VolumeStaysAttached', cause: `volume ${volume}` },
     }));
 }

@@ -21,7 +21,7 @@ const isPastVm = (description: string | undefined): boolean => {
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
-  ledger: ObserveLedger,
+  budget: ObserveLedger,
 ): DriverDefinition<Spec, Credentials> {
   const follow = async (verb: Change, { metadata: { namespace, name, uid } }: Machine, signal: AbortSignal) => {
     const shows = (object: KubeObject, deleted: boolean): boolean => {
@@ -34,7 +34,7 @@ export function observingDriver<Spec, Credentials>(
       ...{ what: `${verb} vm`, resource: machines.plural, object: `${namespace}/${name}`, content: uid },
       done: (object: KubeObject, deleted: boolean) => object.metadata.uid === uid && shows(object, deleted),
     };
-    return stored(await ledger.follow(decision, signal));
+    return stored(await budget.follow(decision, signal));
   };
   const made = async (verb: Change, machine: Machine, signal: AbortSignal): Promise<Instance> => {
     const { metadata, spec } = await follow(verb, machine, signal);

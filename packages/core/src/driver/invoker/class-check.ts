@@ -1,9 +1,9 @@
 import { type MachineClass, USER_DATA_KEY } from '@mcm/api';
 import { MachineError } from '../contract/errors.ts';
-import { secretKeysOf, secretsTold } from '../schemas/credentials.ts';
-import { placeOf } from '../schemas/cure.ts';
+import { secretKeysOf, secretNames } from '../schemas/credentials.ts';
 import { decodeInput, noSecret } from '../schemas/decode.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
+import { placeOf } from '../schemas/hint.ts';
 import { redact } from '../secrets/redact.ts';
 import { scrub } from '../secrets/scrub.ts';
 import type { ClassLookup } from './class-lookup.ts';
@@ -19,7 +19,7 @@ export function checkClass<Spec, Credentials>(
   const problems: string[] = [];
   try {
     const decoded = decodeInput(driver, { call: 'create', machineClass, data });
-    const found = driver.check?.({ ...decoded, secrets: secretsTold(machineClass) }) ?? [];
+    const found = driver.check?.({ ...decoded, secrets: secretNames(machineClass) }) ?? [];
     problems.push(...found.map((problem) => redact(problem, hidden)));
   } catch (thrown) {
     const error = MachineError.from(thrown);
@@ -29,6 +29,6 @@ export function checkClass<Spec, Credentials>(
   if (secretKeysOf(machineClass).length === 0)
     return text.includes('secretRef') ? problems : [noSecret(machineClass), ...problems];
   if (data[USER_DATA_KEY] !== undefined || text.includes(USER_DATA_KEY)) return problems;
-  const noUserData = `secretRef: ${secretsTold(machineClass)} has no key userData, without which no VM can be made; add it`;
+  const noUserData = `secretRef: ${secretNames(machineClass)} has no key userData, without which no VM can be made; add it`;
   return [noUserData, ...problems];
 }

@@ -11,8 +11,8 @@ import type {
 } from '../contract/driver.ts';
 import type { MachineError } from '../contract/errors.ts';
 import type { ClassSecrets } from '../schemas/credentials.ts';
-import type { Trouble } from '../schemas/cure.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
+import type { Problem } from '../schemas/hint.ts';
 import type { DriverTracer } from './tracing.ts';
 
 /** The longest that each call may take, in milliseconds. */
@@ -87,13 +87,13 @@ export type ObserveCall = (
 ) => void;
 
 /** What a cloud has against a class, fit to be shown. */
-export interface ClassTrouble {
-  readonly reason: Trouble['reason'];
+export interface ClassProblem {
+  readonly reason: Problem['reason'];
   readonly message: string;
 }
 
-/** @param trouble Undefined: the call worked. */
-export type ObserveClass = (machineClass: MachineClass, call: string, trouble: ClassTrouble | undefined) => void;
+/** @param problem Undefined: the call worked. */
+export type ObserveClass = (machineClass: MachineClass, call: string, problem: ClassProblem | undefined) => void;
 
 /** Where classes and Secrets are looked up, by `namespace/name`. */
 export interface InvokerCaches {

@@ -1,7 +1,7 @@
 import type { MachineClass } from '@mcm/api';
 import type { Secret } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { readSecrets, secretKeysOf, secretsTold, userDataOf } from './credentials.ts';
+import { readSecrets, secretKeysOf, secretNames, userDataOf } from './credentials.ts';
 
 const machineClass = (change: Partial<MachineClass> = {}): MachineClass => ({
   apiVersion: 'machine.sapcloud.io/v1alpha1',
@@ -76,10 +76,10 @@ test.each(['S-U3 the token step', 'S-U8 the name step'])('%s without the key use
 
 test('Secrets are told by their names, each once', () => {
   const both = machineClass({ credentialsSecretRef: { name: 'cloud', namespace: 'test' } });
-  expect(secretsTold(both)).toBe('Secrets test/user-data and test/cloud');
-  expect(secretsTold(machineClass({ credentialsSecretRef: { name: 'user-data', namespace: 'test' } }))).toBe(
+  expect(secretNames(both)).toBe('Secrets test/user-data and test/cloud');
+  expect(secretNames(machineClass({ credentialsSecretRef: { name: 'user-data', namespace: 'test' } }))).toBe(
     'Secret test/user-data',
   );
   const { secretRef: _, ...none } = machineClass();
-  expect(secretsTold(none)).toBe('no Secret');
+  expect(secretNames(none)).toBe('no Secret');
 });

@@ -23,7 +23,7 @@ export const secretKeysOf = (machineClass: MachineClass): readonly string[] =>
   );
 
 /** Those Secrets by their names, `Secret n/a` or `Secrets n/a and n/b`; never what they hold. */
-export function secretsTold(machineClass: MachineClass): string {
+export function secretNames(machineClass: MachineClass): string {
   const keys = [...new Set(secretKeysOf(machineClass))];
   return keys.length === 0 ? 'no Secret' : `Secret${keys.length > 1 ? 's' : ''} ${keys.join(' and ')}`;
 }
@@ -117,6 +117,6 @@ export function userDataOf(secrets: ClassSecrets, machineName: string, machineCl
   const because = secrets.problems.length > 0 ? `: ${secrets.problems.join('; ')}` : '';
   throw new MachineError(
     'InvalidArgument',
-    `userdata field not found in secret for machine "${machineName}"${because || `; add data.userData to ${secretsTold(machineClass)}`}`,
+    `userdata field not found in secret for machine "${machineName}"${because || `; add data.userData to ${secretNames(machineClass)}`}`,
   );
 }

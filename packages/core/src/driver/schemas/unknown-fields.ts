@@ -18,7 +18,7 @@ export function unknownFields<Spec, Credentials>(
   machineClass: MachineClass,
 ): readonly string[] {
   return foldGoJson(driver.providerSpec, machineClass.providerSpec).unknown.map(({ path, nearest }) => {
-    const cure = nearest === undefined ? 'remove it' : `did you mean ${nearest}?`;
-    return `providerSpec${path}: is no field that provider ${driver.name} knows, and has no effect; ${cure}`;
+    const hint = nearest === undefined ? 'remove it' : `did you mean ${nearest}?`;
+    return `providerSpec${path}: is no field that provider ${driver.name} knows, and has no effect; ${hint}`;
   });
 }

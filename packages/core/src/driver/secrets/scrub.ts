@@ -3,10 +3,10 @@ import { redact } from './redact.ts';
 import type { SecretValues } from './secret-value.ts';
 
 /** The error without secrets, and without its cause unless given, which may hold the whole request; with what to do about it. */
-export function scrub(error: MachineError, secrets: SecretValues, cure?: string, cause?: unknown): MachineError {
+export function scrub(error: MachineError, secrets: SecretValues, hint?: string, cause?: unknown): MachineError {
   const { code, retryAfterMs, credentialsRefused, throttled, unexpected, place, found, unsent } = error;
   const message = redact(
-    cure === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${cure}`,
+    hint === undefined ? error.message : `${error.message.replace(/\.\s*$/, '')}; ${hint}`,
     secrets,
   );
   return new MachineError(code, message, {
@@ -15,7 +15,7 @@ export function scrub(error: MachineError, secrets: SecretValues, cure?: string,
     unexpected,
     found,
     unsent,
-    ...(cure === undefined && place !== undefined ? { place } : {}),
+    ...(hint === undefined && place !== undefined ? { place } : {}),
     ...(cause === undefined ? {} : { cause }),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   });

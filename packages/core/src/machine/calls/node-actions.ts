@@ -151,8 +151,8 @@ export class NodeActions {
     const failed = results.map((result) => (result.status === 'rejected' ? { error: result.reason } : undefined));
     const open = failed.find((failure) => failure && isTransient(failure.error));
     const settled = attachments.filter((_, index) => !(failed[index] && isTransient(failed[index].error)));
-    const asked = new Set([...(scope.memory.drain.detachAsked ?? []), ...settled.map(({ uid }) => uid)]);
-    scope.memory.drain = { ...scope.memory.drain, detachAsked: asked };
+    const asked = new Set([...(scope.memory.drain.detachRequested ?? []), ...settled.map(({ uid }) => uid)]);
+    scope.memory.drain = { ...scope.memory.drain, detachRequested: asked };
     for (const failure of failed) {
       if (failure && !isTransient(failure.error)) {
         this.#options.log.warn('VolumeAttachment not deleted', { error: errorText(failure.error) });
@@ -172,11 +172,11 @@ export class NodeActions {
    * Deletes the Node of another VM, but only in the version without a reporting kubelet. If the kubelet came back, the
    * delete fails with a conflict, and the next reconcile decides on the new version.
    */
-  async releaseStale({ o: { squatter }, memory, signal }: Scope): Promise<void> {
-    if (!squatter) return;
-    const { name, uid, resourceVersion = '', finalizers } = squatter.metadata;
+  async releaseStale({ o: { conflictingNode }, memory, signal }: Scope): Promise<void> {
+    if (!conflictingNode) return;
+    const { name, uid, resourceVersion = '', finalizers } = conflictingNode.metadata;
     // The answer is the current Node. The next reconcile decides on it.
-    if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(squatter, signal);
+    if (finalizers?.includes(Finalizers.Node)) return this.#withoutFinalizer(conflictingNode, signal);
     try {
       await ignoreNotFound(this.#nodes().delete(name, { preconditions: { uid, resourceVersion }, signal }));
       memory.releasedNode = uid;

@@ -67,13 +67,13 @@ export class Performer {
         return this.#patchMachine(scope, { metadata: { labels: { [Labels.Node]: action.nodeName } } });
       case 'writeStatus':
         return this.#writeStatus(scope, action);
-      case 'tellHeld':
+      case 'reportHeld':
         scope.memory.held = action.held;
         return this.#options.recorder.event(machine, action.event.type, action.event.reason, action.event.message);
       case 'tellDrain':
         return this.#tellDrain(scope, action);
-      case 'complain':
-        return this.#complain(scope, action.complaints);
+      case 'warn':
+        return this.#warn(scope, action.warnings);
       case 'readNode':
         return this.#nodes.read(scope);
       case 'syncNode':
@@ -159,7 +159,7 @@ export class Performer {
     const answer = await this.#machines(scope).patch(name, { type: 'merge', body }, options);
     this.#options.caches.machines.recordWrite(answer);
     if (action.writes) scope.memory.healthWrites = counted(scope.memory.healthWrites, action.writes, scope.now);
-    if (action.tellsDrain) scope.memory.drain = { ...scope.memory.drain, toldAt: scope.now };
+    if (action.reportsDrain) scope.memory.drain = { ...scope.memory.drain, reportedAt: scope.now };
     if (action.event) {
       const { type, reason, message } = action.event;
       this.#options.recorder.event(machine, type, reason, message);
@@ -172,12 +172,11 @@ export class Performer {
     memory.drain = { ...memory.drain, told: new Set([...(memory.drain.told ?? []), ...causes]) };
   }
 
-  #complain({ o: { machine }, memory }: Scope, complaints: readonly string[]): void {
+  #warn({ o: { machine }, memory }: Scope, warnings: readonly string[]): void {
     // A new process finds what a former one may have told already.
-    const once = memory.complained === undefined;
-    memory.complained = complaints.join('; ');
-    for (const complaint of complaints)
-      this.#options.recorder.event(machine, 'Warning', 'InvalidInput', complaint, { once });
+    const once = memory.warned === undefined;
+    memory.warned = warnings.join('; ');
+    for (const warning of warnings) this.#options.recorder.event(machine, 'Warning', 'InvalidInput', warning, { once });
   }
 
   #keepEvidence({ o: { machine }, memory, now }: Scope, failure: Failure): void {

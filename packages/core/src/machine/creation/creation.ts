@@ -70,7 +70,7 @@ function planVm(o: MachineObservation, now: Date): Plan {
   if (o.hasTarget && isStale(o.nodeOfCreated, created, o)) {
     return act(`Node ${created.nodeName} belongs to an earlier VM`, { do: 'call', call: 'delete' });
   }
-  if (failed) return act('the VM exists, late', begunAnew(o, now));
+  if (failed) return act('the VM exists, late', creationRestarted(o, now));
   return act('the VM exists', { do: 'record', instance: created });
 }
 
@@ -82,7 +82,7 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
   const { outcome } = last;
   if (outcome.ok) {
     if (!outcome.instance) return undefined;
-    if (failed) return act('the VM exists, late', begunAnew(o, now));
+    if (failed) return act('the VM exists, late', creationRestarted(o, now));
     return act('there is a VM already', { do: 'record', instance: outcome.instance });
   }
   const { error } = outcome;
@@ -92,7 +92,7 @@ function planAdoption(o: MachineObservation, failed: boolean, now: Date): Plan |
 }
 
 /** A Failed machine without an owner has a VM after all. Its creation continues, so that it can join. */
-function begunAnew({ machine }: MachineObservation, now: Date): Action {
+function creationRestarted({ machine }: MachineObservation, now: Date): Action {
   const status = withPhase(machine.status, { phase: 'CrashLoopBackOff' }, CREATING, now);
   return { do: 'writeStatus', status };
 }

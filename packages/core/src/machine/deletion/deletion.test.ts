@@ -151,15 +151,15 @@ test.each<[row: string, observation: MachineObservation, actions: string[]]>([
 });
 
 test('what a drain waits for is told at once, and anew after a little while, whatever another process has written', () => {
-  const blocked = (toldAt?: Date): DrainObservation => ({
+  const blocked = (reportedAt?: Date): DrainObservation => ({
     ...emptyDrain,
     pods: [pod({ budgets: [budget({ misconfigured: true })] })],
-    memory: { ...NO_DRAIN_MEMORY, ...(toldAt ? { toldAt, told: new Set(['budget default/web']) } : {}) },
+    memory: { ...NO_DRAIN_MEMORY, ...(reportedAt ? { reportedAt, told: new Set(['budget default/web']) } : {}) },
   });
   const overwritten = terminating(`Waiting: something else. ${T2}`);
   const told = planDeletion(see(dying(overwritten), { drain: blocked(), node: cordoned() }), NOON);
   expect(told.actions).toMatchObject([
-    { do: 'writeStatus', tellsDrain: true },
+    { do: 'writeStatus', reportsDrain: true },
     { do: 'tellDrain', causes: ['budget default/web'] },
   ]);
   const soon = planDeletion(

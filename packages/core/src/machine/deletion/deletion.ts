@@ -16,8 +16,8 @@ import { type Backoff, DELETE_RETRY, isTransient, LOOKUP_RETRY, retryAfter } fro
 import { hasReached, withOperation, withPhase } from '../model/status.ts';
 import { at, operation, say } from './deletion-status.ts';
 import { describeDrain, evicting } from './describe-drain.ts';
+import { blockerEvents } from './drain-events.ts';
 import { isVmKept, planKeeping } from './keep-vm.ts';
-import { tellings } from './tell-drain.ts';
 
 /** The status reports a step only if it takes longer than this. */
 const ANNOUNCED_AFTER_MS = 3_000;
@@ -35,7 +35,7 @@ export function planDeletion(o: MachineObservation, now: Date): Plan {
   if (!machine.metadata.finalizers?.includes(Finalizers.MachineControllerManager)) return wait('not ours to finish');
   if (calls.running?.overdue) return planOverdue(o, calls.running.overdue);
   if (calls.running && calls.running.kind !== 'delete' && calls.running.kind !== 'status') {
-    return planBeside(o, calls.running, now);
+    return planDuringCall(o, calls.running, now);
   }
   const held = planHeld(o, now);
   if (held) return held;
@@ -69,7 +69,7 @@ function planHeld(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /** An earlier call has not ended. If it takes long, the status reports it, because the user waits for the deletion. */
-function planBeside(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
+function planDuringCall(o: MachineObservation, { kind, since }: RunningCall, now: Date): Plan {
   const because = `the driver's ${kind} is under way; a deletion beside it could miss the VM`;
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
   if (now < announceAt) return wait(because, announceAt);
@@ -131,7 +131,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
   }
   if (o.node) return act('the Node points back to the machine', { do: 'labelNode', nodeName: o.node.metadata.name });
   if (!o.driver.status || hasReached(machine.status, 'drain')) return undefined;
-  if (calls.running?.kind === 'status') return planLookupBeside(o, calls.running, now);
+  if (calls.running?.kind === 'status') return planDuringLookup(o, calls.running, now);
   if (calls.running) return undefined;
   if (calls.last?.kind === 'delete') return undefined;
   if (calls.last?.kind !== 'status') return act('which node is it?', { do: 'call', call: 'status' });
@@ -145,7 +145,7 @@ function planLookup(o: MachineObservation, now: Date): Plan | undefined {
 }
 
 /** The lookup of the node name has not ended. The status reports it if it takes long. */
-function planLookupBeside(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
+function planDuringLookup(o: MachineObservation, { since }: RunningCall, now: Date): Plan {
   const because = "the driver's status is under way, which tells the node of the VM";
   const announceAt = new Date(since.getTime() + ANNOUNCED_AFTER_MS);
   if (now < announceAt) return wait(because, announceAt);
@@ -212,7 +212,7 @@ function planNodeDrain(o: MachineObservation, now: Date): Plan | undefined {
       drain.remove.length > 0 ? [{ do: 'deletePods', pods: drain.remove, because: drain.removeBecause }] : [];
     return act('pods may go now', ...evict, ...remove);
   }
-  const news = tellings(o.drain, drain);
+  const news = blockerEvents(o.drain, drain);
   if (drain.drained) return news.length > 0 ? act('volumes are left behind', ...news) : undefined;
   const told = describeDrain(o, o.drain, drain, now);
   return {
@@ -307,9 +307,9 @@ function planVolumes(o: MachineObservation, now: Date): Plan | undefined {
   const until = new Date(goneAt.valueOf() + settings.volumeDetachTimeoutMs);
   if (now >= until) return undefined;
   if (!isOutOfService(node)) return act('volumes are attached to a VM that is gone', { do: 'markOutOfService' });
-  const { detachAsked } = drain.memory;
+  const { detachRequested } = drain.memory;
   const asked = attachments.flatMap(({ name, uid, deleting }) =>
-    name && uid && !deleting && !detachAsked?.has(uid) ? [{ name, uid }] : [],
+    name && uid && !deleting && !detachRequested?.has(uid) ? [{ name, uid }] : [],
   );
   if (asked.length > 0) return act('their attachments go', { do: 'deleteAttachments', attachments: asked });
   const volumes = listed([...new Set(attachments.map(({ volume }) => volume))].sort());

@@ -9,7 +9,7 @@ import type { Operation } from '../model/status.ts';
 import { at, operation, say } from './deletion-status.ts';
 
 /** The shortest time between two status writes about what a drain waits for. */
-const TELL_DRAIN_EVERY_MS = 5_000;
+const REPORT_DRAIN_EVERY_MS = 5_000;
 
 /** If the remaining pods end within this time, the status is not updated when their blockers are gone. */
 const PASSES_MS = 10_000;
@@ -31,12 +31,12 @@ export function describeDrain(o: MachineObservation, drain: DrainObservation, pl
   const { wanted, from } =
     plan.blockers.length > 0 ? { wanted: blocked(plan.blockers), from: now } : freed(o, drain, plan);
   if (!wanted) return { actions: [] };
-  // The status has no event, because it changes with every pod. The events of a drain report causes, see `tellings`.
+  // The status has no event, because it changes with every pod. The events of a drain report causes, see `blockerEvents`.
   const actions = say(o, wanted, now, namesTheSame).flatMap((action): Action[] =>
-    action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, tellsDrain: true }] : [],
+    action.do === 'writeStatus' ? [{ do: 'writeStatus', status: action.status, reportsDrain: true }] : [],
   );
   if (actions.length === 0) return { actions };
-  const due = tellDrainAgainAt(drain.memory, now) ?? from;
+  const due = reportDrainAgainAt(drain.memory, now) ?? from;
   return now < due ? { actions: [], at: due } : { actions };
 }
 
@@ -50,7 +50,7 @@ function blocked(blockers: readonly Blocker[]): Operation {
 }
 
 /** Matches the texts of `blocked` above. */
-const TELLS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
+const REPORTS_OF_BLOCKERS = /^(Waiting: |Drain failed due to - )/;
 
 /** The drain is no longer blocked. The status says so only if the remaining pods take long. */
 function freed(
@@ -60,7 +60,7 @@ function freed(
 ): { readonly wanted?: Operation; readonly from: Date } {
   const asked = leaving.map(({ uid }) => memory.attempts.get(uid)?.at.getTime() ?? 0);
   const from = new Date(Math.max(0, ...asked) + PASSES_MS);
-  const stale = leaving.length > 0 && TELLS_OF_BLOCKERS.test(machine.status?.lastOperation?.description ?? '');
+  const stale = leaving.length > 0 && REPORTS_OF_BLOCKERS.test(machine.status?.lastOperation?.description ?? '');
   return stale ? { wanted: operation(evicting(leaving)), from } : { from };
 }
 
@@ -74,9 +74,9 @@ function namesTheSame(a: string, b: string): boolean {
  * Two processes may drain the same machine for a while after a lost Lease, each with its own memory. Without this pause
  * each would overwrite the status of the other, as fast as the API server answers.
  */
-function tellDrainAgainAt({ toldAt }: DrainMemory, now: Date): Date | undefined {
-  if (!toldAt || now < toldAt) return undefined;
-  const due = new Date(toldAt.getTime() + TELL_DRAIN_EVERY_MS);
+function reportDrainAgainAt({ reportedAt }: DrainMemory, now: Date): Date | undefined {
+  if (!reportedAt || now < reportedAt) return undefined;
+  const due = new Date(reportedAt.getTime() + REPORT_DRAIN_EVERY_MS);
   return now < due ? due : undefined;
 }
 

@@ -5,13 +5,13 @@ import type { DrainMemory, DrainObservation } from '../../drain/model/observatio
 import { NO_DRAIN_MEMORY } from '../../drain/model/observation.ts';
 import { budget, later, look, MINUTE, pod, withVolume } from '../../drain/testing.ts';
 import { NOON } from '../testing.ts';
-import { tellings } from './tell-drain.ts';
+import { blockerEvents } from './drain-events.ts';
 
-const events = (o: DrainObservation, now = NOON) => tellings(o, planDrain(o, now)).map(({ event }) => event);
+const events = (o: DrainObservation, now = NOON) => blockerEvents(o, planDrain(o, now)).map(({ event }) => event);
 
 const remembering = (o: DrainObservation, now = NOON): DrainMemory => ({
   ...o.memory,
-  told: new Set([...(o.memory.told ?? []), ...tellings(o, planDrain(o, now)).flatMap(({ causes }) => causes)]),
+  told: new Set([...(o.memory.told ?? []), ...blockerEvents(o, planDrain(o, now)).flatMap(({ causes }) => causes)]),
 });
 
 const stuck = (name: string, key = 'default/web') =>
@@ -103,7 +103,7 @@ test('whatever comes and goes, a drain tells of each cause once', () => {
       const causes: string[] = [];
       for (const pods of each) {
         const o = look(pods, { memory });
-        const found = tellings(o, planDrain(o, NOON));
+        const found = blockerEvents(o, planDrain(o, NOON));
         causes.push(...found.flatMap((telling) => telling.causes));
         memory = remembering(o);
       }

@@ -247,8 +247,8 @@ test.each<[row: string, second: Machine, failed: boolean, label?: string]>([
 
 test('one that waits for the others to be replaced says so, once, and keeps what it said before', () => {
   const lastOperation = { description: 'is unhealthy: no heartbeat', lastUpdateTime: at(-15) };
-  const silent = given({ phase: 'Unknown', since: -15, conditions: sick });
-  const target: Machine = { ...silent, status: { ...silent.status, lastOperation } };
+  const unreachable = given({ phase: 'Unknown', since: -15, conditions: sick });
+  const target: Machine = { ...unreachable, status: { ...unreachable.status, lastOperation } };
   const held = (m: Machine) => planHealth(observe(m, node({ conditions: sick }), { replacementsInProgress: 1 }), NOON);
   const { status } = held(target);
   expect(status?.lastOperation?.description).toBe(
@@ -387,7 +387,7 @@ test.each<[what: string, change: Partial<MachineObservation>, message: string]>(
   ],
   [
     'its provider id was edited',
-    { squatter: node({ spec: { providerID: 'a:///1' } }) },
+    { conflictingNode: node({ spec: { providerID: 'a:///1' } }) },
     'It has no Node. Node fakeNode-0 has spec.providerID "a:///1", the machine "fakeID-0": put the machine',
   ],
 ])('a machine whose Node is there but not its own says what to mend: %s', (_what, change, message) => {

@@ -64,10 +64,10 @@ function undamped(o: MachineObservation, now: Date): HealthPlan {
   // What an outage hides can only look worse than it is: a Ready Node of a doubtful time is a Ready Node.
   if (o.doubt) {
     const doubted = { deadline: o.doubt.until, because: `${o.doubt.because}: health is not judged` };
-    return judgeHealthy(o, base, now) ?? doubted;
+    return checkHealthyMachine(o, base, now) ?? doubted;
   }
-  const judged = judge(o, base, now);
-  if (judged) return judged;
+  const checked = checkHealth(o, base, now);
+  if (checked) return checked;
   if (mirrorChange && base) {
     const due = o.machine.status?.currentStatus?.phase === 'Pending' ? mirrorDue(o) : now;
     if (due <= now) return { status: base, writes: 'mirrored', because: 'node conditions changed' };
@@ -98,7 +98,11 @@ const isUpdating = (phase: string | undefined): boolean =>
   phase === 'InPlaceUpdating' || phase === 'InPlaceUpdateFailed';
 
 /** The transition to Running, of a machine whose Node has joined or is well again. */
-function judgeHealthy(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
+function checkHealthyMachine(
+  o: MachineObservation,
+  base: MachineStatus | undefined,
+  now: Date,
+): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (!o.node || isUpdating(phase) || phase === 'Running' || !isWell(o)) return undefined;
   if (phase === 'Failed' && failedInPlace(o)) return undefined;
@@ -107,11 +111,11 @@ function judgeHealthy(o: MachineObservation, base: MachineStatus | undefined, no
 }
 
 /** Transitions between healthy and unhealthy. */
-function judge(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
+function checkHealth(o: MachineObservation, base: MachineStatus | undefined, now: Date): HealthPlan | undefined {
   const phase = o.machine.status?.currentStatus?.phase;
   if (isUpdating(phase)) return undefined;
   if (!o.node) return phase === 'Running' ? lost(o, base, now) : undefined;
-  if (isWell(o)) return judgeHealthy(o, base, now);
+  if (isWell(o)) return checkHealthyMachine(o, base, now);
   // An update that succeeded says nothing about the node afterwards (the original would stay in that phase for ever).
   if (phase === 'Running' || phase === 'InPlaceUpdateSuccessful') return sick(o, base, now);
   return undefined;
@@ -165,16 +169,16 @@ const lost = (o: MachineObservation, base: MachineStatus | undefined, now: Date)
   );
 
 /** The Node that the machine names belongs to another VM, because a user edited an ID or the label. */
-function contradiction({ machine, squatter, namedInVain }: MachineObservation): string {
+function contradiction({ machine, conflictingNode, namedInVain }: MachineObservation): string {
   if (namedInVain) {
     const { node, ownedBy, own } = namedInVain;
-    const cure = own
+    const hint = own
       ? `Node ${own} names this machine: put its label node=${own} back`
       : 'delete one of the two, and see that the cloud gives each VM a name of its own';
-    return `. Node ${node} is that of machine ${ownedBy}; ${cure}`;
+    return `. Node ${node} is that of machine ${ownedBy}; ${hint}`;
   }
-  return squatter
-    ? `. Node ${squatter.metadata.name} has spec.providerID "${squatter.spec.providerID ?? ''}", the machine "${machine.spec.providerID ?? ''}": put the machine's spec.providerID back if it was edited, or delete the machine`
+  return conflictingNode
+    ? `. Node ${conflictingNode.metadata.name} has spec.providerID "${conflictingNode.spec.providerID ?? ''}", the machine "${machine.spec.providerID ?? ''}": put the machine's spec.providerID back if it was edited, or delete the machine`
     : '';
 }
 
@@ -315,12 +319,12 @@ function markFailed(o: MachineObservation, now: Date): HealthPlan {
   const conditions = printConditions(o.machine.status?.conditions ?? []);
   const description = `Machine ${nameOf(o)} health checks failing since last ${formatDurationMs(o.settings.healthTimeoutMs)} minutes. Updating machine phase to Failed. Node Conditions: ${conditions}`;
   const said = o.cloudSays === undefined ? '' : `. ${o.cloudSays}`;
-  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${whatLasted(o)}${said}`;
+  const message = `It has been unhealthy for ${formatDurationMs(o.settings.healthTimeoutMs)} and is Failed: ${lastingConditions(o)}${said}`;
   return toFailed(o, now, description, { reason: 'HealthTimeout', message });
 }
 
 /** A node whose in-place update failed may be healthy otherwise, so the message names that failure too. */
-function whatLasted(o: MachineObservation): string {
+function lastingConditions(o: MachineObservation): string {
   if (!o.node) return missing(o);
   const { currentStatus, conditions, lastOperation } = o.machine.status ?? {};
   const failed = currentStatus?.phase === 'InPlaceUpdateFailed' ? lastOperation?.description?.replace(WAITS, '') : '';

@@ -1,5 +1,5 @@
 import { breakerMessage, overridesBreaker } from '../../disruption/override.ts';
-import type { OpenBreaker } from '../../disruption/silence.ts';
+import type { OpenBreaker } from '../../disruption/unreachable.ts';
 import { healthDeadline } from '../../values/timestamps.ts';
 import type { MachineObservation } from './observation.ts';
 import type { Action } from './plan.ts';
@@ -8,8 +8,8 @@ import type { Action } from './plan.ts';
 export const isHeld = (o: MachineObservation, now: Date): boolean =>
   o.breaker !== undefined && !overridesBreaker(o.machine, o.machineClass, now);
 
-export const heldBecause = ({ scope, silent, joined }: OpenBreaker): string =>
-  `${silent} of ${joined} machines of the ${scope} fell silent together: none is replaced until they are heard of again`;
+export const heldBecause = ({ scope, unreachable, joined }: OpenBreaker): string =>
+  `${unreachable} of ${joined} machines of the ${scope} fell silent together: none is replaced until they are heard of again`;
 
 /** Whether mcm would replace the machine now if the circuit breaker were closed. */
 const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now: Date): boolean => {
@@ -23,16 +23,16 @@ const isDue = ({ machine, settings, deletedForHealth }: MachineObservation, now:
 export const awaitsBreaker = (o: MachineObservation, now: Date): boolean => isHeld(o, now) && isDue(o, now);
 
 /** Plans one event when the breaker begins to prevent the replacement, and one when the replacement may continue. */
-export function tellHeld(o: MachineObservation, now: Date): Action | undefined {
+export function reportHeld(o: MachineObservation, now: Date): Action | undefined {
   const held = awaitsBreaker(o, now);
   if (held === (o.held === true)) return undefined;
   if (held && o.breaker) {
     const said = o.cloudSays === undefined ? '' : `${o.cloudSays} `;
     const message = `${said}${breakerMessage(o.breaker, o.settings.breaker.thresholdPercent)}`;
-    return { do: 'tellHeld', held, event: { type: 'Warning', reason: 'ReplacementHeld', message } };
+    return { do: 'reportHeld', held, event: { type: 'Warning', reason: 'ReplacementHeld', message } };
   }
   const message = o.breaker
     ? 'An annotation asks for replacement although many machines are silent'
     : 'The machine is no longer held back: not so many others are silent any more, or it is heard of again';
-  return { do: 'tellHeld', held, event: { type: 'Normal', reason: 'ReplacementResumed', message } };
+  return { do: 'reportHeld', held, event: { type: 'Normal', reason: 'ReplacementResumed', message } };
 }

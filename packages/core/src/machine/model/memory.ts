@@ -31,8 +31,8 @@ export interface MachineMemory {
   evidence?: EvidenceState;
   /** The progress of keeping its VM. */
   keeping?: KeepingState;
-  /** The last report about its invalid settings, see `complaintsOf`. */
-  complained?: string;
+  /** The last report about its invalid settings, see `validationWarningsOf`. */
+  warned?: string;
   /** The reason of the last action, as in the log. */
   decided?: string;
   /** An event has reported that the circuit breaker prevents the replacement. */

@@ -1,6 +1,6 @@
 import type { Machine, MachineClass } from '@mcm/api';
 import type { Node } from '@mcm/kube';
-import type { OpenBreaker } from '../../disruption/silence.ts';
+import type { OpenBreaker } from '../../disruption/unreachable.ts';
 import type { DrainObservation } from '../../drain/model/observation.ts';
 import type { Instance } from '../../driver/contract/driver.ts';
 import type { MachineError } from '../../driver/contract/errors.ts';
@@ -94,9 +94,9 @@ export interface MachineObservation {
   /** The Node with the name of the VM just created. It may belong to another machine. */
   readonly nodeOfCreated?: Node;
   /** A Node with the name of the machine's own Node that belongs to an earlier VM. No machine has that VM. */
-  readonly squatter?: Node;
+  readonly conflictingNode?: Node;
   /** This process already deleted a Node of that name. */
-  readonly squatterCameBack?: true;
+  readonly conflictCameBack?: true;
   /** The Node in the machine's label belongs to another machine. `own` is the Node that names this machine, if any. */
   readonly namedInVain?: { readonly node: string; readonly ownedBy: string; readonly own?: string };
   /** The Node vanished while this process watched. */
@@ -125,9 +125,9 @@ export interface MachineObservation {
   /** An event has reported that the circuit breaker prevents the replacement. */
   readonly held?: boolean;
   /** Requests of the machine that have no effect. */
-  readonly complaints?: readonly string[];
+  readonly warnings?: readonly string[];
   /** The last report about those requests. */
-  readonly complained?: string;
+  readonly warned?: string;
   /** Whether this process stores evidence of failures. */
   readonly keepsEvidence?: boolean;
   readonly evidence?: EvidenceState;

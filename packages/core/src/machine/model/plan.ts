@@ -16,21 +16,21 @@ export type Action =
   /** Writes the provider ID, the node label and the priority in one request. */
   | { readonly do: 'record'; readonly instance: Instance }
   | { readonly do: 'labelNode'; readonly nodeName: string }
-  /** `tellsDrain`: the status says what the drain waits for. The memory stores the time of the write. */
+  /** `reportsDrain`: the status says what the drain waits for. The memory stores the time of the write. */
   | {
       readonly do: 'writeStatus';
       readonly status: MachineStatus;
       readonly event?: PlannedEvent;
       /** The kind of a health write that is delayed if the machine's health changes often. */
       readonly writes?: HealthWrite;
-      readonly tellsDrain?: true;
+      readonly reportsDrain?: true;
     }
   /** Stores and reports whether the circuit breaker prevents the replacement of the machine. */
-  | { readonly do: 'tellHeld'; readonly held: boolean; readonly event: PlannedEvent }
+  | { readonly do: 'reportHeld'; readonly held: boolean; readonly event: PlannedEvent }
   /** Reports the problems of a drain, and remembers their causes. */
   | { readonly do: 'tellDrain'; readonly causes: readonly string[]; readonly event: PlannedEvent }
   /** Reports the machine's requests that have no effect. An empty list clears the report. */
-  | { readonly do: 'complain'; readonly complaints: readonly string[] }
+  | { readonly do: 'warn'; readonly warnings: readonly string[] }
   | { readonly do: 'syncNode'; readonly patch: NodePatch }
   | { readonly do: 'setNodeCondition'; readonly condition: Condition }
   /** Annotations of the Machine; null removes one. */

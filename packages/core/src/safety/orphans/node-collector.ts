@@ -20,12 +20,12 @@ import type { OrphanReconcileOptions } from './orphan-options.ts';
 import { standIn } from './orphan-vms.ts';
 
 /** What becomes of a Node, and whether that is worth an event. */
-interface Judgement {
+interface Verdict {
   readonly outcome: string;
   readonly tell: boolean;
 }
 
-const tell = (outcome: string): Judgement => ({ outcome, tell: true });
+const tell = (outcome: string): Verdict => ({ outcome, tell: true });
 
 /** Marks Nodes that belong to no machine, takes the mark off those that do, and deletes those that stand for nothing. */
 export class NodeCollector {
@@ -37,7 +37,7 @@ export class NodeCollector {
   /** By UID: why it was kept, to say it once. */
   #told: ReadonlyMap<string, string> = new Map();
   /** UIDs of those whose instance the cloud still has, to say it once. */
-  readonly #toldLiving = new Set<string>();
+  readonly #reportedLiving = new Set<string>();
   readonly #deleting = new Set<string>();
 
   /** Nodes that stood for no machine in the last pass. */
@@ -68,14 +68,14 @@ export class NodeCollector {
     const listings = this.#allListings();
     const told = new Map<string, string>();
     for (const node of suspects) {
-      const { outcome, tell } = this.#judge(node, now, before, listings);
+      const { outcome, tell } = this.#decide(node, now, before, listings);
       told.set(node.metadata.uid, outcome);
       if (this.#told.get(node.metadata.uid) === outcome) continue;
       this.#o.log.info('Node without a machine', { node: node.metadata.name, outcome });
       if (tell) this.#tell(node, outcome);
     }
     this.#told = told;
-    for (const uid of this.#toldLiving) if (!told.has(uid)) this.#toldLiving.delete(uid);
+    for (const uid of this.#reportedLiving) if (!told.has(uid)) this.#reportedLiving.delete(uid);
     return suspects.length > 0 ? new Date(now.getTime() + options.confirmAfterMs) : undefined;
   }
 
@@ -111,12 +111,12 @@ export class NodeCollector {
   }
 
   /** Begins the deletion of a Node that nothing speaks for; says what becomes of it. */
-  #judge(
+  #decide(
     node: Node,
     now: Date,
     firstSeen: ReadonlyMap<string, Date>,
     listings: ReadonlyMap<Key, Listing | undefined>,
-  ): Judgement {
+  ): Verdict {
     const { namespace, defaults, options } = this.#o;
     const { uid } = node.metadata;
     const kept = keepsOrphanNode(node, now, {
@@ -150,9 +150,9 @@ export class NodeCollector {
     try {
       if (await this.#cloudHas(seen, now)) {
         log.warn('Node without a machine kept: its VM still exists', fields);
-        if (!this.#toldLiving.has(seen.metadata.uid))
+        if (!this.#reportedLiving.has(seen.metadata.uid))
           this.#tell(seen, 'it is kept, for the cloud still has its instance');
-        this.#toldLiving.add(seen.metadata.uid);
+        this.#reportedLiving.add(seen.metadata.uid);
         return;
       }
       const live = await liveMachines(control, namespace);

@@ -2,7 +2,7 @@ import { Labels } from '@mcm/api';
 import { type KubeClient, type Node, nodes } from '@mcm/kube';
 import type { Caches } from '../../cluster/caches.ts';
 import { instanceKey } from '../../node/instance.ts';
-import { type Surroundings, type Use, useOf } from './served.ts';
+import { type ListedVm, type Use, useOf } from './served.ts';
 
 export interface NodesOfVmsOptions {
   readonly caches: Caches;
@@ -33,7 +33,7 @@ export class NodesOfVms {
   }
 
   /** @throws KubeError when the Nodes cannot be listed */
-  async useOf(about: Omit<Surroundings, 'nodes'>): Promise<Use> {
+  async useOf(about: Omit<ListedVm, 'nodes'>): Promise<Use> {
     const { target } = this.#o.caches;
     if (!target) return { use: 'none' };
     const { store } = target.nodes;
@@ -70,7 +70,7 @@ export class NodesOfVms {
 
 const present = (node: Node | undefined): readonly Node[] => (node ? [node] : []);
 
-const candidates = (lookup: Lookup, { vm, machine }: Omit<Surroundings, 'nodes'>): readonly Node[] => [
+const candidates = (lookup: Lookup, { vm, machine }: Omit<ListedVm, 'nodes'>): readonly Node[] => [
   ...lookup.byInstance(instanceKey(vm.providerId)),
   ...lookup.byMachine(vm.machineName),
   ...lookup.byName(vm.machineName),

@@ -22,7 +22,7 @@ const MINUTE = 60_000;
 const MIN_INTERVAL_MS = MINUTE;
 
 /** A listing that failed so often in a row is told of: a cloud that stumbles is nothing to see to. */
-const TOLD_AFTER_FAILURES = 3;
+const REPORTED_AFTER_FAILURES = 3;
 
 /** VMs being deleted at once. One whose driver ignores its signal gives up its place. */
 const DELETIONS_AT_ONCE = 10;
@@ -53,7 +53,7 @@ interface ClassState {
   /** Earliest next listing. */
   notBefore: Date;
   /** The listing that was judged last. */
-  judged?: Listing;
+  decided?: Listing;
   /** By provider id. */
   firstSeen: ReadonlyMap<string, Date>;
   /** By provider id: what an event said of it last. */
@@ -161,7 +161,7 @@ export class OrphanCollector {
     this.#classes.set(key, state);
     if (this.#listings.running(key)) return done;
     const listing = this.#listings.of(key);
-    if (listing && listing !== state.judged) return this.#judge(machineClass, state, listing);
+    if (listing && listing !== state.decided) return this.#decide(machineClass, state, listing);
     this.#backOff(key, state, now);
     this.#tellDeaf(machineClass, key, state);
     if (now < state.notBefore) return again(state.notBefore.getTime() - now.getTime());
@@ -178,7 +178,7 @@ export class OrphanCollector {
       delete state.deaf;
       recorder.event(machineClass, 'Normal', 'ListingWorks', 'The VMs of the class are listed again');
     }
-    if (error === undefined || state.deaf || this.#listings.failures(key) < TOLD_AFTER_FAILURES) return;
+    if (error === undefined || state.deaf || this.#listings.failures(key) < REPORTED_AFTER_FAILURES) return;
     // A class that is wrong in itself says so already.
     if (invoker.check(machineClass).length > 0) return;
     state.deaf = true;
@@ -199,7 +199,7 @@ export class OrphanCollector {
     state.failures = failures;
   }
 
-  async #judge(machineClass: MachineClass, state: ClassState, listing: Listing): Promise<Outcome> {
+  async #decide(machineClass: MachineClass, state: ClassState, listing: Listing): Promise<Outcome> {
     const { caches, clock, options, log, namespace } = this.#o;
     const now = clock.now();
     const ours = withoutForeign(this.#o, machineClass, state.foreign, listing);
@@ -219,7 +219,7 @@ export class OrphanCollector {
     }
     const { confirmed, nextAt } = confirmOrphans(suspects, state.firstSeen, now, options.confirmAfterMs);
     const draining = await this.#collect(machineClass, state, listing, { suspects, confirmed });
-    state.judged = listing;
+    state.decided = listing;
     const untilNext = nextAt ? nextAt.getTime() - clock.now().getTime() : options.periodMs;
     return again(draining ? MIN_INTERVAL_MS : Math.max(Math.min(untilNext, options.periodMs), MIN_INTERVAL_MS));
   }

@@ -2,7 +2,7 @@ import { Labels } from '@mcm/api';
 import { expect, test } from 'vitest';
 import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { hc, machine, node } from '../../machine/testing.ts';
-import { type Surroundings, useOf } from './served.ts';
+import { type ListedVm, useOf } from './served.ts';
 
 const vm: ListedInstance = { providerId: 'aws:///eu-west-1/i-1', machineName: 'm' };
 const own: ListedInstance = { providerId: 'aws:///eu-west-1/i-2', machineName: 'm' };
@@ -14,7 +14,7 @@ const serving = (change: Parameters<typeof node>[0] = {}) =>
 const owner = (change: Parameters<typeof machine>[0] = {}) =>
   machine({ name: 'm', spec: { providerID: own.providerId }, ...change });
 
-test.each<[what: string, change: Partial<Surroundings>, use: string]>([
+test.each<[what: string, change: Partial<ListedVm>, use: string]>([
   ['no Node', {}, 'unseen'],
   ['a Ready Node of which nobody knows a machine', { nodes: [serving()] }, 'unclaimed'],
   ['a Node that is silent', { nodes: [serving({ conditions: hc('Unknown') })] }, 'none'],

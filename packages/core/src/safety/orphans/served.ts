@@ -4,7 +4,7 @@ import type { ListedInstance } from '../../driver/contract/driver.ts';
 import { isInstance, sameInstance } from '../../node/instance.ts';
 
 /** A VM without a machine, and what is known of its surroundings. */
-export interface Surroundings {
+export interface ListedVm {
   readonly vm: ListedInstance;
   /** The machine that has the name of the VM. */
   readonly machine: Machine | undefined;
@@ -29,7 +29,7 @@ export type Use =
  * Whether a Ready Node runs on the VM. The Node's provider id decides. A Node without an id that can be compared counts
  * when it belongs to the machine of the VM's name, unless the machine's recorded VM is listed: then it runs on that one.
  */
-export function useOf({ vm, machine, listed, nodes }: Surroundings): Use {
+export function useOf({ vm, machine, listed, nodes }: ListedVm): Use {
   const hasOwn = listed.some(({ providerId }) => isInstance(machine?.spec.providerID, providerId));
   const runsOn = (node: Node): boolean =>
     isInstance(node.spec.providerID, vm.providerId) ||

@@ -57,7 +57,7 @@ export const asksForThaw = (object: MachineSet | MachineDeployment | undefined):
  * Decides whether a set stops making machines. A request to unfreeze, on the set or its deployment, thaws it once; when
  * there are still too many machines it is frozen again by the next look.
  */
-export function judgeSet(
+export function decideSet(
   set: MachineSet,
   deployment: MachineDeployment | undefined,
   machines: number,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { deployment, set } from '../../set/test-objects.ts';
-import { judgeSet, thresholds } from './overshoot-rules.ts';
+import { decideSet, thresholds } from './overshoot-rules.ts';
 
 const options = { safetyUp: 2, safetyDown: 1 };
 const rolling = (replicas: number, maxSurge: number | string) =>
@@ -29,9 +29,9 @@ describe('thresholds', () => {
   test('F-12 (mended) without a distance a set is not frozen and thawed in turn', () => {
     const limits = thresholds(set('ms', 2), undefined, { safetyUp: 2, safetyDown: 0 });
     const half = { status: { machineSetCondition: [{ type: 'Frozen' as const, status: 'True' as const }] } };
-    expect(judgeSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper, limits)).toBe('leave');
-    expect(judgeSet(set('ms', 2), undefined, limits.upper, limits)).toBe('freeze');
-    expect(judgeSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper - 1, limits)).toBe('thaw');
+    expect(decideSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper, limits)).toBe('leave');
+    expect(decideSet(set('ms', 2), undefined, limits.upper, limits)).toBe('freeze');
+    expect(decideSet({ ...set('ms', 2, frozen), ...half }, undefined, limits.upper - 1, limits)).toBe('thaw');
   });
 });
 
@@ -58,11 +58,11 @@ describe('verdicts', () => {
     ['asked for, although there are too many', asking(frozen.labels), 9, 'thaw'],
     ['asked for without need: the request goes', asking({}), 1, 'thaw'],
   ])('%s', (_title, given, machines, verdict) => {
-    expect(judgeSet(given, undefined, machines, limits)).toBe(verdict);
+    expect(decideSet(given, undefined, machines, limits)).toBe(verdict);
   });
   test('F-11 a request on the deployment thaws its sets', () => {
     const owner = deployment(3, { annotations: { 'safety.machine.sapcloud.io/unfreeze': 'x' } });
-    expect(judgeSet(complete, owner, 9, limits)).toBe('thaw');
-    expect(judgeSet(set('ms', 3), owner, 3, limits)).toBe('leave');
+    expect(decideSet(complete, owner, 9, limits)).toBe('thaw');
+    expect(decideSet(set('ms', 3), owner, 3, limits)).toBe('leave');
   });
 });

@@ -36,9 +36,9 @@ import { isUndrained } from '../../objects/machines.ts';
 import { setOf } from '../../set/wakeups.ts';
 import {
   asksForThaw,
+  decideSet,
   FROZEN,
   hasMark,
-  judgeSet,
   type OvershootOptions,
   type Thresholds,
   thresholds,
@@ -76,7 +76,7 @@ export class OvershootReconciler {
     const all = this.#context.machines.store.byIndex(BY_CONTROLLER, set.metadata.uid);
     const machines = all.filter((machine) => !isUndrained(machine)).length;
     const limits = thresholds(set, deployment, this.#options);
-    const verdict = judgeSet(set, deployment, machines, limits);
+    const verdict = decideSet(set, deployment, machines, limits);
     if (verdict === 'leave') {
       return hasMark(set, set.status?.machineSetCondition) ? again(this.#options.periodMs) : done;
     }

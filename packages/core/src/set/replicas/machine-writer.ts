@@ -15,7 +15,7 @@ import type { PendingDeletions } from '../../control/expectations.ts';
 import { inParallel, slowStart } from '../../flow/slow-start.ts';
 import { type Loss, lossBefore } from '../../objects/machines.ts';
 import { causeText, type DeletionCause } from '../deletion-cause.ts';
-import type { LostPlaces } from './lost-places.ts';
+import type { LostReplicas } from './lost-replicas.ts';
 import { newMachine } from './new-machine.ts';
 
 /** The largest number of parallel requests for one set. */
@@ -41,7 +41,7 @@ export interface MachineChange {
 export interface Vacancies {
   /** Receives the names of machines that this set does not control. */
   readonly taken: Set<string>;
-  readonly lost: LostPlaces;
+  readonly lost: LostReplicas;
   /** The losses that the first new machines replace. */
   readonly replace: readonly Loss[];
 }

@@ -1,6 +1,6 @@
 import { Labels, type Machine, type MachineDeployment, type MachineSet } from '@mcm/api';
 import { BY_CONTROLLER, type ControllerContext, deploymentOf } from '../../control/caches.ts';
-import type { LedgerSet } from '../../disruption/ledger.ts';
+import type { BudgetSet } from '../../disruption/budget.ts';
 import { planRepairs, type RepairPlan } from '../../disruption/repairs.ts';
 import { countsTerminating, isReplicaOf } from '../../disruption/safeguards.ts';
 import { limitsOf } from '../../objects/limits.ts';
@@ -85,7 +85,7 @@ export class RepairGroups {
   #keptOf(
     deployment: MachineDeployment,
     { current, old }: Sets,
-    account: (set: MachineSet) => LedgerSet,
+    account: (set: MachineSet) => BudgetSet,
     now: Date,
   ): ReturnType<typeof keptFailures> {
     const { settings } = this.#context.safeguards;
@@ -106,7 +106,7 @@ export class RepairGroups {
     if (!deployment || !countsTerminating(deployment, this.#context.safeguards.settings)) {
       return undefined;
     }
-    return roomBeside(deployment, set, {
+    return roomOfSet(deployment, set, {
       siblings: this.#siblings(deployment),
       machinesOf: (one) => this.#machinesOf(one),
       isGoing: (machine) => isTerminating(machine) || this.#context.disruptions.isLeaving(machine),
@@ -115,7 +115,7 @@ export class RepairGroups {
 }
 
 /** Number of machines that a set may create if terminating ones count towards the surge; see {@link RepairGroups.roomOf}. */
-export function roomBeside(
+export function roomOfSet(
   deployment: MachineDeployment,
   set: MachineSet,
   around: {

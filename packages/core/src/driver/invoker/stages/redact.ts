@@ -1,5 +1,5 @@
 import { MachineError } from '../../contract/errors.ts';
-import { placeOf, troubleOf } from '../../schemas/cure.ts';
+import { placeOf, troubleOf } from '../../schemas/hint.ts';
 import { scrub } from '../../secrets/scrub.ts';
 import type { ObserveClass } from '../invoker-api.ts';
 import type { Call, Stage } from './call.ts';
@@ -39,7 +39,7 @@ function withHint(call: Call, thrown: MachineError, observeClass: ObserveClass |
   const machineClass = call.classNow();
   if (!observeClass || !machineClass) return scrub(thrown, hidden);
   const problem = progress.sent ? troubleOf(thrown, machineClass, data, name) : undefined;
-  const error = scrub(thrown, hidden, problem?.cure ?? placeOf(thrown, machineClass));
+  const error = scrub(thrown, hidden, problem?.hint ?? placeOf(thrown, machineClass));
   if (problem) observeClass(machineClass, name, { reason: problem.reason, message: error.message });
   else if (progress.sent && ANSWERS.has(thrown.code)) observeClass(machineClass, name, undefined);
   return error;

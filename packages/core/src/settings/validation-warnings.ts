@@ -59,7 +59,7 @@ const annotation = (key: string): string => `metadata.annotations[${key}]`;
  * @param namesakes machines that name the same Node, the machine itself may be among them
  * @param node the machine's own
  */
-export function complaintsOf(
+export function validationWarningsOf(
   machine: Machine,
   choice: PolicyChoice,
   namesakes: readonly Machine[],

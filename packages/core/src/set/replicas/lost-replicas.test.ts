@@ -1,6 +1,6 @@
 import { Labels, type MachineSet } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { LostPlaces } from './lost-places.ts';
+import { LostReplicas } from './lost-replicas.ts';
 
 const set = (status: MachineSet['status'], labels: Readonly<Record<string, string>> = {}): MachineSet =>
   ({ metadata: { name: 's', labels }, spec: { replicas: 2 }, status }) as unknown as MachineSet;
@@ -19,5 +19,5 @@ test.each<[string, MachineSet, number]>([
   ['or could be', set({ observedGeneration: 1, machineSetCondition: [condition('ReplicaFailure')] }), 0],
   ['nor one that must not grow', set({ observedGeneration: 1 }, { [Labels.ScaleUpDisabled]: 'true' }), 0],
 ])('%s', (_title, found, lost) => {
-  expect(new LostPlaces().count(found, [])).toBe(lost);
+  expect(new LostReplicas().count(found, [])).toBe(lost);
 });

@@ -3,12 +3,12 @@ import { findCondition } from '../../objects/conditions.ts';
 import { type Loss, lossOf } from '../../objects/machines.ts';
 
 /** Number of places by the state of their former machine. */
-type Places = Readonly<Record<Loss, number>>;
+type Losses = Readonly<Record<Loss, number>>;
 
-const NONE: Places = { served: 0, unjoined: 0 };
+const NONE: Losses = { served: 0, unjoined: 0 };
 
 /** Limits the places to the open ones. Places of machines that served come first, because they delay others longer. */
-function atMost(open: number, { served, unjoined }: Places): Places {
+function atMost(open: number, { served, unjoined }: Losses): Losses {
   const first = Math.min(served, open);
   return { served: first, unjoined: Math.min(unjoined, open - first) };
 }
@@ -33,18 +33,18 @@ const HINDRANCES = [MachineSetConditions.InvalidSpec, MachineSetConditions.Repli
  * Places of a set whose machine is lost for any cause and has no successor yet. They distinguish a replacement from a
  * machine by which the set grows, after the former machine is gone.
  */
-export class LostPlaces {
+export class LostReplicas {
   /** By UID, the loss if the machine were gone. */
-  #staff: Map<string, Loss> | undefined;
-  #lost: Places = NONE;
+  #adoption: Map<string, Loss> | undefined;
+  #lost: Losses = NONE;
 
-  #places(set: MachineSet, alive: readonly Machine[]): Places {
+  #places(set: MachineSet, alive: readonly Machine[]): Losses {
     const open = Math.max((set.spec.replicas ?? 0) - alive.length, 0);
     // At the first look the history is unknown. So all missing machines of a set that has had machines count as lost.
-    if (this.#staff === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
+    if (this.#adoption === undefined) return { ...NONE, served: hasHadMachines(set) ? open : 0 };
     const there = new Set(alive.map(({ metadata }) => metadata.uid));
     const lost = { ...this.#lost };
-    for (const [uid, loss] of this.#staff) if (!there.has(uid)) lost[loss]++;
+    for (const [uid, loss] of this.#adoption) if (!there.has(uid)) lost[loss]++;
     return atMost(open, lost);
   }
 
@@ -60,7 +60,7 @@ export class LostPlaces {
    */
   look(set: MachineSet, alive: readonly Machine[]): readonly Loss[] {
     this.#lost = this.#places(set, alive);
-    this.#staff = new Map(alive.map((one) => [one.metadata.uid, lossOf(one)]));
+    this.#adoption = new Map(alive.map((one) => [one.metadata.uid, lossOf(one)]));
     const { served, unjoined } = this.#lost;
     return [...Array<Loss>(served).fill('served'), ...Array<Loss>(unjoined).fill('unjoined')];
   }
@@ -70,7 +70,7 @@ export class LostPlaces {
    * @param loss The loss that the machine replaces, if any.
    */
   made(uid: string, loss: Loss | undefined): void {
-    this.#staff?.set(uid, 'served');
+    this.#adoption?.set(uid, 'served');
     if (loss !== undefined) this.#lost = { ...this.#lost, [loss]: Math.max(this.#lost[loss] - 1, 0) };
   }
 }

@@ -1,5 +1,5 @@
 import type { DrainPlan } from '../../drain/drain.ts';
-import type { Blocker, TellReason } from '../../drain/model/blockers.ts';
+import type { Blocker, ReportReason } from '../../drain/model/blockers.ts';
 import type { DrainMemory, DrainObservation } from '../../drain/model/observation.ts';
 import { listed } from '../../values/texts.ts';
 import type { Action } from '../model/plan.ts';
@@ -7,7 +7,7 @@ import type { Action } from '../model/plan.ts';
 type Telling = Extract<Action, { do: 'tellDrain' }>;
 
 interface News {
-  readonly reason: TellReason;
+  readonly reason: ReportReason;
   readonly cause: string;
   readonly blocker: Blocker;
 }
@@ -17,7 +17,10 @@ interface News {
  * a drain for long is in its status; an event is for whoever has to do something about it, and comes once: not again when the
  * list of what blocks has changed, nor for each further pod that one budget blocks.
  */
-export function tellings({ memory, forcedBy }: DrainObservation, { blockers, leftAttached }: DrainPlan): Telling[] {
+export function blockerEvents(
+  { memory, forcedBy }: DrainObservation,
+  { blockers, leftAttached }: DrainPlan,
+): Telling[] {
   const news = newsOf([...leftAttached, ...blockers], memory);
   return [...Map.groupBy(news, ({ reason }) => reason)].map(([reason, found]) => ({
     do: 'tellDrain',
@@ -50,18 +53,18 @@ const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.
 const textsOf = (blockers: readonly Blocker[]): string => listed(blockers.map(({ text }) => text).sort(), 3);
 
 /** With what helps where that is one thing. */
-const withCure = (text: string, blockers: readonly Blocker[]): string => {
-  const [cure, ...others] = new Set(blockers.map((blocker) => blocker.cure));
-  return others.length === 0 ? `${text}; ${cure}` : text;
+const withHint = (text: string, blockers: readonly Blocker[]): string => {
+  const [hint, ...others] = new Set(blockers.map((blocker) => blocker.hint));
+  return others.length === 0 ? `${text}; ${hint}` : text;
 };
 
-const MESSAGES: Readonly<Record<TellReason, Message>> = {
-  DeletionBlocked: (blockers) => withCure(`Drain failed due to - ${textsOf(blockers)}`, blockers),
+const MESSAGES: Readonly<Record<ReportReason, Message>> = {
+  DeletionBlocked: (blockers) => withHint(`Drain failed due to - ${textsOf(blockers)}`, blockers),
   PodDoesNotEnd: (blockers, forcedBy = 'force-deletion=true') => {
     const [first, ...others] = blockers;
-    if (first && others.length === 0) return `${capital(first.text)}: ${first.cure}`;
+    if (first && others.length === 0) return `${capital(first.text)}: ${first.hint}`;
     const pods = listed(blockers.flatMap(({ pods: names = [] }) => names).sort());
     return `Pods ${pods} do not end; see their finalizers and their kubelet; ${forcedBy} on the machine ends the wait`;
   },
-  VolumeStaysAttached: (blockers) => withCure(`The drain goes on: ${textsOf(blockers)}`, blockers),
+  VolumeStaysAttached: (blockers) => withHint(`The drain goes on: ${textsOf(blockers)}`, blockers),
 };

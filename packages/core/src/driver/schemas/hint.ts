@@ -1,14 +1,14 @@
 import { isMachineCode, type MachineClass, USER_DATA_KEY } from '@mcm/api';
 import type { MachineError } from '../contract/errors.ts';
-import { secretKeysOf, secretsTold } from './credentials.ts';
+import { secretKeysOf, secretNames } from './credentials.ts';
 import { noSecret, pathText } from './decode.ts';
 
 /** What a cloud's refusal says about its class, and not about one machine. */
-export interface Trouble {
+export interface Problem {
   /** Reason of the event on the class. */
   readonly reason: 'CredentialsRefused' | 'CloudUnreachable' | 'CloudRefuses';
   /** Names the field, and what to do about it. */
-  readonly cure: string;
+  readonly hint: string;
 }
 
 /** Codes by which Node tells that nobody could be talked to. */
@@ -41,17 +41,17 @@ export function troubleOf(
   machineClass: MachineClass,
   secrets: Readonly<Record<string, string>>,
   call: string,
-): Trouble | undefined {
+): Problem | undefined {
   // No cloud was asked: `check` tells it on the class.
   if (error.place !== undefined) return undefined;
-  if (error.credentialsRefused) return { reason: 'CredentialsRefused', cure: credentialsCure(machineClass, secrets) };
+  if (error.credentialsRefused) return { reason: 'CredentialsRefused', hint: credentialsHint(machineClass, secrets) };
   const network = networkCode(error);
-  if (network !== undefined) return { reason: 'CloudUnreachable', cure: networkCure(network, machineClass) };
+  if (network !== undefined) return { reason: 'CloudUnreachable', hint: networkHint(network, machineClass) };
   // What a creation does not find is no VM but what the class names: an image, a network.
   if (!LASTING.has(error.code) && !(call === 'create' && error.code === 'NotFound')) return undefined;
   const fields = leaves(machineClass.providerSpec).filter(({ value }) => names(error.message, value));
   if (fields.length === 0) return undefined;
-  return { reason: 'CloudRefuses', cure: `look at ${told(fields)} of MachineClass ${machineClass.metadata.name}` };
+  return { reason: 'CloudRefuses', hint: `look at ${told(fields)} of MachineClass ${machineClass.metadata.name}` };
 }
 
 /** What is added to a problem whose place its message does not name; undefined: nothing. */
@@ -60,17 +60,17 @@ export function placeOf({ place }: MachineError, machineClass: MachineClass): st
   if (place !== 'secret') return `correct ${place} of MachineClass ${machineClass.metadata.name}`;
   return secretKeysOf(machineClass).length === 0
     ? noSecret(machineClass)
-    : `correct it in ${secretsTold(machineClass)}`;
+    : `correct it in ${secretNames(machineClass)}`;
 }
 
-function credentialsCure(machineClass: MachineClass, secrets: Readonly<Record<string, string>>): string {
+function credentialsHint(machineClass: MachineClass, secrets: Readonly<Record<string, string>>): string {
   const keys = Object.keys(secrets).filter((key) => key !== USER_DATA_KEY);
   const holder = secretKeysOf(machineClass).at(-1) ?? '';
   const which = keys.length > 0 ? ` (data.${keys.join(', data.')})` : '';
   return `correct the credentials in Secret ${holder}${which}, or what the account allows them`;
 }
 
-function networkCure(code: string, machineClass: MachineClass): string {
+function networkHint(code: string, machineClass: MachineClass): string {
   if (UNTRUSTED.test(code))
     return `the certificate of the cloud's endpoint is not trusted (${code}); name a file with its CA in NODE_EXTRA_CA_CERTS`;
   const places = leaves(machineClass.providerSpec).filter(({ path }) => PLACES.has(String(path[0]).toLowerCase()));

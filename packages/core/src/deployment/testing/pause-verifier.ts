@@ -8,7 +8,7 @@ const SETTLES_S = 20;
  * Paused means that no rollout makes or deletes a machine: every set keeps its size until the user scales or resumes,
  * whatever becomes of template, machines and manager meanwhile. What a set replaces is not a rollout's doing.
  */
-export class PauseJudge {
+export class PauseVerifier {
   readonly #world: World;
   #paused = false;
   /** Sizes that have to stay, by the set's name. */

@@ -2,7 +2,7 @@ import { Annotations, type Machine, parseDurationMs } from '@mcm/api';
 import { createdAt, isAvailable, isFailed, isTerminating, lossBefore, phaseOf } from '../objects/machines.ts';
 
 /** The part of a set that the ledger counts. */
-export interface LedgerSet {
+export interface BudgetSet {
   /** `spec.replicas`. */
   readonly replicas: number;
   /** All machines that it controls, including those that are being deleted. */
@@ -17,14 +17,14 @@ export interface LedgerSet {
 }
 
 /** State of a deployment, or of a set without one, from which the ledger is computed. */
-export interface LedgerInput {
+export interface BudgetInput {
   /** The desired number of machines. */
   readonly replicas: number;
   /** `maxUnavailable`, resolved. */
   readonly unavailable: number;
   /** The set of the present template. */
-  readonly current: LedgerSet | undefined;
-  readonly old: readonly LedgerSet[];
+  readonly current: BudgetSet | undefined;
+  readonly old: readonly BudgetSet[];
   /** True if the deletion of the machine was sent but is not in the cache yet. */
   readonly leaving?: (machine: Machine) => boolean;
   /** True if the machine's node is selected for an in-place update. Such a machine will become unavailable in any phase. */
@@ -38,7 +38,7 @@ export interface LedgerInput {
  * The account of all disruptions of a deployment for any cause. Rollouts and replacements share one disruption budget: a
  * place that one of them uses is not free for the other.
  */
-export interface Ledger {
+export interface DisruptionBudget {
   readonly replicas: number;
   /** Number of machines that may be unavailable. */
   readonly unavailable: number;
@@ -47,7 +47,7 @@ export interface Ledger {
   /** Failed machines whose replacement has not started. */
   readonly failed: number;
   /** Unreachable machines. */
-  readonly silent: number;
+  readonly unreachable: number;
   /** Machines that are being created, for less than {@link joinPatienceMs}. */
   readonly joining: number;
   /** Machines that are being created for longer. No rollout and no replacement waits for them. */
@@ -99,7 +99,7 @@ const BEING_MADE: ReadonlySet<string | undefined> = new Set([undefined, 'Pending
 interface Tally {
   available: number;
   failed: number;
-  silent: number;
+  unreachable: number;
   joining: number;
   late: number;
   updating: number;
@@ -117,13 +117,13 @@ interface Tally {
 }
 
 function tallyOf(
-  { machines, isOurs }: LedgerSet,
-  { leaving, selected, now }: Pick<LedgerInput, 'leaving' | 'selected' | 'now'>,
+  { machines, isOurs }: BudgetSet,
+  { leaving, selected, now }: Pick<BudgetInput, 'leaving' | 'selected' | 'now'>,
 ): Tally {
   const tally: Tally = {
     available: 0,
     failed: 0,
-    silent: 0,
+    unreachable: 0,
     joining: 0,
     late: 0,
     updating: 0,
@@ -143,7 +143,7 @@ function tallyOf(
     const phase = phaseOf(machine);
     if (isAvailable(machine)) tally[selected?.(machine) ? 'updating' : 'available']++;
     else if (isFailed(machine)) tally.failed++;
-    else if (phase === 'Unknown') tally.silent++;
+    else if (phase === 'Unknown') tally.unreachable++;
     else if (UPDATING.has(phase ?? '')) {
       tally.updating++;
       if (phase === 'InPlaceUpdateFailed') tally.failedUpdates++;
@@ -163,16 +163,16 @@ function tallyOf(
 }
 
 /** Places of the set whose machine was lost and has no successor yet. */
-const openPlaces = ({ replicas, lost }: LedgerSet, { alive, leaving }: Tally): number =>
+const openReplicas = ({ replicas, lost }: BudgetSet, { alive, leaving }: Tally): number =>
   Math.min(lost ?? leaving, Math.max(replicas - alive, 0));
 
 /** Places of the set whose machine was lost and whose successor is missing or has not joined. */
-const repairs = (set: LedgerSet, tally: Tally, isOld: boolean): number =>
-  openPlaces(set, tally) + (isOld ? tally.joining : tally.successors);
+const repairs = (set: BudgetSet, tally: Tally, isOld: boolean): number =>
+  openReplicas(set, tally) + (isOld ? tally.joining : tally.successors);
 
 /** The same places, without those whose former machine never joined, is gone, and has a successor. */
-function holds(set: LedgerSet, tally: Tally): number {
-  const open = openPlaces(set, tally);
+function holds(set: BudgetSet, tally: Tally): number {
+  const open = openReplicas(set, tally);
   const stillThere = Math.max(tally.leaving - open, 0);
   return open + tally.successors - tally.ofUnjoined + Math.min(stillThere, tally.ofUnjoined);
 }
@@ -181,12 +181,12 @@ function holds(set: LedgerSet, tally: Tally): number {
  * Machines that are not available and have no replacement or update in progress. A set that shrinks deletes these first,
  * so its surplus of them does not count.
  */
-function idling({ replicas }: LedgerSet, { alive, failed, silent, late, failedUpdates }: Tally): number {
-  return Math.max(failed + silent + late + failedUpdates - Math.max(alive - replicas, 0), 0);
+function idling({ replicas }: BudgetSet, { alive, failed, unreachable, late, failedUpdates }: Tally): number {
+  return Math.max(failed + unreachable + late + failedUpdates - Math.max(alive - replicas, 0), 0);
 }
 
 /** Machines that an old set creates and keeps without replacing others. */
-function firstBorn({ replicas }: LedgerSet, { alive, joining, successors }: Tally): number {
+function firstBorn({ replicas }: BudgetSet, { alive, joining, successors }: Tally): number {
   return Math.max(joining - successors - Math.max(alive - replicas, 0), 0);
 }
 
@@ -194,14 +194,14 @@ const add = <T>(items: readonly T[], value: (item: T) => number): number =>
   items.reduce((total, item) => total + value(item), 0);
 
 /** Computes the account from the machines. The function is pure, so no entry can be lost or outlive its cause. */
-export function ledgerOf(input: LedgerInput): Ledger {
+export function disruptionBudgetOf(input: BudgetInput): DisruptionBudget {
   const { replicas, unavailable, current, old, selected: _, ...rest } = input;
   const oldTallies = old.map((set) => ({ set, tally: tallyOf(set, input) }));
   const currentTally = current && { set: current, tally: tallyOf(current, rest) };
   const all = currentTally ? [...oldTallies, currentTally] : oldTallies;
   const of = (field: keyof Tally) => add(all, ({ tally }) => tally[field]);
   const available = add(all, ({ set, tally }) => Math.min(tally.available, set.replicas));
-  const [failed, silent, late] = [of('failed'), of('silent'), of('late')];
+  const [failed, unreachable, late] = [of('failed'), of('unreachable'), of('late')];
   const missing = Math.max(replicas - available, 0);
   const waiting = add(all, ({ set, tally }) => idling(set, tally));
   const holding = add(all, ({ set, tally }) => holds(set, tally));
@@ -216,7 +216,7 @@ export function ledgerOf(input: LedgerInput): Ledger {
     unavailable,
     available,
     failed,
-    silent,
+    unreachable,
     joining: of('joining'),
     late,
     updating: of('updating'),
@@ -247,7 +247,7 @@ export const rolloutRoom = (available: number, replicas: number, unavailable: nu
  * @param limit `--max-unhealthy-replacements`, resolved.
  */
 export const repairAllowance = (
-  { rolling, unavailable }: Pick<Ledger, 'rolling' | 'unavailable'>,
+  { rolling, unavailable }: Pick<DisruptionBudget, 'rolling' | 'unavailable'>,
   limit: number,
 ): number => Math.max(rolling ? Math.min(limit, budgetOf(unavailable)) : limit, 1);
 
@@ -258,9 +258,9 @@ export const repairAllowance = (
  *   machine waits. It returns a place as soon as the machine for it joins or fails (incident 14).
  * - Without a rollout, changes by the user (the first machines, a deletion by hand) never prevent a single replacement.
  */
-export function repairRoom(ledger: Ledger, limit: number): number {
-  const { rolling, unavailable, underWay, repairing } = ledger;
-  const allowance = repairAllowance(ledger, limit);
+export function repairRoom(budget: DisruptionBudget, limit: number): number {
+  const { rolling, unavailable, underWay, repairing } = budget;
+  const allowance = repairAllowance(budget, limit);
   // The surge of a rollout compensates for machines that are being replaced. Their replacements still count.
   const taken = Math.max(underWay, repairing);
   if (rolling) return Math.max(Math.min(allowance - repairing, budgetOf(unavailable) - taken), 0);

@@ -1,5 +1,5 @@
 import type { Machine } from '@mcm/api';
-import type { OpenBreaker } from '../../disruption/silence.ts';
+import type { OpenBreaker } from '../../disruption/unreachable.ts';
 import type { MachineDefaults } from '../../settings/settings.ts';
 import { healthDeadline } from '../../values/timestamps.ts';
 import type { CallMemory, SettledCall } from '../model/observation.ts';
@@ -22,7 +22,7 @@ export interface ConfirmationInput {
   readonly settings: Pick<MachineDefaults, 'healthTimeoutMs'>;
   readonly calls: CallMemory;
   /** Whether the driver can look a VM up. */
-  readonly canAsk: boolean;
+  readonly canLookUp: boolean;
   /** Present if all machines of the cluster are unreachable. Absent: another machine is reachable, or there is no other one. */
   readonly peers?: OpenBreaker;
 }
@@ -35,13 +35,13 @@ export interface ConfirmationInput {
  * - Without unreachable peers, the machine itself is the likely cause. mcm replaces it after any answer, because it would
  *   not recover by itself.
  */
-export function confirm({ machine, settings, calls, canAsk, peers }: ConfirmationInput, now: Date): Confirmation {
-  if (!canAsk) return { replace: true };
+export function confirm({ machine, settings, calls, canLookUp, peers }: ConfirmationInput, now: Date): Confirmation {
+  if (!canLookUp) return { replace: true };
   const due = healthDeadline(machine, settings);
   if (calls.running && !calls.running.overdue) return { waitUntil: undefined };
   const last = calls.running?.overdue ?? calls.last;
   if (last?.kind !== 'status' || last.at < due) return calls.running ? { replace: true } : { ask: true };
-  const { vm, answer } = toldBy(last);
+  const { vm, answer } = reportOf(last);
   if (vm === 'there' && peers) return { held: peers, answer };
   if (vm !== 'unknown' || !peers || last.outcome.ok) return { replace: true, answer };
   const { error } = last.outcome;
@@ -53,7 +53,7 @@ export function confirm({ machine, settings, calls, canAsk, peers }: Confirmatio
 }
 
 /** The result of a lookup: the state of the VM, and a sentence for messages. */
-function toldBy({ outcome }: SettledCall): { readonly vm: 'there' | 'gone' | 'unknown'; readonly answer: string } {
+function reportOf({ outcome }: SettledCall): { readonly vm: 'there' | 'gone' | 'unknown'; readonly answer: string } {
   if (outcome.ok) {
     const { ending } = outcome;
     if (ending === undefined) return { vm: 'there', answer: THERE };

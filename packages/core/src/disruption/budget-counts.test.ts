@@ -1,14 +1,14 @@
 import { Annotations, type Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { machine, machinesOf, NOW } from '../set/test-objects.ts';
-import { JOIN_PATIENCE_MS, joinPatienceMs, type LedgerInput, type LedgerSet, ledgerOf } from './ledger.ts';
+import { type BudgetInput, type BudgetSet, disruptionBudgetOf, JOIN_PATIENCE_MS, joinPatienceMs } from './budget.ts';
 
-const set = (replicas: number, ...machines: readonly (readonly Machine[])[]): LedgerSet => ({
+const set = (replicas: number, ...machines: readonly (readonly Machine[])[]): BudgetSet => ({
   replicas,
   machines: machines.flat(),
 });
-const ledger = (current: LedgerSet, more: Partial<LedgerInput> = {}) =>
-  ledgerOf({ replicas: 10, unavailable: 2, current, old: [], now: NOW, ...more });
+const budget = (current: BudgetSet, more: Partial<BudgetInput> = {}) =>
+  disruptionBudgetOf({ replicas: 10, unavailable: 2, current, old: [], now: NOW, ...more });
 const pending = (name: string, options: Parameters<typeof machine>[1] = {}): Machine =>
   machine(name, { phase: 'Pending', age: 1, ...options });
 
@@ -31,14 +31,14 @@ test('a machine may take to join what the controller wrote on it, else what its 
 
 test('of updates in place only a failed one waits: the others are under way', () => {
   const updating = (phase: 'InPlaceUpdating' | 'InPlaceUpdateFailed') =>
-    ledger(set(10, machinesOf(8, 'Running'), [machine('u', { phase }), machine('v', { phase })]));
+    budget(set(10, machinesOf(8, 'Running'), [machine('u', { phase }), machine('v', { phase })]));
   expect(updating('InPlaceUpdating')).toMatchObject({ updating: 2, missing: 2, underWay: 2, free: 0 });
   expect(updating('InPlaceUpdateFailed')).toMatchObject({ updating: 2, missing: 2, underWay: 0, free: 2 });
 });
 
 test('a phase that says nothing of a birth is no birth', () => {
   const odd = machine('odd', { phase: 'Preserved' as never, age: 1 });
-  expect(ledger(set(10, machinesOf(9, 'Running'), [odd]))).toMatchObject({ joining: 0, late: 0, missing: 1 });
+  expect(budget(set(10, machinesOf(9, 'Running'), [odd]))).toMatchObject({ joining: 0, late: 0, missing: 1 });
 });
 
 test.each<[what: string, leaving: number, holding: number]>([
@@ -46,35 +46,35 @@ test.each<[what: string, leaving: number, holding: number]>([
   ['that is on its way out holds one', 1, 1],
 ])('the successor of a machine that never joined, %s', (_what, leaving, holding) => {
   const gone = Array.from({ length: leaving }, (_, i) => machine(`g${i}`, { phase: 'Failed', deleting: true }));
-  const account = ledger(set(10, machinesOf(9, 'Running'), [pending('n', { loss: 'unjoined' })], gone));
+  const account = budget(set(10, machinesOf(9, 'Running'), [pending('n', { loss: 'unjoined' })], gone));
   expect(account).toMatchObject({ joining: 1, repairing: 1, holding });
 });
 
 test('a place whose machine is on its way out and open holds once, whatever is made beside it', () => {
   const gone = machine('g', { phase: 'Failed', deleting: true });
-  const account = ledger(set(10, machinesOf(8, 'Running'), [pending('n', { loss: 'unjoined' }), gone]));
+  const account = budget(set(10, machinesOf(8, 'Running'), [pending('n', { loss: 'unjoined' }), gone]));
   expect(account).toMatchObject({ repairing: 2, holding: 1 });
 });
 
 test('failed machines above the size of their set are on their way out: nobody waits for them', () => {
   const failed = machinesOf(2, 'Failed', 'f');
-  expect(ledger(set(8, machinesOf(8, 'Running'), failed))).toMatchObject({ missing: 2, underWay: 2 });
-  expect(ledger(set(9, machinesOf(8, 'Running'), failed))).toMatchObject({ missing: 2, underWay: 1 });
+  expect(budget(set(8, machinesOf(8, 'Running'), failed))).toMatchObject({ missing: 2, underWay: 2 });
+  expect(budget(set(9, machinesOf(8, 'Running'), failed))).toMatchObject({ missing: 2, underWay: 1 });
   // A place that stands open does not make more of them.
-  expect(ledger(set(10, machinesOf(7, 'Running'), failed))).toMatchObject({ missing: 3, underWay: 1 });
+  expect(budget(set(10, machinesOf(7, 'Running'), failed))).toMatchObject({ missing: 3, underWay: 1 });
 });
 
-test.each<[what: string, old: LedgerSet, free: number]>([
+test.each<[what: string, old: BudgetSet, free: number]>([
   ['for the first time', set(10, machinesOf(9, 'Running', 'o'), [pending('p')]), 2],
   ['in the place of another', set(10, machinesOf(9, 'Running', 'o'), [pending('p', { loss: 'served' })]), 1],
   ['above its size', set(9, machinesOf(9, 'Running', 'o'), [pending('p')]), 1],
   ['for the first time, with another place open', set(10, machinesOf(8, 'Running', 'o'), [pending('p')]), 1],
 ])('what an old set makes %s takes from the budget what the place of another takes', (_what, old, free) => {
-  expect(ledger(set(0), { old: [old] }).free).toBe(free);
+  expect(budget(set(0), { old: [old] }).free).toBe(free);
 });
 
 test('the first machine to be late is that of any set', () => {
   const old = [set(1, [pending('o', { age: 7 })])];
-  const { lateAt } = ledger(set(1, [pending('n', { age: 2 })]), { old });
+  const { lateAt } = budget(set(1, [pending('n', { age: 2 })]), { old });
   expect(lateAt).toEqual(new Date(NOW.getTime() + JOIN_PATIENCE_MS - 7 * 60_000));
 });

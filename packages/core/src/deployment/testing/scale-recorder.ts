@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import type { Informer } from '@mcm/kube';
 
 /** Which machines came and which were told to go since it began to look. */
-export class ScaleLedger {
+export class ScaleRecorder {
   readonly created: string[] = [];
   readonly deleted: string[] = [];
 

@@ -21,7 +21,7 @@ const readyOf = ({ status }: Machine) => status?.conditions?.find(({ type }) => 
  * True if the machine is unreachable: its Node is gone, or its condition `Ready` is not `True`. A Node that is unhealthy
  * for another reason, such as a full disk, is not unreachable.
  */
-export function isSilent(machine: Machine): boolean {
+export function isUnreachable(machine: Machine): boolean {
   const { currentStatus, lastOperation } = machine.status ?? {};
   if (machine.metadata.deletionTimestamp || currentStatus?.phase !== 'Unknown') return false;
   return readyOf(machine)?.status !== 'True' || lastOperation?.description?.startsWith(NODE_LOST) === true;
@@ -42,15 +42,15 @@ function hasJoined({ metadata, status }: Machine): boolean {
 
 const minute = (time: string | undefined): string => String(bucketOf(millis(time)));
 
-/** The marks under which a machine is counted: `joined`, `silent/<minute>` and `recovered/<minute>`. */
-export const silenceMarks = (machine: Machine): readonly string[] => [
+/** The marks under which a machine is counted: `joined`, `unreachable/<minute>` and `recovered/<minute>`. */
+export const reachabilityMarks = (machine: Machine): readonly string[] => [
   ...(hasJoined(machine) ? ['joined'] : []),
-  ...(isSilent(machine) ? [`silent/${minute(machine.status?.currentStatus?.lastUpdateTime)}`] : []),
+  ...(isUnreachable(machine) ? [`unreachable/${minute(machine.status?.currentStatus?.lastUpdateTime)}`] : []),
   ...(hasRecovered(machine) ? [`recovered/${minute(machine.status?.lastOperation?.lastUpdateTime)}`] : []),
 ];
 
-/** Counts the machines of a scope with a mark of {@link silenceMarks}. */
-export type CountSilence = (scope: string, mark: string) => number;
+/** Counts the machines of a scope with a mark of {@link reachabilityMarks}. */
+export type CountMarks = (scope: string, mark: string) => number;
 
 /** Limits from which many unreachable machines count as one common cause. Durations in milliseconds. */
 export interface BreakerLimits {
@@ -75,7 +75,7 @@ export const BREAKER_DEFAULTS: BreakerLimits = {
 /** A scope with an open circuit breaker, and the counts that opened it. */
 export interface OpenBreaker {
   readonly scope: string;
-  readonly silent: number;
+  readonly unreachable: number;
   readonly joined: number;
   /** When a recovered machine no longer counts as unreachable. Absent if only events can change the breaker. */
   readonly lookAgainAt?: Date;
@@ -85,32 +85,32 @@ export interface OpenBreaker {
 export function openBreaker(
   scope: string,
   since: number,
-  count: CountSilence,
+  count: CountMarks,
   limits: BreakerLimits,
   now: Date,
 ): OpenBreaker | undefined {
   const joined = count(scope, 'joined');
-  const silent =
-    over(count, scope, 'silent', since - limits.windowMs, since + limits.windowMs) +
+  const unreachable =
+    over(count, scope, 'unreachable', since - limits.windowMs, since + limits.windowMs) +
     over(count, scope, 'recovered', now.getTime() - limits.stableMs, now.getTime());
-  const open = silent >= limits.minimumCount && silent * 100 >= joined * limits.thresholdPercent;
+  const open = unreachable >= limits.minimumCount && unreachable * 100 >= joined * limits.thresholdPercent;
   if (!open) return undefined;
   const lookAgainAt = nextForgotten(count, scope, limits.stableMs, now);
-  return { scope, silent, joined, ...(lookAgainAt ? { lookAgainAt } : {}) };
+  return { scope, unreachable, joined, ...(lookAgainAt ? { lookAgainAt } : {}) };
 }
 
 /** When the next recovered machine has been reachable for long enough. */
-function nextForgotten(count: CountSilence, scope: string, stableMs: number, now: Date): Date | undefined {
+function nextForgotten(count: CountMarks, scope: string, stableMs: number, now: Date): Date | undefined {
   for (let bucket = bucketOf(now.getTime() - stableMs); bucket <= bucketOf(now.getTime()); bucket++) {
     if (count(scope, `recovered/${bucket}`) > 0) return new Date((bucket + 1) * BUCKET_MS + stableMs);
   }
   return undefined;
 }
 
-/** The instant, in milliseconds, of a mark `silent/<minute>`. */
-export const instantOf = (silentMinute: number): number => silentMinute * BUCKET_MS;
+/** The instant, in milliseconds, of a mark `unreachable/<minute>`. */
+export const instantOf = (unreachableMinute: number): number => unreachableMinute * BUCKET_MS;
 
-function over(count: CountSilence, scope: string, what: 'silent' | 'recovered', from: number, to: number): number {
+function over(count: CountMarks, scope: string, what: 'unreachable' | 'recovered', from: number, to: number): number {
   let sum = 0;
   for (let bucket = bucketOf(from); bucket <= bucketOf(to); bucket++) sum += count(scope, `${what}/${bucket}`);
   return sum;

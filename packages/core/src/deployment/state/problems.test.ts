@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { planRollout } from '../plan.ts';
 import { NAMESPACE, World, type WorldOptions } from '../testing/world.ts';
 import { checkPlan } from './guard.ts';
-import { overlappedBy } from './troubles.ts';
+import { overlappedBy } from './problems.ts';
 
 const start = (options: WorldOptions = {}) => World.start(startControlPlane, options);
 

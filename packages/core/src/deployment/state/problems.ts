@@ -18,7 +18,7 @@ const { InvalidSpec, ReplacementHeld, RolloutBlocked } = MachineDeploymentCondit
 type Told = Extract<ConditionChange, { type: EventReason }>;
 
 /** What is wrong with a deployment beside its rollout, and what is to be said of it. */
-export interface Troubles {
+export interface Problems {
   readonly conditions: readonly ConditionChange[];
   /** Of those that have begun or ended. To be told together with the status that says so. */
   readonly events: readonly PlannedEvent[];
@@ -96,7 +96,7 @@ function rollbackRefused({ deployment, refusedRollback }: View): ConditionChange
  * What is wrong now, and which of it is news.
  * @param blocked The step itself says what blocks the rollout.
  */
-export function troublesOf(view: View, blocked: boolean): Troubles {
+export function troublesOf(view: View, blocked: boolean): Problems {
   const { deployment } = view;
   const refused = blocked ? undefined : rollbackRefused(view);
   const invalid = selectorsOverlap(view) ?? classNotFound(view);

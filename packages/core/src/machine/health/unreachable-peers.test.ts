@@ -2,11 +2,11 @@ import type { Machine } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { MachineError } from '../../driver/contract/errors.ts';
 import type { CallMemory, SettledCall } from '../model/observation.ts';
-import { confirm } from './silent-peers.ts';
+import { confirm } from './unreachable-peers.ts';
 
 const MINUTE = 60_000;
 const now = new Date('2026-01-01T00:11:00Z');
-const peers = { scope: 'cluster', silent: 2, joined: 2 };
+const peers = { scope: 'cluster', unreachable: 2, joined: 2 };
 const machine = {
   metadata: { name: 'm', annotations: {} },
   spec: {},
@@ -21,26 +21,26 @@ const failed: SettledCall = {
   inputs: '',
 };
 
-const judge = (calls: CallMemory, more: Partial<Parameters<typeof confirm>[0]> = {}, at = now) =>
-  confirm({ machine, settings: { healthTimeoutMs: 10 * MINUTE }, calls, canAsk: true, ...more }, at);
+const decide = (calls: CallMemory, more: Partial<Parameters<typeof confirm>[0]> = {}, at = now) =>
+  confirm({ machine, settings: { healthTimeoutMs: 10 * MINUTE }, calls, canLookUp: true, ...more }, at);
 
 test('a driver without a look-up has its silent machine replaced, with silent peers too', () => {
-  expect(judge({}, { canAsk: false })).toEqual({ replace: true });
-  expect(judge({}, { canAsk: false, peers })).toEqual({ replace: true });
+  expect(decide({}, { canLookUp: false })).toEqual({ replace: true });
+  expect(decide({}, { canLookUp: false, peers })).toEqual({ replace: true });
 });
 
 test('an answer of before the health timeout says nothing about this silence', () => {
   const before = { ...failed, at: new Date('2026-01-01T00:09:00Z') };
-  expect(judge({ last: before })).toEqual({ ask: true });
+  expect(decide({ last: before })).toEqual({ ask: true });
 });
 
 test('a look-up that never ends holds no machine for ever', () => {
   const running = { kind: 'status', since: now } as const;
-  expect(judge({ running }, { peers })).toEqual({ waitUntil: undefined });
+  expect(decide({ running }, { peers })).toEqual({ waitUntil: undefined });
   const overdue = { running: { ...running, overdue: failed } };
   const answer = 'The cloud did not say whether its VM is there: DeadlineExceeded.';
-  expect(judge(overdue)).toEqual({ replace: true, answer });
+  expect(decide(overdue)).toEqual({ replace: true, answer });
   const giveUpAt = new Date('2026-01-01T00:20:00Z');
-  expect(judge(overdue, { peers })).toEqual({ waitUntil: giveUpAt });
-  expect(judge(overdue, { peers }, giveUpAt)).toEqual({ replace: true, answer });
+  expect(decide(overdue, { peers })).toEqual({ waitUntil: giveUpAt });
+  expect(decide(overdue, { peers }, giveUpAt)).toEqual({ replace: true, answer });
 });

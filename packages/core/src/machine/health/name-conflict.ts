@@ -22,18 +22,18 @@ const LET_BE_MS = 60_000;
  * already uses a Node does not register again after the Node is deleted.
  * @returns undefined if nothing is to be done
  */
-export function planSquatter(o: MachineObservation, now: Date): Plan | undefined {
-  const { squatter, machine } = o;
-  if (!squatter || squatter.metadata.deletionTimestamp) return undefined;
-  const older = squatter.metadata.creationTimestamp < machine.metadata.creationTimestamp;
+export function planNameConflict(o: MachineObservation, now: Date): Plan | undefined {
+  const { conflictingNode, machine } = o;
+  if (!conflictingNode || conflictingNode.metadata.deletionTimestamp) return undefined;
+  const older = conflictingNode.metadata.creationTimestamp < machine.metadata.creationTimestamp;
   if (older) return leftOver;
-  const due = after(squatter.metadata.creationTimestamp, LET_BE_MS);
+  const due = after(conflictingNode.metadata.creationTimestamp, LET_BE_MS);
   if (now < due) {
-    const asked = o.squatterCameBack || !isJoining(o) ? undefined : planReported(o, squatter, now);
+    const asked = o.conflictCameBack || !isJoining(o) ? undefined : planReported(o, conflictingNode, now);
     return asked ?? wait('a Node of another VM bears its name', due);
   }
-  if (!isReady(squatter)) return leftOver;
-  return isJoining(o) ? planReported(o, squatter, now) : undefined;
+  if (!isReady(conflictingNode)) return leftOver;
+  return isJoining(o) ? planReported(o, conflictingNode, now) : undefined;
 }
 
 const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.currentStatus?.phase === 'Pending';
@@ -41,8 +41,12 @@ const isJoining = ({ machine }: MachineObservation): boolean => machine.status?.
 const leftOver: Plan = act('a Node left over from an earlier VM bears its name', { do: 'deleteStaleNode' });
 
 /** Looks up the VM of a machine that has not joined yet, to decide on the Node. */
-function planReported({ calls, machine, driver }: MachineObservation, squatter: Node, now: Date): Plan | undefined {
-  const since = millis(squatter.metadata.creationTimestamp);
+function planReported(
+  { calls, machine, driver }: MachineObservation,
+  conflictingNode: Node,
+  now: Date,
+): Plan | undefined {
+  const since = millis(conflictingNode.metadata.creationTimestamp);
   if (calls.running) return undefined;
   const { last } = calls;
   const told = last && last.at.getTime() >= since ? vmOf(last) : undefined;

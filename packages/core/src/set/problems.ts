@@ -12,24 +12,24 @@ import {
 const { InvalidSpec, ReplacementHeld } = MachineSetConditions;
 
 type Conditions = readonly AnyCondition<MachineSetConditionType>[];
-type Trouble = Extract<SetConditionChange, { type: EventReason }>;
+type Problem = Extract<SetConditionChange, { type: EventReason }>;
 
 /** Problems of a set other than failed writes. */
-export interface SetTroubles {
+export interface SetProblems {
   readonly lacksClass: boolean;
   /** Machines that a circuit breaker holds back. Empty for a set of a deployment: the deployment reports them. */
   readonly held: readonly HeldMachine[];
 }
 
 /** The set cannot create machines. Its deployment has the same condition. */
-const classNotFound = ({ metadata, spec }: MachineSet): Trouble => ({
+const classNotFound = ({ metadata, spec }: MachineSet): Problem => ({
   type: InvalidSpec,
   status: 'True',
   reason: 'ClassNotFound',
   message: `spec.template.spec.class.name: there is no MachineClass "${spec.template.spec.class.name}" in namespace "${metadata.namespace ?? ''}". No machine is made or replaced until there is.`,
 });
 
-const replacementHeld = (held: SetTroubles['held'], { breaker }: HeldMachine): Trouble => ({
+const replacementHeld = (held: SetProblems['held'], { breaker }: HeldMachine): Problem => ({
   type: ReplacementHeld,
   status: 'True',
   reason: 'MachinesFellSilentTogether',
@@ -37,30 +37,30 @@ const replacementHeld = (held: SetTroubles['held'], { breaker }: HeldMachine): T
 });
 
 /** An event for the start or the end of a condition. */
-export interface TroubleEvent {
+export interface ProblemEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
 }
 
 /** The conditions with the present problems only, and the events for problems that start or end. */
-export function withTroubles(
+export function withProblems(
   set: MachineSet,
   stored: Conditions,
   conditions: Conditions,
-  { lacksClass, held }: SetTroubles,
+  { lacksClass, held }: SetProblems,
   now: Date,
-): { readonly conditions: AnyCondition<MachineSetConditionType>[]; readonly events: readonly TroubleEvent[] } {
+): { readonly conditions: AnyCondition<MachineSetConditionType>[]; readonly events: readonly ProblemEvent[] } {
   const [first] = held;
-  const troubles = [...(lacksClass ? [classNotFound(set)] : []), ...(first ? [replacementHeld(held, first)] : [])];
+  const problems = [...(lacksClass ? [classNotFound(set)] : []), ...(first ? [replacementHeld(held, first)] : [])];
   let wanted = [...conditions];
   for (const type of [InvalidSpec, ReplacementHeld] as const) {
-    const trouble = troubles.find((one) => one.type === type);
-    wanted = trouble ? setSetCondition(wanted, trouble, now) : withoutCondition(wanted, type);
+    const problem = problems.find((one) => one.type === type);
+    wanted = problem ? setSetCondition(wanted, problem, now) : withoutCondition(wanted, type);
   }
-  const events = troubles
+  const events = problems
     .filter(({ type }) => !findCondition(stored, type))
-    .map(({ type, message }): TroubleEvent => ({ type: 'Warning', reason: type, message }));
+    .map(({ type, message }): ProblemEvent => ({ type: 'Warning', reason: type, message }));
   if (!first && findCondition(stored, ReplacementHeld)) {
     const message =
       'Failed machines are replaced again: not so many are silent any more, or an annotation asks for it.';

@@ -1,6 +1,6 @@
 import { Annotations, type Machine, type MachineSet, PreserveValues } from '@mcm/api';
 import type { ResourceClient } from '@mcm/kube';
-import { BY_CONTROLLER, type ControllerContext, NOBODY } from '../../control/caches.ts';
+import { BY_CONTROLLER, type ControllerContext, NO_CONTROLLER } from '../../control/caches.ts';
 import { adoptionPatch, claim, releasePatch } from '../../objects/claim.ts';
 import { planAutoPreservation } from '../../objects/preservation.ts';
 import { compileSelector } from '../../objects/selector.ts';
@@ -9,7 +9,7 @@ import type { MachineWriter } from './machine-writer.ts';
 import { effectiveCreationTimeout } from './new-machine.ts';
 
 /** Adopts and releases machines of a set, and copies fields of its template to them. */
-export class Staff {
+export class MachineAdoption {
   readonly #context: ControllerContext;
   readonly #sets: ResourceClient<MachineSet>;
   readonly #writer: MachineWriter;
@@ -31,7 +31,7 @@ export class Staff {
     const matches = compileSelector(set.spec.selector);
     const { owned, adopt, release } = claim(owner, matches, [
       ...this.#machinesOf(set),
-      ...store.byIndex(BY_CONTROLLER, NOBODY),
+      ...store.byIndex(BY_CONTROLLER, NO_CONTROLLER),
     ]);
     if (adopt.length > 0) await this.#assertAlive(set, adopt, signal);
     await this.#writer.patchAll(

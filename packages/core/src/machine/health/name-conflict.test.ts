@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { MACHINE_DEFAULTS, settingsOf } from '../../settings/settings.ts';
 import type { MachineObservation } from '../model/observation.ts';
 import { at, hc, machine, NOON, node } from '../testing.ts';
-import { planSquatter } from './squatter.ts';
+import { planNameConflict } from './name-conflict.ts';
 
 const SECOND = 1 / 60;
 
@@ -18,7 +18,7 @@ function see(nodeMadeAt: number, ready: 'True' | 'Unknown'): MachineObservation 
     calls: {},
     driver: { initialize: true, status: true },
     replacementsInProgress: 0,
-    squatter: node({
+    conflictingNode: node({
       metadata: { creationTimestamp: at(nodeMadeAt) },
       spec: { providerID: 'a:///other' },
       conditions: hc(ready),
@@ -34,6 +34,6 @@ test.each<[row: string, nodeMadeAt: number, ready: 'True' | 'Unknown', deleted: 
   ['younger than the machine, and Ready', SECOND, 'True', false],
   ['of the same second as the machine, and silent', 0, 'Unknown', true],
 ])('a Node of another VM under the name of the machine is %s', (_row, nodeMadeAt, ready, deleted) => {
-  const plan = planSquatter(see(nodeMadeAt, ready), later);
+  const plan = planNameConflict(see(nodeMadeAt, ready), later);
   expect(plan?.actions.map((action) => action.do) ?? []).toEqual(deleted ? ['deleteStaleNode'] : []);
 });

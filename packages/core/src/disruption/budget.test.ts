@@ -2,13 +2,13 @@ import type { Machine, MachinePhase } from '@mcm/api';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { machine, machinesOf, NOW } from '../set/test-objects.ts';
-import { JOIN_PATIENCE_MS, type LedgerInput, ledgerOf, repairRoom, rolloutRoom } from './ledger.ts';
+import { type BudgetInput, disruptionBudgetOf, JOIN_PATIENCE_MS, repairRoom, rolloutRoom } from './budget.ts';
 
 const account = (replicas: number, machines: readonly Machine[]) => ({ replicas, machines });
 const fresh = (count: number, phase: MachinePhase | undefined, prefix: string) =>
   Array.from({ length: count }, (_, index) => machine(`${prefix}${index}`, { phase, age: 1 }));
 
-const input = (more: Partial<LedgerInput>): LedgerInput => ({
+const input = (more: Partial<BudgetInput>): BudgetInput => ({
   replicas: 10,
   unavailable: 0,
   current: undefined,
@@ -20,8 +20,8 @@ const input = (more: Partial<LedgerInput>): LedgerInput => ({
 describe('ledger', () => {
   test('failed and silent machines are missing, and nobody is at them yet', () => {
     const machines = [...machinesOf(7, 'Running'), ...machinesOf(2, 'Failed', 'f'), ...machinesOf(1, 'Unknown', 'u')];
-    const ledger = ledgerOf(input({ current: account(10, machines) }));
-    expect(ledger).toMatchObject({ available: 7, failed: 2, silent: 1, missing: 3, underWay: 0, repairing: 0 });
+    const budget = disruptionBudgetOf(input({ current: account(10, machines) }));
+    expect(budget).toMatchObject({ available: 7, failed: 2, unreachable: 1, missing: 3, underWay: 0, repairing: 0 });
   });
 
   test('a machine that goes and one that comes in its place are one disruption', () => {
@@ -30,19 +30,22 @@ describe('ledger', () => {
       machine('gone', { phase: 'Failed', deleting: true }),
       machine('p', { phase: 'Pending', age: 1, loss: 'served' }),
     ];
-    const ledger = ledgerOf(input({ current: account(10, machines) }));
-    expect(ledger).toMatchObject({ leaving: 1, joining: 1, missing: 1, underWay: 1, repairing: 1, holding: 1 });
+    const budget = disruptionBudgetOf(input({ current: account(10, machines) }));
+    expect(budget).toMatchObject({ leaving: 1, joining: 1, missing: 1, underWay: 1, repairing: 1, holding: 1 });
   });
 
   test('the surplus of a rollout is no disruption, and what an old set makes is a repair', () => {
     const old = [...machinesOf(9, 'Running', 'o'), ...fresh(1, 'Pending', 'q')];
-    const ledger = ledgerOf(input({ current: account(2, fresh(2, 'Pending', 'n')), old: [account(10, old)] }));
-    expect(ledger).toMatchObject({ rolling: true, missing: 1, underWay: 1, repairing: 1, holding: 0, joining: 3 });
+    const budget = disruptionBudgetOf(
+      input({ current: account(2, fresh(2, 'Pending', 'n')), old: [account(10, old)] }),
+    );
+    expect(budget).toMatchObject({ rolling: true, missing: 1, underWay: 1, repairing: 1, holding: 0, joining: 3 });
   });
 
   test('a rollout stands as long as an old set has a size or a machine, or has one and did not arrive', () => {
-    const rolls = (old: LedgerInput['old'], finished?: boolean) =>
-      ledgerOf(input({ current: account(1, []), old, ...(finished === undefined ? {} : { finished }) })).rolling;
+    const rolls = (old: BudgetInput['old'], finished?: boolean) =>
+      disruptionBudgetOf(input({ current: account(1, []), old, ...(finished === undefined ? {} : { finished }) }))
+        .rolling;
     expect(rolls([account(1, [])])).toBe(true);
     expect(rolls([account(0, [machine('o', { phase: 'Terminating', deleting: true })])])).toBe(true);
     expect([rolls([account(0, [])]), rolls([account(0, [])], true), rolls([account(0, [])], false)]).toEqual([
@@ -54,22 +57,25 @@ describe('ledger', () => {
   });
 
   test('machines above their set’s replicas are on their way out and hold nothing up', () => {
-    const ledger = ledgerOf(input({ replicas: 3, current: account(2, machinesOf(4, 'Running')) }));
-    expect(ledger).toMatchObject({ available: 2, missing: 1 });
+    const budget = disruptionBudgetOf(input({ replicas: 3, current: account(2, machinesOf(4, 'Running')) }));
+    expect(budget).toMatchObject({ available: 2, missing: 1 });
   });
 
   test('nothing waits for a machine that has been made for too long', () => {
     const late = machine('late', { phase: 'CrashLoopBackOff', age: JOIN_PATIENCE_MS / 60_000 });
     const soon = machine('soon', { phase: 'Pending', age: 5 });
-    const ledger = ledgerOf(input({ replicas: 2, current: account(2, [late, soon]) }));
-    expect(ledger).toMatchObject({ late: 1, joining: 1, underWay: 1 });
-    expect(ledger.lateAt).toEqual(new Date(NOW.getTime() + JOIN_PATIENCE_MS - 5 * 60_000));
+    const budget = disruptionBudgetOf(input({ replicas: 2, current: account(2, [late, soon]) }));
+    expect(budget).toMatchObject({ late: 1, joining: 1, underWay: 1 });
+    expect(budget.lateAt).toEqual(new Date(NOW.getTime() + JOIN_PATIENCE_MS - 5 * 60_000));
   });
 
   test('one whose deletion was sent and is not shown yet counts as gone', () => {
     const machines = [...machinesOf(9, 'Running'), machine('sent', { phase: 'Failed' })];
     const leaving = ({ metadata }: Machine) => metadata.name === 'sent';
-    expect(ledgerOf(input({ current: account(10, machines), leaving }))).toMatchObject({ failed: 0, holding: 1 });
+    expect(disruptionBudgetOf(input({ current: account(10, machines), leaving }))).toMatchObject({
+      failed: 0,
+      holding: 1,
+    });
   });
 });
 
@@ -83,7 +89,7 @@ describe('room', () => {
       ...machinesOf(failed, 'Failed', 'f'),
       ...machinesOf(goes, 'Terminating', 't', { deleting: true }),
     ];
-    const room = repairRoom(ledgerOf(input({ current: account(10, machines) })), limit);
+    const room = repairRoom(disruptionBudgetOf(input({ current: account(10, machines) })), limit);
     expect(room).toBe(limit - goes);
     expect(room).toBeGreaterThanOrEqual(expected);
   });
@@ -101,19 +107,19 @@ describe('room', () => {
         ...machinesOf(4 - births, 'Failed', 'f'),
         ...fresh(births, 'Pending', 'n'),
       ];
-      expect(repairRoom(ledgerOf(input({ current: account(10, machines) })), limit)).toBe(room);
+      expect(repairRoom(disruptionBudgetOf(input({ current: account(10, machines) })), limit)).toBe(room);
     },
   );
 
   test('beside a rollout both together keep to maxUnavailable', () => {
     // 10 asked for, 3 may be missing: 1 old machine has been given up and the new one is not there, 1 has failed.
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
-    const ledger = ledgerOf(
+    const budget = disruptionBudgetOf(
       input({ unavailable: 3, current: account(1, fresh(1, 'Pending', 'n')), old: [account(9, old)] }),
     );
-    expect(ledger.underWay).toBe(1);
-    expect(rolloutRoom(ledger.available, 10, 3)).toBe(1);
-    expect(repairRoom(ledger, 5)).toBe(2);
+    expect(budget.underWay).toBe(1);
+    expect(rolloutRoom(budget.available, 10, 3)).toBe(1);
+    expect(repairRoom(budget, 5)).toBe(2);
   });
 
   test.each([
@@ -122,18 +128,20 @@ describe('room', () => {
     ['has failed in its turn', [machine('n', { phase: 'Failed', age: 1 })], 1],
   ])('#14 a rollout has used everything up, and its machine %s: room for %i', (_title, made, expected) => {
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
-    const stuck = ledgerOf(input({ unavailable: 1, current: account(1, made), old: [account(9, old)] }));
+    const stuck = disruptionBudgetOf(input({ unavailable: 1, current: account(1, made), old: [account(9, old)] }));
     expect(stuck.underWay).toBe(1 - expected);
     expect(repairRoom(stuck, 1)).toBe(expected);
     const begun = [...machinesOf(8, 'Running', 'o'), machine('f', { phase: 'Failed', deleting: true })];
-    const repaired = ledgerOf(input({ unavailable: 1, current: account(1, made), old: [account(9, begun)] }));
+    const repaired = disruptionBudgetOf(input({ unavailable: 1, current: account(1, made), old: [account(9, begun)] }));
     expect(repairRoom(repaired, 1)).toBe(0);
   });
 
   test('nobody may be unavailable by a rollout, and one may be repaired all the same', () => {
     const old = [...machinesOf(9, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
-    const ledger = ledgerOf(input({ current: account(1, machinesOf(1, 'Running', 'n')), old: [account(10, old)] }));
-    expect([repairRoom(ledger, 1), repairRoom(ledger, 5), ledger.free]).toEqual([1, 1, 2]);
+    const budget = disruptionBudgetOf(
+      input({ current: account(1, machinesOf(1, 'Running', 'n')), old: [account(10, old)] }),
+    );
+    expect([repairRoom(budget, 1), repairRoom(budget, 5), budget.free]).toEqual([1, 1, 2]);
   });
 
   test('a failed update in place gives its place back; a node that is selected takes one', () => {
@@ -143,16 +151,16 @@ describe('room', () => {
       ...machinesOf(2, 'Failed', 'f'),
     ];
     const failedUpdate = input({ unavailable: 1, current: account(0, []), old: [account(10, old)] });
-    expect(repairRoom(ledgerOf(failedUpdate), 1)).toBe(1);
+    expect(repairRoom(disruptionBudgetOf(failedUpdate), 1)).toBe(1);
     const selected = ({ metadata }: Machine) => metadata.name === 'o0';
-    expect(repairRoom(ledgerOf({ ...failedUpdate, selected }), 1)).toBe(0);
+    expect(repairRoom(disruptionBudgetOf({ ...failedUpdate, selected }), 1)).toBe(0);
   });
 
   test('the last machines of a rollout count until it has arrived', () => {
     const machines = [...machinesOf(7, 'Running'), ...fresh(2, 'Pending', 'n'), ...machinesOf(1, 'Failed', 'f')];
     const tail = input({ unavailable: 2, current: account(10, machines), old: [account(0, [])], finished: false });
-    expect(repairRoom(ledgerOf(tail), 5)).toBe(0);
-    expect(repairRoom(ledgerOf({ ...tail, finished: true }), 5)).toBe(3);
+    expect(repairRoom(disruptionBudgetOf(tail), 5)).toBe(0);
+    expect(repairRoom(disruptionBudgetOf({ ...tail, finished: true }), 5)).toBe(3);
   });
 });
 
@@ -168,12 +176,12 @@ test.each([
       isOurs: ({ metadata }: Machine) => metadata.name !== 'theirs',
     };
     const old = [...machinesOf(8, 'Running', 'o'), ...machinesOf(1, 'Failed', 'f')];
-    const taken = ledgerOf(input({ replicas: 9, unavailable: 2, current, old: [account(9, old)] }));
+    const taken = disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current, old: [account(9, old)] }));
     expect(repairRoom(taken, 1)).toBe(room);
     // One of ours without the mark is the rollout's.
     const ours = { ...current, isOurs: () => true };
     expect(
-      repairRoom(ledgerOf(input({ replicas: 9, unavailable: 2, current: ours, old: [account(9, old)] })), 2),
+      repairRoom(disruptionBudgetOf(input({ replicas: 9, unavailable: 2, current: ours, old: [account(9, old)] })), 2),
     ).toBeGreaterThan(0);
   },
 );
@@ -210,13 +218,13 @@ const runs = { numRuns: Number(process.env.MCM_PROPERTY_RUNS ?? 2_000), endOnFai
 test('what rollout and repair take together is never more than the deployment allows', () => {
   fc.assert(
     fc.property(anyInput, ({ limit, ...rest }) => {
-      const ledger = ledgerOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
-      const { replicas, unavailable, available, missing, underWay, repairing, rolling, failed } = ledger;
+      const budget = disruptionBudgetOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
+      const { replicas, unavailable, available, missing, underWay, repairing, rolling, failed } = budget;
       expect([underWay >= 0, underWay <= missing, missing <= replicas]).toEqual([true, true, true]);
       const given = rolling ? rolloutRoom(available, replicas, unavailable) : 0;
       // A rollout takes what is available only above the least that must stay.
       if (given > 0) expect(available - given).toBeGreaterThanOrEqual(replicas - unavailable);
-      const begun = Math.min(repairRoom(ledger, limit), failed);
+      const begun = Math.min(repairRoom(budget, limit), failed);
       if (begun === 0) return;
       expect(repairing + begun).toBeLessThanOrEqual(limit);
       if (rolling) expect(Math.max(underWay, repairing) + begun).toBeLessThanOrEqual(Math.max(unavailable, 1));
@@ -228,10 +236,10 @@ test('what rollout and repair take together is never more than the deployment al
 test('a failed machine waits for nothing but what is under way', () => {
   fc.assert(
     fc.property(anyInput, ({ limit, ...rest }) => {
-      const ledger = ledgerOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
-      const { rolling, repairing, underWay, unavailable } = ledger;
+      const budget = disruptionBudgetOf({ ...rest, unavailable: Math.min(rest.unavailable, rest.replicas), now: NOW });
+      const { rolling, repairing, underWay, unavailable } = budget;
       const free = repairing < limit && Math.max(underWay, repairing) < Math.max(unavailable, 1);
-      if (rolling && free) expect(repairRoom(ledger, limit)).toBeGreaterThan(0);
+      if (rolling && free) expect(repairRoom(budget, limit)).toBeGreaterThan(0);
     }),
     runs,
   );

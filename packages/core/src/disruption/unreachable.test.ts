@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest';
 import { at, hc, machine, NOON, node } from '../machine/testing.ts';
 import { mirrored } from '../settings/conditions.ts';
 import { overridesBreaker } from './override.ts';
-import { BREAKER_DEFAULTS, silenceMarks } from './silence.ts';
-import { toldCensus } from './test-census.ts';
+import { fixedCensus } from './test-census.ts';
+import { BREAKER_DEFAULTS, reachabilityMarks } from './unreachable.ts';
 
 interface Given {
   readonly phase: MachinePhase;
@@ -27,51 +27,51 @@ const given = ({ phase, since = -60, zone = 'a' }: Given): Machine =>
 
 const many = (count: number, what: Given): Machine[] => Array.from({ length: count }, () => given(what));
 
-const judge = (mine: Machine, others: readonly Machine[]) => {
-  const { machines, census } = toldCensus();
+const decide = (mine: Machine, others: readonly Machine[]) => {
+  const { machines, census } = fixedCensus();
   for (const one of [mine, ...others]) machines.tell(one);
   return census.breakerOf(mine, BREAKER_DEFAULTS, NOON);
 };
 
-const silent: Given = { phase: 'Unknown', since: -11 };
+const unreachable: Given = { phase: 'Unknown', since: -11 };
 
 test('one silent machine among many is the machine', () => {
-  expect(judge(given(silent), many(9, { phase: 'Running' }))).toBeUndefined();
+  expect(decide(given(unreachable), many(9, { phase: 'Running' }))).toBeUndefined();
 });
 
 test('two of two are replaced: fewer than the minimum count', () => {
-  expect(judge(given(silent), many(1, silent))).toBeUndefined();
+  expect(decide(given(unreachable), many(1, unreachable))).toBeUndefined();
 });
 
 test('#12 the whole cluster', () => {
-  expect(judge(given(silent), many(5, silent))).toEqual({ scope: 'zone a', silent: 6, joined: 6 });
+  expect(decide(given(unreachable), many(5, unreachable))).toEqual({ scope: 'zone a', unreachable: 6, joined: 6 });
 });
 
 test('#13 a zone of three, the others well', () => {
-  const others = [...many(2, silent), ...many(20, { phase: 'Running', zone: 'b' })];
-  expect(judge(given(silent), others)).toEqual({ scope: 'zone a', silent: 3, joined: 3 });
+  const others = [...many(2, unreachable), ...many(20, { phase: 'Running', zone: 'b' })];
+  expect(decide(given(unreachable), others)).toEqual({ scope: 'zone a', unreachable: 3, joined: 3 });
 });
 
 test('half of the cluster, too few in the machine’s own zone', () => {
-  const others = [...many(3, { ...silent, zone: 'b' }), ...many(4, { phase: 'Running', zone: 'c' })];
-  expect(judge(given(silent), others)?.scope).toBe('cluster');
+  const others = [...many(3, { ...unreachable, zone: 'b' }), ...many(4, { phase: 'Running', zone: 'c' })];
+  expect(decide(given(unreachable), others)?.scope).toBe('cluster');
 });
 
 test('machines that fell silent at other times are other causes', () => {
-  expect(judge(given(silent), many(5, { phase: 'Unknown', since: -90 }))).toBeUndefined();
+  expect(decide(given(unreachable), many(5, { phase: 'Unknown', since: -90 }))).toBeUndefined();
 });
 
 test.each([
   ['lately counts as silent', -4, true],
   ['long ago does not', -7, false],
 ])('one that spoke again %s', (_name, since, open) => {
-  const others = [...many(1, silent), ...many(2, { phase: 'Running', since })];
-  expect(judge(given(silent), others) !== undefined).toBe(open);
+  const others = [...many(1, unreachable), ...many(2, { phase: 'Running', since })];
+  expect(decide(given(unreachable), others) !== undefined).toBe(open);
 });
 
 test('replacements that have not joined and machines that go tell nothing', () => {
   expect(
-    judge(given(silent), [...many(5, { phase: 'Pending' }), ...many(5, { phase: 'Terminating' })]),
+    decide(given(unreachable), [...many(5, { phase: 'Pending' }), ...many(5, { phase: 'Terminating' })]),
   ).toBeUndefined();
 });
 
@@ -85,14 +85,14 @@ test('what a machine counts as', () => {
     const one = given({ phase });
     const metadata = going ? { ...one.metadata, deletionTimestamp: at(0) } : one.metadata;
     const lastOperation = { ...one.status?.lastOperation, type, state };
-    return silenceMarks({ ...one, metadata, status: { ...one.status, lastOperation } }).map(
+    return reachabilityMarks({ ...one, metadata, status: { ...one.status, lastOperation } }).map(
       (mark) => mark.split('/')[0],
     );
   };
   expect(marksOf('Running', 'HealthCheck', 'Successful')).toEqual(['joined', 'recovered']);
   expect(marksOf('Running', 'Create', 'Successful')).toEqual(['joined']);
   expect(marksOf('Running', 'HealthCheck', 'Processing')).toEqual(['joined']);
-  expect(marksOf('Unknown', 'HealthCheck', 'Processing')).toEqual(['joined', 'silent']);
+  expect(marksOf('Unknown', 'HealthCheck', 'Processing')).toEqual(['joined', 'unreachable']);
   expect(marksOf('Pending', 'Create', 'Processing')).toEqual([]);
   expect(marksOf('Running', 'HealthCheck', 'Successful', true)).toEqual([]);
   expect(marksOf('Unknown', 'HealthCheck', 'Processing', true)).toEqual([]);
@@ -108,17 +108,19 @@ const withConditions = (one: Machine, conditions: ReturnType<typeof hc>, descrip
 });
 
 test('a full disk is no silence, a lost Node is', () => {
-  const full = many(6, silent).map((one) => withConditions(one, hc('True')));
-  expect(judge(given(silent), full.slice(0, 5))).toBeUndefined();
-  const lost = many(5, silent).map((one) => withConditions(one, hc('True'), 'Node object went missing. Machine m'));
-  expect(judge(given(silent), lost)?.silent).toBe(6);
+  const full = many(6, unreachable).map((one) => withConditions(one, hc('True')));
+  expect(decide(given(unreachable), full.slice(0, 5))).toBeUndefined();
+  const lost = many(5, unreachable).map((one) =>
+    withConditions(one, hc('True'), 'Node object went missing. Machine m'),
+  );
+  expect(decide(given(unreachable), lost)?.unreachable).toBe(6);
 });
 
 test('a Failed machine waits for those of its zone that fell silent together, not for those that did so one by one', () => {
   const failed = given({ phase: 'Failed', since: -2 });
-  expect(judge(failed, many(4, silent))?.scope).toBe('zone a');
+  expect(decide(failed, many(4, unreachable))?.scope).toBe('zone a');
   const apart = [-300, -200, -100, -11].map((since) => given({ phase: 'Unknown', since }));
-  expect(judge(failed, apart)).toBeUndefined();
+  expect(decide(failed, apart)).toBeUndefined();
 });
 
 /** How many entries of maps are looked up or gone through meanwhile. */
@@ -151,11 +153,11 @@ function stepsOf(act: () => unknown): number {
 
 test('a look at a machine that is not well costs as much however many machines once recovered', () => {
   const cost = (recoveries: number): number => {
-    const { machines, census } = toldCensus();
+    const { machines, census } = fixedCensus();
     const failed = given({ phase: 'Failed', since: -2 });
-    for (const one of [failed, ...many(2, silent)]) machines.tell(one);
+    for (const one of [failed, ...many(2, unreachable)]) machines.tell(one);
     for (let i = 0; i < recoveries; i++) {
-      const { metadata } = given(silent);
+      const { metadata } = given(unreachable);
       for (const phase of ['Unknown', 'Running'] as const)
         machines.tell({ ...given({ phase, since: -60 - i }), metadata });
     }
@@ -167,9 +169,9 @@ test('a look at a machine that is not well costs as much however many machines o
 });
 
 test('an outage is over for the others once the last of its machines speaks again or is gone', () => {
-  const { machines, census } = toldCensus();
+  const { machines, census } = fixedCensus();
   const failed = given({ phase: 'Failed', since: -2 });
-  const dark = many(4, { ...silent, since: -90 });
+  const dark = many(4, { ...unreachable, since: -90 });
   for (const one of [failed, ...dark]) machines.tell(one);
   const scope = () => census.breakerOf(failed, BREAKER_DEFAULTS, NOON)?.scope;
   expect(scope()).toBe('zone a');
@@ -182,8 +184,8 @@ test('an outage is over for the others once the last of its machines speaks agai
 });
 
 test('the zone is that of the class, or of the Node, where the template has none, whichever is heard of first', () => {
-  const { machines, classes, nodes, census } = toldCensus();
-  const nowhere = { ...silent, zone: '' };
+  const { machines, classes, nodes, census } = fixedCensus();
+  const nowhere = { ...unreachable, zone: '' };
   const [mine = given(nowhere), ...others] = many(3, nowhere);
   for (const one of [mine, ...others, ...many(20, { phase: 'Running', zone: 'b' })]) machines.tell(one);
   expect(census.breakerOf(mine, BREAKER_DEFAULTS, NOON)).toBeUndefined();
