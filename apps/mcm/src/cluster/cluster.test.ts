@@ -56,7 +56,7 @@ test('an answer that is not from a Kubernetes API server gets a hint', () => {
     reason: 'BadAnswer',
   });
   expect(String(inWords(error, { ...flags, kubeconfig: 'a.yaml' }))).toBe(
-    `UserError: the cluster of a.yaml does not answer: what answers at its address is no Kubernetes API server: correct the address (${error.message})`,
+    `UserError: the cluster of a.yaml does not answer: the server at its address is not a Kubernetes API server: correct the address (${error.message})`,
   );
 });
 

@@ -8,22 +8,22 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import { mustNotHaveExpired } from '../credentials/key-pair.ts';
 import type { ServingPair } from './server.ts';
 
-/** A directory with `tls.crt` and `tls.key`, as a Secret of type kubernetes.io/tls is mounted. */
+/** A directory with `tls.crt` and `tls.key`, such as a mounted Secret of type kubernetes.io/tls. */
 export interface CertificateFiles {
   readonly directory: string;
-  /** What named it. */
+  /** The flag that named the directory, for errors. */
   readonly flag: string;
 }
 
-/** Who is told of a certificate that is served. */
+/** Gets the certificates of a directory, and their errors. */
 export interface ServedCertificate {
-  /** It is served from now on. @param from where it was read */
+  /** Serves the pair from now on. @param from the path of its directory */
   use(pair: ServingPair, from?: string): void;
-  /** Why that in its files is not, in place of the one before; undefined: it is. */
+  /** Reports why the current files are not served. Undefined: they are served. */
   unusable(sentence: string | undefined): void;
 }
 
-/** A kubelet takes a minute to bring a Secret that has changed. */
+/** A kubelet takes about a minute to update a mounted Secret, so a faster check has no use. */
 const LOOK_MS = 10_000;
 
 /** For sentences. */
@@ -35,9 +35,9 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
     const [cert = '', key = ''] = await Promise.all(
       ['tls.crt', 'tls.key'].map((name) => readFile(join(files.directory, name), 'utf8')),
     );
-    // TLS itself would take a file that is empty because it is just being written.
+    // TLS accepts an empty file, and a file is empty while it is being written.
     const belongs = new X509Certificate(cert).checkPrivateKey(createPrivateKey(key));
-    if (!belongs) throw new Error('the key is not that of the certificate');
+    if (!belongs) throw new Error('the key does not belong to the certificate');
     return { cert, key };
   } catch (error) {
     throw new ConfigError(`${nameOf(files)}: must hold tls.crt and its tls.key in PEM: ${errorText(error)}`);
@@ -45,9 +45,8 @@ async function read(files: CertificateFiles): Promise<ServingPair> {
 }
 
 /**
- * Starts to serve with the pair of a directory, and goes over to each later one that belongs together; the one before stays in
- * use until then.
- * @throws ConfigError that names flag and directory when there is no such pair at the start
+ * Serves the pair of a directory and each later valid pair. While the files are invalid, the previous pair stays in use.
+ * @throws ConfigError that names the flag and the directory when the first pair is missing or invalid.
  */
 export async function serveCertificateFiles<S extends { use(pair: ServingPair): void }>(
   files: CertificateFiles,
@@ -73,8 +72,8 @@ export async function serveCertificateFiles<S extends { use(pair: ServingPair): 
       log.info('Serving with a new certificate', { directory: files.directory });
     } catch (error) {
       const sentence = errorText(error);
-      // Seen once, the files may just be written, one after the other.
-      if (sentence === doubt) served.unusable(`${sentence}; the certificate before stays in use`);
+      // An error that is seen once is not reported: the two files may be written one after the other.
+      if (sentence === doubt) served.unusable(`${sentence}; the previous certificate stays in use`);
       doubt = sentence;
     }
   };

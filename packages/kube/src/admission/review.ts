@@ -1,6 +1,6 @@
 import { errorText } from '../base/error-text.ts';
 
-/** What the API server asks a webhook. Source: admission.k8s.io/v1, AdmissionRequest. */
+/** The request of an API server to a webhook. Source: admission.k8s.io/v1, AdmissionRequest. */
 export interface AdmissionRequest {
   readonly uid: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
@@ -14,24 +14,24 @@ export interface AdmissionRequest {
   readonly oldObject: unknown;
 }
 
-/** One thing that is wrong, as `kubectl` prints it. */
+/** One invalid field, as `kubectl` prints it. */
 export interface AdmissionCause {
   readonly field: string;
   readonly reason: string;
   readonly message: string;
 }
 
-/** What a webhook makes of a request. */
+/** The answer of a webhook. */
 export interface AdmissionVerdict {
   /** Empty: allowed. */
   readonly causes: readonly AdmissionCause[];
-  /** JSON patch operations, of a defaulting webhook only. */
+  /** JSON patch operations. Only a defaulting webhook sets them. */
   readonly patch?: readonly object[];
   /** Sentences that `kubectl` prints next to the result. */
   readonly warnings?: readonly string[];
 }
 
-/** Judges one admission request. */
+/** Decides one admission request. */
 export type AdmissionHandler = (request: AdmissionRequest) => AdmissionVerdict | Promise<AdmissionVerdict>;
 
 const isRequest = (value: unknown): value is AdmissionRequest =>

@@ -12,7 +12,7 @@ import { type AdmissionServer, type ServingPair, startAdmissionServer } from './
 const HOST = '127.0.0.1';
 
 async function signed(forMs = 3_600_000): Promise<{ readonly ca: string; readonly pair: ServingPair }> {
-  // TLS compares with this machine's time.
+  // TLS compares with the system time.
   const now = Date.now();
   const validity = { from: new Date(now - 60_000), until: new Date(now + forMs) };
   const authority = await issueAuthority(validity);
@@ -62,7 +62,7 @@ const start = (pair: ServingPair): Promise<AdmissionServer> =>
     },
   });
 
-test('reviews are answered over TLS, and whatever else is asked is refused', async () => {
+test('the server answers reviews over TLS and refuses all other requests', async () => {
   const { ca, pair } = await signed();
   const server = await start(pair);
   try {
@@ -92,7 +92,7 @@ test('reviews are answered over TLS, and whatever else is asked is refused', asy
   }
 });
 
-test('a port that is taken is told by flag and number', async () => {
+test('the error for a port in use names the flag and the number', async () => {
   const { pair } = await signed();
   const server = await start(pair);
   try {
@@ -104,7 +104,7 @@ test('a port that is taken is told by flag and number', async () => {
   }
 });
 
-test('certificates of files are read again when they change; a pair that does not match is passed over, and told', async () => {
+test('certificate files are read again when they change; a pair that does not match is skipped and reported', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'webhooks-'));
   onTestFinished(() => rm(directory, { recursive: true }));
   const put = async ({ cert, key }: ServingPair) => {
@@ -135,9 +135,9 @@ test('certificates of files are read again when they change; a pair that does no
     expect(used).toEqual([first, second].flatMap(({ pair }) => [pair.cert, `--tls-cert-dir ${directory}`]));
     await writeFile(join(directory, 'tls.key'), first.pair.key);
     await clock.advance(10_000);
-    expect(told).toEqual([undefined]); // It may just be written.
+    expect(told).toEqual([undefined]); // The file may be in the middle of a write.
     await clock.advance(10_000);
-    const sentence = `--tls-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: the key is not that of the certificate; the certificate before stays in use`;
+    const sentence = `--tls-cert-dir ${directory}: must hold tls.crt and its tls.key in PEM: the key does not belong to the certificate; the previous certificate stays in use`;
     expect(told).toEqual([undefined, sentence]);
     expect((await send(server.port, second.ca, review('good'))).status).toBe(200);
     await put(second.pair);
@@ -148,11 +148,11 @@ test('certificates of files are read again when they change; a pair that does no
       await writeFile(join(directory, 'tls.key'), pair.key);
       await clock.advance(10_000);
     }
-    expect(told.at(-1)).toBeUndefined(); // Written twice, and seen half-way each time.
+    expect(told.at(-1)).toBeUndefined(); // Written twice, and read half-written each time.
     await put((await signed(-30_000)).pair);
     await clock.advance(20_000);
     expect(told.at(-1)).toMatch(
-      /^--tls-cert-dir .* expired at .*; issue another; the certificate before stays in use$/,
+      /^--tls-cert-dir .* expired at .*; issue another; the previous certificate stays in use$/,
     );
     expect(used).toHaveLength(4);
     expect(JSON.stringify([log.lines, told])).not.toContain('PRIVATE KEY');

@@ -9,15 +9,15 @@ export interface ServingPair {
   readonly key: string;
 }
 
-/** Webhooks that are being served. */
+/** A running webhook server. */
 export interface AdmissionServer {
   readonly port: number;
-  /** Serves new connections with another certificate. */
+  /** Serves new connections with this certificate. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
 
-/** The API server sends the object and the old one, each of at most 1.5 MiB (etcd's limit). */
+/** The API server sends the new and the old object, each of at most 1.5 MiB (etcd's limit). */
 const BODY_LIMIT = 4 * 1024 * 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
@@ -35,9 +35,9 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 /**
  * Serves admission webhooks over HTTPS.
  *
- * @param pair Absent: connections are refused until {@link AdmissionServer.use} gives one.
+ * @param pair If absent, connections are refused until {@link AdmissionServer.use} sets a pair.
  * @param handlers By path, such as `/validate`.
- * @throws ConfigError when the port cannot be had or the certificate is none.
+ * @throws ConfigError when the port is in use or the certificate is invalid.
  */
 export async function startAdmissionServer(
   address: { readonly host: string; readonly port: number },
@@ -56,7 +56,7 @@ export async function startAdmissionServer(
   const server = createServer(options, (request, response) => {
     answer(request).then(
       ({ status, body }) => response.writeHead(status, { 'content-type': 'application/json' }).end(body),
-      // The caller went away in the middle of its request.
+      // The client closed the connection in the middle of its request.
       () => response.destroy(),
     );
   });

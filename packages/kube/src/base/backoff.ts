@@ -6,7 +6,7 @@ export interface BackoffOptions {
   readonly baseMs: number;
   /** The longest wait. */
   readonly maxMs: number;
-  /** Share of a wait that is drawn at random, 0 to 1: at 0.5 a wait of 8 s is 4 to 8 s. */
+  /** Random share of a wait, 0 to 1: at 0.5 a wait of 8 s is 4 to 8 s. */
   readonly jitter: number;
 }
 

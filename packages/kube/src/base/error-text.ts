@@ -1,11 +1,11 @@
 const ownText = (error: Error): string => {
-  // Node's answer to a host with several addresses has its words in the parts.
+  // For a host with several addresses, Node puts the messages into the parts of the error.
   if (error.message === '' && error instanceof AggregateError) return errorText(error.errors[0]);
-  // OpenSSL ends its words with a line break.
+  // OpenSSL ends its messages with a line break.
   return error.message === '' ? error.name : error.message.trim();
 };
 
-/** The words of an error and of its causes, on one line. */
+/** The messages of an error and of its causes, on one line. */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = ownText(error);

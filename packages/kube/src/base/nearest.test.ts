@@ -16,6 +16,6 @@ test.each([
   expect(nearest(name, known)).toBe(expected);
 });
 
-test('of two equally near names the first is taken', () => {
+test('of two equally near names, the first is used', () => {
   expect(nearest('a1', ['a2', 'a3'])).toBe('a2');
 });

@@ -1,4 +1,4 @@
-/** How many single-letter changes (insert, delete, replace, swap of neighbors) turn `a` into `b`. */
+/** The number of single-letter changes (insert, delete, replace, swap of neighbors) that turn `a` into `b`. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
@@ -21,13 +21,12 @@ function distance(a: string, b: string): number {
   return above[b.length] ?? 0;
 }
 
-/** Names longer than this are no typing errors, and comparing them would cost. */
+/** A longer name is not a typing error, and the comparison would be expensive. */
 const LONGEST = 200;
 
 /**
- * The known name that was probably meant; undefined when none is near: at most a third of the letters may differ, case aside,
- * and never all.
- * @param known The names there are; of two equally near ones the first is taken.
+ * The known name that was probably meant. Undefined when no name is near.
+ * A name is near when at most a third of its letters differ, ignoring case. Of two equally near names, the first is used.
  */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST) return undefined;

@@ -3,20 +3,20 @@ import { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 import { errorText } from './error-text.ts';
 
-/** Logs an outage when it begins and when it ends, not at every attempt in between. */
+/** Logs when an outage begins and when it ends, but not each attempt in between. */
 export interface OutageLog {
-  /** An attempt failed. Logged as a warning the first time and whenever the reason is another; else at debug level. */
+  /** Records a failed attempt. The first failure and each new reason is logged as a warning, others at debug level. */
   failed(error: unknown): void;
-  /** It works (again). Logged only after a failure. */
+  /** Records a successful attempt. It is logged only after a failure. */
   worked(): void;
   readonly failures: number;
 }
 
-/** What tells one reason of an outage from another. Of an API server's error not the words: they name the request. */
+/** A key for the reason of an outage. It leaves out the message of an API server's error, because that names the request. */
 const reasonOf = (error: unknown): string =>
   error instanceof KubeError ? `${error.code} ${error.reason}` : errorText(error);
 
-/** @param what the activity that fails, as a sentence's subject: `watch of nodes`. */
+/** @param what the activity that fails, as the subject of a sentence: `watch of nodes` */
 export function createOutageLog(what: string, clock: Clock, log: Logger): OutageLog {
   let failures = 0;
   let since = 0;

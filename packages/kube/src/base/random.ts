@@ -1,4 +1,4 @@
-/** A source of randomness; seeded in tests and simulations. */
+/** A source of random numbers. Tests and simulations use a seed. */
 export interface Random {
   /** In [0, 1). */
   next(): number;

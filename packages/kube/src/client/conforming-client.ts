@@ -4,9 +4,9 @@ import { conform } from '../contract/shape.ts';
 import { faultText, noteFaults } from '../informer/faults.ts';
 
 /**
- * A client for what only shows objects: what is read is of its type, as in a cache. What it reads must not be written
- * back whole, since a field of the wrong type is missing from it.
- * @param malformed Told of each object that is not of its type, in a sentence, each time that it is read.
+ * A client for programs that only display objects. Each object that is read conforms to its type, as in a cache.
+ * Never write such an object back as a whole: fields of a wrong type are missing from it.
+ * @param malformed Gets a sentence about each object that does not conform, each time it is read.
  */
 export const conformingClient = (client: KubeClient, malformed: (sentence: string) => void): KubeClient => ({
   resource: <T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T> => {

@@ -31,7 +31,7 @@ const failure = async (work: Promise<unknown>): Promise<KubeError> => {
   throw new Error(`expected a KubeError, got ${String(error)}`);
 };
 
-describe('requests, each of which says binary, version and component', () => {
+describe('requests contain binary, version and component', () => {
   test.each([
     [
       'get',
@@ -107,21 +107,18 @@ describe('requests, each of which says binary, version and component', () => {
     expect(transport.requests[0]?.headers['content-type']).toBe(contentType);
   });
 
-  test.each(['', '.', '..', 'a/b'])(
-    'the name %j never reaches a server, where it would mean something else',
-    async (name) => {
-      const { client, transport } = setUp();
-      expect((await failure(client.resource(nodes).delete(name))).code).toBe(400);
-      expect(transport.requests).toEqual([]);
-    },
-  );
+  test.each(['', '.', '..', 'a/b'])('the name %j is refused before a request is sent', async (name) => {
+    const { client, transport } = setUp();
+    expect((await failure(client.resource(nodes).delete(name))).code).toBe(400);
+    expect(transport.requests).toEqual([]);
+  });
 
   test('one object of a namespaced kind needs a namespace', async () => {
     const { client } = setUp();
     expect((await failure(client.resource(pods).get('p'))).message).toContain('a namespace is needed');
   });
 
-  test('items of a list get the type that the wire leaves out', async () => {
+  test('items of a list get the type that the API server leaves out', async () => {
     const { client } = setUp(() => ({
       json: { metadata: { resourceVersion: '1' }, items: [{ metadata: { name: 'm' } }] },
     }));
@@ -129,7 +126,7 @@ describe('requests, each of which says binary, version and component', () => {
     expect(list.items[0]).toMatchObject({ apiVersion: 'machine.sapcloud.io/v1alpha1', kind: 'Machine' });
   });
 
-  test('a deletion tells what lingers from what is gone', async () => {
+  test('a deletion distinguishes objects with finalizers from deleted objects', async () => {
     const lingering = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', deletionTimestamp: 'now' } };
     expect(
       await setUp(() => ({ json: lingering }))
@@ -153,7 +150,7 @@ describe('failures', () => {
     expect(error.message).toBe('GET /api/v1/nodes/n: the object has been modified');
   });
 
-  test('no answer is code 0 with its cause', async () => {
+  test('a missing answer is code 0 with its cause', async () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
     const error = await failure(
       setUp(() => ({ fail: cause }))
@@ -164,7 +161,7 @@ describe('failures', () => {
     expect(error.message).toContain('ECONNREFUSED');
   });
 
-  test("a proxy's page is not quoted", async () => {
+  test('the error does not quote the page of a proxy', async () => {
     const error = await failure(
       setUp(() => ({ status: 502, text: '<html>secret</html>' }))
         .client.resource(nodes)
@@ -173,7 +170,7 @@ describe('failures', () => {
     expect(error.message).toBe('GET /api/v1/nodes/n: HTTP 502');
   });
 
-  test('an answer that is not JSON is refused without quoting it, for it may be a Secret', async () => {
+  test('the error for an answer that is not JSON does not quote it, because it may be a Secret', async () => {
     const { client } = setUp(() => ({ text: '{"data":{"password":"aHVudGVyMg=="' }));
     const error = await failure(client.resource(secrets, 'ns').get('s'));
     expect(error.reason).toBe('BadAnswer');
@@ -188,7 +185,7 @@ describe('failures', () => {
     await expect(call).rejects.toThrow('enough');
   });
 
-  test('a silent server is given up after the time limit', async () => {
+  test('a request to a server that does not answer ends after the time limit', async () => {
     const { client, clock } = setUp(() => 'never');
     const call = failure(client.resource(nodes).get('n'));
     await clock.advance(60_000);
@@ -203,7 +200,7 @@ describe('Retry-After', () => {
     headers: { 'retry-after': seconds },
   });
 
-  test.each([429, 503])('%i waits as long as the server says and sends the same again', async (code) => {
+  test.each([429, 503])('%i is sent again after the time that the server names', async (code) => {
     const { client, clock, transport } = setUp((_request, index) =>
       index < 2 ? busy(code, '3') : { json: { kind: 'Node' } },
     );
@@ -215,7 +212,7 @@ describe('Retry-After', () => {
     expect(transport.requests.map((r) => r.body)).toEqual(['{"x":1}', '{"x":1}', '{"x":1}']);
   });
 
-  test('a date is understood', async () => {
+  test('a date in Retry-After is parsed', async () => {
     const { client, clock, transport } = setUp((_r, index) =>
       index === 0 ? busy(429, 'Thu, 01 Jan 2026 00:00:10 GMT') : { json: {} },
     );
@@ -230,7 +227,7 @@ describe('Retry-After', () => {
     ['429 without it', () => status(429, 'TooManyRequests', 'would violate the budget')],
     ['503 without it', () => status(503, 'ServiceUnavailable', 'no')],
     ['500 with it', () => busy(500, '1')],
-  ])('%s is thrown at once', async (_title, answer) => {
+  ])('%s is thrown immediately', async (_title, answer) => {
     const { client, transport } = setUp(answer);
     await failure(client.resource(nodes).get('n'));
     expect(transport.requests.length).toBe(1);
@@ -242,7 +239,7 @@ describe('Retry-After', () => {
     expect(error.retryAfterMs).toBe(10_000);
   });
 
-  test('the wait ends with the signal, and after ten waits', async () => {
+  test('the wait ends when the signal aborts, and after ten attempts', async () => {
     const { client, clock, transport } = setUp(() => busy(429, '1'));
     const stop = new AbortController();
     const call = client.resource(nodes).get('n', { signal: stop.signal });
@@ -265,7 +262,7 @@ describe('watch', () => {
     for await (const event of client.resource(nodes).watch(signal === undefined ? {} : { signal })) seen.push(event);
   }
 
-  test('yields events as they come and ends with the stream', async () => {
+  test('yields events as they arrive and ends with the stream', async () => {
     const stream = new ScriptedStream();
     const { client, clock } = setUp(() => ({ stream }));
     const seen: WatchEvent<KubeObject>[] = [];
@@ -306,7 +303,7 @@ describe('watch', () => {
     expect(stream.closed).toBe(true);
   });
 
-  test('the time limit is for opening only', async () => {
+  test('the time limit applies only until the watch is open', async () => {
     const stream = new ScriptedStream();
     const { client, clock } = setUp(() => ({ stream }));
     const seen: WatchEvent<KubeObject>[] = [];

@@ -9,19 +9,22 @@ import { createRateLimiter, type RateLimit } from './rate-limit.ts';
 import { parseJson } from './refusal.ts';
 import { HttpResourceClient } from './resource-client.ts';
 
-/** What a client is made of. */
+/** The options of a client. */
 export interface ClientOptions {
   readonly transport: Transport;
   /** See `userAgent`. */
   readonly userAgent: string;
   readonly clock: Clock;
-  /** Spreads the waits that a server asks for; default: a fixed seed. */
+  /** Adds jitter to the waits that a server requests. Default: a fixed seed. */
   readonly random?: Random;
-  /** Absent: no limit on this side; the server's own fairness decides. */
+  /** Absent: no limit in the client. API priority and fairness of the server limits it. */
   readonly rateLimit?: RateLimit;
-  /** Time for a whole answer, or, but no more than 30,000, for a watch to open; 0: unlimited. Default 60,000 (what Go MCM sets). */
+  /**
+   * Time limit of a whole answer in milliseconds. A watch must open within the same time, and within 30,000. 0: unlimited. Default: 60,000, as in Go
+   * MCM.
+   */
   readonly requestTimeoutMs?: number;
-  /** Shared by the clients of one server. Default: one of its own. */
+  /** Shared by the clients of one server. Default: a new one. */
   readonly history?: ServerHistory;
   /** Called after each exchange. */
   readonly observe?: (sample: RequestSample) => void;
@@ -29,11 +32,11 @@ export interface ClientOptions {
   readonly refused?: (error: KubeError) => void;
 }
 
-/** `<binary>/<version> (<component>)`: who a request comes from, as the server's logs and metrics show it. */
+/** `<binary>/<version> (<component>)`: the client's name in the logs and metrics of the API server. */
 export const userAgent = (binary: string, version: string, component: string): string =>
   `${binary}/${version} (${component})`;
 
-/** A client of one API server as one identity. */
+/** Creates a client of one API server with one identity. */
 export function createClient(options: ClientOptions): KubeClient {
   const { rateLimit, clock } = options;
   const exchange = new Exchange({

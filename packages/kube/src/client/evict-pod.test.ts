@@ -21,7 +21,7 @@ const page = (code: number, text: string): Answer => ({
 
 const ACCEPTED: Answer = { status: 201, json: { kind: 'Status', status: 'Success' } };
 const NO_POD = status(404, 'NotFound', 'pods "web" not found', { name: 'web', kind: 'pods' });
-// As recorded from kube-apiserver: a path that it does not serve, with and without a Status.
+// Recorded from kube-apiserver: the answers for a path that it does not serve, with and without a Status.
 const NO_SUBRESOURCE = status(404, 'NotFound', 'the server could not find the requested resource', {});
 const NO_PATH = page(404, '404 page not found\n');
 const UNKNOWN_KIND = status(
@@ -42,7 +42,7 @@ async function evicting(...answers: readonly Answer[]) {
   return { outcome, asked, bodies: transport.requests.map(({ body }) => JSON.parse(body ?? '{}') as unknown) };
 }
 
-describe('the eviction API is there', () => {
+describe('the API server has the eviction API', () => {
   test('an accepted eviction', async () => {
     const { outcome, bodies } = await evicting(ACCEPTED);
     expect(outcome).toBe('asked');
@@ -56,13 +56,13 @@ describe('the eviction API is there', () => {
     ]);
   });
 
-  test('a server that knows only the older version evicts with that', async () => {
+  test('a server that has only the older version gets that version', async () => {
     const { outcome, asked } = await evicting(UNKNOWN_KIND, ACCEPTED);
     expect(outcome).toBe('asked');
     expect(asked).toEqual([`POST ${PATH}/eviction`, `POST ${PATH}/eviction in policy/v1beta1`]);
   });
 
-  test('a pod that is gone is not deleted', async () => {
+  test('a deleted pod is not deleted again', async () => {
     const { outcome, asked } = await evicting(NO_POD);
     expect([outcome, asked.length]).toEqual(['gone', 1]);
   });
@@ -78,21 +78,21 @@ describe('the eviction API is there', () => {
     expect([(outcome as KubeError).code, asked.length]).toEqual([code, 1]);
   });
 
-  test('no pod is deleted when a proxy answers for a server that has the API', async () => {
+  test('no pod is deleted when a proxy answers in front of a server with the eviction API', async () => {
     const { outcome, asked } = await evicting(NO_PATH, { json: { resources: [{ name: 'pods/eviction' }] } });
     expect((outcome as KubeError).code).toBe(404);
     expect(asked).toEqual([`POST ${PATH}/eviction`, 'GET /api/v1']);
   });
 });
 
-describe('the eviction API is missing', () => {
+describe('the API server has no eviction API', () => {
   const gone: Answer = { json: { kind: 'Pod', metadata: { name: 'web' } } };
 
   test.each([
     ['404 that names no object', [NO_SUBRESOURCE]],
     ['404 without a Status', [NO_PATH, { json: { resources: [{ name: 'pods' }] } }]],
     ['400 for each version', [UNKNOWN_KIND, UNKNOWN_KIND]],
-  ] as const)('the pod is deleted with its own grace period: %s', async (_, answers) => {
+  ] as const)('the pod is deleted with its grace period: %s', async (_, answers) => {
     const { outcome, asked, bodies } = await evicting(...answers, gone);
     expect(outcome).toBe('deleted');
     expect(asked.at(-1)).toBe(`DELETE ${PATH}`);
@@ -100,11 +100,11 @@ describe('the eviction API is missing', () => {
     expect(bodies.at(-1)).not.toHaveProperty('gracePeriodSeconds');
   });
 
-  test('a pod that goes meanwhile is gone', async () => {
+  test('a pod that is deleted in the meantime counts as gone', async () => {
     expect((await evicting(NO_SUBRESOURCE, NO_POD)).outcome).toBe('gone');
   });
 
-  test('an answer that no API server gave does not count as gone', async () => {
+  test('an answer that does not come from an API server does not count as gone', async () => {
     expect((await evicting(NO_SUBRESOURCE, NO_PATH)).outcome).toBeInstanceOf(KubeError);
   });
 });

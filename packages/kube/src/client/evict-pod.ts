@@ -2,7 +2,7 @@ import type { KubeClient } from '../contract/client.ts';
 import { isNotFound, KubeError } from '../contract/errors.ts';
 import { pods } from '../types/core.ts';
 
-/** A pod, and no later one of the same name. */
+/** Identifies a pod by its UID, so that a later pod of the same name is not evicted. */
 export interface EvictedPod {
   readonly namespace: string;
   readonly name: string;
@@ -10,28 +10,30 @@ export interface EvictedPod {
 }
 
 /**
- * What became of the request. `asked`: the eviction was accepted. `gone`: there is no such pod. `deleted`: the API
- * server has no eviction API, so the pod was deleted with its own grace period and without its budgets. `kept`: it has
- * none, and the caller does not let the pod be deleted.
+ * The result of an eviction request.
+ * - `asked`: the eviction was accepted.
+ * - `gone`: the pod does not exist.
+ * - `deleted`: the API server has no eviction API, so the pod was deleted with its grace period, without disruption budgets.
+ * - `kept`: the API server has no eviction API, and the caller does not allow the deletion.
  */
 export type Eviction = 'asked' | 'gone' | 'deleted' | 'kept';
 
-/** The version that servers have since Kubernetes 1.22, then the one before it. */
+/** The version of Kubernetes 1.22 and later, then the version before it. */
 const VERSIONS = ['policy/v1', 'policy/v1beta1'] as const;
 
-/** A webhook that refuses an eviction without a code of its own answers 400. */
+/** A webhook that refuses an eviction without a code answers 400. */
 const isDenied = ({ message }: KubeError): boolean => message.includes('denied the request');
 
-/** An API server names the object that it did not find. For a path that it does not serve it names none. */
+/** A 404 of an API server names the missing object, but not for a path that it does not serve. */
 const namesObject = ({ status }: KubeError): boolean => Boolean(status.details?.name);
 
-/** Whether the answer is an API server's own. A proxy in front of it answers 404 too, in its own words. */
+/** Whether the answer comes from an API server. A proxy in front of it also answers 404, with a different body. */
 const isStatus = ({ status }: KubeError): boolean => status.message !== undefined;
 
 /**
- * Evicts a pod, or deletes it where the API server has no eviction API, as kubectl does.
- * @param mayDelete asked once, before a deletion that takes the place of the eviction; default: always
- * @throws KubeError 429 when a budget forbids it now (never waited for); any other refusal
+ * Evicts a pod, or deletes it if the API server has no eviction API, as kubectl does.
+ * @param mayDelete Called once before a deletion that replaces the eviction; default: always true.
+ * @throws KubeError 429 when a budget does not allow the eviction now (the call does not wait), and any other refusal.
  */
 export async function evictPod(
   client: KubeClient,

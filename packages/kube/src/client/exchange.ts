@@ -7,13 +7,13 @@ import { noAnswer, refusal, tooLate } from './refusal.ts';
 /** One finished exchange, for metrics. `code` is 0 when there was no answer. */
 export interface RequestSample {
   readonly method: string;
-  /** With query; names and namespaces are in it. */
+  /** With the query. It contains names and namespaces. */
   readonly path: string;
   readonly code: number;
   readonly ms: number;
-  /** The server's clock, as its answer's `Date` header says it. */
+  /** The time of the server, from the `Date` header of its answer. */
   readonly date?: string;
-  /** Why there was no answer. */
+  /** Why the server did not answer. */
   readonly failure?: unknown;
 }
 
@@ -24,7 +24,7 @@ export interface Call {
   readonly body?: string;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
-  /** False: a 429 or 503 is thrown at once, whatever its Retry-After says. */
+  /** False: a 429 or 503 is thrown immediately, and its Retry-After is ignored. */
   readonly patient?: boolean;
 }
 
@@ -39,24 +39,24 @@ export interface ExchangeOptions {
   readonly refused?: (error: KubeError) => void;
 }
 
-/** An open stream: its answer, and the way to end it. */
+/** An open stream, and the function that ends it. */
 export interface Stream {
   readonly response: TransportResponse;
   readonly signal: AbortSignal;
   end(): void;
 }
 
-/** How often one call is sent again because the server said when to; client-go's number. */
+/** Limit of retries after an answer with Retry-After, as in client-go. */
 const MAX_WAITS = 10;
-/** A watch is opened at once, or after a turn in the server's queues, where it stays for 15 s at most; an answer may take long to write. */
+/** An idle server opens a watch immediately. A busy server queues it for at most 15 s. The answer may also take long to write. */
 const OPEN_WITHIN_MS = 30_000;
-/** Up to this share is added to what the server asked for, so that many clients do not come back together. */
+/** Jitter: up to this share is added to the wait that the server requested, so that many clients do not return at the same time. */
 const WAIT_JITTER = 0.1;
 
 const saysWhen = (error: KubeError): boolean =>
   (error.code === 429 || error.code === 503) && error.retryAfterMs !== undefined;
 
-/** Requests over a transport: headers, time limit, errors, and the waits that the server asks for. */
+/** Sends requests over a transport: headers, time limit, errors, and the waits that the server requests. */
 export class Exchange {
   readonly #options: ExchangeOptions;
 
@@ -69,7 +69,7 @@ export class Exchange {
     return this.read(call, (response) => response.text());
   }
 
-  /** What `consume` makes of the answer, within the time limit. Throws `KubeError`, or the signal's reason. */
+  /** The result of `consume` for the answer, within the time limit. Throws `KubeError`, or the signal's reason. */
   async read<R>(call: Call, consume: (response: TransportResponse) => Promise<R>): Promise<R> {
     for (let waits = 0; ; waits++) {
       try {
@@ -83,7 +83,7 @@ export class Exchange {
     }
   }
 
-  /** Opens a stream; the time limit holds until the headers are there. Nothing is repeated: the caller has its own ways. */
+  /** Opens a stream. The time limit ends when the headers arrive. The stream is not retried: its callers do that. */
   async stream(call: Call): Promise<Stream> {
     call.signal?.throwIfAborted();
     const limit = this.#limit(call, Math.min(this.#options.requestTimeoutMs, OPEN_WITHIN_MS));
@@ -148,7 +148,7 @@ export class Exchange {
     return noAnswer(call, limit.aborted ? limit.reason : error);
   }
 
-  /** A signal that follows the caller's and aborts by itself after the time limit. */
+  /** A signal that aborts with the caller's signal, or after the time limit. */
   #limit(
     call: Call,
     withinMs = this.#options.requestTimeoutMs,

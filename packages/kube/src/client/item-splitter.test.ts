@@ -14,12 +14,12 @@ function split(text: string, sizes: readonly number[]): { items: unknown[]; rest
   return { items, rest: JSON.parse(splitter.rest()) };
 }
 
-/** Strings that look like structure, and keys that look like the list's. */
+/** Strings that contain JSON syntax, and keys that are equal to keys of the list. */
 const nasty = fc.oneof(
   fc.constantFrom('"', '\\', '\\"', '{', '}', '[', ']', '"items":[', ',', 'ü', '😀', ''),
   fc.string(),
 );
-// V8 13.6 reads the key "\"" as "\\" once it has seen an object with that key in the same place: no backslashes in keys.
+// V8 13.6 reads the key "\"" as "\\" after an object with that key in the same place, so keys contain no backslashes.
 const key = fc.oneof(nasty, fc.constant('items')).filter((text) => text !== '__proto__' && !text.includes('\\'));
 const value = fc.letrec((tie) => ({
   any: fc.oneof(
@@ -34,7 +34,7 @@ const value = fc.letrec((tie) => ({
   object: fc.dictionary(key, tie('any'), { maxKeys: 3 }),
 }));
 
-test('however the bytes are cut and the fields are ordered, the parts are those of the whole', () => {
+test('the parts are the same as those of the whole for each split into chunks and each order of fields', () => {
   fc.assert(
     fc.property(
       fc.array(value.object, { maxLength: 4 }),

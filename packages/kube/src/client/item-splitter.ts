@@ -5,27 +5,27 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Depth of the braces and brackets around an item: those of the list and of its `items`. */
+/** Number of braces and brackets around an item: the list and its `items`. */
 const ITEM_DEPTH = 2;
 
 /**
- * Cuts a list's JSON into its items while it arrives, so that each can be parsed, projected and let go before the next:
- * a page of 500 pods parsed as a whole is 10 MB of objects that the garbage collector takes for long-lived.
- * It finds boundaries only; that the text is JSON at all is seen when the parts are parsed.
+ * Splits the JSON of a list into its items while it arrives, so that each item is parsed, projected and freed before the next one.
+ * A page of 500 pods that is parsed as a whole is 10 MB of objects that the garbage collector treats as long-lived.
+ * The class only finds boundaries. Invalid JSON is found when the parts are parsed.
  */
 export class ItemSplitter {
   #depth = 0;
   #inString = false;
   #escaped = false;
   #inItems = false;
-  /** Bytes of the item, or of the list around the items, that earlier chunks held. */
+  /** Bytes of the current item, or of the list around the items, from earlier chunks. */
   #item: Uint8Array[] = [];
   readonly #rest: Uint8Array[] = [];
 
   /** The items that this chunk completes. The chunk must not be changed afterwards. */
   push(chunk: Uint8Array): string[] {
     const items: string[] = [];
-    let from = 0; // Where the part begins that belongs to the current item, or to the rest.
+    let from = 0; // Start of the bytes that belong to the current item or to the rest.
     let depth = this.#depth;
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at];
@@ -63,7 +63,7 @@ export class ItemSplitter {
     return items;
   }
 
-  /** The list without its items, as JSON, once everything was pushed. */
+  /** The list without its items, as JSON. Call it after the last `push`. */
   rest(): string {
     return Buffer.concat([...this.#rest, ...this.#item]).toString('utf8');
   }
@@ -96,6 +96,6 @@ export class ItemSplitter {
   #keep(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     if (!this.#inItems) this.#rest.push(bytes);
-    else if (this.#depth > ITEM_DEPTH) this.#item.push(bytes); // Between items there is nothing to keep.
+    else if (this.#depth > ITEM_DEPTH) this.#item.push(bytes); // Bytes between items are dropped.
   }
 }

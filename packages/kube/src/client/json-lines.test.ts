@@ -19,7 +19,7 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<string[]> {
 }
 
 describe('jsonLines', () => {
-  test('however the bytes are cut, the lines are the same', async () => {
+  test('the lines are the same for each split into chunks', async () => {
     const line = fc.string({ unit: 'grapheme', minLength: 1 }).filter((text) => !text.includes('\n'));
     await fc.assert(
       fc.asyncProperty(
@@ -37,7 +37,7 @@ describe('jsonLines', () => {
     expect(await collect(cut('{"a":1}\n{"b"', [3]))).toEqual(['{"a":1}']);
   });
 
-  test('empty lines mean nothing', async () => {
+  test('empty lines are ignored', async () => {
     expect(await collect(cut('\n\n{}\n\n', [2]))).toEqual(['{}']);
   });
 

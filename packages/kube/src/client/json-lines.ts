@@ -1,9 +1,9 @@
 const NEWLINE = 10;
 
 /**
- * Cuts a stream of bytes into lines, and yields those that each chunk completes. Bytes of an unfinished line are kept as
- * they came and joined once, so that a line of many chunks costs its length and not its square. An unfinished last line
- * is dropped: the stream broke in the middle of it.
+ * Splits a stream of bytes into lines, and yields the lines that each chunk completes.
+ * - Bytes of an unfinished line are joined once, so the cost of a line in many chunks is linear.
+ * - An unfinished last line is dropped, because the stream broke in the middle of it.
  */
 export async function* jsonLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string[], void, void> {
   let pending: Uint8Array[] = [];

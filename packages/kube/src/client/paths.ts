@@ -5,7 +5,7 @@ const refuse = (message: string): never => {
   throw new KubeError(message, { code: 400, reason: 'BadRequest' });
 };
 
-/** A path segment: an empty one would address the whole collection, `..` another resource. */
+/** Encodes one path segment. An empty segment would address the whole collection, and `..` another resource. */
 function segment(definition: ResourceDefinition<KubeObject>, field: string, value: string): string {
   if (value === '') refuse(`${definition.plural}: ${field} must not be empty`);
   if (value === '.' || value === '..' || value.includes('/')) {
@@ -21,13 +21,13 @@ const root = (definition: ResourceDefinition<KubeObject>): string =>
 export const apiVersionOf = (definition: ResourceDefinition<KubeObject>): string =>
   definition.group === '' ? definition.version : `${definition.group}/${definition.version}`;
 
-/** Path of all objects of a kind, in one namespace or (namespace undefined) everywhere. */
+/** Path of all objects of a kind in one namespace. If `namespace` is undefined: in all namespaces. */
 export const collectionPath = (definition: ResourceDefinition<KubeObject>, namespace: string | undefined): string =>
   definition.namespaced && namespace !== undefined
     ? `${root(definition)}/namespaces/${segment(definition, 'namespace', namespace)}/${definition.plural}`
     : `${root(definition)}/${definition.plural}`;
 
-/** Path of one object, or of a subresource of it. */
+/** Path of one object, or of its subresource. */
 export function objectPath(
   definition: ResourceDefinition<KubeObject>,
   namespace: string | undefined,
@@ -41,7 +41,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${segment(definition, 'subresource', subresource)}`;
 }
 
-/** A query string from the parameters that are set; '' when none is. */
+/** A query string of the parameters that are set, or ''. */
 export function query(parameters: Readonly<Record<string, string | number | boolean | undefined>>): string {
   let text = '';
   for (const [name, value] of Object.entries(parameters)) {
@@ -51,8 +51,8 @@ export function query(parameters: Readonly<Record<string, string | number | bool
   return text;
 }
 
-/** Reviews store nothing: they are questions that are sent with POST. */
+/** Reviews store nothing, although they are sent with POST. */
 const REVIEWS = /\/(tokenreviews|subjectaccessreviews|selfsubjectaccessreviews)$/;
 
-/** Whether a POST to this path is a question, which stores nothing. */
+/** Whether a POST to this path is a review, which stores nothing. */
 export const isReview = (path: string): boolean => REVIEWS.test(path);

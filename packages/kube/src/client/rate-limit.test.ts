@@ -27,7 +27,7 @@ test.each([
   expect(await passesWithin(qps, burst, callers, times)).toEqual(expected);
 });
 
-test('a pause fills the bucket up to the burst and no further', async () => {
+test('a pause fills the bucket only up to the burst', async () => {
   const clock = new VirtualClock();
   const acquire = createRateLimiter({ qps: 1, burst: 2 }, clock);
   await acquire();
@@ -39,7 +39,7 @@ test('a pause fills the bucket up to the burst and no further', async () => {
   expect(passed).toBe(2);
 });
 
-test('a caller that gives up leaves', async () => {
+test('a call whose signal aborts stops waiting', async () => {
   const clock = new VirtualClock();
   const acquire = createRateLimiter({ qps: 1, burst: 1 }, clock);
   await acquire();

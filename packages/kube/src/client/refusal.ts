@@ -2,11 +2,11 @@ import { errorText } from '../base/error-text.ts';
 import { KubeError, type StatusBody } from '../contract/errors.ts';
 import type { TransportResponse } from '../contract/transport.ts';
 
-/** What was asked, for messages: never with its query, headers or body. */
+/** The request, for messages. Messages never contain its query, headers or body. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
-  /** Only looked at for what an answer must not repeat. */
+  /** Only used to remove its contents from an error. */
   readonly body?: string;
 }
 
@@ -14,7 +14,7 @@ const describe = (asked: Asked): string => `${asked.method} ${asked.path.split('
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
-/** Reads an answer's JSON. The text never gets into the error: it may hold a Secret, and V8's own message quotes it. */
+/** Parses the JSON of an answer. The error never contains the text, because it may be a Secret. The message of V8 quotes it. */
 export function parseJson(text: string, asked: Asked): unknown {
   try {
     return JSON.parse(text);
@@ -29,11 +29,11 @@ function parseStatus(text: string): StatusBody | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) && value.kind === 'Status' ? value : undefined;
   } catch {
-    return undefined; // Not a Status: the HTTP code says enough.
+    return undefined; // The body is not a Status. The HTTP code is enough.
   }
 }
 
-/** Seconds or an HTTP date, as milliseconds from `now`. */
+/** Converts seconds or an HTTP date to milliseconds from `now`. */
 function retryAfterMs(header: string | null, status: StatusBody | undefined, now: Date): number | undefined {
   const seconds = header === null ? status?.details?.retryAfterSeconds : Number(header);
   if (seconds !== undefined && Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
@@ -42,18 +42,18 @@ function retryAfterMs(header: string | null, status: StatusBody | undefined, now
 }
 
 const OF_SECRETS = /\/secrets(\/|\?|$)/;
-/** Refusals whose words are the authorizer's or the registry's own, and needed to see what is wrong. */
+/** Refusals whose message comes from the authorizer or the registry. The user needs it to find the cause. */
 const TELLING: ReadonlySet<number> = new Set([401, 403, 404, 409]);
-/** A shorter text is a word, not a secret. */
+/** A shorter text is a common word and not a secret. */
 const SHORTEST_SECRET = 6;
 
-/** Every text in a value, however deep. */
+/** Every text in a value, at any depth. */
 function textsIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** Whether words quote what a Secret was to hold, as it was sent or decoded. */
+/** Whether a message quotes data of a Secret, as it was sent or decoded. */
 function quotes(words: string, body: string): boolean {
   const sent: unknown = JSON.parse(body);
   const values = isRecord(sent) && !Array.isArray(sent) ? [sent.data, sent.stringData] : [sent];
@@ -63,17 +63,17 @@ function quotes(words: string, body: string): boolean {
     .some((text) => text.length >= SHORTEST_SECRET && words.includes(text));
 }
 
-/** The Status without its words where they may repeat a Secret that was written: an error is logged and told in events. */
+/** The Status without its message if that may quote a Secret of the request. Errors are logged and reported in events. */
 function discreet({ path, body }: Asked, code: number, status: StatusBody | undefined): StatusBody | undefined {
   if (status === undefined || body === undefined || !OF_SECRETS.test(path)) return status;
   if (TELLING.has(code) && !quotes(JSON.stringify(status), body)) return status;
-  const message = `HTTP ${code} ${status.reason ?? ''} (the words are left out: they may quote the Secret)`;
+  const message = `HTTP ${code} ${status.reason ?? ''} (message left out: it may quote the Secret)`;
   return { message, code, ...(status.reason === undefined ? {} : { reason: status.reason }) };
 }
 
 /**
- * The error for an answer of 400 and above: the Status's words, or the HTTP code where a proxy answered. What is said of a
- * Secret that was written is left out.
+ * The error for an answer of 400 and above: the message of the Status, or the HTTP code if a proxy answered. A message about a Secret of the request
+ * is left out.
  */
 export function refusal(asked: Asked, response: TransportResponse, text: string, now: Date): KubeError {
   const status = discreet(asked, response.status, parseStatus(text));
@@ -95,11 +95,11 @@ export function watchRefusal(asked: Asked, status: StatusBody): KubeError {
   });
 }
 
-/** Why a request is given up: nothing came in time. */
+/** The reason of a request that exceeded its time limit. */
 export const tooLate = (limitMs: number): Error =>
-  Object.assign(new Error(`nothing came within ${limitMs} ms`), { code: 'ETIMEDOUT' });
+  Object.assign(new Error(`no answer within ${limitMs} ms`), { code: 'ETIMEDOUT' });
 
-/** The error for an answer that is none of an API server. @param what of the answer: `is not JSON` */
+/** The error for an answer that does not come from an API server. @param what completes "the answer": `is not JSON` */
 export const badAnswer = (asked: Asked, what: string): KubeError =>
   new KubeError(`${describe(asked)}: the answer ${what}`, { code: 0, reason: 'BadAnswer' });
 

@@ -154,7 +154,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
       path: this.#path(name, subresource),
       body: JSON.stringify(body),
       ...manners(options),
-      // A disruption budget that is being worked on answers 429 with Retry-After: 10; client-go would hold the caller.
+      // The API server answers 429 with Retry-After: 10 while it updates a disruption budget. client-go would wait that long in the caller.
       ...(subresource === 'eviction' ? { patient: false } : {}),
     });
   }
@@ -174,7 +174,7 @@ export class HttpResourceClient<T extends KubeObject> implements ResourceClient<
     return answer as R;
   }
 
-  /** A list's items come without their type. */
+  /** The API server sends the items of a list without their type. */
   #setType(item: T): void {
     item.apiVersion = this.#apiVersion;
     item.kind = this.#definition.kind;

@@ -1,25 +1,23 @@
 import { KubeError } from '../contract/errors.ts';
 
-/** Reasons why no API server answered, by the codes of Node and undici, each with a hint. */
+/** Reasons why an API server did not answer, each with a hint. Keys are error codes of Node and undici. */
 const FAULTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens at its address: start the API server, or correct the address',
-  ENOTFOUND: 'the name in its address is not known: correct the address, or mend name resolution (DNS)',
-  EAI_AGAIN: 'the name in its address cannot be looked up: mend name resolution (DNS), or correct the address',
-  ETIMEDOUT:
-    'nothing answers at its address: look for a firewall and whether the API server hangs, or correct the address',
+  ENOTFOUND: 'the host name of its address does not exist: correct the address, or repair DNS',
+  EAI_AGAIN: 'the host name of its address cannot be resolved: repair DNS, or correct the address',
+  ETIMEDOUT: 'nothing answers at its address: check firewalls and the API server, or correct the address',
   ECONNRESET:
-    'what is at its address closes the connection without an answer: wait if the API server starts, see whether it wants https://, or correct the address',
-  EHOSTUNREACH: 'no way leads to its address: look at routes and firewalls, or correct the address',
-  ENETUNREACH: 'no way leads to its address: look at routes and firewalls, or correct the address',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'what is at its address speaks no TLS, so it is no API server: correct the address',
-  NO_TLS:
-    'what is at its address wants TLS, or is no Kubernetes API server: write https:// in the address, or correct it',
-  NO_WAY_ON:
-    'what answers at its address is a proxy that does not reach the API server, or something else: look there, or correct the address',
-  BadAnswer: 'what answers at its address is no Kubernetes API server: correct the address',
+    'the server closes the connection without an answer: wait until it has started, use https://, or correct the address',
+  EHOSTUNREACH: 'no route to its address: check routes and firewalls, or correct the address',
+  ENETUNREACH: 'no route to its address: check routes and firewalls, or correct the address',
+  ERR_SSL_WRONG_VERSION_NUMBER:
+    'the server at its address does not use TLS, so it is not an API server: correct the address',
+  NO_TLS: 'the server requires TLS, or is not a Kubernetes API server: use https://, or correct the address',
+  NO_WAY_ON: 'its address is a proxy that does not reach the API server: check the proxy, or correct the address',
+  BadAnswer: 'the server at its address is not a Kubernetes API server: correct the address',
 };
 
-/** Other codes of the same faults. */
+/** Other codes of the same errors. */
 const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   HTTPParserError: 'BadAnswer',
   UND_ERR_CONNECT_TIMEOUT: 'ETIMEDOUT',
@@ -27,7 +25,7 @@ const SAME: Readonly<Record<string, keyof typeof FAULTS>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'ERR_SSL_WRONG_VERSION_NUMBER',
 };
 
-/** The codes of an error and of what caused it, the outermost first; names where there is no code. */
+/** The codes of an error and of its causes, the outermost first. An error without a code is represented by its name. */
 function codesOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
   const own = ['code' in error && typeof error.code === 'string' ? error.code : error.name];

@@ -3,17 +3,17 @@ export interface Timer {
   cancel(): void;
 }
 
-/** Time as an argument. Nothing below `main` reads the time or sets a timer but through this. */
+/** Time as an argument. Only `main` reads the system time and sets timers directly. */
 export interface Clock {
-  /** The time of day, for what is stored and compared with what is stored. It may jump, in either direction. */
+  /** The time of day, for stored times. It may jump in either direction. */
   now(): Date;
-  /** Milliseconds since some instant: it never jumps, for intervals and deadlines within this process. */
+  /** Milliseconds since an arbitrary instant, for intervals and deadlines of this process. It never jumps. */
   monotonic(): number;
   /** Calls `callback` once after `ms` milliseconds (0: as soon as possible, never synchronously). */
   setTimeout(callback: () => void, ms: number): Timer;
 }
 
-/** The machine's own clock. A timer does not keep the process alive. */
+/** The system clock. Its timers do not keep the process alive. */
 export const realClock: Clock = {
   now: () => new Date(),
   monotonic: () => Math.floor(performance.now()),
@@ -26,7 +26,7 @@ export const realClock: Clock = {
 
 /** Resolves after `ms`, or as soon as the signal aborts. Never rejects. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return sleep(clock, ms, signal).catch(() => undefined); // It rejects for the signal only.
+  return sleep(clock, ms, signal).catch(() => undefined); // It rejects only when the signal aborts.
 }
 
 /** Resolves after `ms`; rejects with the signal's reason when it aborts first. */

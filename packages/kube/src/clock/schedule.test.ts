@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Schedule, type Scheduled } from './schedule.ts';
 
-test('entries come out by instant, then by the order in which they went in, without those called off', () => {
+test('entries are popped by time, then in the order of insertion, without the canceled ones', () => {
   const action = fc.oneof(
     fc.record({ do: fc.constant('add' as const), at: fc.integer({ min: 0, max: 20 }) }),
     fc.record({ do: fc.constant('cancel' as const), at: fc.nat(200) }),

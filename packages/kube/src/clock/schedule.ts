@@ -1,10 +1,10 @@
 /** One entry of a `Schedule`. */
 export interface Scheduled<V> {
   readonly at: number;
-  /** Entries of one instant come out in the order in which they went in. */
+  /** Entries of the same time are popped in the order of insertion. */
   readonly order: number;
   readonly value: V;
-  /** False once it was popped or cancelled. */
+  /** False after it was popped or canceled. */
   live: boolean;
 }
 
@@ -12,8 +12,8 @@ const before = (a: Scheduled<unknown>, b: Scheduled<unknown>): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
 /**
- * Values by the instant (milliseconds) at which they are due: a binary heap. Cancelling is O(1), the entry is dropped
- * when it reaches the top, or all at once as soon as the cancelled outnumber the live.
+ * A binary heap of values by the time (milliseconds) at which they are due.
+ * Canceling is O(1). A canceled entry is dropped when it reaches the top, or when more entries are canceled than live.
  */
 export class Schedule<V> {
   #heap: Scheduled<V>[] = [];
@@ -32,7 +32,7 @@ export class Schedule<V> {
     return entry;
   }
 
-  /** Calls an entry off; without effect once it was popped or cancelled. */
+  /** Cancels an entry. It has no effect after the entry was popped. */
   cancel(entry: Scheduled<V>): void {
     if (!entry.live) return;
     entry.live = false;
@@ -40,7 +40,7 @@ export class Schedule<V> {
     if (this.#cancelled > 64 && this.#cancelled * 2 > this.#heap.length) this.#compact();
   }
 
-  /** The earliest live entry; it stays. */
+  /** The earliest live entry, which stays in the heap. */
   peek(): Scheduled<V> | undefined {
     for (;;) {
       const top = this.#heap[0];
@@ -50,7 +50,7 @@ export class Schedule<V> {
     }
   }
 
-  /** Takes the earliest live entry out. */
+  /** Removes and returns the earliest live entry. */
   pop(): Scheduled<V> | undefined {
     const top = this.peek();
     if (top === undefined) return undefined;

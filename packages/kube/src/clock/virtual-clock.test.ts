@@ -8,7 +8,7 @@ const nothing = () => undefined;
 const RSA = { publicExponent: new Uint8Array([1, 0, 1]), hash: 'SHA-256' };
 
 describe('VirtualClock', () => {
-  test('fires timers in order of their instant, then of their setting', async () => {
+  test('fires timers in the order of their time, then of their creation', async () => {
     const clock = new VirtualClock();
     const fired: string[] = [];
     clock.setTimeout(() => fired.push('late'), 20);
@@ -31,7 +31,7 @@ describe('VirtualClock', () => {
     expect(clock.pending).toBe(1);
   });
 
-  test('chains of sleeps, promises and streams come to their end between two timers', async () => {
+  test('chains of sleeps, promises and streams complete between two timers', async () => {
     const clock = new VirtualClock();
     const seen: string[] = [];
     const work = async (name: string) => {
@@ -56,7 +56,7 @@ describe('VirtualClock', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('held work stops time', async () => {
+  test('`hold` stops the time until the work ends', async () => {
     const clock = new VirtualClock();
     let finished = 0;
     clock.setTimeout(() => {
@@ -69,7 +69,7 @@ describe('VirtualClock', () => {
     expect(finished - start).toBe(5);
   });
 
-  test('a file that is read stops time, as often as it is read', async () => {
+  test('reading a file stops the time, each time', async () => {
     const clock = new VirtualClock();
     const read: number[] = [];
     clock.setTimeout(async () => {
@@ -83,7 +83,7 @@ describe('VirtualClock', () => {
     expect(read).toEqual([...new Array<number>(20).fill(5), 6]);
   });
 
-  test('work is waited for while nothing is due, and refused where it takes too long', async () => {
+  test('the clock waits for work without timers, and throws when the work takes too long', async () => {
     const clock = new VirtualClock();
     const beside = async (): Promise<number> => {
       await sleep(clock, 700);
@@ -95,7 +95,7 @@ describe('VirtualClock', () => {
     await expect(clock.ended(Promise.reject(new Error('no')), { maxMs: 0 })).rejects.toThrow('no');
   });
 
-  test('runUntil says how long it took, and why it never will', async () => {
+  test('runUntil returns how long it took, and throws the reason when the condition cannot become true', async () => {
     const clock = new VirtualClock();
     let ready = false;
     clock.setTimeout(() => {

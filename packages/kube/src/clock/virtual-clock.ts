@@ -1,35 +1,32 @@
 import type { Clock, Timer } from './clock.ts';
 import { Schedule } from './schedule.ts';
 
-/** Where a virtual clock begins, and when it takes everything for settled. */
+/** Start time and settling of a virtual clock. */
 export interface VirtualClockOptions {
   /** The first instant; default 2026-01-01T00:00:00Z. */
   readonly start?: Date;
   /**
-   * Turns of the event loop without a sign of life after which everything counts as settled; default 2. More are needed
-   * only for code that hops over several `setImmediate`s without reading the time.
+   * Default 2: the number of idle turns of the event loop until everything counts as settled. Code that chains several `setImmediate` calls
+   * without reading the time needs more.
    */
   readonly quietTurns?: number;
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Whether a file is being read, written or closed: libuv's requests, which run next to the event loop. */
+/** Whether a file is being read, written or closed. These are requests of libuv outside the event loop. */
 const filesUnderWay = (): boolean =>
   process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq') || name === 'CloseReq');
 
 /**
- * A clock that stands still until it is told to move: for tests and simulations. Time jumps from timer to timer; between
- * two timers everything that can continue without time passing (promises, in-process servers, streams) is let run to its
- * end. Same calls, same order, same history.
- *
- * Reads and writes of files are waited for. Other work that leaves the event loop (sockets, the thread pool) is
- * invisible to it and must be wrapped in `hold`.
+ * A clock that moves only when a test or simulation moves it. Time jumps from timer to timer.
+ * - Between two timers, everything that needs no time completes: promises, in-process servers, streams. The same calls give the same history.
+ * - The clock waits for reads and writes of files. Other work outside the event loop (sockets, thread pool) must be wrapped in `hold`.
  */
 export class VirtualClock implements Clock {
   readonly #timers = new Schedule<() => void>();
   readonly #quietTurns: number;
-  /** The time of day at which it began. */
+  /** The time of day at the start. */
   #began: number;
   /** Milliseconds that have passed. */
   #now = 0;
@@ -51,7 +48,7 @@ export class VirtualClock implements Clock {
     return this.#now;
   }
 
-  /** The time of day is set forward (negative: back); what has passed, and timers, know nothing of it. */
+  /** Sets the time of day forward, or back if negative. Elapsed time and timers do not change. */
   jump(ms: number): void {
     this.#began += ms;
   }
@@ -67,18 +64,18 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Number of timers that wait. */
+  /** The number of pending timers. */
   get pending(): number {
     return this.#timers.size;
   }
 
-  /** Milliseconds until the next timer; undefined when none waits. */
+  /** Milliseconds until the next timer. Undefined when no timer is pending. */
   get nextInMs(): number | undefined {
     const next = this.#timers.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now);
   }
 
-  /** Time does not move while `work` is under way: for what the event loop does not show (sockets, thread pool). */
+  /** Stops the time until `work` ends. Use it for work outside the event loop (sockets, thread pool). */
   async hold<R>(work: Promise<R>): Promise<R> {
     this.#held++;
     try {
@@ -89,7 +86,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Lets everything continue that needs no time to pass. No timer fires. */
+  /** Runs everything that needs no time. No timer fires. */
   async settle(): Promise<void> {
     let quiet = 0;
     while (quiet < this.#quietTurns) {
@@ -100,7 +97,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Moves time forward by `ms`, firing every timer that falls due, in order, and settling after each. */
+  /** Moves the time forward by `ms`, fires each due timer in order, and settles after each. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await this.settle();
@@ -109,8 +106,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves time from timer to timer until `done` holds, and returns the milliseconds that passed. Throws when that takes
-   * more than `maxMs` of virtual time, or when no timer is left that could change anything.
+   * Moves the time from timer to timer until `done` is true, and returns the elapsed milliseconds. Throws when that takes more than `maxMs` of
+   * virtual time, or when no timer is left.
    */
   async runUntil(done: () => boolean | Promise<boolean>, options: { readonly maxMs: number }): Promise<number> {
     const started = this.#now;
@@ -125,9 +122,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Moves time from timer to timer until `work` ends, and gives its result. While no timer waits, time stands still and
-   * `work` is waited for as long as it takes: it may load a module, or wait for a socket. Throws where it takes more
-   * than `maxMs` of virtual time.
+   * Moves the time from timer to timer until `work` ends, and returns its result. Throws when that takes more than `maxMs` of virtual time.
+   * Without a pending timer, the time stops and the clock waits for `work`, which may load a module or use a socket.
    */
   async ended<R>(work: Promise<R>, options: { readonly maxMs: number }): Promise<R> {
     let over = false;

@@ -8,17 +8,17 @@ export type Patch =
   | { readonly type: 'strategic'; readonly body: object }
   | { readonly type: 'apply'; readonly body: object; readonly fieldManager: string; readonly force?: boolean };
 
-/** What any request may say next to its object. */
+/** Options of every request. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   /**
-   * Whether a 429 or 503 that says when to come back is waited for (default) or thrown at once, with `retryAfterMs`.
-   * `createSubresource` of an `eviction` always throws: a drain has better things to do than to hold a worker.
+   * Whether a 429 or 503 with Retry-After is retried after that time (default) or thrown immediately, with `retryAfterMs`.
+   * `createSubresource` of an `eviction` always throws, so that a drain does not block a worker.
    */
   readonly onRetryAfter?: 'wait' | 'throw';
 }
 
-/** Which objects are listed, and from which state. */
+/** Selects the objects of a list and the resource version from which they are read. */
 export interface ListOptions extends RequestOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -28,39 +28,39 @@ export interface ListOptions extends RequestOptions {
   readonly resourceVersionMatch?: 'Exact' | 'NotOlderThan';
 }
 
-/** How each item of a list is taken in: what it returns is kept in its place. Called as the items arrive. */
+/** Converts each item of a list. The result is stored instead of the item. Called as the items arrive. */
 export interface ItemOptions<T> {
   readonly each?: (item: T) => T;
 }
 
-/** Which objects are watched, and from which state on. */
+/** Selects the objects of a watch and the resource version from which it starts. */
 export interface WatchOptions extends RequestOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly resourceVersion?: string;
   readonly allowWatchBookmarks?: boolean;
-  /** How long the server may keep the watch open, in seconds. */
+  /** Time limit of the watch in the server, in seconds. */
   readonly timeoutSeconds?: number;
   /** Called when the server has accepted the watch, before the first event. */
   readonly onOpen?: () => void;
 }
 
-/** Under which conditions an object is deleted, and what becomes of what it owns. */
+/** Preconditions of a deletion, and its effect on dependent objects. */
 export interface DeleteOptions extends RequestOptions {
   readonly gracePeriodSeconds?: number;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
-/** How a write is done: dry run, field manager, subresource. */
+/** Options of a write: dry run, field manager, subresource. */
 export interface WriteOptions extends RequestOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
-  /** `status`, `scale`, …; absent: the main resource. */
+  /** `status`, `scale`, …. Absent: the main resource. */
   readonly subresource?: string;
 }
 
-/** A list as the API server gives it, with the state that it shows. */
+/** A list from the API server, with its resource version. */
 export interface List<T> {
   readonly metadata: {
     readonly resourceVersion: string;
@@ -83,19 +83,22 @@ export type WatchEvent<T> =
 /** Reads of one kind. Every method throws `KubeError`. */
 export interface ResourceReader<T extends KubeObject> {
   get(name: string, options?: RequestOptions): Promise<T>;
-  /** With `each`, a page is taken in item by item, and never in memory as a whole: for big objects of which little is kept. */
+  /** With `each`, a page is parsed item by item and never held in memory as a whole. Use it for large objects of which little is kept. */
   list(options?: ListOptions & ItemOptions<T>): Promise<List<T>>;
-  /** Yields events until the server closes the stream, the signal aborts (throws its reason), or an ERROR event arrives (throws `KubeError`, 410 among them). */
+  /**
+   * Yields events until the server closes the stream, the signal aborts (throws its reason), or an ERROR event arrives (throws `KubeError`, for
+   * example 410).
+   */
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
 }
 
-/** Writes of one kind. Every method throws `KubeError`; none retries by itself but on 429/503 with Retry-After. */
+/** Writes of one kind. Every method throws `KubeError`. Only a 429 or 503 with Retry-After is retried. */
 export interface ResourceWriter<T extends KubeObject> {
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
-  /** PUT: refused with a conflict when `metadata.resourceVersion` is not the newest. */
+  /** PUT: fails with a conflict when `metadata.resourceVersion` is not the newest. */
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(name: string, patch: Patch, options?: WriteOptions): Promise<T>;
-  /** Resolves to the object when it lingers (finalizers, grace period) and to undefined when it is gone. */
+  /** Resolves to the object while finalizers or the grace period keep it, and to undefined when it is deleted. */
   delete(name: string, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(options?: ListOptions & DeleteOptions): Promise<void>;
   /** POST to a subresource, e.g. `eviction`, `binding`, `token`. */
@@ -105,13 +108,13 @@ export interface ResourceWriter<T extends KubeObject> {
 /** Reads and writes objects of one kind. */
 export interface ResourceClient<T extends KubeObject> extends ResourceReader<T>, ResourceWriter<T> {}
 
-/** One API server as one identity. */
+/** A client of one API server with one identity. */
 export interface KubeClient {
-  /** Whether the states of the server follow each other; one for all clients of a server in a process, where its maker says so. */
+  /** Detects that the server went back to an older state. All clients of a server in a process can share it. */
   readonly history: ServerHistory;
-  /** For a namespaced kind without a namespace: reads span all namespaces, writes need the object's own. */
+  /** Without a namespace, reads of a namespaced kind cover all namespaces, and writes use the namespace of the object. */
   resource<T extends KubeObject>(definition: ResourceDefinition<T>, namespace?: string): ResourceClient<T>;
-  /** Any other request; the answer's JSON. */
+  /** Sends any other request and returns the JSON of the answer. */
   request<R>(
     method: string,
     path: string,

@@ -11,7 +11,7 @@ export interface StatusBody {
   };
 }
 
-/** A request that the API server refused (`code` ≥ 400), or that got no answer (`code` 0, with the cause). */
+/** A request that the API server refused (`code` ≥ 400), or that was not answered (`code` 0, with the cause). */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly code: number;
@@ -34,27 +34,27 @@ export class KubeError extends Error {
 
 const hasCode = (error: unknown, code: number): error is KubeError => error instanceof KubeError && error.code === code;
 
-/** Whether the API server said that there is no such object (404). */
+/** Whether the object does not exist (404). */
 export const isNotFound = (error: unknown): error is KubeError => hasCode(error, 404);
-/** Whether the API server said that there is an object of this name (409). */
+/** Whether an object of this name already exists (409). */
 export const isAlreadyExists = (error: unknown): error is KubeError =>
   hasCode(error, 409) && error.reason === 'AlreadyExists';
-/** Whether the object was changed since it was read (409). */
+/** Whether the object was changed after it was read (409). */
 export const isConflict = (error: unknown): error is KubeError =>
   hasCode(error, 409) && error.reason !== 'AlreadyExists';
-/** Whether the state that was asked for is too old (410): list again. */
+/** Whether the requested resource version is too old (410). The caller must list again. */
 export const isGone = (error: unknown): error is KubeError => hasCode(error, 410);
-/** Whether the API server refused the object's content (422). */
+/** Whether the API server refused the content of the object (422). */
 export const isInvalid = (error: unknown): error is KubeError => hasCode(error, 422);
 /** Whether permissions are missing (403). */
 export const isForbidden = (error: unknown): error is KubeError => hasCode(error, 403);
-/** Whether the server asks to come back later (429), as it does for an eviction that a budget forbids. */
+/** Whether the server refuses the request for now (429), for example an eviction that a budget does not allow. */
 export const isTooManyRequests = (error: unknown): error is KubeError => hasCode(error, 429);
-/** Whether a write was not sent, as none is with `--observe-only`: no failure, and told of as a decision already. */
+/** Whether a write was not sent because of `--observe-only`. This is not a failure, and it was already logged as a decision. */
 export const isNotSent = (error: unknown): error is KubeError =>
   error instanceof KubeError && error.reason === 'ObserveOnly';
 
-/** Resolves to undefined when the object is not there, which for a deletion is what was wanted. */
+/** Resolves to undefined when the object does not exist. A deletion has then reached its goal. */
 export async function ignoreNotFound<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;

@@ -7,18 +7,20 @@ export type Change<T> =
   | { readonly type: 'updated'; readonly key: Key; readonly object: T; readonly old: T }
   | { readonly type: 'deleted'; readonly key: Key; readonly object: T };
 
-/** What a reconcile reads. Objects are shared and must not be mutated (deeply frozen in tests). */
+/** The cache that a reconcile reads. Objects are shared and must not be changed (deeply frozen in tests). */
 export interface Store<T> {
   get(key: Key): T | undefined;
   list(): readonly T[];
-  /** Objects whose index function `index` yielded `value`. Cost: the number of objects returned. */
+  /** Objects for which the index function `index` returned `value`. The cost is proportional to the result. */
   byIndex(index: string, value: string): readonly T[];
-  /** How many `byIndex` would return. Cost: none of their number. */
+  /** The number of objects that `byIndex` would return. The cost is constant. */
   countByIndex(index: string, value: string): number;
   readonly size: number;
 }
 
-/** A live copy of one kind: paged list, then watch with bookmarks; relists and diffs on 410; recovers by itself for ever. */
+/**
+ * A live copy of one kind: paged list, then watch with bookmarks. It lists again after a 410 and applies the difference. It retries without limit.
+ */
 export interface Informer<T extends KubeObject> {
   /** Plural name of the kind. */
   readonly resource: string;
@@ -28,14 +30,14 @@ export interface Informer<T extends KubeObject> {
   /** Resolves when `synced` becomes true; rejects when the signal aborts. */
   whenSynced(signal?: AbortSignal): Promise<void>;
   /**
-   * Why the API server refuses the kind now: permission is missing (403), or there is no such kind (404). Undefined: no
-   * refusal is known. The cached objects are as old as the refusal. The informer tries again and again.
+   * Why the API server refuses the kind now: permission is missing (403), or the kind does not exist (404). Undefined: it is not refused. The cached
+   * objects are as old as the refusal. The informer keeps trying.
    */
   readonly refused: KubeError | undefined;
-  /** Calls back when it is refused, for another reason, and no longer. */
+  /** Calls back when a refusal begins, changes its reason, or ends. */
   onRefused(handler: () => void): () => void;
   /**
-   * Whether the cached objects may be of a history that never happened. The server went back to an older state, as after
+   * Whether the cached objects may be newer than the state of the server. The server went back to an older state, for example after
    * the restore of a backup, and no complete list has followed.
    */
   readonly doubted: boolean;
@@ -44,34 +46,35 @@ export interface Informer<T extends KubeObject> {
    * shown its version again, and while the cache is `doubted`. Actions that cannot be undone wait until it is true.
    */
   readonly proven: boolean;
-  /** Calls back when the doubt begins and when it ends. */
+  /** Calls back when `doubted` changes. */
   onDoubt(handler: () => void): () => void;
-  /** Calls back after each change, in order, synchronously with the store's update. Objects already there are replayed as `added`. */
+  /** Calls back after each change, in order, synchronously with the update of the store. Existing objects are replayed as `added`. */
   onChange(handler: (change: Change<T>) => void): () => void;
   /** Lists and watches until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** In place of `run`, for a caller that reads once: lists and does not watch. Rejects with the server's error. */
+  /** Lists once and does not watch, for callers that read only once. Use it instead of `run`. Rejects with the server's error. */
   readOnce(signal: AbortSignal): Promise<void>;
   /**
-   * Puts the answer of our own write into the cache at once, so that the next reconcile reads its own writes.
-   * Ignored when the watch has already reported an equal or newer version (resourceVersions are compared as integers).
-   * Handlers are called at once, and not a second time for the watch event. The cache owns the object from now on.
+   * Puts the answer of our own write into the cache, so that the next reconcile reads its own writes.
+   * - A write is ignored when the watch has already reported an equal or newer version. Versions are compared as integers.
+   * - Handlers are called immediately, and not again for the watch event.
+   * - The cache owns the object afterwards.
    */
   recordWrite(object: T): void;
-  /** Milliseconds since the server was last heard of (event, bookmark or list). */
+  /** Milliseconds since the last data of the server (event, bookmark or list). */
   silentForMs(): number;
-  /** Milliseconds for which the cache has had no open watch; 0 while a watch is open, and before the first one. */
+  /** Milliseconds without an open watch. 0 while a watch is open, and before the first watch. */
   behindForMs(): number;
-  /** How many objects are kept that are not of their type; the cache shows them repaired (see `faultsOf`). */
+  /** The number of cached objects that do not conform to their type. The cache shows them repaired (see `faultsOf`). */
   readonly malformed: number;
 }
 
-/** What an informer is made of, and which objects it keeps. */
+/** Options of an informer, and the selection of its objects. */
 export interface InformerOptions<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Keeps only what is needed of each object, before it is stored: the memory of a cache is decided here. */
+  /** Reduces each object to the needed fields before it is stored. This determines the memory of the cache. */
   readonly project?: (object: T) => T;
   /** Index name → values of an object. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
@@ -82,6 +85,6 @@ export interface InformerOptions<T extends KubeObject> {
    * The server sends a bookmark every minute.
    */
   readonly silenceLimitMs?: number;
-  /** Called each time that the API server does not allow a list or a watch; undefined when a watch is open. */
+  /** Called each time the API server refuses a list or a watch. Called with undefined when a watch is open. */
   readonly onAccess?: (refused: KubeError | undefined) => void;
 }

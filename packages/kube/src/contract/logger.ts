@@ -1,4 +1,4 @@
-/** Structured log: a constant message and fields. Never put a Secret's data, user data or a token into either. */
+/** Structured log: a constant message and fields. Neither may contain data of a Secret, user data or a token. */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;

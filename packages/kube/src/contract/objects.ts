@@ -10,7 +10,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
-/** Metadata of an object as the API server returns it: name, uid and resourceVersion are always there. */
+/** Metadata of an object as the API server returns it. The server always sets name, uid and resourceVersion. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -20,7 +20,7 @@ export interface ObjectMeta {
   generation?: number;
   /** RFC 3339, to the second. */
   creationTimestamp: string;
-  /** RFC 3339; set by the server when a deletion was asked for. */
+  /** RFC 3339. The server sets it when a deletion is requested. */
   deletionTimestamp?: string;
   deletionGracePeriodSeconds?: number;
   labels?: Record<string, string>;
@@ -36,21 +36,21 @@ export interface KubeObject {
   metadata: ObjectMeta;
 }
 
-/** An object to be created: the server fills the rest of the metadata. */
+/** An object to create. The server adds the rest of the metadata. */
 export type Draft<T extends KubeObject> = Omit<T, 'metadata' | 'apiVersion' | 'kind'> & {
   apiVersion?: string;
   kind?: string;
   metadata: Partial<ObjectMeta>;
 };
 
-/** How a kind is reached: enough to build every path. `_type` is a phantom that only carries the type. */
+/** Group, version and name of a kind, from which every path is built. `_type` only carries the TypeScript type. */
 export interface ResourceDefinition<T extends KubeObject> {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** What every stored object is held against before it enters a cache; absent: nothing. */
+  /** Each object is checked against this before it enters a cache. Absent: objects are not checked. */
   readonly shape?: Shape;
   readonly _type?: T;
 }
@@ -62,7 +62,7 @@ export type Key = string;
 export const keyOf = (object: { readonly metadata: { readonly name: string; readonly namespace?: string } }): Key =>
   object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name;
 
-/** The key of the object of that name: `namespace/name`, or `name` alone. */
+/** The key of an object with this name: `namespace/name`, or `name` alone. */
 export const makeKey = (namespace: string | undefined, name: string): Key =>
   namespace ? `${namespace}/${name}` : name;
 

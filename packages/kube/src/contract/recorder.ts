@@ -1,20 +1,21 @@
 import type { KubeObject } from './objects.ts';
 
-/** What an event may say next to its reason and message. */
+/** Options of an event. */
 export interface EventOptions {
   /**
-   * Not told again as long as the Event is stored (the API server keeps it for an hour), whichever process told it: for
-   * what a new process finds as a former one left it.
+   * Recorded once as long as the Event is stored (one hour in the API server), even if another process recorded it.
+   * Use it for facts that a new process finds again.
    */
   readonly once?: boolean;
 }
 
 /**
- * Records Events. Never throws, never blocks the caller; like events are aggregated and writes batched, so that a storm costs few API writes.
- * `Reason` is what it takes: where the reasons of a component are a closed list, one that is not in it does not compile.
+ * Records Events. It never throws and never blocks the caller. Equal events are aggregated and writes are batched, so that many events cost few API
+ * writes.
+ * `Reason` is the list of reasons of a component. A reason outside of the list does not compile.
  */
 export interface EventRecorder<Reason extends string = string> {
-  // A property and no method: a recorder of any reason serves as one of some, and not the other way round.
+  // A property instead of a method, for a strict type check. A recorder of all reasons is a recorder of some, but not the reverse.
   readonly event: (
     object: KubeObject,
     type: 'Normal' | 'Warning',
@@ -22,6 +23,6 @@ export interface EventRecorder<Reason extends string = string> {
     message: string,
     options?: EventOptions,
   ) => void;
-  /** Writes what is pending. */
+  /** Writes all pending events. */
   flush(): Promise<void>;
 }

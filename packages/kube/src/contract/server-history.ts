@@ -1,13 +1,12 @@
-/** A time in which no process held a Lease. */
+/** A period in which no process held a Lease. */
 export interface LeaseVacancy {
   readonly from: Date;
   readonly to: Date;
 }
 
 /**
- * Whether the states of an API server still follow each other. After the restore of a backup they do not: objects and
- * versions are those of the past, and what a cache learned after the backup never happened. Each copy of the server's
- * state that finds evidence of it tells the others here.
+ * Detects that an API server went back to an older state, for example after the restore of a backup.
+ * Its objects and versions are then older than the caches. Each cache that finds evidence reports it here to the other caches.
  */
 export class ServerHistory {
   readonly #handlers = new Set<(evidence: string) => void>();
@@ -16,20 +15,20 @@ export class ServerHistory {
   /** Answers to requests that were sent before a rollback was found, and that arrived after it. */
   readonly #outdated = new WeakSet<object>();
 
-  /** How often the server was found to have gone back. */
+  /** The number of times that the server went back. */
   get rollbacks(): number {
     return this.#rollbacks;
   }
 
   /**
-   * Times in which, as the server knows it, no process held a Lease that this process has taken. A trace of work from such a
-   * time is proof that the server was restored to a state before it.
+   * Periods in which no process held a Lease that this process has taken, according to the server. Work of this project from such a
+   * period proves that the server was restored to an earlier state.
    */
   get vacancies(): readonly LeaseVacancy[] {
     return this.#vacancies;
   }
 
-  /** This process has taken a Lease that no process held in these times. */
+  /** Records that no process held a Lease of this process in these periods. */
   noteVacancies(times: readonly LeaseVacancy[]): void {
     this.#vacancies = [...this.#vacancies, ...times];
   }
@@ -44,13 +43,13 @@ export class ServerHistory {
     return this.#outdated.has(answer);
   }
 
-  /** The server shows an older state than it did. */
+  /** Records that the server shows an older state than before. */
   wentBack(evidence: string): void {
     this.#rollbacks++;
     for (const handler of [...this.#handlers]) handler(evidence);
   }
 
-  /** Calls back each time, before anything of the older state is shown. Answers how to end that. */
+  /** Calls back each time, before any object of the older state is visible. Returns a function that removes the handler. */
   onWentBack(handler: (evidence: string) => void): () => void {
     const own = (evidence: string): void => handler(evidence); // The same function may be registered twice.
     this.#handlers.add(own);

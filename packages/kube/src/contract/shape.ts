@@ -1,4 +1,4 @@
-/** A structural schema, as far as types go: those of CustomResourceDefinitions are shapes. */
+/** The types of a structural schema. The schemas of CustomResourceDefinitions are shapes. */
 export interface Shape {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly nullable?: boolean;
@@ -9,13 +9,15 @@ export interface Shape {
   readonly 'x-kubernetes-int-or-string'?: true;
 }
 
-/** A field of a stored object that is not of its type. */
+/** A field of a stored object with a value of a wrong type. */
 export interface Fault {
-  /** Such as `spec.class`. */
+  /** Path of the field, such as `spec.class`. */
   readonly field: string;
-  /** What is wrong with it and what is needed: `is missing: an object is needed`. */
+  /** The problem and the expected type: `is missing: an object is needed`. */
   readonly problem: string;
-  /** A missing text, number or flag counts as empty, 0 or false, which its controller judges; all else is a guess. */
+  /**
+   * False for a missing text, number or boolean: it counts as empty, 0 or false, and its controller validates that. Every other repair is a guess.
+   */
   readonly guessed: boolean;
 }
 
@@ -80,7 +82,7 @@ function emptyOf(shape: Shape): unknown {
   }
 }
 
-/** Takes out of an object, or a list, what does not fit; tells each time. */
+/** Removes the values of a wrong type from an object or a list, and reports each. */
 class Repair {
   readonly faults: Fault[] = [];
 
@@ -117,7 +119,7 @@ class Repair {
       this.value(value, shape, own);
       return;
     }
-    // A null of an optional field says what an absent one says.
+    // A null in an optional field means the same as an absent field.
     if (value !== null || required) this.#tell(own, value, shape);
     if (required) object[field] = emptyOf(shape);
     else delete object[field];
@@ -143,9 +145,9 @@ class Repair {
 }
 
 /**
- * Makes an object that a permissive schema let through one of its type, in place: a required field that is missing gets
- * its zero value; what is of another type is taken out. The API server answers for apiVersion, kind and metadata.
- * @returns what was wrong; empty for nearly every object, at the cost of a walk over the shape's fields
+ * Converts an object that a permissive schema accepted to its type, in place.
+ * A missing required field gets its zero value, and a value of a wrong type is removed. apiVersion, kind and metadata are not checked.
+ * @returns The faults. Nearly every object has none, so the cost is a walk over the fields of the shape.
  */
 export function conform(object: object, shape: Shape): readonly Fault[] {
   const { apiVersion: _version, kind: _kind, metadata: _metadata, ...properties } = shape.properties ?? {};

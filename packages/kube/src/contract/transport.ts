@@ -1,4 +1,4 @@
-/** One HTTP exchange with an API server, without a host: the transport knows where to. */
+/** One HTTP request to an API server, without a host. The transport knows the host. */
 export interface TransportRequest {
   readonly method: string;
   /** Path and query, e.g. `/api/v1/nodes?limit=500`. */
@@ -13,9 +13,9 @@ export interface TransportResponse {
   readonly status: number;
   readonly headers: { get(name: string): string | null };
   text(): Promise<string>;
-  /** The body as it arrives; null when there is none. */
+  /** The body as it arrives. Null when the answer has no body. */
   readonly body: AsyncIterable<Uint8Array> | null;
 }
 
-/** A `fetch`-shaped function: undici with credentials in production, the embedded server's own handler in tests. */
+/** A function like `fetch`: undici with credentials in production, the handler of the embedded server in tests. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;

@@ -1,28 +1,28 @@
-/** Something in flags or files is wrong and will not get better by waiting: the message says what was tried and what to do. */
+/** An error in flags or files that a retry does not solve. The message contains the attempt and a hint. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** How to reach one API server, and as whom. All PEM as text. */
+/** Address and credentials of one API server. All PEM as text. */
 export interface ClusterConfig {
-  /** `https://host:port`, with a path prefix if there is one. */
+  /** `https://host:port`, with an optional path prefix. */
   readonly server: string;
   readonly ca?: string;
-  /** The name to expect in the server's certificate, where it is not the host's. */
+  /** The name in the certificate of the server, if it differs from the host. */
   readonly tlsServerName?: string;
   readonly insecureSkipTlsVerify?: boolean;
   readonly clientCertificate?: { readonly certificate: string; readonly key: string };
-  /** Where each was read, for sentences. */
+  /** The files from which each value was read, for messages. */
   readonly from?: { readonly ca?: string; readonly clientCertificate?: string; readonly authorization?: string };
-  /** Value of the `Authorization` header, asked for before each request; absent: no header. */
+  /** Returns the `Authorization` header of the next request. Absent: no header. */
   readonly authorization?: () => Promise<string | undefined>;
-  /** Called when the server answered 401, so that `authorization` does not give the same again. */
+  /** Called after a 401, so that `authorization` does not return the same value again. */
   readonly forgetAuthorization?: () => void;
-  /** The same cluster as its files say now, asked for before each request; absent: it stays as it is. */
+  /** Returns the current configuration of the files for the next request. Absent: it never changes. */
   readonly latest?: () => Promise<ClusterConfig>;
-  /** Called when the server refused what it was shown, or was not trusted: the next `latest` looks at the files again. */
+  /** Called when the server refused the credentials or is not trusted: the next `latest` reads the files again. */
   readonly lookAgain?: () => void;
   readonly proxyUrl?: string;
-  /** The context's or the pod's namespace. */
+  /** The namespace of the context or of the pod. */
   readonly namespace?: string;
 }

@@ -15,7 +15,7 @@ const ask = (exec: object, clock = new VirtualClock()) =>
     clock,
   );
 
-/** A program that answers with what a JavaScript expression makes. */
+/** A program that prints the result of a JavaScript expression. */
 const answering = (status: string) => ({ args: ['-e', `console.log(JSON.stringify({ status: ${status} }))`] });
 const INFO = answering('{ token: process.env.KUBERNETES_EXEC_INFO }');
 
@@ -29,7 +29,7 @@ test('a plugin that reads its standard input to the end does not hang', async ()
   expect(await ask({ args: ['-e', script] })()).toEqual({ authorization: 'Bearer t', clientCertificate: undefined });
 });
 
-test('a plugin reads of the environment what it is asked for, and of the cluster only where it wants it', async () => {
+test('a plugin gets the requested environment variables, and the cluster only if it wants it', async () => {
   const told = { apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', spec: { interactive: false } };
   expect(await infoOf(INFO)).toEqual(told);
   const apiVersion = 'client.authentication.k8s.io/v1beta1';
@@ -48,13 +48,13 @@ test('a plugin reads of the environment what it is asked for, and of the cluster
   });
 });
 
-test('the variables of a plugin are its own and those of the process', async () => {
+test('the environment of a plugin is that of the process and its own', async () => {
   const status = answering("{ token: process.env.OWN + (process.env.PATH ? ' and PATH' : '') }");
   const env = [{ name: 'OWN', value: 'own' }];
   expect((await ask({ ...status, env })()).authorization).toBe('Bearer own and PATH');
 });
 
-test('what a plugin gave is kept until it expires', async () => {
+test('the credentials of a plugin are cached until they expire', async () => {
   const clock = new VirtualClock();
   const end = new Date(clock.now().getTime() + 60_000).toISOString();
   const again = ask(answering(`{ token: String(process.pid), expirationTimestamp: '${end}' }`), clock);
@@ -69,7 +69,7 @@ test.each<[what: string, exec: object, words: string]>([
   ['no command', { command: '' }, 'exec.command is missing'],
   ['another version', { apiVersion: 'client.authentication.k8s.io/v1alpha1' }, 'exec.apiVersion is client'],
   ['a terminal', { interactiveMode: 'Always' }, 'set IfAvailable or Never'],
-])('a plugin that cannot work is refused by its field: %s', (_what, exec, words) => {
+])('the error for a plugin that cannot work names its field: %s', (_what, exec, words) => {
   expect(() => ask(exec)).toThrow(words);
 });
 
@@ -77,9 +77,9 @@ test.each<[what: string, exec: object, words: string]>([
   ['its hint', { command: 'no-such-program', installHint: 'Install it with brew.' }, 'ENOENT; Install it with brew.'],
   ['its own words', { args: ['-e', "process.stderr.write('log in first'); process.exit(1)"] }, 'log in first'],
   ['its exit code', { args: ['-e', 'process.exit(3)'] }, 'it ended with 3'],
-  ['what is missing', answering('{}'), 'its answer holds neither status.token'],
-  ['half a pair', answering("{ clientCertificateData: 'c' }"), 'its answer holds neither status.token'],
+  ['what is missing', answering('{}'), 'its answer contains neither status.token'],
+  ['half a pair', answering("{ clientCertificateData: 'c' }"), 'its answer contains neither status.token'],
   ['a bad date', answering("{ token: 't', expirationTimestamp: 'soon' }"), 'status.expirationTimestamp'],
-])('a plugin that fails is told by %s', async (_what, exec, words) => {
+])('a plugin failure is reported with %s', async (_what, exec, words) => {
   await expect(ask(exec)()).rejects.toThrow(words);
 });

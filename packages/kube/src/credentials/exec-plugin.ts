@@ -5,13 +5,13 @@ import { type ClusterConfig, ConfigError } from './cluster-config.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a request is sent with. */
+/** The credentials of a request. */
 export interface Given {
   readonly authorization: string | undefined;
   readonly clientCertificate: ClusterConfig['clientCertificate'];
 }
 
-/** An exec plugin, checked. */
+/** A validated exec plugin. */
 interface Plugin {
   readonly command: string;
   readonly args: readonly string[];
@@ -20,7 +20,7 @@ interface Plugin {
 }
 
 const VERSIONS = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
-/** Under which an extension of the cluster is the plugin's own configuration. */
+/** Name of the extension of the cluster that contains the plugin's configuration. */
 const EXTENSION = 'client.authentication.k8s.io/exec';
 
 const isFields = (value: unknown): value is Fields =>
@@ -30,9 +30,9 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? val
 
 /**
  * Reads `user.exec` of a kubeconfig.
- * @param name names the plugin in errors
- * @param folder of the kubeconfig, from which a path of the command starts
- * @throws ConfigError that names the field and the cure
+ * @param name Names the plugin in errors.
+ * @param folder Folder of the kubeconfig, to which a path of the command is relative.
+ * @throws ConfigError that names the field and contains a hint.
  */
 export function readPlugin(
   exec: Fields,
@@ -61,7 +61,7 @@ export function readPlugin(
   };
 }
 
-/** The cluster as a plugin with `provideClusterInfo` is told it. */
+/** The cluster information for a plugin with `provideClusterInfo`. */
 function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   const known = ['server', 'tls-server-name', 'insecure-skip-tls-verify', 'proxy-url'].flatMap((name) =>
     cluster[name] === undefined ? [] : [[name, cluster[name]] as const],
@@ -74,7 +74,7 @@ function clusterInfo(cluster: Fields, ca: string | undefined): Fields {
   };
 }
 
-/** A question that runs the plugin, and runs it again once what it gave has expired. */
+/** Returns a function that runs the plugin, and runs it again when its credentials have expired. */
 export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   let kept: { readonly given: Given; readonly until: number } | undefined;
   return async () => {
@@ -84,10 +84,10 @@ export function execAsker(plugin: Plugin, clock: Clock): () => Promise<Given> {
   };
 }
 
-/** What the plugin writes to its standard output. @throws Error with what it says of its failure */
+/** The standard output of the plugin. @throws Error with its error output */
 function run({ command, args, env, installHint }: Plugin): Promise<string> {
   return new Promise((done, fail) => {
-    // Without a standard input of its own it would wait for one that never comes.
+    // With an inherited standard input, the plugin could wait for input that never comes.
     const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
     let [answer, said] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -112,9 +112,11 @@ function read(answer: string): { readonly given: Given; readonly until: number }
   const status = isFields(value) && isFields(value.status) ? value.status : {};
   const { token, clientCertificateData: certificate, clientKeyData: key, expirationTimestamp } = status;
   if (!isText(token) && !(isText(certificate) && isText(key)))
-    throw new Error('its answer holds neither status.token nor status.clientCertificateData with status.clientKeyData');
+    throw new Error(
+      'its answer contains neither status.token nor status.clientCertificateData with status.clientKeyData',
+    );
   const until = isText(expirationTimestamp) ? Date.parse(expirationTimestamp) : Number.POSITIVE_INFINITY;
-  if (Number.isNaN(until)) throw new Error('status.expirationTimestamp of its answer is no date');
+  if (Number.isNaN(until)) throw new Error('status.expirationTimestamp of its answer is not a date');
   return {
     given: {
       authorization: isText(token) ? `Bearer ${token}` : undefined,

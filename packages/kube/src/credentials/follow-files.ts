@@ -7,28 +7,28 @@ import { mustNotHaveExpired } from './key-pair.ts';
 /** Reads a file as text. */
 export type ReadText = (path: string) => Promise<string>;
 
-/** What a look at the files of a configuration showed. */
+/** The result of a check of the configuration files. */
 export type FilesNews =
   | { readonly kind: 'as-before' }
   | { readonly kind: 'renewed'; readonly config: ClusterConfig }
-  /** What was read before stays in use. */
+  /** The previous configuration stays in use. */
   | { readonly kind: 'unusable'; readonly sentence: string };
 
-/** How files are followed. */
+/** Options of `followFiles`. */
 export interface FollowOptions {
   readonly clock: Clock;
-  /** Is told after each look. */
+  /** Gets the result of each check. */
   readonly onFiles?: (news: FilesNews) => void;
 }
 
-/** As client-go; a kubelet takes as long to bring a Secret that has changed. */
+/** Same interval as client-go. A kubelet takes as long to update a Secret. */
 const LOOK_MS = 60_000;
-/** After a refusal, which may be one of hundreds. */
+/** Interval after a refusal, because hundreds of requests may be refused at the same time. */
 const LOOK_AGAIN_MS = 1_000;
 
 interface Loaded {
   readonly config: ClusterConfig;
-  /** What was read, by path; undefined for what could not be. */
+  /** The contents by path. Undefined for a file that could not be read. */
   readonly texts: ReadonlyMap<string, string | undefined>;
 }
 
@@ -56,23 +56,23 @@ async function haveChanged(texts: Loaded['texts']): Promise<boolean> {
 const addressOf = ({ server, tlsServerName, proxyUrl, insecureSkipTlsVerify = false }: ClusterConfig): string =>
   JSON.stringify([server, tlsServerName, proxyUrl, insecureSkipTlsVerify]);
 
-/** Another cluster has none of the machines, which must not be taken for their end. */
+/** Another cluster does not have the machines, so mcm would treat them as deleted. */
 function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
   if (addressOf(before) === addressOf(after)) return;
   throw new ConfigError(
-    `the files name another API server, or another way to it (${after.server}, before ${before.server}); restart the process to use that one`,
+    `the files name another API server or address (${after.server}, before ${before.server}); restart the process to use it`,
   );
 }
 
-/** A client certificate that has expired is told at the start, and tried; it takes no other one's place. */
+/** At the start, an expired client certificate is reported and used. Later it does not replace a valid one. */
 function mustBeOfUse({ clientCertificate, from }: ClusterConfig, now: Date): void {
   const text = clientCertificate?.certificate;
   if (text !== undefined) mustNotHaveExpired({ text, from: from?.clientCertificate ?? 'the client certificate' }, now);
 }
 
 /**
- * What `load` makes of the files that it reads, and from then on, by `latest`, what it makes of them when they have
- * changed: authorities, client certificates, tokens. The server stays the same.
+ * Loads a configuration with `load`. `latest` loads it again when the files have changed: authorities, client certificates, tokens.
+ * The server must stay the same.
  */
 export async function followFiles(
   load: Load,
@@ -83,7 +83,7 @@ export async function followFiles(
   let lookedAt = clock.monotonic();
   let everyMs = LOOK_MS;
   let looking: Promise<void> | undefined;
-  /** Undefined: a program that the files name gave nothing. */
+  /** Undefined: a program of the configuration returned no credentials. */
   let told: ClusterConfig | undefined = first.config;
   const look = async (): Promise<void> => {
     if (!(await haveChanged(current.texts))) return told && onFiles({ kind: 'as-before' });
@@ -95,10 +95,10 @@ export async function followFiles(
       told = next.config;
       onFiles({ kind: 'renewed', config: next.config });
     } catch (error) {
-      onFiles({ kind: 'unusable', sentence: `${errorText(error)}; what was read before stays in use` });
+      onFiles({ kind: 'unusable', sentence: `${errorText(error)}; the previous configuration stays in use` });
     }
   };
-  /** What a program that the files name gives now. */
+  /** The current credentials from a program of the configuration. */
   const given = async (config: ClusterConfig): Promise<ClusterConfig> => {
     if (config.latest === undefined) return config;
     try {

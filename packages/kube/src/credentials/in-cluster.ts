@@ -10,11 +10,11 @@ const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 interface InCluster {
   readonly clock: Clock;
   readonly readText: ReadText;
-  /** Default: where every pod has it. */
+  /** Default: the mount path of the service account in every pod. */
   readonly folder?: string;
 }
 
-/** The configuration that Kubernetes gives to a pod: environment and the service account's files. */
+/** The configuration of a pod: environment variables and the files of its service account. */
 export async function inClusterConfig(
   env: Readonly<Record<string, string | undefined>>,
   { clock, readText, folder = SERVICE_ACCOUNT }: InCluster,
@@ -23,7 +23,7 @@ export async function inClusterConfig(
   const port = env.KUBERNETES_SERVICE_PORT;
   if (!host || !port) {
     throw new ConfigError(
-      'this is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give the path of a kubeconfig',
+      'the process does not run in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give the path of a kubeconfig',
     );
   }
   const must = async <T>(name: string, use: (path: string) => Promise<T>): Promise<T> => {
@@ -33,7 +33,7 @@ export async function inClusterConfig(
       throw new ConfigError(`the service account's ${folder}/${name} cannot be read; is it mounted?`, { cause: error });
     }
   };
-  await must('token', access); // Fails now rather than at the first request.
+  await must('token', access); // Fails at the start instead of at the first request.
   const ca = await must('ca.crt', readText);
   mustBeCertificate({ text: ca, from: `${folder}/ca.crt` });
   const namespace = await readText(`${folder}/namespace`).catch(() => undefined);

@@ -1,45 +1,45 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { ConfigError } from './cluster-config.ts';
 
-/** PEM, and where it stands. */
+/** PEM, and its file or field. */
 export interface Pem {
   readonly text: string;
   readonly from: string;
 }
 
-/** The first certificate in PEM; undefined where there is none. */
+/** The first certificate in PEM. Undefined when there is none. */
 export function parseCertificate(certificate: string): X509Certificate | undefined {
   try {
     return new X509Certificate(certificate);
   } catch {
-    return undefined; // Said as a sentence: the library's words name no cure.
+    return undefined; // The caller reports it, because the error of the library has no hint.
   }
 }
 
-/** Whether a key is that of a certificate. */
+/** Whether a key belongs to a certificate. */
 export function keyFits(certificate: X509Certificate, key: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
-    return false; // No key at all does not fit either.
+    return false; // An invalid key does not belong to it either.
   }
 }
 
-/** @throws ConfigError that says where a certificate is missing */
+/** @throws ConfigError that names the file or field without a certificate */
 export function mustBeCertificate({ text, from }: Pem): X509Certificate {
   const parsed = parseCertificate(text);
   if (parsed === undefined) throw new ConfigError(`${from} is not a PEM certificate; put one there`);
   return parsed;
 }
 
-/** @throws ConfigError when a certificate has expired: it would take the place of one that has not */
+/** @throws ConfigError when a certificate has expired, so that it does not replace a valid one */
 export function mustNotHaveExpired({ text, from }: Pem, now: Date): void {
   const { validTo } = mustBeCertificate({ text, from });
   if (now.getTime() > Date.parse(validTo))
     throw new ConfigError(`${from} expired at ${new Date(validTo).toISOString()}; issue another`);
 }
 
-/** @throws ConfigError that names both when the key is not that of the certificate */
+/** @throws ConfigError that names both when the key does not belong to the certificate */
 export function mustFit(certificate: Pem, key: Pem): void {
   if (keyFits(mustBeCertificate(certificate), key.text)) return;
   throw new ConfigError(

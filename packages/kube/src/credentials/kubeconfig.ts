@@ -9,22 +9,22 @@ import { tokenFile } from './token-file.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A kubeconfig, of one file or of several. */
+/** A kubeconfig from one or several files. */
 interface Config {
   readonly files: readonly { readonly path: string; readonly fields: Fields }[];
-  /** As an error names it. */
+  /** The name in errors. */
   readonly label: string;
   readonly readText: ReadText;
 }
 
-/** The parts that one context names. */
+/** The parts of one context. */
 interface Selected {
   readonly cluster: Part;
   readonly user: Part;
   readonly namespace: string | undefined;
 }
 
-/** Fields and the folder of their file, which paths in them start from. */
+/** Fields, and the folder of their file. Paths in the fields are relative to it. */
 interface Part {
   readonly fields: Fields;
   readonly folder: string;
@@ -38,7 +38,7 @@ const text = (fields: Fields, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
-/** Undefined for a file that is not there, if it may be. */
+/** Undefined for an optional file that does not exist. */
 async function parse(path: string, readText: ReadText, optional: boolean): Promise<Fields | undefined> {
   let source: string;
   try {
@@ -51,7 +51,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   const { parseDocument } = await import('yaml');
   const document = parseDocument(source, { prettyErrors: false });
   const problem = document.errors[0];
-  // Never the parser's own words: they quote the line, which may hold a key.
+  // The message of the parser quotes the line, which may contain a key.
   if (problem !== undefined)
     throw new ConfigError(`kubeconfig ${path} is not YAML (${problem.code} at character ${problem.pos[0]})`);
   const value: unknown = document.toJS();
@@ -59,7 +59,7 @@ async function parse(path: string, readText: ReadText, optional: boolean): Promi
   return value;
 }
 
-/** Reads the files that are there. */
+/** Reads the files that exist. */
 async function read(paths: readonly string[], readText: ReadText): Promise<Config> {
   const found = await Promise.all(
     paths.map(async (path) => {
@@ -68,11 +68,11 @@ async function read(paths: readonly string[], readText: ReadText): Promise<Confi
     }),
   );
   const label = `kubeconfig ${paths.join(' and ')}`;
-  if (found.flat().length === 0) throw new ConfigError(`${label}: none of these files is there`);
+  if (found.flat().length === 0) throw new ConfigError(`${label}: none of these files exists`);
   return { files: found.flat(), label, readText };
 }
 
-/** The entries of a list, e.g. of `clusters`, with the folders that they come from. */
+/** The entries of a list, e.g. of `clusters`, with the folders of their files. */
 const entriesOf = (
   { files }: Config,
   list: string,
@@ -83,7 +83,7 @@ const entriesOf = (
     return entries.filter(isFields).map((entry) => ({ name: entry.name, entry, folder: dirname(path) }));
   });
 
-/** The entry `name` of a list; of several files the first that has one. */
+/** The entry `name` of a list, from the first file that has it. */
 function named(config: Config, list: string, field: string, name: string): Part {
   const entries = entriesOf(config, list);
   const found = entries.find((each) => each.name === name);
@@ -146,13 +146,13 @@ function staticAuthorization({ fields: user, folder }: Part, clock: Clock): Part
   return header === undefined ? {} : { authorization: async () => header };
 }
 
-/** Where it comes from, for sentences. */
+/** The source of the credentials, for messages. */
 function placeOfAuthorization({ fields: user, folder }: Part, label: string): string {
   const file = text(user, 'tokenFile');
   return file === undefined ? `the user of ${label}` : resolve(folder, file);
 }
 
-/** How to reach the cluster of a context, by default of the current one, as its user. Throws `ConfigError`. */
+/** Address and credentials of a context, by default the current one. Throws `ConfigError`. */
 export async function kubeconfigFiles(
   paths: readonly string[],
   {

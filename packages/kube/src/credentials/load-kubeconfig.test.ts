@@ -12,7 +12,7 @@ import { loadKubeconfig } from './load-kubeconfig.ts';
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'kube config ')); // With spaces, as homes may have.
+  folder = await mkdtemp(join(tmpdir(), 'kube config ')); // With spaces, which a home directory may contain.
 });
 afterEach(() => rm(folder, { recursive: true }));
 
@@ -63,14 +63,14 @@ describe('kubeconfig', () => {
     expect(await loaded.authorization?.()).toBe('Bearer abc');
   });
 
-  test('client certificates, in the file or beside it', async () => {
+  test('client certificates in the kubeconfig or in files next to it', async () => {
     await writeFile(join(folder, 'key.pem'), one.key);
     const loaded = await load(config({ 'client-certificate-data': base64(one.cert), 'client-key': 'key.pem' }));
     expect(loaded.clientCertificate).toEqual({ certificate: one.cert, key: one.key });
     expect(loaded.authorization).toBeUndefined();
   });
 
-  test('a token file is read again after a minute, at once after a 401, and survives a moment of absence', async () => {
+  test('a token file is read again after a minute, immediately after a 401, and may be missing for a moment', async () => {
     const clock = new VirtualClock();
     const file = join(folder, 'token');
     await writeFile(file, 'first\n');
@@ -92,7 +92,7 @@ describe('kubeconfig', () => {
   test('an exec plugin is run', async () => {
     const script = `console.log(JSON.stringify({apiVersion:'client.authentication.k8s.io/v1',kind:'ExecCredential',status:{token:'from-plugin'}}))`;
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', args: ['-e', script], interactiveMode: 'Never' };
-    // A path is from where the kubeconfig is, as kubectl takes it.
+    // Paths are relative to the kubeconfig, as in kubectl.
     await symlink(process.execPath, join(folder, 'plugin'));
     for (const command of [process.execPath, './plugin']) {
       const loaded = await load(config({ exec: { ...exec, command } }));
@@ -100,11 +100,11 @@ describe('kubeconfig', () => {
     }
   });
 
-  test('an exec plugin is asked once for many requests, and again when what it gave has expired or was refused', async () => {
+  test('an exec plugin runs once for many requests, and again after its credentials expired or were refused', async () => {
     const clock = new VirtualClock();
     const news: FilesNews[] = [];
     const given = (status: object) => writeFile(join(folder, 'given.json'), JSON.stringify(status));
-    // Notes each time that it is asked.
+    // Records each run.
     const script = `const { appendFileSync, readFileSync } = require('node:fs'); appendFileSync('asked', '.'); console.log(JSON.stringify({ status: JSON.parse(readFileSync('given.json')) }))`;
     await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
     const exec = { command: process.execPath, args: [join(folder, 'plugin.cjs')] };
@@ -124,13 +124,13 @@ describe('kubeconfig', () => {
     expect(await asked()).toBe(2);
 
     await given({ token: 'third' });
-    expect(await loaded.latest?.()).toBe(config1); // It said of no end.
+    expect(await loaded.latest?.()).toBe(config1); // The credentials do not expire.
     loaded.lookAgain?.();
     const third = await loaded.latest?.();
     expect([await third?.authorization?.(), third?.clientCertificate]).toEqual(['Bearer third', undefined]);
     loaded.lookAgain?.();
     expect(await loaded.latest?.()).toBe(third);
-    expect(await asked()).toBe(3); // Hundreds of refusals do not start it hundreds of times.
+    expect(await asked()).toBe(3); // Hundreds of refused requests do not start it hundreds of times.
     expect(news).toEqual([config1, third].map((each) => ({ kind: 'renewed', config: each })));
 
     await rm(join(folder, 'given.json'));
@@ -139,13 +139,13 @@ describe('kubeconfig', () => {
     await expect(loaded.latest?.()).rejects.toThrow(
       /^the exec plugin .+ of kubeconfig .* gave no credentials \(.*ENOENT/,
     );
-    expect(news.at(-1)).toMatchObject({ kind: 'unusable', sentence: expect.stringContaining('look at its command') });
+    expect(news.at(-1)).toMatchObject({ kind: 'unusable', sentence: expect.stringContaining('check its command') });
     await writeFile(join(folder, 'plugin.cjs'), 'console.log("canary")');
-    await expect(loaded.latest?.()).rejects.toThrow('gave no credentials (its answer is not JSON); look');
+    await expect(loaded.latest?.()).rejects.toThrow('gave no credentials (its answer is not JSON); check');
     const told = news.length;
     await clock.advance(60_000);
     await expect(loaded.latest?.()).rejects.toThrow('is not JSON');
-    expect(news.slice(told)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // Files as before repair nothing.
+    expect(news.slice(told)).toEqual([expect.objectContaining({ kind: 'unusable' })]); // An unchanged file does not end the problem.
     await writeFile(join(folder, 'plugin.cjs'), `process.chdir(__dirname); ${script}`);
     await given({ token: 'third' });
     await loaded.latest?.();
@@ -190,7 +190,7 @@ describe('kubeconfig', () => {
     expect(String(error)).not.toContain('sesame');
   });
 
-  test('a context that is asked for, by its name', async () => {
+  test('a context is selected by name', async () => {
     const path = join(folder, 'config');
     const more = { ...config({ token: 'abc' }), 'current-context': 'gone' };
     await writeFile(path, stringify(more));
@@ -198,7 +198,7 @@ describe('kubeconfig', () => {
     await expect(loadKubeconfig(path, { context: 'ona' })).rejects.toThrow('in contexts; did you mean "one"?');
   });
 
-  test('several files are one: the first that has a name counts, those that are not there do not', async () => {
+  test('several files are merged: the first file with a name wins, and missing files are ignored', async () => {
     const [first, second] = [join(folder, 'a', 'config'), join(folder, 'b', 'config')];
     await Promise.all(['a', 'b'].map((name) => mkdir(join(folder, name))));
     await writeFile(join(folder, 'b', 'token'), 'beside the second');
@@ -212,7 +212,7 @@ describe('kubeconfig', () => {
     expect(loaded).toMatchObject({ server: 'https://first', namespace: 'garden' });
     expect(await loaded.authorization?.()).toBe('Bearer beside the second');
     await expect(loadKubeconfig([join(folder, 'gone'), join(folder, 'none')])).rejects.toThrow(
-      'none of these files is there',
+      'none of these files exists',
     );
   });
 
@@ -221,8 +221,8 @@ describe('kubeconfig', () => {
   });
 });
 
-describe('files that change', () => {
-  /** A kubeconfig with a client certificate and an authority next to it, looked at by a clock that stands. */
+describe('changed files', () => {
+  /** A kubeconfig with a client certificate and an authority in files, and a stopped clock. */
   const follow = async () => {
     const [clock, news] = [new VirtualClock(), [] as FilesNews[]];
     const path = join(folder, 'config');
@@ -244,7 +244,7 @@ describe('files that change', () => {
   };
   const pairOf = ({ cert, key }: ServingPair) => ({ certificate: cert, key });
 
-  test('a new pair and a new authority are used after a minute, or at once after a refusal', async () => {
+  test('a new pair and a new authority are used after a minute, or immediately after a refusal', async () => {
     const { clock, news, loaded, latest, file } = await follow();
     expect(loaded.from).toMatchObject({ ca: join(folder, 'ca.pem'), clientCertificate: join(folder, 'c.pem') });
     await Promise.all([file('c.pem', two.cert), file('k.pem', two.key)]);
@@ -257,18 +257,18 @@ describe('files that change', () => {
     expect(news).toEqual([{ kind: 'renewed', config: first }]);
     await file('ca.pem', `${one.cert}${two.cert}`);
     loaded.lookAgain?.();
-    expect(await latest()).toBe(first); // Hundreds of refusals are no reason to read hundreds of times.
+    expect(await latest()).toBe(first); // Hundreds of refused requests do not cause hundreds of reads.
     await clock.advance(1_000);
     expect((await latest()).ca).toBe(`${one.cert}${two.cert}`);
     await clock.advance(59_000);
     await latest();
-    expect(news).toHaveLength(2); // After a refusal it is looked for once, not from then on each second.
+    expect(news).toHaveLength(2); // After a refusal the files are checked once, not each second.
     await clock.advance(1_000);
     await latest();
     expect(news.map(({ kind }) => kind)).toEqual(['renewed', 'renewed', 'as-before']);
   });
 
-  test('what cannot be used is not: the one before stays, and a sentence names files and cure', async () => {
+  test('invalid files are reported with their names and a hint, and the previous configuration stays in use', async () => {
     const { clock, news, latest, file, put } = await follow();
     const looked = async (change: () => Promise<void>) => {
       await change();
@@ -278,7 +278,7 @@ describe('files that change', () => {
     };
     const unusable = (sentence: string) => ({
       kind: 'unusable',
-      sentence: `${sentence}; what was read before stays in use`,
+      sentence: `${sentence}; the previous configuration stays in use`,
     });
     const at = (name: string) => join(folder, name);
     expect(await looked(() => file('k.pem', two.key))).toEqual(
@@ -301,12 +301,12 @@ describe('files that change', () => {
     await file('ca.pem', one.cert);
     expect(await looked(() => put('https://other:6443'))).toEqual(
       unusable(
-        'the files name another API server, or another way to it (https://other:6443, before https://api:6443); restart the process to use that one',
+        'the files name another API server or address (https://other:6443, before https://api:6443); restart the process to use it',
       ),
     );
   });
 
-  test('a token that stands in a kubeconfig is followed with it', async () => {
+  test('a token in a kubeconfig is updated when the file changes', async () => {
     const clock = new VirtualClock();
     const loaded = await load(config({ token: 'first' }), clock);
     await load(config({ token: 'second' }), clock);
@@ -322,7 +322,7 @@ describe('in-cluster', () => {
     return followFiles((readText) => inClusterConfig(env, { clock, readText, folder }), { clock });
   };
 
-  test("takes the service account's files", async () => {
+  test('reads the files of the service account', async () => {
     await Promise.all([
       writeFile(join(folder, 'token'), 'sa'),
       writeFile(join(folder, 'ca.crt'), one.cert),
@@ -333,13 +333,13 @@ describe('in-cluster', () => {
     expect(await loaded.authorization?.()).toBe('Bearer sa');
   });
 
-  test('outside of a pod it says so', async () => {
+  test('fails outside of a pod', async () => {
     await expect(loadKubeconfig('inClusterConfig', { env: {} })).rejects.toThrow(
-      'this is not a pod: KUBERNETES_SERVICE_HOST',
+      'the process does not run in a pod: KUBERNETES_SERVICE_HOST',
     );
   });
 
-  test('a pod without a mounted token says so', async () => {
+  test('fails in a pod without a mounted token', async () => {
     await expect(inCluster()).rejects.toThrow('is it mounted?');
   });
 });

@@ -4,25 +4,26 @@ import { type FollowOptions, followFiles, type ReadText } from './follow-files.t
 import { inClusterConfig } from './in-cluster.ts';
 import { kubeconfigFiles } from './kubeconfig.ts';
 
-/** The word that asks for the pod's own service account in place of a file. */
+/** The value that selects the service account of the pod instead of a file. */
 export const IN_CLUSTER = 'inClusterConfig';
 
-/** What the loading of credentials needs of its environment. */
+/** Environment for loading credentials. */
 export interface LoadOptions {
-  /** Paces the re-reading of files; default: the real one. */
+  /** Controls when files are read again. Default: the system clock. */
   readonly clock?: Clock;
-  /** Is told after each look at the files, by `latest` of what was loaded. */
+  /** Gets the result of each check of the files by `latest`. */
   readonly onFiles?: FollowOptions['onFiles'];
-  /** Where in-cluster configuration is read from; default: the process's. */
+  /** Environment variables of the in-cluster configuration. Default: those of the process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Of the kubeconfig; default: its current one. */
+  /** Context of the kubeconfig. Default: its current context. */
   readonly context?: string;
 }
 
 /**
- * How to reach a cluster, from a kubeconfig file or, for the word `inClusterConfig`, from what a pod is given. Nothing
- * falls back to anything else. Files that change are read again: what they say then is what `latest` gives. Several files are merged as kubectl does: what an earlier one has of a name counts, and
- * those that are not there are passed over as long as one is. Throws `ConfigError`.
+ * Loads address and credentials of a cluster from a kubeconfig file, or from the pod for the word `inClusterConfig`. There is no fallback.
+ * - `latest` reads files again when they have changed.
+ * - Several files are merged as kubectl does: the first file with a name wins. Missing files are ignored if at least one exists.
+ * Throws `ConfigError`.
  */
 export function loadKubeconfig(source: string | readonly string[], options: LoadOptions = {}): Promise<ClusterConfig> {
   const { clock = realClock, env = process.env, context, onFiles } = options;

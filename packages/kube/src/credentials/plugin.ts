@@ -5,19 +5,19 @@ import { execAsker, type Given, readPlugin } from './exec-plugin.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The parts of a kubeconfig that say which program gives credentials. */
+/** The parts of a kubeconfig that name the program for credentials. */
 export interface PluginUser {
   readonly cluster: Fields;
   readonly user: Fields;
-  /** Of the kubeconfig, which the program's path starts from. */
+  /** Folder of the kubeconfig, to which the path of the program is relative. */
   readonly folder: string;
-  /** As an error names the kubeconfig. */
+  /** Name of the kubeconfig in errors. */
   readonly label: string;
 }
 
-/** Hundreds of requests may be refused at once. */
+/** Hundreds of requests may be refused at the same time. */
 const FORGET_EVERY_MS = 1_000;
-/** Some programs end with a stack. */
+/** Some programs print a stack trace. */
 const REASON_LENGTH = 300;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
@@ -28,16 +28,16 @@ function named({ user, label }: PluginUser): string {
   return `the ${name} of ${label}`;
 }
 
-/** What the program said of it, in a line; its answer may hold a token and is never quoted, as a parser's words would. */
+/** The error of the program, in one line. Its answer is never quoted, because it may contain a token. An error of a parser would quote it. */
 const reason = (error: unknown): string =>
   error instanceof SyntaxError
     ? 'its answer is not JSON'
     : errorText(error).replace(/\s+/g, ' ').trim().slice(0, REASON_LENGTH);
 
-/** Names of auth-providers that `@kubernetes/client-node` knows. */
+/** The auth-providers that `@kubernetes/client-node` implements. */
 const PROVIDERS = ['azure', 'gcp', 'oidc'];
 
-/** A question for credentials, which is asked again once what it gave has expired. @throws ConfigError for a user that it cannot be */
+/** Returns a function that gets credentials, and gets them again after they expired. @throws ConfigError for an invalid user */
 async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Promise<() => Promise<Given>> {
   const { cluster, user, folder } = of;
   const ask = isFields(user.exec)
@@ -46,12 +46,12 @@ async function asker(of: PluginUser, ca: string | undefined, clock: Clock): Prom
   return () =>
     ask().catch((error: unknown) => {
       throw new ConfigError(
-        `${named(of)} gave no credentials (${reason(error)}); look at its command, args and env, and what it needs`,
+        `${named(of)} gave no credentials (${reason(error)}); check its command, args, env and requirements`,
       );
     });
 }
 
-/** The library costs 60 MB, so it is loaded for users with an auth-provider only. */
+/** The library costs 60 MB, so it is only loaded for users with an auth-provider. */
 async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   const provider = of.user['auth-provider'];
   const known = isFields(provider) ? String(provider.name) : '';
@@ -79,7 +79,7 @@ async function providerAsker(of: PluginUser): Promise<() => Promise<Given>> {
   };
 }
 
-/** The cluster with what a program gives as credentials: by `latest` what it gives now, which after `lookAgain` is asked of it again. */
+/** A cluster whose credentials come from a program. `latest` returns its current credentials, and runs it again after `lookAgain`. */
 export async function withPlugin(cluster: ClusterConfig, of: PluginUser, clock: Clock): Promise<ClusterConfig> {
   let ask = await asker(of, cluster.ca, clock);
   let given = await ask();

@@ -12,7 +12,7 @@ import type { ElectionOptions } from './settings.ts';
 const LEASE = { namespace: 'default', name: 'lock' };
 const never = new AbortController().signal;
 
-/** A candidate whose requests a test may answer itself. */
+/** A candidate, and a test that can answer its requests. */
 async function setUp(change: Partial<ElectionOptions> = {}) {
   const p = await serve(startControlPlane);
   onTestFinished(() => p.server.close());
@@ -31,21 +31,21 @@ async function setUp(change: Partial<ElectionOptions> = {}) {
   return { ...p, create, ...create('a'), network, resource, lease, patch, version };
 }
 
-/** Answers a status of this code to every write of the Lease. */
+/** Answers every write of the Lease with a status of this code. */
 const refusing =
   (code: number, headers: Record<string, string> = {}) =>
   (): Transport =>
   async () =>
     Response.json({ kind: 'Status', status: 'Failure', code, reason: 'x', message: 'no' }, { status: code, headers });
 
-test('a candidate that holds the lease takes it again, as after a restart with its identity', async () => {
+test('a candidate that holds the lease takes it again, for example after a restart with the same identity', async () => {
   const t = await setUp();
   expect(await t.candidate.tryOnce(never)).toBe('mine');
   expect(await t.create('a').candidate.tryOnce(never)).toBe('mine');
   expect(await t.create('b').candidate.tryOnce(never)).toBe('other');
 });
 
-test('a lease that somebody else edits without taking it is renewed, keeps the edit, and proves no restore', async () => {
+test('a lease that a user edits is renewed, keeps the edit, and is no evidence of a restore', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   await t.patch({ metadata: { annotations: { note: 'kept' } } });
@@ -54,7 +54,7 @@ test('a lease that somebody else edits without taking it is renewed, keeps the e
   expect(t.client.history.rollbacks).toBe(0);
 });
 
-test('a lease that somebody deletes is made again by its holder, and proves no restore', async () => {
+test('a lease that a user deletes is created again by its holder, and is no evidence of a restore', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   await t.resource.delete('lock');
@@ -63,7 +63,7 @@ test('a lease that somebody deletes is made again by its holder, and proves no r
   expect(t.client.history.rollbacks).toBe(0);
 });
 
-test('a conflict with nobody proves no restore', async () => {
+test('a conflict without another holder is no evidence of a restore', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   let refused = false;
@@ -76,7 +76,7 @@ test('a conflict with nobody proves no restore', async () => {
   expect(t.client.history.rollbacks).toBe(0);
 });
 
-test('a renewal without the lease takes a free one, and leaves the one of another', async () => {
+test('a candidate without the lease takes a free one, and does not take the lease of another holder', async () => {
   const t = await setUp();
   expect(await t.candidate.renew(never)).toBe('mine');
   const { candidate } = t.create('b');
@@ -85,7 +85,7 @@ test('a renewal without the lease takes a free one, and leaves the one of anothe
   expect((await t.lease()).spec?.holderIdentity).toBe('a');
 });
 
-test('a look at the lease that fails is an error, and no lease is made', async () => {
+test('a failed read of the lease is an error, and no lease is created', async () => {
   const t = await setUp();
   t.network.answer = (send) => (request) => (request.method === 'GET' ? refusing(500)()(request) : send(request));
   await expect(t.candidate.tryOnce(never)).rejects.toMatchObject({ code: 500 });
@@ -94,20 +94,20 @@ test('a look at the lease that fails is an error, and no lease is made', async (
 
 test('a candidate that does not hold the lease confirms nothing', async () => {
   const t = await setUp();
-  await expect(t.candidate.confirm(never)).rejects.toThrow('the lease is not ours');
+  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the lease');
   await t.create('b').candidate.tryOnce(never);
   expect(await t.candidate.tryOnce(never)).toBe('other');
-  await expect(t.candidate.confirm(never)).rejects.toThrow('the lease is not ours');
+  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the lease');
 });
 
-test('a candidate that has released the lease confirms nothing, however young its last renewal is', async () => {
+test('a candidate that released the lease confirms nothing, even after a recent renewal', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   await t.candidate.release();
-  await expect(t.candidate.confirm(never)).rejects.toThrow('the lease is not ours');
+  await expect(t.candidate.confirm(never)).rejects.toThrow('another process holds the lease');
 });
 
-test('a renewal that is as old as the renew deadline is confirmed by another one, each time', async () => {
+test('a renewal older than the renew deadline is confirmed by another renewal, each time', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   for (let round = 0; round < 3; round += 1) {
@@ -118,7 +118,7 @@ test('a renewal that is as old as the renew deadline is confirmed by another one
   }
 });
 
-test('work that ends while the lease is confirmed is not confirmed', async () => {
+test('a confirmation fails if the work ends meanwhile', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   t.clock.jump(60_000);
@@ -131,7 +131,7 @@ test('work that ends while the lease is confirmed is not confirmed', async () =>
   await expect(t.candidate.confirm(work.signal)).rejects.toThrow('the work ends');
 });
 
-test('a confirmation that meets the own renewal of the lease holds', async () => {
+test("a confirmation succeeds if the only conflict is the candidate's renewal", async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   t.clock.jump(60_000);
@@ -147,7 +147,7 @@ test('a confirmation that meets the own renewal of the lease holds', async () =>
   expect((await t.lease()).spec?.holderIdentity).toBe('a');
 });
 
-test('a confirmation that is refused for another reason than a conflict fails', async () => {
+test('a confirmation fails if it is refused for any reason but a conflict', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   t.clock.jump(60_000);
@@ -155,7 +155,7 @@ test('a confirmation that is refused for another reason than a conflict fails', 
   await expect(t.candidate.confirm(never)).rejects.toMatchObject({ code: 500 });
 });
 
-test('a lease whose last renewal was answered to nobody is released all the same', async () => {
+test('a lease is released even if the answer to its last renewal was lost', async () => {
   const t = await setUp();
   await t.candidate.tryOnce(never);
   t.network.answer = (send) => async (request) => {
@@ -169,7 +169,7 @@ test('a lease whose last renewal was answered to nobody is released all the same
   expect((await t.lease()).spec?.holderIdentity).toBe('');
 });
 
-test('a release that is refused fails, one of a lease that is gone does not, and who holds none sends none', async () => {
+test('a refused release fails, a release of a deleted lease succeeds, and a candidate without the lease sends none', async () => {
   const t = await setUp();
   await t.candidate.release();
   await t.candidate.tryOnce(never);
@@ -181,7 +181,7 @@ test('a release that is refused fails, one of a lease that is gone does not, and
   await t.create('b').candidate.release();
 });
 
-test.each([429, 503])('an answer %i that asks for a pause does not hold the election up', async (code) => {
+test.each([429, 503])('an answer %i with Retry-After does not delay the election', async (code) => {
   const t = await setUp();
   t.network.answer = refusing(code, { 'retry-after': '60' });
   await expect(t.candidate.tryOnce(never)).rejects.toMatchObject({ code });
@@ -191,7 +191,7 @@ test.each([429, 503])('an answer %i that asks for a pause does not hold the elec
   await expect(t.candidate.renew(never)).rejects.toMatchObject({ code });
 });
 
-test('a look at the lease that hangs ends with its signal', async () => {
+test('a pending read of the lease ends when its signal aborts', async () => {
   const t = await setUp();
   const stop = new AbortController();
   t.network.answer = () => (request) =>
@@ -201,7 +201,7 @@ test('a look at the lease that hangs ends with its signal', async () => {
   await expect(tried).rejects.toThrow();
 });
 
-test('a leader writes its version and its flags with each renewal, and takes neither along when it releases', async () => {
+test('a leader writes its version and its flags with each renewal, and removes both when it releases the lease', async () => {
   const t = await setUp({ version: '1.2.3', settings: { 'safety-up': 5 } });
   await t.candidate.tryOnce(never);
   await t.patch({ metadata: { annotations: { note: 'kept' } } });
@@ -222,13 +222,13 @@ test.each([
   [{ version: '1.2.3' }, ['holder-version']],
   [{ settings: {} }, ['holder-settings']],
   [{}, []],
-])('a leader writes of itself only what it was given: %o', async (given, keys) => {
+])('a leader writes only the given information about itself: %o', async (given, keys) => {
   const t = await setUp(given);
   await t.candidate.tryOnce(never);
   expect(Object.keys((await t.lease()).metadata.annotations ?? {})).toEqual(keys);
 });
 
-test('the version of the leader is reported to those who wait', async () => {
+test('the version of the leader is reported to the waiting candidates', async () => {
   const seen: unknown[] = [];
   const t = await setUp({ version: '1.2.3', onLeader: (...leader) => seen.push(leader) });
   await t.create('b').candidate.tryOnce(never);
@@ -236,7 +236,7 @@ test('the version of the leader is reported to those who wait', async () => {
   expect(seen).toEqual([['b', '1.2.3']]);
 });
 
-/** Answers a watch with these events, then ends it after a while. */
+/** Answers a watch with these events, then ends it after `afterMs`. */
 const watching =
   (clock: { advance(ms: number): Promise<unknown> }, events: readonly object[], afterMs: number) =>
   (send: Transport): Transport =>
@@ -246,10 +246,10 @@ const watching =
     return new Response(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
   };
 
-test('a watch of the lease that ends at once is no reason to look again at once; one that lasted is', async () => {
+test('the candidate reads the lease again immediately after a long watch, but not after a watch that ends immediately', async () => {
   const t = await setUp({ follow: true });
   await t.create('b').candidate.tryOnce(never);
-  expect(await t.candidate.follow(never)).toBe(false); // It has not looked yet.
+  expect(await t.candidate.follow(never)).toBe(false); // It has not read the lease yet.
   expect(await t.candidate.tryOnce(never)).toBe('other');
   t.network.answer = watching(t.clock, [], 0);
   expect(await t.candidate.follow(never)).toBe(false);
@@ -259,7 +259,7 @@ test('a watch of the lease that ends at once is no reason to look again at once;
   expect(await t.candidate.follow(never)).toBe(true);
 });
 
-test('a candidate that does not follow never watches; one that may not watch asks once', async () => {
+test('a candidate without `follow` never watches, and a candidate without permission tries once', async () => {
   for (const follow of [false, true]) {
     const t = await setUp({ follow });
     await t.create('b').candidate.tryOnce(never);
@@ -275,7 +275,7 @@ test('a candidate that does not follow never watches; one that may not watch ask
   }
 });
 
-test('a watch that fails is tried again at the next look', async () => {
+test('a failed watch is tried again at the next read', async () => {
   const t = await setUp({ follow: true });
   await t.create('b').candidate.tryOnce(never);
   await t.candidate.tryOnce(never);
@@ -288,7 +288,7 @@ test('a watch that fails is tried again at the next look', async () => {
   expect(watches).toBe(2);
 });
 
-test('bookmarks of a watch say nothing, and a lease that is deleted or is ours ends it', async () => {
+test('bookmarks are ignored, and a watch ends when the lease is deleted or belongs to the candidate', async () => {
   const t = await setUp({ follow: true });
   await t.create('b').candidate.tryOnce(never);
   await t.candidate.tryOnce(never);
@@ -299,7 +299,7 @@ test('bookmarks of a watch say nothing, and a lease that is deleted or is ours e
     metadata: { name: 'lock', resourceVersion: '9' },
   };
   t.network.answer = watching(t.clock, [{ type: 'BOOKMARK', object }], 3_000);
-  expect(await t.candidate.follow(never)).toBe(true); // By its length alone.
+  expect(await t.candidate.follow(never)).toBe(true); // Because the watch was long.
   t.network.answer = watching(t.clock, [{ type: 'BOOKMARK', object }], 0);
   expect(await t.candidate.follow(never)).toBe(false);
   t.network.answer = watching(t.clock, [{ type: 'DELETED', object: held }], 3_000);

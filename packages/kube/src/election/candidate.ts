@@ -18,18 +18,18 @@ import {
 import { DEFAULT_ELECTION_TIMINGS, type ElectionOptions, type ElectionTimings } from './settings.ts';
 import { leaseVacancies, vacancyAnnotation } from './vacancies.ts';
 
-/** One process that takes part in the election: its requests about the Lease, and the Lease as last seen. */
+/** One process of the election: its requests for the Lease, and the last known state of the Lease. */
 export class Candidate {
   readonly #options: ElectionOptions;
   readonly timings: ElectionTimings;
   readonly #resource: ResourceClient<Lease>;
   readonly outage: OutageLog;
   #lease: Lease | undefined;
-  /** When the Lease was last seen to change, on our own clock: other clocks are not compared. */
+  /** Time of the last observed change of the Lease, on the own clock. Clocks of other machines are not compared. */
   #observedAt = 0;
-  /** The last successful request for the Lease: other candidates wait for its duration from then at least. */
+  /** The last successful request for the Lease. Other candidates wait at least for the lease duration after it. */
   #renewed: Age | undefined;
-  /** A write with our identity was answered last. */
+  /** Whether the last answered write contains our identity. */
   #holds = false;
   #confirming: Promise<void> | undefined;
   #follows: boolean;
@@ -42,7 +42,7 @@ export class Candidate {
     this.outage = createOutageLog(`lease ${options.lease.namespace}/${options.lease.name}`, options.clock, options.log);
   }
 
-  /** One try to take or renew. Throws `KubeError` when the request to the API server failed. */
+  /** Tries once to take or renew the Lease. Throws `KubeError` when the request fails. */
   async tryOnce(signal: AbortSignal): Promise<'mine' | 'other'> {
     const record = await this.#look(signal);
     const mine = record?.holder === this.#options.identity;
@@ -54,7 +54,7 @@ export class Candidate {
     return 'mine';
   }
 
-  /** Renews a Lease that is known to be ours, with one write. `other`: another candidate took it. */
+  /** Renews a Lease of this process with one write. `other`: another candidate took it. */
   async renew(signal: AbortSignal): Promise<'mine' | 'other'> {
     try {
       return await this.#renewKnown(signal);
@@ -64,7 +64,7 @@ export class Candidate {
       const record = await this.#look(signal);
       this.#compare(written, this.#lease?.metadata.resourceVersion);
       if (record === undefined || record.holder === this.#options.identity) return this.tryOnce(signal);
-      // Another candidate led in between, even if it has released the Lease since. Our cached state may be out of date.
+      // Another candidate was the leader in between, even if it has released the Lease since. Our cached state may be out of date.
       this.#options.onLeader?.(record.holder, holderVersion(this.#lease, record.holder));
       return 'other';
     }
@@ -94,11 +94,11 @@ export class Candidate {
     return this.#renewed !== undefined && this.#renewed.ms < this.timings.renewDeadlineMs;
   }
 
-  /** Renews a Lease only if it is unchanged. A conflict is another candidate's write, unless our own renewal came in between. */
+  /** Renews the Lease only if it is unchanged. A conflict means another candidate's write, or our own renewal in the meantime. */
   async #renewStrictly(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
     const known = this.#lease === undefined ? undefined : readRecord(this.#lease);
-    if (known?.holder !== identity) throw new Error('the lease is not ours');
+    if (known?.holder !== identity) throw new Error('another process holds the lease');
     try {
       await this.#write(claim(known, identity, this.timings.leaseMs, clock.now()), signal);
     } catch (error) {
@@ -107,8 +107,8 @@ export class Candidate {
   }
 
   /**
-   * Watches the Lease of another until it may be taken: released, or not renewed for its duration. Resolves to
-   * false if the watch ended before that. Then the next read comes after a pause.
+   * Watches the Lease of another candidate until it is released or has expired. Resolves to false if the watch ended earlier.
+   * The next read then follows after a pause.
    */
   async follow(signal: AbortSignal): Promise<boolean> {
     if (!this.#follows || this.#lease === undefined) return false;
@@ -125,13 +125,13 @@ export class Candidate {
       });
       for await (const event of events) {
         if (event.type === 'BOOKMARK') continue;
-        // If there still is a leader, it creates the Lease again at its next renewal.
+        // An active leader creates the Lease again at its next renewal.
         if (event.type === 'DELETED') return false;
         if (!this.#seesHolder(event.object)) return true;
         timer.cancel();
         timer = expiry();
       }
-      // Servers end watches after some minutes. The next one starts at once, unless this one was very short.
+      // Servers end watches after some minutes. The next watch starts immediately, unless this one was very short.
       return clock.monotonic() - began > this.timings.retryMs;
     } catch (error) {
       if (expired.signal.aborted) return true;
@@ -142,7 +142,7 @@ export class Candidate {
     }
   }
 
-  /** Records a Lease from the watch; false when no other candidate holds it. */
+  /** Records a Lease from the watch. Returns false when no other candidate holds it. */
   #seesHolder(lease: Lease): boolean {
     this.#observe(lease);
     const { holder } = readRecord(lease);
@@ -158,7 +158,7 @@ export class Candidate {
       await this.#write(released(record, this.#options.clock.now()), undefined);
     } catch (error) {
       if (!isConflict(error)) throw error;
-      // An aborted renewal reached the server after all.
+      // An aborted renewal reached the server.
       const newest = await this.#look(undefined);
       if (newest?.holder === this.#options.identity) {
         await this.#write(released(newest, this.#options.clock.now()), undefined);
@@ -194,7 +194,7 @@ export class Candidate {
     return this.#options.clock.monotonic() < this.#observedAt + record.leaseDurationSeconds * 1000;
   }
 
-  /** Until when the Lease that was last seen counts, in milliseconds from now. */
+  /** Milliseconds until the last known Lease expires. */
   get #validForMs(): number {
     return this.#observedAt + (this.#lease?.spec?.leaseDurationSeconds ?? 0) * 1000 - this.#options.clock.monotonic();
   }
@@ -219,7 +219,7 @@ export class Candidate {
     );
     this.#renewed = record.holder === this.#options.identity ? asked : undefined;
     const holds = this.#renewed !== undefined;
-    // Not when it is written: a first write whose answer was lost has taken the Lease already.
+    // Not noted at the write: a first write whose answer was lost has already taken the Lease.
     if (holds && !this.#holds) this.#options.client.history.noteVacancies(leaseVacancies(this.#lease));
     this.#holds = holds;
   }
@@ -229,8 +229,8 @@ export class Candidate {
   }
 
   /**
-   * A leader writes its version and its flags; a Lease that is released says nothing. A process that takes a Lease
-   * writes since when no process held it.
+   * A leader writes its version and its flags. They are absent from a released Lease. A process that takes a Lease
+   * also writes the period in which no process held it.
    */
   #annotations(holder: string): { readonly annotations?: Readonly<Record<string, string>> } {
     const { version, settings, identity, clock } = this.#options;

@@ -1,18 +1,18 @@
 import type { Clock } from '../clock/clock.ts';
 
-/** Stands before acts that must not happen once another process may lead: a request to a cloud cannot be taken back. */
+/** Checks the leadership before irreversible actions, for example a request to a cloud. */
 export interface Fence {
   /**
-   * Resolves when nobody else can lead now. Costs nothing while the last renewal is young; otherwise, as after the
-   * process was paused, the Lease is renewed first. Rejects when another has taken it, or that cannot be told, and as
-   * soon as the work is to end.
+   * Resolves when no other process can be the leader now.
+   * - After a recent renewal it sends nothing. Otherwise, for example after a suspension of the process, it renews the Lease first.
+   * - Rejects when another process has taken the Lease, when that cannot be determined, and as soon as the work has to end.
    */
   confirm(): Promise<void>;
-  /** The same for the last steps of what was begun: the Lease is held until the work has ended. */
+  /** As `confirm`, for the last steps after the work has to end: the Lease is held until they are done. */
   held(): Promise<void>;
 }
 
-/** How long ago something was, by the clock that shows more: a machine that was suspended may have stood still in one. */
+/** Elapsed time on two clocks, of which the larger one counts: one of the clocks may stop while the machine is suspended. */
 export class Age {
   readonly #clock: Clock;
   readonly #monotonic: number;

@@ -16,8 +16,8 @@ async function ask(fence: Fence, what: string): Promise<void> {
   try {
     await fence.held();
   } catch (error) {
-    const why = `whether this process still leads could not be confirmed (${errorText(error)})`;
-    throw new KubeError(`${what} is not sent: ${why}`, { code: 0, reason: 'NotLeading', cause: error });
+    const why = `could not confirm that this process is the leader (${errorText(error)})`;
+    throw new KubeError(`${what} was not sent: ${why}`, { code: 0, reason: 'NotLeading', cause: error });
   }
 }
 
@@ -72,8 +72,8 @@ class FencedResource<T extends KubeObject> implements ResourceClient<T> {
 type SubresourceArguments = Parameters<ResourceClient<KubeObject>['createSubresource']>;
 
 /**
- * A client whose writes are sent only while nobody else can lead: a process that slept for longer than its Lease lasts
- * (a machine suspended, a container frozen) must not write what it decided before. Reads and reviews are not asked about.
+ * A client that sends writes only while no other process can be the leader.
+ * A process that was suspended for longer than its Lease must not write its earlier decisions. Reads and reviews need no check.
  * A write that is not sent fails with a `KubeError` of reason `NotLeading`.
  */
 export const fencedClient = (real: KubeClient, fence: Fence): KubeClient => ({

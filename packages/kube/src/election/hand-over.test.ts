@@ -17,7 +17,7 @@ afterEach(async () => {
 
 const watches = (path: string): boolean => path.includes('watch=');
 
-/** Candidates that follow the Lease, each with a network of its own. */
+/** Candidates that follow the Lease, each with a separate network. */
 async function setUp() {
   const p = await serve(startControlPlane);
   closers.push(() => p.server.close());
@@ -68,7 +68,7 @@ async function setUp() {
 }
 
 describe('a hand-over', () => {
-  test('comes at the instant at which the leader gives the lease back: nobody polls for it', async () => {
+  test('happens as soon as the leader releases the lease, without polling', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -86,13 +86,13 @@ describe('a hand-over', () => {
     expect(t.clock.pending).toBe(0);
   });
 
-  test('from one that was killed comes when its lease has run out, counted from its last renewal', async () => {
+  test('from a killed leader happens when its lease has expired after its last renewal', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
     const b = t.candidate('b');
     await t.clock.advance(61_500);
-    a.network.up = false; // As good as killed: its last renewal was at 60 s.
+    a.network.up = false; // Its last renewal was at 60 s. The lost network has the same effect as a kill.
     await t.clock.advance(13_499);
     expect(t.led).toHaveLength(1);
     await t.clock.advance(1);
@@ -101,7 +101,7 @@ describe('a hand-over', () => {
     await Promise.all([a.end, b.end]);
   });
 
-  test('is to one of those that wait, and the others go on waiting', async () => {
+  test('is to one of the waiting candidates, and the others continue to wait', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -114,7 +114,7 @@ describe('a hand-over', () => {
     await Promise.all(others.map(({ end }) => end));
   });
 
-  test('to one whose watch is mute comes all the same, and never while the leader renews', async () => {
+  test('happens with a watch that delivers no events, but not while the leader renews', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -122,7 +122,7 @@ describe('a hand-over', () => {
     b.network.watches = 'mute';
     await t.clock.advance(60_000);
     expect(t.led).toHaveLength(1);
-    // It looks for itself whenever what it saw has run out.
+    // It reads the lease whenever the last known state has expired.
     expect(b.counts().reads).toBe(5);
     a.stop();
     await t.clock.advance(15_000);
@@ -131,7 +131,7 @@ describe('a hand-over', () => {
     await b.end;
   });
 
-  test('to one that may not watch comes at its next look', async () => {
+  test('to a candidate without permission to watch happens at its next read', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -147,7 +147,7 @@ describe('a hand-over', () => {
     await b.end;
   });
 
-  test('does not come of a lease that somebody deletes: its leader puts it back', async () => {
+  test('does not happen when a user deletes the lease: its leader creates it again', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -164,7 +164,7 @@ describe('a hand-over', () => {
   });
 });
 
-describe('a client behind the fence', () => {
+describe('a fenced client', () => {
   const named = (name: string) => ({ metadata: { name, namespace: 'default' } });
 
   async function leader() {
@@ -177,7 +177,7 @@ describe('a client behind the fence', () => {
     return { t, a, client, maps: client.resource(configMaps, 'default') };
   }
 
-  test('writes as ever while its process leads, and does not ask for it', async () => {
+  test('writes without extra requests while its process leads', async () => {
     const { t, a, maps } = await leader();
     await maps.create(named('one'));
     await maps.patch('one', { type: 'merge', body: { data: { a: '1' } } });
@@ -188,7 +188,7 @@ describe('a client behind the fence', () => {
     await a.end;
   });
 
-  test('of a process that slept while another took the lease sends no late write', async () => {
+  test('sends no late write after its process slept and another took the lease', async () => {
     const { t, a, client, maps } = await leader();
     const kept = await maps.create(named('kept'));
     const usurped = { holderIdentity: 'b', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:01:00.000000Z' };
@@ -216,7 +216,7 @@ describe('a client behind the fence', () => {
     expect(await a.end).toBe('lost');
   });
 
-  test('reads and reviews whether or not its process leads', async () => {
+  test('reads and sends reviews even if its process does not lead', async () => {
     const t = await setUp();
     let asked = 0;
     const shut: Fence = {
@@ -246,7 +246,7 @@ describe('a client behind the fence', () => {
     expect(asked).toBe(0);
   });
 
-  test('lets the last steps of a leader through that is told to end: it holds the lease until they are done', async () => {
+  test('allows the last steps of a leader that has to end, and holds the lease until they are done', async () => {
     const t = await setUp();
     const stop = new AbortController();
     const { client, clock, random, log } = t;

@@ -10,11 +10,11 @@ import {
   readRecord,
 } from './record.ts';
 
-test('a duration that is no whole second is written longer, never shorter', () => {
+test('a duration of a fraction of a second is rounded up', () => {
   expect(claim(undefined, 'a', 1500, new Date(0)).leaseDurationSeconds).toBe(2);
 });
 
-test('what a holder says of itself counts for nobody else: candidates of client-go leave it behind', () => {
+test('annotations of an earlier holder are ignored: candidates of client-go leave them in the lease', () => {
   const lease = (holderIdentity: string): Lease => ({
     ...{ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', spec: { holderIdentity } },
     metadata: {
@@ -35,7 +35,7 @@ const leaseOf = (change: Partial<Lease> & { readonly annotations?: Record<string
   };
 };
 
-test('a lease without a spec is held by nobody; what a spec says is read', () => {
+test('a lease without a spec has no holder, and the fields of a spec are read', () => {
   const nothing = { holder: '', leaseDurationSeconds: 0, acquireTime: '', renewTime: '', transitions: 0 };
   expect(readRecord(leaseOf({}))).toEqual(nothing);
   expect(readRecord(leaseOf({ spec: {} }))).toEqual(nothing);
@@ -51,21 +51,21 @@ test('a lease without a spec is held by nobody; what a spec says is read', () =>
   });
 });
 
-test('a holder keeps the time at which it took the lease, and writes one where there is none', () => {
+test('a holder keeps the time at which it took the lease, and adds a missing one', () => {
   const now = new Date(60_000);
   const mine = (acquireTime: string) => claim({ ...readRecord(leaseOf({})), holder: 'a', acquireTime }, 'a', 1, now);
   expect(mine('then').acquireTime).toBe('then');
   expect(mine('').acquireTime).toBe(microTime(now));
 });
 
-test('a lease without annotations says nothing of its holder', () => {
+test('a lease without annotations has no information about its holder', () => {
   expect(holderVersion(undefined, 'a')).toBeUndefined();
   expect(holderVersion(leaseOf({}), 'a')).toBeUndefined();
   expect(holderSettings(leaseOf({ spec: { holderIdentity: 'a' } }))).toBeUndefined();
 });
 
 test.each(['a {', 'a 5', 'a null', 'a "text"', 'a', ' {}'])(
-  'rubbish says nothing of the flags of a holder: %j',
+  'an invalid annotation has no information about the flags of a holder: %j',
   (text) => {
     const holderIdentity = text.startsWith(' ') ? '' : 'a';
     const annotations = { [HOLDER_SETTINGS]: text };

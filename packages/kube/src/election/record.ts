@@ -1,8 +1,8 @@
 import type { Lease } from '../types/groups.ts';
 
-/** The content of a Lease as client-go's leader election uses it. */
+/** The content of a Lease, as in client-go's leader election. */
 export interface ElectionRecord {
-  /** '' when the last holder released it. */
+  /** Empty after the last holder released it. */
   readonly holder: string;
   readonly leaseDurationSeconds: number;
   readonly acquireTime: string;
@@ -13,7 +13,7 @@ export interface ElectionRecord {
 /** metav1.MicroTime. */
 export const microTime = (date: Date): string => date.toISOString().replace('Z', '000Z');
 
-/** Reads a Lease; absent fields count as client-go counts them. */
+/** Reads a Lease. Absent fields have the meaning that client-go gives them. */
 export const readRecord = ({ spec }: Lease): ElectionRecord => ({
   holder: spec?.holderIdentity ?? '',
   leaseDurationSeconds: spec?.leaseDurationSeconds ?? 0,
@@ -42,7 +42,7 @@ export function claim(old: ElectionRecord | undefined, identity: string, leaseMs
   };
 }
 
-/** The record that a leader leaves behind: anybody may claim it at once. client-go writes a duration of 1 s. */
+/** The record of a released Lease: every candidate may take it immediately. The duration is 1 s, as in client-go. */
 export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   holder: '',
   leaseDurationSeconds: 1,
@@ -51,19 +51,19 @@ export const released = (old: ElectionRecord, now: Date): ElectionRecord => ({
   transitions: old.transitions,
 });
 
-/** Annotation of a Lease: version and identity of whoever held it when it was written. Others keep it as it is. */
+/** Annotation of a Lease: version and identity of its holder at the time of the write. Other candidates do not remove it. */
 export const HOLDER_VERSION = 'holder-version';
 
-/** The version of a Lease's holder, unless the annotation is of another one: client-go's candidates leave it behind. */
+/** The version of a Lease's holder. Undefined if the annotation names another identity, because candidates of client-go do not remove it. */
 export function holderVersion(lease: Lease | undefined, holder: string): string | undefined {
   const [version, identity] = (lease?.metadata.annotations?.[HOLDER_VERSION] ?? '').split(' ', 2);
   return identity === holder ? version : undefined;
 }
 
-/** Annotation of a Lease: identity of whoever held it when it was written, and as JSON the flags that it was given. */
+/** Annotation of a Lease: identity of its holder at the time of the write, and as JSON the flags with values other than the default. */
 export const HOLDER_SETTINGS = 'holder-settings';
 
-/** The flags of a Lease's holder that are not at their defaults, parsed; undefined where its holder does not say. */
+/** The flags of a Lease's holder that are not at their defaults, parsed. Undefined without a valid annotation. */
 export function holderSettings({ metadata, spec }: Lease): Readonly<Record<string, unknown>> | undefined {
   const text = metadata.annotations?.[HOLDER_SETTINGS] ?? '';
   const gap = text.indexOf(' ');
@@ -72,6 +72,6 @@ export function holderSettings({ metadata, spec }: Lease): Readonly<Record<strin
     const value: unknown = JSON.parse(text.slice(gap + 1));
     return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
   } catch {
-    return undefined; // Whoever may write Leases may write this: then nothing is known.
+    return undefined; // Every client with write access to Leases may write this, so it may be invalid.
   }
 }

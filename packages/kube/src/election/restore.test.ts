@@ -32,10 +32,10 @@ async function led(writesAfter: number, restores: boolean): Promise<number> {
   return client.history.rollbacks;
 }
 
-test('a Lease that is older than what was written of it proves a restore, although the server has counted on', async () => {
+test('a Lease older than the last write proves a restore, even if the version of the server has increased since', async () => {
   expect(await led(100, true)).toBe(1);
 });
 
-test('a Lease that is renewed as ever proves nothing', async () => {
+test('a Lease with normal renewals is no evidence of a restore', async () => {
   expect(await led(100, false)).toBe(0);
 });

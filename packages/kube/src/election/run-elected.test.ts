@@ -23,7 +23,7 @@ async function setUp() {
   const leading = new Set<string>();
   let most = 0;
 
-  /** A process that takes part in the election; `cut` takes its network away. */
+  /** A process of the election. `cut` disconnects its network. */
   function candidate(
     identity: string,
     options: { timings?: ElectionTimings; lead?: (signal: AbortSignal, fence: Fence) => Promise<void> } = {},
@@ -82,7 +82,7 @@ async function setUp() {
       },
       options.lead ?? work,
     );
-    end.catch(() => undefined); // Read by the tests that expect it.
+    end.catch(() => undefined); // The tests that expect an error read it.
     return {
       stop: () => stop.abort(new Error('stop')),
       network,
@@ -99,7 +99,7 @@ async function setUp() {
 }
 
 describe('election', () => {
-  test('the record is what client-go writes, and a release is found at once', async () => {
+  test('the record is equal to that of client-go, and a released lease is taken immediately', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -127,7 +127,7 @@ describe('election', () => {
     expect(t.clock.pending).toBe(0);
   });
 
-  test('a lease that another has taken unseen is not given back', async () => {
+  test('a lease that another candidate took unnoticed is not released', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -148,7 +148,7 @@ describe('election', () => {
     await a.end;
   });
 
-  test('of many candidates one leads at a time, also when leaders vanish', async () => {
+  test('one of many candidates leads at a time, also when leaders vanish', async () => {
     const t = await setUp();
     const all = ['a', 'b', 'c', 'd'].map((identity) => t.candidate(identity));
     for (let round = 0; round < 4; round++) {
@@ -167,7 +167,7 @@ describe('election', () => {
     expect(t.leading.size).toBe(0);
   });
 
-  test('a leader that cannot renew stops at its deadline, before anybody else may begin', async () => {
+  test('a leader that cannot renew stops at its deadline, before another candidate may begin', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -186,7 +186,7 @@ describe('election', () => {
     await b.end;
   });
 
-  test('a renewal that hangs does not move the deadline', async () => {
+  test('a pending renewal does not move the deadline', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.advance(3000);
@@ -194,10 +194,10 @@ describe('election', () => {
     await t.clock.advance(12_000);
     expect(await a.end).toBe('lost');
     expect(a.lost()).toBe('it could not be renewed for 10 s (nothing was answered)');
-    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // Renewed last after 2 s.
+    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:12.000Z'); // The last renewal was at 2 s.
   });
 
-  test('a renewal whose answer is late counts from when it was sent: nobody else leads before it stops', async () => {
+  test('a renewal with a late answer counts from its request: no other candidate leads before the leader stops', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -208,7 +208,7 @@ describe('election', () => {
     a.network.hangs = true;
     await t.clock.advance(60_000);
     expect(await a.end).toBe('lost');
-    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:14.000Z'); // Sent last after 4 s.
+    expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:14.000Z'); // The last request was at 4 s.
     expect([...t.leading]).toEqual(['b']);
     expect(t.most()).toBe(1);
     b.stop();
@@ -216,7 +216,7 @@ describe('election', () => {
   });
 
   test.each([3, -3])(
-    'the time of day jumps by %i hours: nobody takes the lease of one who renews it',
+    'when the time of day jumps by %i hours, no candidate takes a lease that is renewed',
     async (hours) => {
       const t = await setUp();
       const a = t.candidate('a');
@@ -235,7 +235,7 @@ describe('election', () => {
     },
   );
 
-  test('a leader that sees another holder stops at once', async () => {
+  test('a leader that sees another holder stops immediately', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -252,7 +252,7 @@ describe('election', () => {
     expect((await t.spec())?.holderIdentity).toBe('usurper');
   });
 
-  test('a leader whose first renewal hangs stops at its deadline', async () => {
+  test('a leader whose first renewal gets no answer stops at its deadline', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -262,7 +262,7 @@ describe('election', () => {
     expect(new Date(a.leftAt() ?? 0).toISOString()).toBe('2026-01-01T00:00:10.000Z');
   });
 
-  test('a candidate that is stopped while it waits never leads', async () => {
+  test('a candidate that is stopped while it waits does not become the leader', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -276,7 +276,7 @@ describe('election', () => {
     await a.end;
   });
 
-  test('a candidate looks at the lease of another every 2 to 4.4 s', async () => {
+  test('a waiting candidate reads the lease every 2 to 4.4 s', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     await t.clock.settle();
@@ -290,7 +290,7 @@ describe('election', () => {
     await b.end;
   });
 
-  test('an outage while a candidate waits is logged when it begins and when it ends; a faster one is none', async () => {
+  test('an outage is logged when it begins and when it ends, but a conflict is not an outage', async () => {
     const t = await setUp();
     const a = t.candidate('a');
     a.network.up = false;
@@ -322,7 +322,7 @@ describe('election', () => {
     await b.end;
   });
 
-  test("a lease of client-go's that nobody renews is taken after its own duration", async () => {
+  test('a lease of client-go that is not renewed is taken after its own duration', async () => {
     const t = await setUp();
     await t.resource.create({
       metadata: { name: 'lock' },
@@ -336,7 +336,7 @@ describe('election', () => {
     });
     const a = t.candidate('a');
     await t.clock.advance(29_000);
-    expect(t.leading.size).toBe(0); // However old the renewTime: clocks of two machines are not compared.
+    expect(t.leading.size).toBe(0); // The age of renewTime does not matter, because clocks of two machines are not compared.
     await t.clock.advance(6000);
     expect(await t.spec()).toMatchObject({ holderIdentity: 'a', leaseTransitions: 5, leaseDurationSeconds: 15 });
     a.stop();
@@ -371,7 +371,7 @@ describe('election', () => {
     const version = async (t: Awaited<ReturnType<typeof setUp>>) =>
       (await t.resource.get('lock')).metadata.resourceVersion;
 
-    test('costs nothing while renewals are young', async () => {
+    test('needs no request after a recent renewal', async () => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(5_000);
@@ -382,7 +382,7 @@ describe('election', () => {
       await a.end;
     });
 
-    test('of one that was suspended renews the lease once, whoever asks', async () => {
+    test('renews the lease once for many callers after a suspension', async () => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(5_000);
@@ -395,7 +395,7 @@ describe('election', () => {
       await a.end;
     });
 
-    test.each(['usurper', ''])('of one that was suspended is shut when "%s" has the lease by now', async (holder) => {
+    test.each(['usurper', ''])('rejects after a suspension if "%s" holds the lease now', async (holder) => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(5_000);
@@ -408,12 +408,12 @@ describe('election', () => {
       await expect(a.confirm()).rejects.toThrow('the lease was lost');
     });
 
-    test('counts the age of a renewal from when it was sent, not from when it was answered', async () => {
+    test('counts the age of a renewal from its request, not from its answer', async () => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(3_000);
       a.network.answersAfterMs = 7_500;
-      // The renewal leaves after 4 s; its answer arrives after 11.5 s.
+      // The request is at 4 s, and its answer at 11.5 s.
       await t.clock.advance(8_600);
       a.network.answersAfterMs = 0;
       t.clock.jump(3_000);
@@ -427,10 +427,10 @@ describe('election', () => {
     test.each([
       { age: '9.9 s', jumpMs: 8_900, writes: 0 },
       { age: '10.1 s', jumpMs: 9_100, writes: 1 },
-    ])('renews a lease of 15 s from its deadline of 10 s on: $age cost $writes writes', async ({ jumpMs, writes }) => {
+    ])('renews a lease of 15 s after its deadline of 10 s: $age cost $writes writes', async ({ jumpMs, writes }) => {
       const t = await setUp();
       const a = t.candidate('a');
-      await t.clock.advance(5_000); // Renewed last after 4 s.
+      await t.clock.advance(5_000); // The last renewal was at 4 s.
       t.clock.jump(jumpMs);
       const before = Number(await version(t));
       await a.confirm();
@@ -439,7 +439,7 @@ describe('election', () => {
       await a.end;
     });
 
-    test('of one whose network is gone is shut after the renew deadline', async () => {
+    test('rejects after the renew deadline without a network', async () => {
       const t = await setUp();
       const a = t.candidate('a');
       await t.clock.advance(5_000);
@@ -451,7 +451,7 @@ describe('election', () => {
     });
   });
 
-  test('a failure of the work releases the lease and is thrown', async () => {
+  test('an error of the work releases the lease and is thrown', async () => {
     const t = await setUp();
     const a = t.candidate('a', { lead: () => Promise.reject(new Error('bug')) });
     await t.clock.settle();
@@ -463,7 +463,7 @@ describe('election', () => {
     [{ leaseMs: 10_000, renewDeadlineMs: 10_000, retryMs: 2000 }, 'lease duration'],
     [{ leaseMs: 15_000, renewDeadlineMs: 2000, retryMs: 2000 }, 'renew deadline'],
     [{ leaseMs: 15_000, renewDeadlineMs: 2400, retryMs: 2000 }, 'renew deadline'],
-  ])('timings that would let two lead are refused: %o', async (timings, words) => {
+  ])('timings that would allow two leaders are refused: %o', async (timings, words) => {
     const t = await setUp();
     await expect(t.candidate('a', { timings }).end).rejects.toThrow(words);
   });

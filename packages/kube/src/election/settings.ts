@@ -4,43 +4,44 @@ import type { KubeClient } from '../contract/client.ts';
 import type { KubeError } from '../contract/errors.ts';
 import type { Logger } from '../contract/logger.ts';
 
-/** Milliseconds; client-go's defaults are 15,000, 10,000 and 2000. */
+/** Milliseconds. The defaults of client-go are 15,000, 10,000 and 2000. */
 export interface ElectionTimings {
-  /** How long others wait, from when they saw the last renewal, before they take the Lease. */
+  /** Time after the last observed renewal until other candidates take the Lease. */
   readonly leaseMs: number;
-  /** How long a leader tries to renew before it stops. Less than `leaseMs`. */
+  /** Time for which a leader tries to renew before it stops. Less than `leaseMs`. */
   readonly renewDeadlineMs: number;
-  /** Time between two tries. */
+  /** Time between two attempts. */
   readonly retryMs: number;
 }
 
-/** Timings of the election as client-go has them, in milliseconds. */
+/** Timings of the election as in client-go, in milliseconds. */
 export const DEFAULT_ELECTION_TIMINGS: ElectionTimings = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 };
 
 /** The Lease, its candidate, and the settings of the election. */
 export interface ElectionOptions {
   readonly client: KubeClient;
   readonly lease: { readonly namespace: string; readonly name: string };
-  /** Unique to this process: two with the same would both lead. */
+  /** Unique for each process. Two processes with the same identity would both lead. */
   readonly identity: string;
   readonly timings?: ElectionTimings;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Called whenever another leader is seen, with its version where it says so. */
+  /** Called for each new leader, with its version if the Lease contains it. */
   readonly onLeader?: (identity: string, version: string | undefined) => void;
-  /** Called whenever the API server refuses a request about the Lease. A candidate without access cannot lead. */
+  /** Called when the API server refuses a request for the Lease. A candidate without access cannot lead. */
   readonly onForbidden?: (error: KubeError) => void;
   /** Called when the Lease is lost, with the reason. */
   readonly onLost?: (because: string) => void;
-  /** Version of this program; written to the Lease, for the other candidates. */
+  /** Version of this program. It is written to the Lease for the other candidates. */
   readonly version?: string;
-  /** Flags that are not at their defaults; written to the Lease, for its readers. No secrets. */
+  /** Flags with values other than the default. They are written to the Lease for its readers. No secrets. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /**
-   * Whether the candidate watches the Lease of another, to take it as soon as it is released. Needs the verb `watch`,
-   * which the original's roles have. Default false: the candidate reads it every `retryMs` times 1 to 2.2, as client-go does.
+   * Whether the candidate watches the Lease of another candidate, to take it as soon as it is released.
+   * It needs the verb `watch`, which the original's roles have. Default false: the candidate reads the Lease every `retryMs` times 1 to 2.2, like
+   * client-go.
    */
   readonly follow?: boolean;
 }

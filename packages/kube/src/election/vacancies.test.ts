@@ -47,7 +47,7 @@ async function setUp() {
   return { clock, plane, candidate, lease };
 }
 
-test('a process that takes a restored Lease knows that no process held it since the backup, and so does its successor', async () => {
+test('a process that takes a restored Lease records the period since the backup, and its successor reads it', async () => {
   const { clock, plane, candidate, lease } = await setUp();
   const first = candidate('first');
   await clock.advance(10 * MINUTE);
@@ -66,7 +66,7 @@ test('a process that takes a restored Lease knows that no process held it since 
   expect(Number((await lease()).metadata.resourceVersion)).toBeGreaterThan(Number(resourceVersion));
 });
 
-test('a process whose first write had no answer knows it too', async () => {
+test('a process whose first write was not answered records it too', async () => {
   const { clock, candidate } = await setUp();
   const first = candidate('first');
   await clock.advance(MINUTE);
@@ -83,7 +83,7 @@ test('a process whose first write had no answer knows it too', async () => {
   expect([isLost, second.minutes()]).toEqual([false, [[1, 11]]]);
 });
 
-test('a hand-over leaves no time in which no process held the Lease', async () => {
+test('a hand-over records no period without a holder', async () => {
   const { clock, candidate, lease } = await setUp();
   const first = candidate('first');
   await clock.advance(10 * MINUTE);
@@ -104,7 +104,7 @@ const lease = (renewTime: string, vacancies?: string): Lease => ({
 const NOON = Date.parse('2026-01-01T12:00:00Z');
 const at = (ms: number): string => new Date(NOON + ms).toISOString();
 
-test('a Lease keeps the times of the last day, and at most eight', () => {
+test('a Lease keeps the periods of the last day, at most eight', () => {
   const times = Array.from({ length: 9 }, (_, n) => `${at((n - 30) * HOUR)}/${at((n - 30) * HOUR + MINUTE)}`);
   const day = vacancyAnnotation(lease(at(0), times.join(',')), new Date(NOON));
   expect(day[VACANCIES]?.split(',')).toEqual(times.slice(6));
@@ -114,12 +114,12 @@ test('a Lease keeps the times of the last day, and at most eight', () => {
 });
 
 test.each(['', 'yesterday', '2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z/2026-01-01T00:00:00Z', '/,/'])(
-  'an invalid annotation %j tells no time',
+  'an invalid annotation %j contains no period',
   (value) => {
     expect(leaseVacancies(lease(at(0), value))).toEqual([]);
   },
 );
 
-test('a Lease without a valid renewTime tells no time', () => {
+test('a Lease without a valid renewTime contains no period', () => {
   expect(vacancyAnnotation(lease('never'), new Date(NOON))).toEqual({});
 });

@@ -1,14 +1,14 @@
 import type { LeaseVacancy } from '../contract/server-history.ts';
 import type { Lease } from '../types/groups.ts';
 
-/** Annotation of a Lease: the times in which no process held it, as `from/to` in RFC 3339, separated by commas. */
+/** Annotation of a Lease: the periods in which no process held it, as `from/to` in RFC 3339, separated by commas. */
 export const VACANCIES = 'vacancies';
 
-/** Shorter times are hand-overs. */
+/** Shorter periods are hand-overs. */
 const SHORTEST_MS = 120_000;
-/** Older times are dropped: a process that acted on one has recorded its decision elsewhere. */
+/** Older periods are dropped. A process that used one has recorded its decision elsewhere. */
 const KEPT_MS = 24 * 3_600_000;
-/** The most that a Lease keeps. */
+/** Maximum number of periods in a Lease. */
 const MOST = 8;
 
 const text = ({ from, to }: LeaseVacancy): string => `${from.toISOString()}/${to.toISOString()}`;
@@ -18,13 +18,13 @@ function parsed(entry: string): readonly LeaseVacancy[] {
   return from < to ? [{ from: new Date(from), to: new Date(to) }] : [];
 }
 
-/** The times that a Lease tells, the oldest first. An entry that is invalid is ignored: any client may write annotations. */
+/** The periods in a Lease, the oldest first. An invalid entry is ignored, because any client may write annotations. */
 export const leaseVacancies = (lease: Lease | undefined): readonly LeaseVacancy[] =>
   (lease?.metadata.annotations?.[VACANCIES] ?? '').split(',').flatMap(parsed);
 
 /**
  * The annotation of a Lease that a process takes at `now`. The `renewTime` of a restored Lease is older than the backup.
- * The vacancy therefore includes the time that the server has lost.
+ * The period therefore includes the time that the server has lost.
  */
 export function vacancyAnnotation(lease: Lease, now: Date): Readonly<Record<string, string>> {
   const from = new Date(lease.spec?.renewTime ?? Number.NaN);

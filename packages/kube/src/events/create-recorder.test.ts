@@ -38,7 +38,7 @@ async function setUp(wrap: (transport: Transport) => Transport = (transport) => 
 }
 
 describe('recorder', () => {
-  test('what is told once is not told again by the next process, as long as the Event is stored', async () => {
+  test('an event with `once` is not recorded again by the next process while the Event is stored', async () => {
     const t = await setUp();
     const tell = async (message: string) => {
       const recorder = createRecorder({ client: t.client, component: 'demo', clock: t.clock, log: t.log });
@@ -55,7 +55,7 @@ describe('recorder', () => {
     expect(t.log.lines).toEqual([]);
   });
 
-  test('an Event whose answer was lost is not made a second time', async () => {
+  test('a create request without an answer does not create a second Event', async () => {
     let lost = 0;
     const t = await setUp((transport) => async (request) => {
       const answer = await transport(request);
@@ -70,7 +70,7 @@ describe('recorder', () => {
     expect(await t.stored()).toEqual(['2 FailedCreate: no quota']);
   });
 
-  test('writes an Event as kubectl describe expects it, after a moment', async () => {
+  test('writes an Event in the form that kubectl describe expects, after a short delay', async () => {
     const t = await setUp();
     t.recorder.event(set('a'), 'Warning', 'FailedCreate', 'no quota');
     await t.clock.settle();
@@ -98,7 +98,7 @@ describe('recorder', () => {
     expect(items[0]?.metadata.name).toMatch(/^a\.[0-9a-f]+$/);
   });
 
-  test('the same event again is counted, in one write however often', async () => {
+  test('repeated events are counted with one write', async () => {
     const t = await setUp();
     for (let i = 0; i < 50; i++) t.recorder.event(set('a'), 'Normal', 'Synced', 'ok');
     await t.clock.advance(1000);
@@ -108,7 +108,7 @@ describe('recorder', () => {
     expect(t.writes.map((write) => write.split(' ')[0])).toEqual(['POST', 'PATCH']);
   });
 
-  test('a burst of different messages costs a handful of writes and counts them all', async () => {
+  test('many different messages cost a few writes, and all are counted', async () => {
     const t = await setUp();
     for (let i = 0; i < 100; i++) {
       t.recorder.event(set('a'), 'Normal', 'SuccessfulCreate', `Created machine m-${i}`);
@@ -119,7 +119,7 @@ describe('recorder', () => {
     expect(await t.stored()).toEqual(['100 SuccessfulCreate: (combined from similar events): Created machine m-99']);
   });
 
-  test('ten similar ones keep their words', async () => {
+  test('ten similar messages keep their texts', async () => {
     const t = await setUp();
     for (let i = 0; i < 10; i++) t.recorder.event(set('a'), 'Normal', 'Created', `m-${i}`);
     await t.clock.advance(1000);
@@ -131,7 +131,7 @@ describe('recorder', () => {
     ]);
   });
 
-  test('after ten quiet minutes a reason starts anew', async () => {
+  test('a reason starts a new count after ten minutes without events', async () => {
     const t = await setUp();
     for (let i = 0; i < 20; i++) t.recorder.event(set('a'), 'Normal', 'Created', `m-${i}`);
     await t.clock.advance(601_000);
@@ -140,7 +140,7 @@ describe('recorder', () => {
     expect(await t.stored()).toContain('1 Created: m-20');
   });
 
-  test('objects, types and reasons are kept apart', async () => {
+  test('objects, types and reasons have separate events', async () => {
     const t = await setUp();
     t.recorder.event(set('a'), 'Normal', 'R', 'm');
     t.recorder.event(set('b'), 'Normal', 'R', 'm');
@@ -157,7 +157,7 @@ describe('recorder', () => {
     expect(t.writes).toEqual(['POST /api/v1/namespaces/default/events']);
   });
 
-  test('long messages are cut', async () => {
+  test('long messages are truncated', async () => {
     const t = await setUp();
     t.recorder.event(set('a'), 'Normal', 'R', 'x'.repeat(5000));
     await t.clock.advance(1000);
@@ -166,7 +166,7 @@ describe('recorder', () => {
     expect(items[0]?.message).toMatch(/x\.\.\.$/);
   });
 
-  test('flush writes at once what waits', async () => {
+  test('flush writes pending events immediately', async () => {
     const t = await setUp();
     t.recorder.event(set('a'), 'Normal', 'R', 'm');
     await t.recorder.flush();
@@ -175,7 +175,7 @@ describe('recorder', () => {
     expect(t.writes.length).toBe(1);
   });
 
-  test('an Event that expired on the server is made again', async () => {
+  test('an Event that expired on the server is created again', async () => {
     const t = await setUp();
     t.recorder.event(set('a'), 'Normal', 'R', 'm');
     await t.clock.advance(1000);
@@ -185,7 +185,7 @@ describe('recorder', () => {
     expect(await t.stored()).toEqual(['2 R: m']);
   });
 
-  test('without a server they wait, and say so once', async () => {
+  test('events wait while the server is unreachable, which is logged once', async () => {
     let down = true;
     const t = await setUp(
       (transport) => (request) => (down ? Promise.reject(new Error('ECONNREFUSED')) : transport(request)),

@@ -11,30 +11,30 @@ import type { EventOptions, EventRecorder } from '../contract/recorder.ts';
 import { type EventObject, events } from '../types/core.ts';
 import { EventGroups, type Series } from './series.ts';
 
-/** What a recorder of events is made of. */
+/** Options of an event recorder. */
 export interface RecorderOptions {
   readonly client: KubeClient;
-  /** `source.component`: the binary's name, as `kubectl describe` shows it. */
+  /** `source.component`: the name of the binary in `kubectl describe`. */
   readonly component: string;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Makes the names of Events unique; default: a fixed seed, which is fine next to the time that is in the name. */
+  /** Makes the names of Events unique. Default: a fixed seed. It is sufficient because the name also contains the time. */
   readonly random?: Random;
-  /** How long like events are gathered before they are written; default 1000. */
+  /** Time in milliseconds for which equal events are collected before a write. Default 1000. */
   readonly delayMs?: number;
 }
 
-/** Writes at once. */
+/** Parallel writes. */
 const CONCURRENCY = 4;
-/** Series that may wait; further ones are dropped, and that is logged once. */
+/** Maximum number of pending series. Further ones are dropped, which is logged once. */
 const MAX_WAITING = 2000;
-/** As client-go: an event that could not be written so often is dropped. */
+/** An event is dropped after this number of failed writes, as in client-go. */
 const MAX_ATTEMPTS = 12;
 const BACKOFF: BackoffOptions = { baseMs: 1000, maxMs: 30_000, jitter: 0.5 };
 const NAME_LIMIT = 253;
 const HEX = '0123456789abcdef';
 
-/** RFC 3339 to the second, as metav1.Time. */
+/** RFC 3339 to the second, like metav1.Time. */
 const toSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
 const mayWorkLater = (error: unknown): boolean =>
@@ -129,7 +129,7 @@ class BatchingRecorder implements EventRecorder {
     }
   }
 
-  /** Creates the Event, or counts it up; returns its name. */
+  /** Creates the Event, or increases its count. Returns its name. */
   async #send(series: Series): Promise<string> {
     const resource = this.#options.client.resource(events, series.involved.namespace ?? 'default');
     if (series.once) return this.#sendOnce(series);
@@ -140,14 +140,14 @@ class BatchingRecorder implements EventRecorder {
         await resource.patch(series.written, { type: 'merge', body });
         return series.written;
       } catch (error) {
-        if (!isNotFound(error)) throw error; // Events live for an hour.
+        if (!isNotFound(error)) throw error; // The API server deletes Events after an hour.
       }
     }
     series.id ??= `${this.#options.clock.now().getTime().toString(16)}${randomString(this.#random, HEX, 6)}`;
     return this.#create(series, series.id);
   }
 
-  /** Creates the Event, or finds the one that an earlier try made and whose answer was lost. */
+  /** Creates the Event, or finds the one of an earlier attempt whose answer was lost. */
   async #create(series: Series, id: string): Promise<string> {
     const draft = this.#draft(series, id);
     try {
@@ -158,7 +158,7 @@ class BatchingRecorder implements EventRecorder {
     return draft.metadata.name;
   }
 
-  /** One that is there already was told by a former process. */
+  /** An existing Event was recorded by an earlier process. */
   async #sendOnce(series: Series): Promise<string> {
     if (series.written !== undefined) return series.written;
     const { uid = '' } = series.involved;
@@ -201,5 +201,5 @@ class BatchingRecorder implements EventRecorder {
   }
 }
 
-/** A recorder of Events in the namespaces of the objects they are about (`default` for those without). */
+/** A recorder of Events in the namespace of their object, or in `default` for cluster-scoped objects. */
 export const createRecorder = (options: RecorderOptions): EventRecorder => new BatchingRecorder(options);

@@ -1,6 +1,6 @@
 import type { EventObject } from '../types/core.ts';
 
-/** One event as it was recorded. */
+/** One recorded event. */
 export interface Recorded {
   readonly involved: EventObject['involvedObject'];
   readonly type: 'Normal' | 'Warning';
@@ -10,20 +10,20 @@ export interface Recorded {
   readonly once: boolean;
 }
 
-/** Like events of one object that share one Event on the server. */
+/** Equal events of one object, which share one Event on the server. */
 export interface Series {
   readonly involved: EventObject['involvedObject'];
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   message: string;
-  /** The name of its Event follows from what it says, and it is not counted up. */
+  /** The name of its Event is derived from its content, and it is not counted. */
   readonly once: boolean;
   count: number;
   readonly first: Date;
   last: Date;
-  /** What makes the name of its Event unique; the same for each try, so that one without an answer makes no second. */
+  /** Unique part of the name of its Event. It is the same for each attempt, so that a lost answer does not lead to a second Event. */
   id: string | undefined;
-  /** Name of the Event on the server, once it was created. */
+  /** Name of the created Event on the server. */
   written: string | undefined;
   dirty: boolean;
   attempts: number;
@@ -36,14 +36,14 @@ interface Group {
   combined: Series | undefined;
 }
 
-/** From so many different messages of one object and reason on, they are combined. As client-go. */
+/** Number of different messages of one object and reason from which on they are combined, as in client-go. */
 export const MAX_SIMILAR = 10;
-/** A reason that was silent for so long starts again. As client-go. */
+/** A reason without events for this time starts a new count, as in client-go. */
 export const SIMILAR_WINDOW_MS = 10 * 60_000;
-/** Groups kept in memory; the one that was silent longest goes first. As client-go. */
+/** Maximum number of groups in memory. The least recently used one is dropped first, as in client-go. */
 const MAX_GROUPS = 4096;
 const COMBINED_PREFIX = '(combined from similar events): ';
-/** The limit of `note` in events.k8s.io/v1, which is the same object. */
+/** The limit of `note` in events.k8s.io/v1, which is stored as the same object. */
 export const MAX_MESSAGE_LENGTH = 1024;
 
 export const capped = (message: string): string =>
@@ -64,11 +64,11 @@ const startSeries = (event: Recorded, message: string): Series => ({
   attempts: 0,
 });
 
-/** Joins like events, so that a storm becomes a few series. Knows nothing of writing. */
+/** Groups equal events, so that many events become a few series. It writes nothing. */
 export class EventGroups {
   readonly #groups = new Map<string, Group>();
 
-  /** The series that the event belongs to, with the event counted in. */
+  /** Adds an event and returns its series. */
   add(event: Recorded): Series {
     const group = this.#group(event);
     const series = this.#series(group, event);
@@ -86,7 +86,7 @@ export class EventGroups {
     const group: Group =
       known === undefined || stale ? { last: event.at, byMessage: new Map(), combined: undefined } : known;
     group.last = event.at;
-    this.#groups.delete(key); // Insertion order is order of use.
+    this.#groups.delete(key); // The insertion order is the order of use.
     this.#groups.set(key, group);
     if (this.#groups.size > MAX_GROUPS) this.#groups.delete(this.#groups.keys().next().value ?? '');
     return group;
@@ -108,7 +108,7 @@ export class EventGroups {
     return combined;
   }
 
-  /** Series that nobody has seen on the server yet go into the combined one: a burst costs one write, not ten. */
+  /** Series without a written Event join the combined one, so a burst costs one write instead of ten. */
   #absorb(group: Group, combined: Series): void {
     for (const series of group.byMessage.values()) {
       if (series.written !== undefined || !series.dirty) continue;

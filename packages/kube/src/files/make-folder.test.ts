@@ -10,20 +10,20 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(root, { recursive: true }));
 
-test('makes what is missing, and tells the first of it', () => {
+test('creates the missing folders and returns the first of them', () => {
   expect(makeFolder(join(root, 'a/b/c'), 0o700)).toBe(join(root, 'a'));
   expect(statSync(join(root, 'a/b')).mode & 0o777).toBe(0o700);
   expect(makeFolder(join(root, 'a/b/c'))).toBeUndefined();
   expect(makeFolder(join(root, 'a/b/d'))).toBe(join(root, 'a/b/d'));
 });
 
-test('what is in the way is told', () => {
+test('the error names the file in the way', () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
-  expect(() => makeFolder(file)).toThrow(`${file} is no folder`);
+  expect(() => makeFolder(file)).toThrow(`${file} is not a folder`);
   expect(() => makeFolder(join(file, 'x'))).toThrow('ENOTDIR');
 });
 
-test.runIf(existsSync('/proc/self'))('a place that the system does not know ends it', () => {
+test.runIf(existsSync('/proc/self'))('an unknown folder is an error', () => {
   expect(() => makeFolder('/proc/nope/x')).toThrow("ENOENT: no such file or directory, mkdir '/proc/nope'");
 });

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-/** True when it was made, false when it was there already. Throws what the system says. */
+/** True if the folder was created, false if it existed. Throws the error of the system. */
 function makeOne(folder: string, mode: number): boolean {
   try {
     mkdirSync(folder, { mode });
@@ -12,13 +12,12 @@ function makeOne(folder: string, mode: number): boolean {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
   if (statSync(folder).isDirectory()) return false;
-  throw Object.assign(new Error(`${folder} is no folder`), { code: 'ENOTDIR' });
+  throw Object.assign(new Error(`${folder} is not a folder`), { code: 'ENOTDIR' });
 }
 
 /**
- * Makes a folder and those above it. Returns the first that it made, undefined
- * when all were there. Throws what the system says. `recursive` of Node's own never ends where the system has the folder
- * above and yet knows of no such place (`/proc`).
+ * Creates a folder and its parents. Returns the first created folder, or undefined if all existed. Throws the error of the system.
+ * `recursive` of Node does not end in a folder such as `/proc`, where the system refuses a new folder with ENOENT.
  */
 export function makeFolder(path: string, mode = 0o777): string | undefined {
   const folder = resolve(path);

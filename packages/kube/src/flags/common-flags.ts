@@ -11,26 +11,26 @@ import {
   textFlag,
 } from './flag.ts';
 
-/** Defaults in which the binaries differ. */
+/** Defaults that differ between binaries. */
 export interface CommonDefaults {
   readonly port: number;
-  /** Keys worked on at once by each controller. */
+  /** Number of keys that each controller reconciles in parallel. */
   readonly concurrency: number;
-  /** False: every process of the binary works, whatever the others do. Default true. */
+  /** False: each process of the binary works, without leader election. Default true. */
   readonly leaderElect?: boolean;
-  /** Names of the controllers, as their queues' metrics have them. */
+  /** Names of the controllers, as in the metrics of their queues. */
   readonly controllers: readonly string[];
-  /** What can be switched on or off; default: nothing. */
+  /** Feature gates. Default: none. */
   readonly features?: Features;
 }
 
-/** The flags that every controller binary has, with Go MCM's names, and its defaults save where the help says otherwise. */
+/** The flags of every controller binary. Names and defaults are those of Go MCM, unless the help says otherwise. */
 export const commonFlags = (defaults: CommonDefaults) => ({
   ...flagGroup('Configuration', {
     config: textFlag({
       placeholder: '<file>',
       default: '',
-      help: 'YAML file that maps flag names to values; the command line takes precedence over the environment (MCM_FLAG_NAMESPACE for --namespace), and the environment over the file',
+      help: 'YAML file that maps flag names to values. The command line takes precedence over the environment (MCM_FLAG_NAMESPACE for --namespace), and the environment over the file',
     }),
     'feature-gates': featureGatesFlag(defaults.features ?? {}),
     namespace: textFlag({
@@ -45,7 +45,7 @@ export const commonFlags = (defaults: CommonDefaults) => ({
     }),
     'observe-only': booleanFlag({
       default: false,
-      help: 'make all decisions but write nothing to an API server or a cloud, and take no Lease; the decisions are logged and counted (mcm_observe_decisions_total)',
+      help: 'make all decisions, but write nothing to an API server or a cloud, and take no Lease. Decisions are logged and counted (mcm_observe_decisions_total)',
     }),
     'concurrent-syncs-by-controller': integersFlag({
       min: 1,
@@ -124,7 +124,7 @@ export const commonFlags = (defaults: CommonDefaults) => ({
     'metrics-auth': textFlag({
       default: 'delegated',
       oneOf: ['delegated', 'none'],
-      help: 'access to /metrics from other hosts: delegated requires a bearer token that the control cluster allows to get /metrics; none allows everyone; settings and debugging always require a token',
+      help: 'access to /metrics from other hosts. Value delegated: clients need a bearer token with access to /metrics in the control cluster. Value none: all clients. Settings and debugging always require a token',
     }),
     profiling: booleanFlag({
       default: false,
@@ -143,8 +143,8 @@ export const commonFlags = (defaults: CommonDefaults) => ({
   'kube-api-content-type': ignoredFlag('<type>', 'requests are JSON'),
   'controller-start-interval': ignoredFlag('<duration>', 'the original ignores it too'),
   vmodule: ignoredFlag('<patterns>', 'use --log-level'),
-  'log-flush-frequency': ignoredFlag('<duration>', 'lines are written at once'),
+  'log-flush-frequency': ignoredFlag('<duration>', 'lines are written immediately'),
 });
 
-/** The flags that every binary has. */
+/** The flags of every binary. */
 export type CommonFlags = ReturnType<typeof commonFlags>;

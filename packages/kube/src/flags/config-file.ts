@@ -6,30 +6,31 @@ import { ConfigError } from '../credentials/cluster-config.ts';
 import type { Flag, Flags } from './flag.ts';
 import type { Given } from './given.ts';
 
-/** More than any set of flags takes; a path given by mistake must not fill the memory. */
+/** Larger than any set of flags. A wrong path must not fill the memory. */
 const LARGEST_BYTES = 1_048_576;
 
 async function textOf(path: string): Promise<string> {
   try {
     const bytes = await readFile(path);
-    if (bytes.length > LARGEST_BYTES) throw new Error(`it has ${bytes.length} bytes, more than ${LARGEST_BYTES}`);
+    if (bytes.length > LARGEST_BYTES)
+      throw new Error(`it has ${bytes.length} bytes, at most ${LARGEST_BYTES} are allowed`);
     return bytes.toString('utf8');
   } catch (error) {
     throw new ConfigError(`--config=${path}: cannot be read: ${errorText(error)}`);
   }
 }
 
-/** The first line of a parser's warning, without the place, which is told before it. */
+/** The first line of a parser's error, without the position, because the message already contains it. */
 function sentenceOf({ code, message, pos }: YAMLParseError, text: string): string {
   if (code === 'MULTIPLE_DOCS') return 'a second document begins here; put all settings into one';
   const [word = ''] = text.slice(pos[0]).split(/[:\s]/, 1);
-  if (code === 'DUPLICATE_KEY') return `${word}: stands twice; keep one of them`;
+  if (code === 'DUPLICATE_KEY') return `${word}: occurs twice; keep one of them`;
   return (message.split('\n', 1)[0] ?? '').replace(/ at line \d+, column \d+:?$/, '');
 }
 
 const isSimple = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
-/** The value as it would stand behind the flag on a command line; undefined for what the flag does not take. */
+/** The value in the form of a command line. Undefined for a value that the flag does not accept. */
 function flagText(value: unknown, flag: Flag<unknown> | undefined): string | undefined {
   if (flag?.pairs && typeof value === 'object' && value !== null && !Array.isArray(value)) {
     const pairs = Object.entries(value);
@@ -41,18 +42,18 @@ function flagText(value: unknown, flag: Flag<unknown> | undefined): string | und
   return isList ? value.join(',') : undefined;
 }
 
-/** What a file gives, and a line for each entry that is wrong, which names file, line and field, and the nearest known name. */
+/** The settings of a file, and a line for each invalid entry. The line names the file, line, field, and the nearest known name. */
 export interface FileSettings {
   readonly given: ReadonlyMap<string, Given>;
   readonly problems: readonly string[];
 }
 
 /**
- * Reads a YAML mapping of flag names to values: a text, number or boolean, or a list for a flag that takes one. Throws
- * `ConfigError` for a file that is none.
+ * Reads a YAML mapping of flag names to values: a text, number or boolean, or a list if the flag accepts one. Throws `ConfigError` for an invalid
+ * file.
  */
 export async function readConfigFile(path: string, flags: Flags): Promise<FileSettings> {
-  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // Only where there is a file.
+  const { isMap, isScalar, LineCounter, parseDocument } = await import('yaml'); // Only loaded if there is a file.
   const text = await textOf(path);
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
@@ -70,8 +71,8 @@ export async function readConfigFile(path: string, flags: Flags): Promise<FileSe
     const text = flagText(isScalar(value) ? value.value : document.createNode(value).toJSON(), flags[name]);
     if (!known.has(name) || name === 'config') {
       const meant = nearest(name, known);
-      const hint = meant === undefined ? '--help lists the flags, without their dashes' : `did you mean ${meant}?`;
-      problems.push(`${where}: ${name}: no such setting${name === 'config' ? ' in a file' : `; ${hint}`}`);
+      const hint = meant === undefined ? 'see --help for the flags; omit the dashes' : `did you mean ${meant}?`;
+      problems.push(`${where}: ${name}: unknown setting${name === 'config' ? ' in a file' : `; ${hint}`}`);
     } else if (text === undefined) {
       problems.push(`${where}: ${name}: must be a text, a number, true or false, or a list of texts`);
     } else given.set(name, { text, source: `${where}: ${name}` });

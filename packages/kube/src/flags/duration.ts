@@ -8,7 +8,7 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** Milliseconds of a Go duration such as `1h30m`, `1.5s` or `0`; undefined for anything else. */
+/** Milliseconds of a Go duration such as `1h30m`, `1.5s` or `0`. Undefined for an invalid one. */
 export function parseDuration(text: string): number | undefined {
   if (/^[+-]?0$/.test(text)) return 0;
   const match = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.exec(text);
@@ -20,7 +20,7 @@ export function parseDuration(text: string): number | undefined {
   return match[1] === '-' ? -ms : ms;
 }
 
-/** A duration as Go prints it, to the millisecond: `1h30m0s`, `1.5s`, `250ms`. */
+/** A duration in Go's format, to the millisecond: `1h30m0s`, `1.5s`, `250ms`. */
 export function formatDuration(ms: number): string {
   if (ms < 0) return `-${formatDuration(-ms)}`;
   if (ms === 0) return '0s';

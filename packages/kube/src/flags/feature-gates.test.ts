@@ -35,17 +35,17 @@ test.each<[string[], object]>([
 });
 
 test.each([
-  ['CarefullThings=false', 'there is no feature CarefullThings (did you mean CarefulThings?)'],
-  ['Zebra=true', '(there are CarefulThings, SlowThings, WildThings, AllAlpha, AllBeta)'],
-  ['SlowThings', '--feature-gates must say true or false of SlowThings, not "SlowThings"'],
-  ['SlowThings=maybe', 'must say true or false of SlowThings'],
-  ['SlowThings=true=false', 'must say true or false of SlowThings'],
-  ['SlowThings=true,SlowThings=false', 'must not say both true and false of SlowThings'],
-])('%s is refused by name', async (text, says) => {
+  ['CarefullThings=false', 'unknown feature CarefullThings (did you mean CarefulThings?)'],
+  ['Zebra=true', '(known features: CarefulThings, SlowThings, WildThings, AllAlpha, AllBeta)'],
+  ['SlowThings', '--feature-gates must set SlowThings to true or false, not "SlowThings"'],
+  ['SlowThings=maybe', 'must set SlowThings to true or false'],
+  ['SlowThings=true=false', 'must set SlowThings to true or false'],
+  ['SlowThings=true,SlowThings=false', 'must not set SlowThings to both true and false'],
+])('the error for %s names it', async (text, says) => {
   await expect(states(`--feature-gates=${text}`)).rejects.toThrow(says);
 });
 
-test('a file may have a mapping, and a wrong name is told by its line', async () => {
+test('a file may contain a mapping, and the error for a wrong name contains its line', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'gates-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = join(folder, 'config.yaml');
@@ -64,7 +64,7 @@ test('the help lists each with its stage and default', async () => {
   expect(text).toContain('WildThings (ALPHA, default false): things are done wildly');
 });
 
-test('a metric says what is on, as Kubernetes’ components do', async () => {
+test('a metric shows the enabled features, as for components of Kubernetes', async () => {
   const metrics = createMetrics();
   registerFeatures(metrics.meters, FEATURES, await states('--feature-gates=WildThings=true,SlowThings=false'));
   const { text } = await metrics.scrape();

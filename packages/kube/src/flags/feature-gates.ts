@@ -2,34 +2,34 @@ import { nearest } from '../base/nearest.ts';
 import type { Meters } from '../metrics/meters.ts';
 import type { Flag } from './flag.ts';
 
-/** A part of a binary that can be switched on or off. */
+/** A part of a binary that can be enabled or disabled. */
 export interface Feature {
-  /** As Kubernetes counts: ALPHA is off unless asked for and may go, BETA is on and is meant to stay. */
+  /** As in Kubernetes: an ALPHA feature is disabled by default and may be removed. A BETA feature is enabled by default. */
   readonly stage: 'ALPHA' | 'BETA';
-  /** What is there when it is on, in a few words. */
+  /** A short description of the enabled feature. */
   readonly help: string;
 }
 
 /** Features by their names. */
 export type Features = Readonly<Record<string, Feature>>;
 
-/** Whether each of a binary's features is on. */
+/** Whether each feature of a binary is enabled. */
 export type FeatureStates = Readonly<Record<string, boolean>>;
 
 const isOnByDefault = ({ stage }: Feature): boolean => stage === 'BETA';
 
-/** Names that stand for all features of a stage, as component-base has them. */
+/** Names for all features of a stage, as in component-base. */
 const ALL: Readonly<Record<string, Feature['stage']>> = { AllAlpha: 'ALPHA', AllBeta: 'BETA' };
 
 function parsePair(pair: string, known: readonly string[]): readonly [name: string, on: boolean] {
   const [name = '', value = '', ...rest] = pair.split('=').map((piece) => piece.trim());
   if (!known.includes(name)) {
     const meant = nearest(name, known);
-    const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
-    throw new RangeError(`must be pairs such as ${known[0]}=false, and there is no feature ${name} (${hint})`);
+    const hint = meant === undefined ? `known features: ${known.join(', ')}` : `did you mean ${meant}?`;
+    throw new RangeError(`must be pairs such as ${known[0]}=false; unknown feature ${name} (${hint})`);
   }
   if (rest.length > 0 || !/^(true|t|1|false|f|0)$/i.test(value)) {
-    throw new RangeError(`must say true or false of ${name}`);
+    throw new RangeError(`must set ${name} to true or false`);
   }
   return [name, /^(true|t|1)$/i.test(value)];
 }
@@ -39,7 +39,7 @@ function parseStates(text: string, features: Features): FeatureStates {
   const said = new Map<string, boolean>();
   for (const pair of text.split(',').filter((piece) => piece.trim() !== '')) {
     const [name, on] = parsePair(pair, known);
-    if (said.has(name) && said.get(name) !== on) throw new RangeError(`must not say both true and false of ${name}`);
+    if (said.has(name) && said.get(name) !== on) throw new RangeError(`must not set ${name} to both true and false`);
     said.set(name, on);
   }
   const ofStage = (stage: Feature['stage']): boolean | undefined =>
@@ -52,10 +52,7 @@ function parseStates(text: string, features: Features): FeatureStates {
   );
 }
 
-/**
- * `--feature-gates`, in the form that Kubernetes' components take: `Name=true,Other=false`, with AllAlpha and AllBeta for
- * those that are not named.
- */
+/** `--feature-gates` as in Kubernetes: `Name=true,Other=false`, with AllAlpha and AllBeta for all other features. */
 export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   placeholder: '<name=bool,…>',
   help: `features to enable or disable: ${[
@@ -70,7 +67,7 @@ export const featureGatesFlag = (features: Features): Flag<FeatureStates> => ({
   parse: (text) => parseStates(text, features),
 });
 
-/** Exports the features as a metric, as Kubernetes' components do. */
+/** Exports the features as a metric, as components of Kubernetes do. */
 export function registerFeatures(meters: Meters, features: Features, states: FeatureStates): void {
   meters.observed(
     {

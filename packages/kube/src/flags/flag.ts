@@ -2,29 +2,29 @@ import { formatDuration, parseDuration } from './duration.ts';
 
 /** One flag of a binary. */
 export interface Flag<T> {
-  /** Shown in the help: `<duration>`. A boolean's value may be left out. */
+  /** Shown in the help: `<duration>`. The value of a boolean is optional. */
   readonly placeholder: string;
   readonly help: string;
   readonly fallback: T;
-  /** The fallback as the help shows it; '' for nothing. */
+  /** The default in the help. Empty if there is none. */
   readonly shown: string;
-  /** The letter of a short form. */
+  /** The letter of the short form. */
   readonly short?: string;
-  /** The heading that it stands under in the help; default: the binary's own. */
+  /** Its heading in the help. Default: the flags of the binary. */
   readonly group?: string;
-  /** Older names that still work, and why they should not be used. */
+  /** Deprecated names, and the reason not to use them. */
   readonly deprecated?: Readonly<Record<string, string>>;
-  /** Set for flags whose text is pairs: given again they add up, and a file may have them as a mapping. */
+  /** Set for flags with pairs as values: repeated flags are merged, and a file may contain a mapping. */
   readonly pairs?: true;
-  /** Set for flags that are accepted for compatibility and do nothing. */
+  /** Set for flags without effect, which are accepted for compatibility. */
   readonly ignored?: string;
-  /** Throws `RangeError` with what is allowed. */
+  /** Throws `RangeError` with the allowed values. */
   parse(text: string): T;
 }
 
 /** Flags by their names, without the dashes. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
-/** The parsed values, by the flags' names. */
+/** The parsed values, by flag name. */
 export type FlagValues<F extends Flags> = { readonly [name in keyof F]: F[name] extends Flag<infer T> ? T : never };
 
 interface Common<T> {
@@ -43,7 +43,7 @@ const more = (options: Common<unknown>) => ({
 const bounds = (min: number, max: number | undefined): string =>
   max === undefined ? `of at least ${min}` : `from ${min} to ${max}`;
 
-/** Any text; with `oneOf` one of those words. */
+/** Any text, or one of `oneOf`. */
 export const textFlag = (
   options: Common<string> & { readonly placeholder?: string; readonly oneOf?: readonly string[] },
 ): Flag<string> => ({
@@ -74,7 +74,7 @@ export const listFlag = (options: Common<readonly string[]>): Flag<readonly stri
 
 /**
  * Integers by name, such as `machine=80,secret=5`.
- * @param options.names The names there are; any other is refused.
+ * @param options.names The allowed names.
  */
 export const integersFlag = (
   options: Omit<Common<unknown>, 'default'> & { readonly min: number; readonly names: readonly string[] },
@@ -106,7 +106,7 @@ export const integersFlag = (
   },
 });
 
-/** A flag that takes a whole number within limits. */
+/** A flag with an integer between limits. */
 export const integerFlag = (
   options: Common<number> & { readonly min: number; readonly max?: number },
 ): Flag<number> => ({
@@ -123,7 +123,7 @@ export const integerFlag = (
   },
 });
 
-/** A flag that takes a number that is not below a limit. */
+/** A flag with a number and a lower limit. */
 export const numberFlag = (options: Common<number> & { readonly min: number }): Flag<number> => ({
   ...more(options),
   placeholder: '<number>',
@@ -166,11 +166,11 @@ export const durationFlag = (options: Common<number> & { readonly minMs?: number
   },
 });
 
-/** The same flags under one heading of the help. */
+/** Puts flags under one heading of the help. */
 export const flagGroup = <const F extends Flags>(group: string, flags: F): F =>
   Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, { group, ...flag }])) as unknown as F;
 
-/** Accepted, because deployments pass it to Go MCM, and without effect. */
+/** A flag without effect. Deployments pass it to Go MCM, so it is accepted. */
 export const ignoredFlag = (placeholder: string, why: string): Flag<string> => ({
   placeholder,
   help: why,

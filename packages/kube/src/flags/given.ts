@@ -1,20 +1,20 @@
 import { nearest } from '../base/nearest.ts';
 import type { Flags } from './flag.ts';
 
-/** A flag's value as somebody wrote it. */
+/** The text of a flag's value. */
 export interface Given {
   readonly text: string;
-  /** Where it stands, as a warning begins: `--port`, `MCM_FLAG_PORT`, `/etc/mcm.yaml:3: port`. */
+  /** Source of the value, as the start of an error: `--port`, `MCM_FLAG_PORT`, `/etc/mcm.yaml:3: port`. */
   readonly source: string;
 }
 
 /**
- * The environment variable of a flag: `MCM_FLAG_MACHINE_DRAIN_TIMEOUT` for `machine-drain-timeout`. A bare `MCM_` would not do:
- * the kubelet sets `MCM_PORT` in every pod next to a Service called mcm.
+ * The environment variable of a flag: `MCM_FLAG_MACHINE_DRAIN_TIMEOUT` for `machine-drain-timeout`.
+ * The prefix `MCM_` alone conflicts with `MCM_PORT`, which the kubelet sets in every pod if a Service is called mcm.
  */
 export const variableOf = (flag: string): string => `MCM_FLAG_${flag.replaceAll('-', '_').toUpperCase()}`;
 
-/** What the environment says; an empty variable says nothing. */
+/** The settings in the environment. Empty variables are ignored. */
 export function givenByEnvironment(
   flags: Flags,
   env: Readonly<Record<string, string | undefined>>,
@@ -28,8 +28,7 @@ export function givenByEnvironment(
 }
 
 /**
- * Variables that look like those of flags and are none, one sentence each. They are no reason to end: the containers of a
- * pod may have the same environment.
+ * Warnings about variables with the prefix but without a flag. They are not errors, because all containers of a pod may have the same environment.
  */
 export function unknownVariables(flags: Flags, env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = Object.keys(flags).map(variableOf);
@@ -37,6 +36,6 @@ export function unknownVariables(flags: Flags, env: Readonly<Record<string, stri
     .filter((name) => name.startsWith(variableOf('')) && !known.includes(name))
     .map((name) => {
       const meant = nearest(name, known);
-      return `${name} has no effect: this binary has no such flag${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+      return `${name} has no effect: unknown flag${meant === undefined ? '' : `; did you mean ${meant}?`}`;
     });
 }

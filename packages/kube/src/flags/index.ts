@@ -1,3 +1,3 @@
-/** What command lines are told with, and nothing else of the package: a program that only prints its version loads no client. */
+/** Only the parts that read command lines, so that a program that prints its version does not load a client. */
 export { nearest } from '../base/nearest.ts';
 export { refusalOf, tellRefusals } from './refusal.ts';

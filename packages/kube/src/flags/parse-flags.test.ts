@@ -18,7 +18,7 @@ async function run(...argv: string[]) {
 }
 
 describe('flags', () => {
-  test('have their defaults', async () => {
+  test('flags have their defaults', async () => {
     const { values, warnings } = await run();
     expect(values).toMatchObject({
       port: 10_258,
@@ -48,7 +48,7 @@ describe('flags', () => {
     expect((await run(...argv)).values).toHaveProperty(name, value);
   });
 
-  test('old names work and say so', async () => {
+  test('deprecated names work with a warning', async () => {
     const { values, warnings } = await run('--concurrent-node-syncs=7', '--address=127.0.0.1');
     expect(values).toMatchObject({ 'concurrent-syncs': 7, 'bind-address': '127.0.0.1' });
     expect(warnings).toEqual([
@@ -58,7 +58,7 @@ describe('flags', () => {
     expect((await run('--concurrent-node-syncs=7', '--concurrent-syncs=8')).values['concurrent-syncs']).toBe(8);
   });
 
-  test('what deployments pass to Go MCM is accepted', async () => {
+  test('flags of Go MCM are accepted', async () => {
     const { warnings } = await run(
       '--cloud-provider=x',
       '--min-resync-period=12h',
@@ -67,7 +67,7 @@ describe('flags', () => {
     expect(warnings.length).toBe(3);
   });
 
-  test('everything that is wrong is said at once, by name', async () => {
+  test('all errors are reported together, each with the name', async () => {
     await expect(
       run('--port=99999', '--leader-elect=maybe', '--machine-drain-timeout=20', '--kube-api-qps=-1'),
     ).rejects.toThrow(
@@ -86,19 +86,19 @@ describe('flags', () => {
     [['--zzz', 'x'], /^unknown flag --zzz; --help lists the flags$/],
     [['-q'], /^unknown flag -q; --help/],
     [['-namespace=x'], /^unknown flag -namespace; did you mean --namespace\?; --help/],
-    [['stray', 'x'], /^stray, x: only flags are taken, which begin with --; --help lists the flags$/],
+    [['stray', 'x'], /^stray, x: only flags are accepted, and they begin with --; --help lists the flags$/],
     [['--leader-elect-resource-lock=endpoints'], 'must be one of leases'],
     [['--leader-elect-lease-duration=999ms'], 'must be a duration of at least 1s'],
   ])('%j is refused', async (argv, words) => {
     await expect(run(...argv)).rejects.toThrow(words);
   });
 
-  test('help and version are printed', async () => {
+  test('prints help and version', async () => {
     expect(await parseFlags(program, flags, ['--version'])).toEqual({ kind: 'print', text: '1.2.3\n' });
     const help = await parseFlags(program, flags, ['--help']);
     expect(help).toMatchObject({ kind: 'print', text: expect.stringContaining('--machine-drain-timeout <duration>') });
     expect(help).toMatchObject({ text: expect.stringContaining('(default 2h0m0s)') });
-    // A flag of the original under another name is found in it too.
+    // The help also contains the deprecated name of the original's flag.
     expect(help).toMatchObject({ text: expect.stringContaining('(older: --address)') });
   });
 });
@@ -116,18 +116,18 @@ test.each([
   expect(formatDuration(ms)).toBe(shown);
 });
 
-test.each(['', '20', 'm', '1d', '1 h', '1h-5m', 'NaN', '1e3s'])('%j is no duration', (text) => {
+test.each(['', '20', 'm', '1d', '1 h', '1h-5m', 'NaN', '1e3s'])('%j is not a duration', (text) => {
   expect(parseDuration(text)).toBeUndefined();
 });
 
 describe('syncs by controller', () => {
-  test('beat the common number', async () => {
+  test('values per controller override the common value', async () => {
     const { values } = await run('--concurrent-syncs-by-controller=a=3, b=7');
     expect(values['concurrent-syncs-by-controller']).toEqual({ a: 3, b: 7 });
     expect((await run()).values['concurrent-syncs-by-controller']).toEqual({});
   });
 
-  test.each(['c=3', 'a=0', 'a', 'a=1=2', 'a=x', 'a='])('%s is refused, and the names are told', async (text) => {
+  test.each(['c=3', 'a=0', 'a', 'a=1=2', 'a=x', 'a='])('the error for %s contains the allowed names', async (text) => {
     await expect(run(`--concurrent-syncs-by-controller=${text}`)).rejects.toThrow(
       `--concurrent-syncs-by-controller must be name=number pairs with names of a, b and integers of at least 1, not "${text}"`,
     );

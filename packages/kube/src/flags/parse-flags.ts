@@ -5,19 +5,19 @@ import type { Flag, Flags, FlagValues } from './flag.ts';
 import { type Given, givenByEnvironment, unknownVariables } from './given.ts';
 import { refusalOf } from './refusal.ts';
 
-/** What `--help` and `--version` tell of a program. */
+/** Name and description for `--help` and `--version`. */
 export interface Program {
   readonly name: string;
   readonly version: string;
   readonly description: string;
 }
 
-/** What the command line asks for: to run with these values, or to print a text and end. */
+/** The result of a command line: run with these values, or print a text and end. */
 export type Parsed<F extends Flags> =
   | { readonly kind: 'run'; readonly values: FlagValues<F>; readonly warnings: readonly string[] }
   | { readonly kind: 'print'; readonly text: string };
 
-/** Go's flag sets take `--a_b` for `--a-b`. */
+/** Go's flag sets accept `--a_b` for `--a-b`. */
 const dashed = (argument: string): string =>
   argument.startsWith('--') ? argument.replace(/^[^=]+/, (name) => name.replaceAll('_', '-')) : argument;
 
@@ -56,7 +56,7 @@ function createCommand(commander: Commander, program: Program, flags: Flags, out
 
 type Sources = readonly ReadonlyMap<string, Given>[];
 
-/** What was given for a flag: by its own name or an older one, from the first source that has either. */
+/** The value of a flag, by its name or a deprecated one, from the first source that has either. */
 function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings: string[]): Given | undefined {
   for (const source of sources) {
     let found = source.get(name);
@@ -74,7 +74,7 @@ function givenFor(name: string, sources: Sources, flag: Flag<unknown>, warnings:
 interface Converted<F extends Flags> {
   readonly values: FlagValues<F>;
   readonly warnings: readonly string[];
-  /** A line for each value that is wrong; its flag has its default then. */
+  /** A line for each invalid value. Its flag has the default. */
   readonly problems: readonly string[];
 }
 
@@ -108,14 +108,14 @@ function givenByArguments(command: Command): ReadonlyMap<string, Given> {
   return given;
 }
 
-/** Every name that a flag may be given by. */
+/** All names of all flags. */
 const namesOf = (flags: Flags): string[] =>
   Object.entries(flags).flatMap(([name, flag]) => [name, ...Object.keys(flag.deprecated ?? {})]);
 
 /**
- * Reads a command line, then the environment, then the file that `--config` names: what stands earlier wins. Throws
- * `ConfigError` with one line for each value that is wrong, which says where it stands.
- * @param argv the arguments, without the interpreter and the script.
+ * Reads the command line, then the environment, then the file of `--config`. The first source with a value wins.
+ * Throws `ConfigError` with one line for each invalid value and its source.
+ * @param argv The arguments, without the interpreter and the script.
  */
 export async function parseFlags<F extends Flags>(
   program: Program,

@@ -18,8 +18,8 @@ test.each([
   [['--prot=secret'], 'prog: unknown flag --prot; did you mean --port?\n'],
   [['--port'], "prog: option '--port <port>' argument missing\n"],
   [['--memory=secret'], 'prog: --memory takes no value\n'],
-  [['a', 'b'], 'prog: a, b: only flags are taken, which begin with --\n'],
-])('a program tells %j in one line', (args, told) => {
+  [['a', 'b'], 'prog: a, b: only flags are accepted, and they begin with --\n'],
+])('an invalid argument is reported in one line: %j', (args, told) => {
   let said = '';
   const command = tellRefusals(new Command('prog').option('--port <port>').option('--memory'))
     .allowExcessArguments(false)

@@ -7,13 +7,13 @@ const STRAY = /too many arguments.* Expected 0 arguments but got \d+: (?<words>.
 const bare = (flag: string): string => flag.replace(/^--?/, '');
 
 /**
- * A refusal of commander's in one line. An unknown flag is told without its value, that may be a secret, and with the nearest:
- * commander itself looks for one that is near to flag and value together.
- * @param flags Names of all there are, without dashes.
+ * An error of commander in one line, with the nearest known flag. It leaves out the value of an unknown flag, which may be a secret.
+ * The suggestion of commander is not used, because it compares flag and value together.
+ * @param flags Names of all flags, without dashes.
  */
 export function refusalOf(text: string, flags: readonly string[]): string {
   const { words } = STRAY.exec(text)?.groups ?? {};
-  if (words !== undefined) return `${words}: only flags are taken, which begin with --`;
+  if (words !== undefined) return `${words}: only flags are accepted, and they begin with --`;
   const { flag } = UNKNOWN.exec(text)?.groups ?? {};
   if (flag === undefined)
     return text
@@ -26,8 +26,8 @@ export function refusalOf(text: string, flags: readonly string[]): string {
 }
 
 /**
- * Has a command tell what it refuses of its command line in one line, which begins with the name of its program.
- * @returns the command
+ * Configures a command so that it reports each error of its command line in one line, which starts with the name of the program.
+ * @returns The command.
  */
 export function tellRefusals(command: Command, program: string = command.name()): Command {
   return command.configureOutput({

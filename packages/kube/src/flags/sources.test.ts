@@ -26,19 +26,19 @@ async function run(text: string, argv: readonly string[] = [], env: Record<strin
   return parsed;
 }
 
-/** The warning, with the file's folder taken off. */
+/** The error without the folder of the file. */
 const complaint = async (text: string, env: Record<string, string> = {}): Promise<string> =>
   run(text, [], env).then(
     () => 'accepted',
     (error: Error) => error.message.replaceAll(`${folder}/`, ''),
   );
 
-test('a file gives values of every kind', async () => {
+test('a file sets values of every kind', async () => {
   const { values } = await run('namespace: shoot\nport: 0\nleader-elect: false\nnode-conditions: [A, B]\n');
   expect(values).toMatchObject({ namespace: 'shoot', port: 0, 'leader-elect': false, 'node-conditions': ['A', 'B'] });
 });
 
-test('a flag beats the environment, which beats the file', async () => {
+test('a flag overrides the environment, which overrides the file', async () => {
   const text = 'port: 1\nnamespace: file\nlog-level: warn\n';
   const { values } = await run(text, ['--port=3'], {
     MCM_FLAG_PORT: '2',
@@ -48,13 +48,13 @@ test('a flag beats the environment, which beats the file', async () => {
   expect(values).toMatchObject({ port: 3, namespace: 'env', 'log-level': 'warn' });
 });
 
-test('the environment alone, and the file named by it', async () => {
+test('the environment sets values, and the name of the file', async () => {
   await run('namespace: file\n');
   const parsed = await parseFlags(program, flags, [], { MCM_FLAG_CONFIG: join(folder, 'c.yaml'), MCM_FLAG_V: '4' });
   expect(parsed).toMatchObject({ kind: 'run', values: { namespace: 'file', v: 4 } });
 });
 
-test('an older name in a file is taken with a warning', async () => {
+test('a deprecated name in a file works with a warning', async () => {
   const { values, warnings } = await run('namespace: n\nconcurrent-node-syncs: 7\nvmodule: x\n');
   expect(values).toMatchObject({ 'concurrent-syncs': 7 });
   expect(warnings.map((line) => line.replace(`${folder}/`, ''))).toEqual([
@@ -63,13 +63,13 @@ test('an older name in a file is taken with a warning', async () => {
   ]);
 });
 
-test('every wrong entry is said at once, by line and name', async () => {
+test('all invalid entries are reported together, with line and name', async () => {
   expect(await complaint('prot: 1\nnamespace: {a: 1}\nwhatever: 2\nconfig: x\nport: 99999\n')).toBe(
     [
-      'c.yaml:1: prot: no such setting; did you mean port?',
+      'c.yaml:1: prot: unknown setting; did you mean port?',
       'c.yaml:2: namespace: must be a text, a number, true or false, or a list of texts',
-      'c.yaml:3: whatever: no such setting; --help lists the flags, without their dashes',
-      'c.yaml:4: config: no such setting in a file',
+      'c.yaml:3: whatever: unknown setting; see --help for the flags; omit the dashes',
+      'c.yaml:4: config: unknown setting in a file',
       'c.yaml:5: port must be an integer from 0 to 65535, not "99999"',
     ].join('\n'),
   );
@@ -79,28 +79,28 @@ test.each([
   ['port: 99999\n', 'c.yaml:1: port must be an integer from 0 to 65535, not "99999"'],
   ['- a\n', 'c.yaml:1: must be a mapping of flag names to values'],
   ['a: [\n', expect.stringMatching(/^c\.yaml:\d: .+/)],
-  ['port: 1\nport: 2\n', 'c.yaml:2: port: stands twice; keep one of them'],
+  ['port: 1\nport: 2\n', 'c.yaml:2: port: occurs twice; keep one of them'],
   ['port: 1\n---\nport: 2\n', 'c.yaml:2: a second document begins here; put all settings into one'],
   ['', 'accepted'],
 ])('%j', async (text, words) => {
   expect(await complaint(text)).toEqual(words);
 });
 
-test('a wrong variable is named', async () => {
+test('the error for an invalid variable names it', async () => {
   expect(await complaint('', { MCM_FLAG_PORT: 'x' })).toBe('MCM_FLAG_PORT must be an integer from 0 to 65535, not "x"');
 });
 
-test('a variable of no flag is told with the nearest, and ends nothing', async () => {
+test('a variable without a flag is a warning with the nearest name', async () => {
   const parsed = await parseFlags(program, flags, [], { MCM_FLAG_PROT: '1', MCM_FLAG_XYZZY: '1', MCM_PORT: '1' });
   expect(parsed).toMatchObject({
     warnings: [
-      'MCM_FLAG_PROT has no effect: this binary has no such flag; did you mean MCM_FLAG_PORT?',
-      'MCM_FLAG_XYZZY has no effect: this binary has no such flag',
+      'MCM_FLAG_PROT has no effect: unknown flag; did you mean MCM_FLAG_PORT?',
+      'MCM_FLAG_XYZZY has no effect: unknown flag',
     ],
   });
 });
 
-test('a file that is not there, or none, or too large', async () => {
+test('the file is missing, invalid, or too large', async () => {
   const open = (path: string) => parseFlags(program, flags, [`--config=${path}`]);
   await expect(open(join(folder, 'none.yaml'))).rejects.toThrow(/^--config=.*none\.yaml: cannot be read: .*ENOENT/);
   await expect(open(folder)).rejects.toThrow('cannot be read');

@@ -4,7 +4,7 @@ import { faultsOf } from './faults.ts';
 
 export type IndexFunction<T> = (object: T) => readonly string[];
 
-/** An index that cannot tell where an object belongs, keeps that object in no place. The others are not concerned. */
+/** If an index function throws for an object, the index does not contain that object. Other objects are not affected. */
 const guarded =
   <T>(name: string, valuesOf: IndexFunction<T>, failed: IndexFailed<T>): IndexFunction<T> =>
   (object) => {
@@ -16,10 +16,10 @@ const guarded =
     }
   };
 
-/** Told of an index function that threw. */
+/** Called when an index function throws. */
 export type IndexFailed<T> = (index: string, object: T, error: unknown) => void;
 
-/** One index: for each value the objects that have it. */
+/** The objects of an index, by value. */
 class Index<T> {
   readonly valuesOf: IndexFunction<T>;
   readonly #buckets = new Map<string, Map<Key, T>>();
@@ -45,7 +45,7 @@ class Index<T> {
     }
   }
 
-  /** Takes an object out where `next` (its new state) will not overwrite it anyway. */
+  /** Removes an object from all values that its new state `next` does not have. */
   remove(key: Key, object: T, next: T | undefined): void {
     const kept = next === undefined ? [] : this.valuesOf(next);
     for (const value of this.valuesOf(object)) {
@@ -57,7 +57,7 @@ class Index<T> {
   }
 }
 
-/** Objects by key, with indexes. A change costs what the changed object costs, whatever the size. */
+/** Objects by key, with indexes. The cost of a change does not depend on the size of the cache. */
 export class Cache<T extends object> implements Store<T> {
   readonly #objects = new Map<Key, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
@@ -71,7 +71,7 @@ export class Cache<T extends object> implements Store<T> {
     );
   }
 
-  /** Objects that are not of their type. */
+  /** The number of objects that do not conform to their type. */
   get malformed(): number {
     return this.#malformed;
   }

@@ -24,7 +24,7 @@ const isWatch = (request: TransportRequest) => request.path.includes('watch=true
 const parameter = (request: TransportRequest | undefined, name: string) =>
   new URL(`http://x${request?.path ?? ''}`).searchParams.get(name);
 
-/** Lists and watches come from two scripts, each of which gives its last answer for ever. */
+/** Lists and watches return the answers of two scripts, and then the last one again. */
 function setUp(lists: Answer[], watches: Answer[], options: Partial<Parameters<typeof createInformer<Node>>[2]> = {}) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
@@ -48,7 +48,7 @@ function setUp(lists: Answer[], watches: Answer[], options: Partial<Parameters<t
 }
 
 describe('informer', () => {
-  test('lists page by page, watches from there, and applies events', async () => {
+  test('lists page by page, then watches and applies events', async () => {
     const stream = new ScriptedStream();
     const t = setUp([list(10, [node('a', 1)], 'more'), list(10, [node('b', 2)])], [{ stream }], { pageSize: 1 });
     await t.informer.whenSynced();
@@ -68,11 +68,11 @@ describe('informer', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   const warnings = (t: ReturnType<typeof setUp>) =>
     t.log.lines.filter((line) => line.level === 'warn').map((line) => line.message);
 
-  test('a dropped watch goes on from the last event', async () => {
+  test('a broken watch continues after the last event', async () => {
     const first = new ScriptedStream();
     const second = new ScriptedStream();
     const t = setUp([list(10, [node('a', 1)]), list(14, [node('a', 14)])], [{ stream: first }, { stream: second }]);
@@ -87,7 +87,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('half a line at the end of a stream is not an event', async () => {
+  test('half a line at the end of a stream is ignored', async () => {
     const first = new ScriptedStream();
     const second = new ScriptedStream();
     const t = setUp([list(10, [])], [{ stream: first }, { stream: second }]);
@@ -100,7 +100,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('410 leads to a list, and the difference is told', async () => {
+  test('after a 410 it lists again and reports the difference', async () => {
     const first = new ScriptedStream();
     const t = setUp(
       [list(10, [node('stays', 1), node('goes', 2)]), list(30, [node('stays', 1), node('comes', 25)])],
@@ -108,13 +108,13 @@ describe('what goes wrong', () => {
     );
     await t.clock.settle();
     first.event('ERROR', { kind: 'Status', code: 410, message: 'too old resource version' });
-    await t.clock.settle(); // At once: no timer has to fire.
+    await t.clock.settle(); // Immediately: no timer has to fire.
     expect(t.changes).toEqual(['added stays@1', 'added goes@2', 'added comes@25', 'deleted goes@2']);
     expect(warnings(t)).toEqual([]);
     await t.end();
   });
 
-  test('a server that answers every watch with 410 is not stormed', async () => {
+  test('a server that answers every watch with 410 gets few requests', async () => {
     const t = setUp([list(10, [])], [status(410, 'Expired', 'no')]);
     await t.clock.advance(60_000);
     expect(t.transport.requests.length).toBeLessThan(40);
@@ -122,7 +122,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('pages that expire are asked for again, and in the end in one piece', async () => {
+  test('expired pages are requested again, and finally the list in one piece', async () => {
     const expired = status(410, 'Expired', 'continue token expired');
     const t = setUp(
       [
@@ -148,7 +148,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('429 is waited out', async () => {
+  test('a 429 is retried after its time', async () => {
     const busy: Answer = {
       status: 429,
       headers: { 'retry-after': '7' },
@@ -162,7 +162,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('a watch that goes silent is opened anew, where it stopped', async () => {
+  test('a watch without data is opened again at the last version', async () => {
     const second = new ScriptedStream();
     const t = setUp([list(10, [])], [{ stream: new ScriptedStream() }, { stream: second }], { silenceLimitMs: 90_000 });
     await t.clock.advance(89_000);
@@ -177,13 +177,13 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('a server that takes connections and says nothing any more is told of after two minutes', async () => {
+  test('a server that accepts connections but sends no data is reported after two minutes', async () => {
     const t = setUp([list(10, [])], [{ stream: new ScriptedStream() }, 'never']);
     await t.clock.advance(89_000);
     expect(warnings(t)).toEqual([]);
     expect(t.informer.behindForMs()).toBe(0);
     await t.clock.advance(30_000);
-    // Nothing came since the first watch was opened.
+    // No data since the first watch was opened.
     expect(t.informer.behindForMs()).toBe(119_000);
     expect(warnings(t)).toEqual(['Watch without data, opening it again']);
     await t.clock.advance(2_000);
@@ -195,7 +195,7 @@ describe('what goes wrong', () => {
   });
 
   test.each([5, -5])(
-    'a watch that goes silent is opened anew, not sooner nor later, although the time of day jumps by %i hours',
+    'a watch without data is opened again on time, although the time of day jumps by %i hours',
     async (hours) => {
       const stream = new ScriptedStream();
       const answers = [list(10, []), list(20, [])];
@@ -213,7 +213,7 @@ describe('what goes wrong', () => {
     },
   );
 
-  test('bookmarks keep the watch alive', async () => {
+  test('bookmarks keep a watch open', async () => {
     const stream = new ScriptedStream();
     const t = setUp([list(10, [])], [{ stream }], { silenceLimitMs: 90_000 });
     for (let minute = 1; minute <= 10; minute++) {
@@ -224,7 +224,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('a minute without a server: attempts get rarer, two lines say it all, and nothing is lost', async () => {
+  test('during an outage attempts become less frequent and two lines are logged, and afterwards no change is lost', async () => {
     const first = new ScriptedStream();
     const gone: Answer = { fail: new Error('connect ECONNREFUSED') };
     const last = new ScriptedStream();
@@ -252,7 +252,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('a server that closes every watch at once is not stormed', async () => {
+  test('a server that closes every watch immediately gets few requests', async () => {
     const closed = new ScriptedStream();
     closed.end();
     const t = setUp([list(10, [])], [{ stream: closed }]);
@@ -261,7 +261,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('a list that is refused is tried until it works', async () => {
+  test('a refused list is retried until it works', async () => {
     const t = setUp(
       [status(403, 'Forbidden', 'no'), status(403, 'Forbidden', 'no'), list(10, [])],
       [{ stream: new ScriptedStream() }],
@@ -277,7 +277,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('a kind that is not there is refused too, and no matter of permission', async () => {
+  test('a missing kind counts as refused, but not because of permission', async () => {
     const access: (number | undefined)[] = [];
     const t = setUp([status(404, 'NotFound', 'no'), list(10, [])], [{ stream: new ScriptedStream() }], {
       onAccess: (refused) => access.push(refused?.code),
@@ -289,7 +289,7 @@ describe('what goes wrong', () => {
     await t.end();
   });
 
-  test('it stays refused until a watch is open: a list alone would be old in a moment', async () => {
+  test('a refusal ends only when a watch is open, because a list alone is soon outdated', async () => {
     const t = setUp([list(10, [])], [status(403, 'Forbidden', 'no')]);
     await t.clock.advance(2000);
     expect([t.informer.synced, t.informer.refused?.code]).toEqual([true, 403]);
@@ -297,8 +297,8 @@ describe('what goes wrong', () => {
   });
 });
 
-describe('what is kept', () => {
-  test('managed fields are dropped and the projection decides the rest, for writes of our own too', async () => {
+describe('stored objects', () => {
+  test('are projected and have no managed fields, also after own writes', async () => {
     const t = setUp(
       [list(10, [{ ...node('a', 1), metadata: { ...node('a', 1).metadata, managedFields: [{}] } }])],
       ['never'],
@@ -313,7 +313,7 @@ describe('what is kept', () => {
     await t.end();
   });
 
-  test('a write to a shared object throws when objects are frozen', async () => {
+  test('throw when they are changed, if objects are frozen', async () => {
     const t = setUp([list(10, [node('a', 1)])], ['never']);
     await t.clock.settle();
     const shared = t.informer.store.get('a');
@@ -323,7 +323,7 @@ describe('what is kept', () => {
     await t.end();
   });
 
-  test('handlers hear what is there already, and one that throws harms nobody', async () => {
+  test('handlers get existing objects, and a handler that throws does not affect the others', async () => {
     const t = setUp([list(10, [node('a', 1)])], ['never']);
     await t.clock.settle();
     const heard: string[] = [];
@@ -340,7 +340,7 @@ describe('what is kept', () => {
   });
 });
 
-test('whenSynced ends with its signal', async () => {
+test('whenSynced rejects when its signal aborts', async () => {
   const t = setUp(['never'], ['never']);
   const stop = new AbortController();
   const waiting = t.informer.whenSynced(stop.signal);

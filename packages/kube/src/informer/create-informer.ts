@@ -13,26 +13,26 @@ import { deepFreeze } from './freeze.ts';
 import { Reflector } from './reflector.ts';
 import { Replica } from './replica.ts';
 
-/** What every informer of a process shares. */
+/** Shared by all informers of a process. */
 export interface InformerRuntime {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Freezes what is stored in depth, so that a write to a shared object throws: for tests. Default false. */
+  /** Deep-freezes stored objects, so that a write to a shared object throws. For tests. Default false. */
   readonly freeze?: boolean;
-  /** Called after each list and watch with the number of items it brought. */
+  /** Called after each list and watch with the number of its items. */
   readonly observe?: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
-  /** Called with each failure of a list or watch, and with undefined when a watch is open: from then on it is up to date. */
+  /** Called with each failure of a list or watch, and with undefined when a watch is open and the cache is up to date. */
   readonly outage?: (resource: string, failure: unknown) => void;
-  /** Told of an object that is not of its type, in a sentence; of each of its faults once. `client`: of its cluster. */
+  /** Called with a sentence about an object that does not conform to its type, once for each set of faults. `client`: the client of its cluster. */
   readonly malformed?: (object: KubeObject, sentence: string, client: KubeClient) => void;
 }
 
 const DEFAULT_PAGE_SIZE = 500;
-/** A bookmark is due every minute: one that is late by half of that is not late but lost. */
+/** The server sends a bookmark every minute. After half a minute of delay it is considered lost. */
 const DEFAULT_SILENCE_LIMIT_MS = 90_000;
 
-/** Nobody reads them, and they are a third of many objects. */
+/** No controller reads them, and they are a third of many objects. */
 function dropManagedFields(object: KubeObject): void {
   const metadata: KubeObject['metadata'] & { managedFields?: unknown } = object.metadata;
   if (metadata.managedFields !== undefined) delete metadata.managedFields;
@@ -117,7 +117,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     return this.#replica.cache.malformed;
   }
 
-  /** An object that cannot be made smaller is kept as it is. */
+  /** If a projection throws, the whole object is stored. */
   #projected(object: T, project: (object: T) => T): T {
     try {
       return project(object);
@@ -226,7 +226,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     for (const handler of this.#handlers) this.#call(handler, change);
   }
 
-  /** Told when it begins, when it becomes another, and when it is over. */
+  /** Reports faults when they begin, change, and end. */
   #tellFaults(change: Change<T>): void {
     const before = change.type === 'updated' ? faultText(change.old) : undefined;
     const sentence = change.type === 'deleted' ? undefined : faultText(change.object);
@@ -249,7 +249,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
   }
 }
 
-/** An informer; nothing happens before `run`. */
+/** An informer. It starts with `run`. */
 export const createInformer = <T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

@@ -51,7 +51,7 @@ function watching(
   return { clock, log, stream, told, informer, stop, end };
 }
 
-/** Reads every field that a shape promises, as code that trusts a type does. */
+/** Reads every field of a shape, like code that relies on the type. */
 function readAll(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   for (const part of Object.values(value)) readAll(part);
@@ -61,7 +61,7 @@ describe.each(definitions.map((definition) => [definition.kind, definition] as c
   const shape = definition.shape ?? {};
   const all = [...malformations(shape)];
 
-  test('each field missing, null and of each other type costs that object only, and is reported by name', async () => {
+  test('a field that is missing, null or of another type only affects its object, and is reported by name', async () => {
     const bad = all.map(({ content }, index) => objectOf(definition, `bad-${index}`, content));
     const good = objectOf(definition, 'good', sampleOf(shape) as object);
     const t = watching(definition, [...bad, good]);
@@ -77,7 +77,7 @@ describe.each(definitions.map((definition) => [definition.kind, definition] as c
       const object = t.informer.store.get(`bad-${index}`);
       const fields = faultsOf(object).map((fault) => fault.field);
       expect([what, fields]).toEqual([what, reported ? [field] : []]);
-      // Repaired once, it is of its type.
+      // A repaired object conforms to its type.
       expect([what, conform(structuredClone(object ?? {}), shape)]).toEqual([what, []]);
     }
     expect(t.informer.malformed).toBe(all.filter(({ reported }) => reported).length);
@@ -87,7 +87,7 @@ describe.each(definitions.map((definition) => [definition.kind, definition] as c
   });
 });
 
-test('every kind of this package has a shape, but for those without content', () => {
+test('every kind of this package with content has a shape', () => {
   expect(definitions.filter(({ shape }) => shape === undefined).map(({ kind }) => kind)).toEqual(['Namespace']);
 });
 
@@ -100,7 +100,7 @@ describe('functions that throw', () => {
     return idOf(object);
   };
 
-  test('an index that throws loses that object only, and the log names object and index', async () => {
+  test('an index that throws loses only that object, and the log names object and index', async () => {
     const t = watching(core.nodes, [bad, good], { indexes: { id: (object) => [throwing(object)] } });
     await t.informer.whenSynced();
     expect(t.informer.store.byIndex('id', 'fine').map(({ metadata }) => metadata.name)).toEqual(['good']);
@@ -118,7 +118,7 @@ describe('functions that throw', () => {
     await t.end();
   });
 
-  test('a projection that throws keeps the object whole, and the log names it', async () => {
+  test('a projection that throws stores the whole object, and the log names it', async () => {
     const project = (object: KubeObject): KubeObject => ({ ...object, kind: throwing(object) });
     const t = watching(core.nodes, [bad, good], { project });
     await t.informer.whenSynced();
@@ -130,12 +130,12 @@ describe('functions that throw', () => {
   });
 });
 
-describe('a controller over malformed objects', () => {
+describe('a controller with malformed objects', () => {
   const malformed = objectOf(core.nodes, 'bad', { spec: { taints: 'none' } });
   const fine = objectOf(core.nodes, 'good', { spec: {} });
   const statusOnly = objectOf(core.nodes, 'told', { spec: {}, status: { conditions: 'none' } });
 
-  test('leaves the object alone until it is corrected, and works on all others', async () => {
+  test('ignores a malformed object until it is corrected, and reconciles all others', async () => {
     const t = watching(core.nodes, [malformed, fine, statusOnly]);
     const worked: string[] = [];
     const controller = createController({

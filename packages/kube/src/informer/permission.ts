@@ -1,9 +1,9 @@
-/** What a request needs a role for, as RBAC names it. */
+/** The permission for a request, in terms of RBAC. */
 export interface Permission {
   readonly verb: string;
   /** With its subresource: `machines/status`. */
   readonly resource: string;
-  /** '' for the core group. */
+  /** Empty for the core group. */
   readonly group: string;
 }
 
@@ -19,7 +19,7 @@ const OF_OBJECT: Readonly<Record<string, string>> = {
 };
 const OF_COLLECTION: Readonly<Record<string, string>> = { GET: 'list', POST: 'create', DELETE: 'deletecollection' };
 
-/** The permission that a request needs; undefined where it is about no resource. */
+/** The permission that a request needs. Undefined for paths that are not resources. */
 export function permissionOf(method: string, target: string): Permission | undefined {
   const [path = '', query = ''] = target.split('?', 2);
   const parts = RESOURCE.exec(path)?.groups;
@@ -32,10 +32,10 @@ export function permissionOf(method: string, target: string): Permission | undef
     : { verb, resource: sub === undefined ? resource : `${resource}/${sub}`, group };
 }
 
-/** How the API server words a refusal of its authorizer; admission refuses with the same code in other words. */
+/** The message of the authorizer. Admission uses the same code with another message. */
 const REFUSED = /cannot (?<verb>\S+) resource "(?<resource>[^"]+)" in API group "(?<group>[^"]*)"/;
 
-/** What the authorizer refused; undefined for any other refusal. */
+/** The permission that the authorizer refused. Undefined for other refusals. */
 export function refusedPermission(message: string): Permission | undefined {
   const parts = REFUSED.exec(message)?.groups;
   const { verb, resource, group } = parts ?? {};
@@ -46,6 +46,6 @@ export function refusedPermission(message: string): Permission | undefined {
 export const permissionText = ({ verb, resource, group }: Permission): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}`;
 
-/** What a role has to hold, as its `rules` are written. */
+/** A rule of a role that grants the permission. */
 export const grantText = ({ verb, resource, group }: Permission): string =>
   `{apiGroups: [${group === '' ? '""' : group}], resources: [${resource}], verbs: [${verb}]}`;

@@ -21,27 +21,27 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly random: Random;
   readonly log: Logger;
   readonly replica: Replica<T>;
-  /** Projects and freezes: returns the form of a parsed object that the cache keeps. */
+  /** Projects and freezes a parsed object, and returns the form for the cache. */
   readonly take: (object: T) => T;
   readonly onSynced: () => void;
-  /** Called when the cached objects become doubtful, and when they no longer are. */
+  /** Called when `doubted` of the cache changes. */
   readonly onDoubt: (doubted: boolean) => void;
-  /** Called each time that the server does not have the kind, or does not allow it; undefined when a watch is open. */
+  /** Called each time the server does not have or does not allow the kind, and with undefined when a watch is open. */
   readonly onAccess: (refused: KubeError | undefined) => void;
   /** Called with each failure, and with undefined when a watch is open. */
   readonly onOutage?: (failure: unknown) => void;
   readonly observe?: (what: 'list' | 'watch' | 'shortWatch', items: number) => void;
 }
 
-/** The first wait is short: most outages are a server that restarts. */
+/** The first wait is short because most outages are restarts of the server. */
 const BACKOFF: BackoffOptions = { baseMs: 200, maxMs: 15_000, jitter: 0.5 };
-/** After this many lists whose pages expired, the reflector requests the list in one piece. */
+/** After this number of lists with expired pages, the reflector requests the list in one piece. */
 const MAX_EXPIRED_LISTS = 2;
-/** A server that closes a watch sooner than this, without an event, is not healthy; client-go's number. */
+/** A server that closes a watch earlier, without an event, is not healthy. Same number as in client-go. */
 const SHORT_WATCH_MS = 1000;
-/** A server that ends a watch this much before its time is probably stopping. The next watch may reach another server. */
+/** A server that ends a watch earlier by this time is probably stopping. The next watch may reach another server. */
 const EARLY_MS = 2000;
-/** The reflector requests watches of 5 to 10 minutes, so that they spread over the server's replicas; client-go's numbers. */
+/** The reflector requests watches of 5 to 10 minutes, so that they spread over the replicas of the server. Same numbers as in client-go. */
 const WATCH_MIN_SECONDS = 300;
 
 /** Keeps a `Replica` up to date with the server: lists, watches, and starts again after a failure. */
@@ -49,20 +49,20 @@ export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #reader: ResourceReader<T>;
   readonly #outage: OutageLog;
-  /** Where the next watch starts; undefined: a list is needed. */
+  /** Version for the next watch. Undefined: a list is needed. */
   #version: string | undefined;
-  /** The server may be another one now, so the reflector checks its version before a watch continues. */
+  /** The next connection may reach another server, so the reflector checks its version before a watch continues. */
   #suspect = false;
-  /** How often the server was found to have an older state. */
+  /** The number of times that the server had an older state. */
   #rollbacks = 0;
   #doubted = false;
-  /** True while this reflector reports its own list as the evidence of an older state. */
+  /** True while this reflector reports its list as evidence of an older state. */
   #announces = false;
   #interrupt: ((reason: Error) => void) | undefined;
   #expiredLists = 0;
   #expiredWatches = 0;
   #heardAt: number;
-  /** By the monotonic clock, when the last watch ended; undefined while one is open, and before the first. */
+  /** End of the last watch on the monotonic clock. Undefined while a watch is open, and before the first. */
   #behindSince: number | undefined;
 
   constructor(options: ReflectorOptions<T>) {
@@ -76,7 +76,7 @@ export class Reflector<T extends KubeObject> {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
-  /** Milliseconds for which no watch was open. A watch that timed out counts as ended at its last event. */
+  /** Milliseconds without an open watch. A watch without data counts as ended at its last event. */
   behindForMs(): number {
     return this.#behindSince === undefined ? 0 : this.#options.clock.monotonic() - this.#behindSince;
   }
@@ -109,8 +109,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Checks whether the server's history continues from a version. A server that was restored to an older state accepts
-   * a watch from a future version, and sends no events. Where versions cannot be compared, a list answers.
+   * Checks whether the history of the server continues from a version. A server that was restored to an older state accepts
+   * a watch from a future version, and sends no events. If versions cannot be compared, it lists.
    */
   async #check(from: string, signal: AbortSignal): Promise<void> {
     const { take } = this.#options;
@@ -120,7 +120,7 @@ export class Reflector<T extends KubeObject> {
     if (!(versionNumber(metadata.resourceVersion) >= versionNumber(from))) this.#version = undefined;
   }
 
-  /** The server has an older state: the cached objects are doubtful until a complete list. */
+  /** The server has an older state, so the cached objects are doubted until a complete list. */
   #startOver(evidence: string): void {
     if (!this.#doubted) this.#options.onDoubt(true);
     this.#doubted = true;
@@ -146,7 +146,7 @@ export class Reflector<T extends KubeObject> {
     this.#doubted = false;
   }
 
-  /** Lists once, and again if pages expire. Rejects with the server's error. */
+  /** Lists, and repeats it if pages expire. Rejects with the error of the server. */
   async once(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -189,7 +189,7 @@ export class Reflector<T extends KubeObject> {
     let items = 0;
     let version = '';
     for (;;) {
-      // No resourceVersion: the newest, and paged. "0" would be served from the server's cache in one piece.
+      // Without resourceVersion the server returns the newest state in pages. With "0" it would send everything from its cache in one piece.
       const page = await this.#reader.list({
         signal,
         each: take,
@@ -208,7 +208,7 @@ export class Reflector<T extends KubeObject> {
     }
     this.#expiredLists = 0;
     this.#suspect = false;
-    // The server went back meanwhile: which pages are of which history is not known.
+    // The server went back in the meantime, so the pages may belong to different histories.
     if (rollbacks !== this.#rollbacks) return;
     this.#version = version;
     this.#trust();
@@ -265,21 +265,21 @@ export class Reflector<T extends KubeObject> {
     }
     if (events === 0 && clock.monotonic() - opened < SHORT_WATCH_MS) {
       this.#options.observe?.('shortWatch', events);
-      throw new KubeError('the server closed the watch at once', { code: 0, reason: 'ShortWatch' });
+      throw new KubeError('the server closed the watch immediately', { code: 0, reason: 'ShortWatch' });
     }
   }
 
   /** Versions grow from event to event. A smaller version means that the server has an older state, and a list proves it. */
   #follow(version: string): void {
     if (versionNumber(version) < versionNumber(this.#version ?? '')) {
-      const text = `an event of version ${version} came after version ${this.#version}`;
+      const text = `an event has version ${version}, after version ${this.#version}`;
       this.#version = undefined;
       throw new KubeError(text, { code: 0, reason: 'VersionWentBack' });
     }
     this.#version = version;
   }
 
-  /** A watch works if it had an event, or stayed open for a while. */
+  /** A watch works if it delivered an event, or stayed open for a while. */
   #proven(): void {
     this.#expiredWatches = 0;
     this.#outage.worked();
@@ -292,7 +292,7 @@ export class Reflector<T extends KubeObject> {
     else if (event.type === 'ADDED' || event.type === 'MODIFIED') replica.changed(take(event.object as T));
   }
 
-  /** A signal that aborts with the caller's, or after a time without data. The only timer is set again when it is due. */
+  /** A signal that aborts with the signal of the caller, or after a time without data. Its only timer is set again when it is due. */
   #watchdog(signal: AbortSignal): {
     signal: AbortSignal;
     interrupt(reason: Error): void;
@@ -309,7 +309,7 @@ export class Reflector<T extends KubeObject> {
         return;
       }
       barked = true;
-      controller.abort(new Error(`silent for ${silenceLimitMs} ms`));
+      controller.abort(new Error(`no data for ${silenceLimitMs} ms`));
     };
     let timer = clock.setTimeout(check, silenceLimitMs);
     const follow = (): void => controller.abort(signal.reason);

@@ -34,7 +34,7 @@ function setUp() {
 }
 
 describe('own writes', () => {
-  test('are there at once, and their echo says nothing new', () => {
+  test('are stored immediately, and their watch event changes nothing', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.written(thing('a', 5));
@@ -43,7 +43,7 @@ describe('own writes', () => {
     expect(changes).toEqual(['added a@1', 'updated a@5']);
   });
 
-  test('are not undone by older events that were still on their way', () => {
+  test('are not undone by older events', () => {
     const { replica, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.written(thing('a', 5));
@@ -51,25 +51,25 @@ describe('own writes', () => {
     expect(versions()).toEqual(['a@5']);
   });
 
-  test('come too late once the watch has told more', () => {
+  test('are ignored when the watch is already at a later version', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.changed(thing('b', 9));
-    replica.written(thing('a', 7)); // Versions are of one sequence: the watch was at 9 and said nothing of a@7, or a is deleted.
+    replica.written(thing('a', 7)); // All kinds share one sequence of versions. The watch was at 9 without an event for a@7, so a is deleted or the write is outdated.
     expect(versions()).toEqual(['a@1', 'b@9']);
     replica.reached('20');
     replica.written(thing('c', 15));
     expect(changes).toEqual(['added a@1', 'added b@9']);
   });
 
-  test('versions are numbers, not text', () => {
+  test('versions are compared as numbers', () => {
     const { replica, versions } = setUp();
     replica.changed(thing('a', 9));
     replica.written(thing('a', 10));
     expect(versions()).toEqual(['a@10']);
   });
 
-  test('taking the last finalizer off removes the object, whatever older events still say', () => {
+  test('a write that removes the last finalizer removes the object, despite older events', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 1));
     replica.written(thing('a', 6, { going: true }));
@@ -83,7 +83,7 @@ describe('own writes', () => {
 });
 
 describe('deletions', () => {
-  test('of a predecessor leave a successor that we created alone', () => {
+  test('of an earlier object do not remove a new object of the same name', () => {
     const { replica, versions, changes } = setUp();
     replica.changed(thing('a', 1, { uid: 'old' }));
     replica.written(thing('a', 5, { uid: 'new' }));
@@ -92,7 +92,7 @@ describe('deletions', () => {
     expect(changes).toEqual(['added a@1', 'deleted a@1', 'added a@5']);
   });
 
-  test('of what is not there mean nothing', () => {
+  test('of an object outside of the cache are ignored', () => {
     const { replica, changes } = setUp();
     replica.deleted(thing('a', 4));
     expect(changes).toEqual([]);
@@ -100,7 +100,7 @@ describe('deletions', () => {
 });
 
 describe('relist', () => {
-  test('tells what changed, what is new and what is gone, and nothing of the rest', () => {
+  test('reports only changed, new and removed objects', () => {
     const { replica, changes, versions } = setUp();
     for (const each of [thing('same', 1), thing('changed', 2), thing('gone', 3), thing('reborn', 4)])
       replica.changed(each);
@@ -119,7 +119,7 @@ describe('relist', () => {
     expect(versions()).toEqual(['same@1', 'changed@8', 'reborn@9', 'fresh@10']);
   });
 
-  test('keeps own writes that are younger than the list', () => {
+  test('keeps own writes that are newer than the list', () => {
     const { replica, versions } = setUp();
     replica.changed(thing('a', 1));
     const relist = replica.relist();
@@ -130,7 +130,7 @@ describe('relist', () => {
     expect(versions()).toEqual(['a@13', 'mine@12']);
   });
 
-  test('a server that was set back is believed', () => {
+  test('accepts the older state of a server that was restored', () => {
     const { replica, changes, versions } = setUp();
     replica.changed(thing('a', 500));
     replica.changed(thing('lost', 501));
@@ -145,7 +145,7 @@ describe('relist', () => {
   });
 });
 
-test('indexes follow every change', () => {
+test('indexes are updated with every change', () => {
   const { replica } = setUp();
   const named = (color: string) => replica.cache.byIndex('color', color).map((each) => each.metadata.name);
   replica.changed(thing('a', 1));
@@ -160,10 +160,10 @@ test('indexes follow every change', () => {
   expect(() => replica.cache.byIndex('shape', 'round')).toThrow('no index "shape"; there are: color');
 });
 
-/** A server's history of one kind: what happened, in order, with versions 1, 2, 3, … */
+/** The history of one kind in the server, in order, with versions 1, 2, 3, … */
 type Step = { readonly name: string; readonly verb: 'write' | 'delete'; readonly own: boolean };
 
-test('whatever is lost, late or repeated, the replica ends as the server, and its changes tell the same story', () => {
+test('for lost, late and repeated events, the replica has the same end state as the server and reports consistent changes', () => {
   const step: fc.Arbitrary<Step> = fc.record({
     name: fc.constantFrom('a', 'b', 'c'),
     verb: fc.constantFrom('write', 'write', 'delete'),
@@ -182,7 +182,7 @@ test('whatever is lost, late or repeated, the replica ends as the server, and it
       });
       const server = new Map<string, Thing>();
       const pending: (() => void)[] = [];
-      const answers: (() => void)[] = []; // Of own writes, which may come before or after the watch tells of them.
+      const answers: (() => void)[] = []; // Answers of own writes, which may arrive before or after the watch event.
       const roll = () => dice.next().value ?? 0;
       const relist = (version: number) => {
         pending.length = 0;

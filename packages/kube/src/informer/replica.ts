@@ -5,7 +5,7 @@ import { versionNumber } from './versions.ts';
 
 export interface ReplicaOptions<T extends KubeObject> {
   readonly indexes?: Readonly<Record<string, IndexFunction<T>>>;
-  /** Called for an index function that threw. */
+  /** Called when an index function throws. */
   readonly indexFailed?: IndexFailed<T>;
   readonly emit: (change: Change<T>) => void;
 }
@@ -22,7 +22,7 @@ const isGoing = (object: KubeObject): boolean =>
 export class Replica<T extends KubeObject> {
   readonly cache: Cache<T>;
   readonly #emit: (change: Change<T>) => void;
-  /** The list or the watch has reported everything up to this version. */
+  /** The list or the watch has reported all changes up to this version. */
   #told = Number.NEGATIVE_INFINITY;
   /** Versions of own deletions that the watch has not reported yet. Older events of these keys are ignored. */
   readonly #gone = new Map<Key, number>();
@@ -32,7 +32,7 @@ export class Replica<T extends KubeObject> {
     this.#emit = options.emit;
   }
 
-  /** An `ADDED` or `MODIFIED` event. */
+  /** Handles an `ADDED` or `MODIFIED` event. */
   changed(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
@@ -54,12 +54,12 @@ export class Replica<T extends KubeObject> {
     this.#drop(key, isSuccessor ? cached : object);
   }
 
-  /** A `BOOKMARK`, or the version of a finished list. */
+  /** Handles a `BOOKMARK`, or the version of a finished list. */
   reached(resourceVersion: string): void {
     this.#tell(versionNumber(resourceVersion));
   }
 
-  /** The answer of an own write. */
+  /** Records the answer of an own write. */
   written(object: T): void {
     const key = keyOf(object);
     const version = versionNumber(object.metadata.resourceVersion);
@@ -70,15 +70,15 @@ export class Replica<T extends KubeObject> {
       this.#put(key, object);
       return;
     }
-    // Taking the last finalizer off deletes the object in the same request.
+    // A write that removes the last finalizer deletes the object in the same request.
     this.#gone.set(key, version);
     if (cached !== undefined) this.#drop(key, object);
   }
 
   /**
-   * Starts a complete list, page by page. Objects that no page contained are dropped at its end.
-   * @param doubted The server is known to have an older state, so all cached objects are worthless.
-   * @param onRewound Called, before anything changes, when the list itself shows an older state.
+   * Starts a complete list, page by page. Objects on no page are dropped at its end.
+   * @param doubted The server has an older state, so all cached objects are invalid.
+   * @param onRewound Called before any change when the list itself shows an older state.
    */
   relist({ doubted = false, onRewound }: RelistOptions = {}): Relist<T> {
     const seen = new Set<Key>();
@@ -108,15 +108,15 @@ export class Replica<T extends KubeObject> {
   }
 
   /**
-   * Evidence in a page of a list that the server has an older state; undefined if there is none. Either the server counts
-   * from an older version, or an object is older than the list must know it. The second occurs if a restore raised versions.
+   * Evidence in a page that the server has an older state. Undefined without evidence.
+   * Either the version of the list is older, or the list contains an object in an older version. The second occurs if a restore raised the versions.
    */
   #rollback(objects: readonly T[], listed: number): string | undefined {
-    if (listed < this.#told) return `a list is of version ${listed} after version ${this.#told} was told`;
+    if (listed < this.#told) return `a list has version ${listed}, after version ${this.#told}`;
     for (const object of objects) {
       const known = versionNumber(this.cache.get(keyOf(object))?.metadata.resourceVersion ?? '');
       if (known <= listed && versionNumber(object.metadata.resourceVersion) < known)
-        return `${keyOf(object)} is of version ${object.metadata.resourceVersion} after version ${known} was told`;
+        return `${keyOf(object)} has version ${object.metadata.resourceVersion}, after version ${known}`;
     }
     return undefined;
   }
@@ -137,7 +137,7 @@ export class Replica<T extends KubeObject> {
   #missed(key: Key, version: number, rewound: boolean): void {
     const cached = this.cache.get(key);
     if (cached === undefined) return;
-    // An own write after the list was made is not in it.
+    // The list does not contain an own write that followed it.
     if (!rewound && versionNumber(cached.metadata.resourceVersion) > version) return;
     this.#drop(key, cached);
   }

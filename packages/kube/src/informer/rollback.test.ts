@@ -12,7 +12,7 @@ import { type Answer, ScriptedStream, scriptedTransport } from '../testing/scrip
 import { namespaces, nodes, secrets } from '../types/core.ts';
 import { createInformer } from './create-informer.ts';
 
-/** Caches of a server to which a backup is restored. */
+/** Caches of a server, and a backup that is restored to it. */
 
 async function setUp(wrap: (transport: Transport) => Transport = (transport) => transport) {
   const clock = new VirtualClock();
@@ -42,7 +42,7 @@ async function setUp(wrap: (transport: Transport) => Transport = (transport) => 
   return { clock, plane, admin, client, informers, runtime, make, write, names, stop };
 }
 
-test('objects that were made after the backup are gone from the cache at once', async () => {
+test('objects that were created after the backup are removed from the caches', async () => {
   const t = await setUp();
   await t.make('kept');
   const backup = t.plane.snapshot();
@@ -58,7 +58,7 @@ test('objects that were made after the backup are gone from the cache at once', 
   expect([t.client.history.rollbacks, t.informers.secrets.doubted]).toEqual([1, false]);
 });
 
-test('a bumped revision does not hide the restore: an object older than the list must know it shows it', async () => {
+test('a restore with raised versions is detected by an object in an older version', async () => {
   const t = await setUp();
   await t.make('kept');
   const backup = t.plane.snapshot();
@@ -105,7 +105,7 @@ async function* lasting(body: AsyncIterable<Uint8Array>, signal: AbortSignal | u
   }
 }
 
-test('a connection that lasts while the server goes back is noticed when the watch stays silent', async () => {
+test('a restore behind an open connection is detected when the watch gets no data', async () => {
   let deaf = false;
   const t = await setUp((transport) => async (request) => {
     if (deaf || !request.path.includes('watch=')) return transport(request);
@@ -125,7 +125,7 @@ test('a connection that lasts while the server goes back is noticed when the wat
   expect(t.names()).toEqual(['kept']);
 });
 
-test('one cache that finds it has all caches of the server listed anew, and controllers wait for the last of them', async () => {
+test('all caches of a server list again when one detects the restore, and controllers wait for all lists', async () => {
   let hold: PromiseWithResolvers<void> | undefined;
   const t = await setUp((transport) => async (request) => {
     if (hold && request.path.startsWith('/api/v1/namespaces?') && !request.path.includes('watch=')) await hold.promise;
@@ -182,7 +182,7 @@ const listed = (version: string, ...names: string[]): Answer => ({
   json: { metadata: { resourceVersion: version }, items: names.map((name) => node(name, version)) },
 });
 
-test('after a connection that broke the server is asked for its version once, and nothing is listed anew', async () => {
+test('after a broken connection the version of the server is requested once, without a list', async () => {
   const stream = new ScriptedStream();
   const t = scripted([listed('20', 'a')], [{ stream }, { stream: new ScriptedStream() }]);
   await t.clock.settle();
@@ -194,7 +194,7 @@ test('after a connection that broke the server is asked for its version once, an
 });
 
 test.each(['BOOKMARK', 'ADDED'])(
-  'a %s of an older version than the watch has told has all listed anew',
+  'a %s of an older version than the last event causes lists of all caches',
   async (type) => {
     const stream = new ScriptedStream();
     const t = scripted(
@@ -208,7 +208,7 @@ test.each(['BOOKMARK', 'ADDED'])(
   },
 );
 
-test('where versions cannot be compared, a connection that broke has all listed anew', async () => {
+test('after a broken connection all caches list again if versions cannot be compared', async () => {
   const stream = new ScriptedStream();
   const t = scripted([listed('xyz', 'a', 'ghost'), listed('abc', 'a')], [{ stream }, { stream: new ScriptedStream() }]);
   await t.clock.settle();

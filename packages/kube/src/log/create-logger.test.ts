@@ -20,7 +20,7 @@ function capture(level: LogLevel | 'silent', write: (log: Logger) => void): Reco
     .map((line): Record<string, unknown> => JSON.parse(line));
 }
 
-test('a line is a constant message with fields, those of `with` and of the binary', () => {
+test('a line has a constant message, the fields of `with`, and those of the binary', () => {
   const [line] = capture('info', (log) => log.with({ controller: 'machine' }).info('Reconcile failed', { key: 'a/b' }));
   expect(line).toMatchObject({
     level: 'info',
@@ -47,7 +47,7 @@ test.each([
   expect(seen.length).toBe(lines);
 });
 
-test('the level is changed at run time, for loggers made before too', () => {
+test('the level changes at run time, also for existing loggers', () => {
   const lines: string[] = [];
   const destination = new Writable({
     write(chunk, _encoding, callback) {
@@ -65,7 +65,7 @@ test('the level is changed at run time, for loggers made before too', () => {
   expect([lines, log.level.get()]).toEqual([['wanted'], 'silent']);
 });
 
-test('what must never be in a log is not, whoever passes it', () => {
+test('secret fields are removed from the log, regardless of the caller', () => {
   const text = JSON.stringify(
     capture('info', (log) =>
       log.info('Created', { token: 's3cret', userData: 's3cret', credentials: { key: 's3cret' }, name: 'm' }),
@@ -75,7 +75,7 @@ test('what must never be in a log is not, whoever passes it', () => {
   expect(text).toContain('"name":"m"');
 });
 
-test('errors are told with their causes, refusals of a server without a stack', () => {
+test('errors contain their causes, and refusals of a server have no stack', () => {
   const refused = new KubeError('PATCH /x: no', { code: 409, reason: 'Conflict' });
   const [bug, refusal] = capture('info', (log) => {
     log.error('x', { error: new Error('outer', { cause: new Error('inner') }) });

@@ -7,26 +7,26 @@ import type { Logger } from '../contract/logger.ts';
 import { LossyWriter, writeAll } from './lossy-writer.ts';
 import { LOG_LEVELS, type LogLevel } from './memory-logger.ts';
 
-/** Where log lines go, and from which level on. */
+/** Destination and level of the log. */
 export interface LoggerOptions {
   readonly level: LogLevel | 'silent';
-  /** Default: standard error, one JSON object a line. */
+  /** Default: standard error, one JSON object per line. */
   readonly destination?: Writable;
   /** Fields of every line. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
 
-/** Fields that never reach the log, whoever passes them. */
+/** Fields that are removed from each line. */
 const REDACTED = ['token', 'password', 'authorization', 'userData', 'credentials', 'secretData'];
 
-/** An error as a log field: the words of it and its causes, and where it arose unless the server said no. */
+/** An error as a log field: its message, its causes, and its stack unless it is a refusal of a server. */
 const errorField = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   if (error instanceof KubeError) return { message: errorText(error), code: error.code, reason: error.reason };
   return { message: errorText(error), stack: error.stack };
 };
 
-/** Shared by a logger and all that are made of it. */
+/** Shared by a logger and its children. */
 interface Limit {
   level: LogLevel | 'silent';
 }
@@ -46,19 +46,19 @@ function wrap(pino: PinoLogger, limit: Limit): Logger {
   };
 }
 
-/** A logger that can be told at run time which lines to write. */
+/** A logger whose level can change at run time. */
 export interface LeveledLogger extends Logger {
   readonly level: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
 }
 
-/** A full disk or a reader that has gone must not end the process that logs. */
+/** A full disk or a closed pipe must not end the process. */
 function standardError(): DestinationStream {
   const notice = (dropped: number, reason: string): string =>
     JSON.stringify({ level: 'warn', dropped, reason, msg: 'lines of this log could not be written and were dropped' });
   return new LossyWriter({ sink: (bytes) => writeAll(2, bytes), notice });
 }
 
-/** A logger over pino, which is loaded here and not before: libraries and tests do without. */
+/** A logger with pino, which is only loaded here because libraries and tests do not need it. */
 export function createLogger(options: LoggerOptions): LeveledLogger {
   const pino = load('pino') as typeof import('pino');
   const destination: DestinationStream = options.destination ?? standardError();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FileSink, LossyWriter } from './lossy-writer.ts';
 
-test('lines that cannot be written are dropped and counted, and the log says so once there is room', () => {
+test('lines that cannot be written are dropped and counted, and a line reports them when there is space again', () => {
   let full = false;
   const written: string[] = [];
   const failures: [number, string][] = [];
@@ -30,7 +30,7 @@ test('lines that cannot be written are dropped and counted, and the log says so 
   ]);
 });
 
-test('a file begins anew with its writer, goes on after a close, and is tried again while it cannot be opened', () => {
+test('a file is truncated by its writer, is appended after a close, and is retried while it cannot be opened', () => {
   const dir = mkdtempSync(join(tmpdir(), 'mcm log '));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const path = join(dir, 'log');

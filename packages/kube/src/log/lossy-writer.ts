@@ -1,15 +1,15 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { errorText } from '../base/error-text.ts';
 
-/** Where bytes go; throws when they cannot, such as on a full disk or to a closed pipe. */
+/** Writes bytes. Throws when it cannot, for example on a full disk or to a closed pipe. */
 export type Sink = (bytes: Uint8Array) => void;
 
-/** What a lossy writer is made of. */
+/** Options of a lossy writer. */
 export interface LossyOptions {
   readonly sink: Sink;
-  /** The line in the log itself, once it takes lines again, about those that it did not take. */
+  /** The log line about dropped lines, which is written once lines are accepted again. */
   readonly notice: (dropped: number, reason: string) => string;
-  /** Told of each write that failed, with all lines dropped so far. */
+  /** Called after each failed write, with the number of dropped lines so far. */
   readonly failed?: (dropped: number, reason: string) => void;
 }
 
@@ -17,7 +17,7 @@ const LINE_END = 0x0a;
 
 const linesOf = (bytes: Uint8Array): number => bytes.reduce((count, byte) => count + (byte === LINE_END ? 1 : 0), 0);
 
-/** Writes a log that must never end its process: what cannot be written is dropped, counted and told. Never throws. */
+/** Writes a log that must not end its process: a line that cannot be written is dropped, counted and reported. Never throws. */
 export class LossyWriter {
   readonly #options: LossyOptions;
   #dropped = 0;
@@ -32,7 +32,7 @@ export class LossyWriter {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     try {
       if (this.#dropped > 0) {
-        // A line that was cut by the failure ends here.
+        // Ends a line that the failure cut.
         sink(Buffer.from(`\n${notice(this.#dropped, this.#reason)}\n`));
         this.#dropped = 0;
       }
@@ -45,14 +45,14 @@ export class LossyWriter {
   }
 }
 
-/** A pipe that is full is read again soon; in milliseconds. */
+/** Wait in milliseconds until the reader of a full pipe has read. */
 const FULL_PIPE_MS = 10;
-/** After a second the reader has stopped. */
+/** After this number of waits (one second), the reader is considered stopped. */
 const MAX_WAITS = 100;
 
 const isFull = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EAGAIN';
 
-/** Writes all bytes to a descriptor at once. */
+/** Writes all bytes to a file descriptor. */
 export function writeAll(descriptor: number, bytes: Uint8Array): void {
   let waits = 0;
   for (let from = 0; from < bytes.length; ) {
@@ -65,7 +65,7 @@ export function writeAll(descriptor: number, bytes: Uint8Array): void {
   }
 }
 
-/** A log file that is opened with its first line, and tried again with each line while it cannot be opened. */
+/** A log file that is opened with its first line. While it cannot be opened, each line tries again. */
 export class FileSink {
   readonly #path: string;
   #flags: 'a' | 'w' = 'w';
@@ -81,7 +81,7 @@ export class FileSink {
     writeAll(this.#descriptor, bytes);
   };
 
-  /** Lets go of the file; the next line opens it again and continues at its end. */
+  /** Closes the file. The next line opens it again and appends. */
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;

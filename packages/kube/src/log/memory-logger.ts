@@ -1,15 +1,15 @@
 import type { Logger } from '../contract/logger.ts';
 
-/** How grave a line is. */
+/** Severity of a line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** What a log can be limited to, from everything to nothing. */
+/** Values of the log level, from everything to nothing. */
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies readonly (
   | LogLevel
   | 'silent'
 )[];
 
-/** A line as it was logged. */
+/** A logged line. */
 export interface LogLine {
   readonly level: LogLevel;
   readonly message: string;
@@ -18,7 +18,7 @@ export interface LogLine {
 
 /** A logger that keeps its lines, for tests. */
 export interface MemoryLogger extends Logger {
-  /** All lines so far, those of loggers made by `with` too. */
+  /** All lines so far, including those of child loggers. */
   readonly lines: readonly LogLine[];
 }
 

@@ -26,7 +26,7 @@ test("queues report under client-go's names", async () => {
   }
 });
 
-test('requests are counted by code and timed by templated URL; reflectors and the process report too', async () => {
+test('requests are counted by code and timed by URL template, and reflectors and the process have metrics', async () => {
   const metrics = createMetrics({ prefix: 'mcm_' });
   const observe = metrics.requests('api:6443');
   observe({ method: 'GET', path: '/api/v1/nodes/n1', code: 200, ms: 3 });
@@ -50,6 +50,6 @@ test.each([
   ['/api/v1/namespaces/ns/pods', '/api/v1/namespaces/{namespace}/pods'],
   ['/apis/g/v1/namespaces/ns/things/t/scale', '/apis/g/v1/namespaces/{namespace}/things/{name}/scale'],
   ['/version', '/version'],
-])('%s is counted as %s', (path, expected) => {
+])('the URL of %s is counted as %s', (path, expected) => {
   expect(templated(path)).toBe(expected);
 });

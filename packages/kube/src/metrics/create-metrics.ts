@@ -6,35 +6,35 @@ import { createMeters, type Meters } from './meters.ts';
 import { tellProcess } from './process.ts';
 import { templated } from './template.ts';
 
-/** What the metrics of a binary are made of. */
+/** Options of the metrics of a binary. */
 export interface MetricsOptions {
-  /** Put before the names of queue and reflector metrics, e.g. `mcm_`. */
+  /** Prefix of queue and reflector metrics, e.g. `mcm_`. */
   readonly prefix?: string;
 }
 
 /** The metrics of one process. */
 export interface Metrics {
-  /** For metrics of one's own. */
+  /** For additional metrics. */
   readonly registry: Registry;
-  /** The same, without a word of the library. */
+  /** The same without types of prom-client. */
   readonly meters: Meters;
   /** For `createController`. */
   readonly queues: QueueMetrics;
-  /** For `createClient`; `host` is the server's. */
+  /** For `createClient`. `host` is the host of the server. */
   requests(host: string): (sample: RequestSample) => void;
   /** For `createInformer`. */
   readonly reflectors: (resource: string, what: 'list' | 'watch' | 'shortWatch', items: number) => void;
-  /** Tells how many objects are in caches, by resource. */
+  /** Reports the number of cached objects by resource. */
   caches(sizes: () => ReadonlyMap<string, number>): void;
-  /** Tells how many of these are not of their type. */
+  /** Reports the number of cached objects that do not conform to their type. */
   malformed(counts: () => ReadonlyMap<string, number>): void;
   /** The text that Prometheus scrapes, and its content type. */
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
-/** 1e-8 to 10 s, as client-go's queues. */
+/** 1e-8 to 10 s, like the queues of client-go. */
 const QUEUE_BUCKETS = Array.from({ length: 10 }, (_, i) => 10 ** (i - 8));
-/** 1 ms to 512 ms, doubling, as Go MCM's client. */
+/** 1 ms to 512 ms, doubling, like the client of Go MCM. */
 const REQUEST_BUCKETS = Array.from({ length: 10 }, (_, i) => 0.001 * 2 ** i);
 
 type Prometheus = typeof import('prom-client');
@@ -141,7 +141,7 @@ function createRequestMetrics({ Counter, Histogram }: Prometheus, registry: Regi
     };
 }
 
-/** A registry of its own, with the queue, reflector, client and process metrics of Kubernetes controllers. */
+/** Creates a registry with the queue, reflector, client and process metrics of Kubernetes controllers. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const prefix = options.prefix ?? '';
   const prometheus = load('prom-client') as Prometheus;
@@ -162,7 +162,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     malformed: (counts) =>
       byResource(
         'malformed_objects',
-        'Objects in caches with a field that is missing or of the wrong type; the log and an event name the field',
+        'Objects in caches with a missing field or a field of the wrong type. The log and an event name the field',
         counts,
       ),
     scrape: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),

@@ -1,40 +1,40 @@
 import type { Registry } from 'prom-client';
 
-/** Label values of one series; a label that is left out is empty. */
+/** Label values of one series. An absent label is empty. */
 export type MeterLabels = Readonly<Record<string, string>>;
 
-/** One series as it is now. */
+/** The current value of one series. */
 export interface Sample {
   readonly labels?: MeterLabels;
   readonly value: number;
 }
 
-/** What a metric is called, what it says and by what it is split. */
+/** Name, help and labels of a metric. */
 export interface MeterName {
-  /** Whole name, prefix included. */
+  /** Full name including the prefix. */
   readonly name: string;
   readonly help: string;
   readonly labels?: readonly string[];
 }
 
-/** Metrics of one's own, without a word of the library that prints them. */
+/** Creates metrics, without types of the library. */
 export interface Meters {
-  /** A gauge whose series are read when it is scraped; a series that is no longer told is gone. */
+  /** A gauge whose series are read at each scrape. A series that is not returned is removed. */
   observed(meter: MeterName, samples: () => Iterable<Sample>): void;
-  /** A counter without labels that is read when it is scraped. */
+  /** A counter without labels that is read at each scrape. */
   counted(meter: MeterName, value: () => number): void;
-  /** A gauge that keeps what it was last set to. */
+  /** A gauge that keeps its last value. */
   gauge(meter: MeterName): (value: number, labels?: MeterLabels) => void;
-  /** Counts up by one a call. */
+  /** A counter that each call increases by one. */
   counter(meter: MeterName): (labels?: MeterLabels) => void;
-  /** @param buckets Upper bounds; absent: 5 ms to 10 s, as Go's client. */
+  /** @param buckets upper bounds; default: 5 ms to 10 s, like Go's client */
   histogram(meter: MeterName, buckets?: readonly number[]): (value: number, labels?: MeterLabels) => void;
 }
 
 /** Go's client_golang DefBuckets, in seconds. */
 const DEFAULT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Meters of a registry. A name that is there already is refused by the registry. */
+/** Creates the meters of a registry. The registry refuses a duplicate name. */
 export function createMeters({ Counter, Gauge, Histogram }: typeof import('prom-client'), registry: Registry): Meters {
   const config = ({ name, help, labels = [] }: MeterName) => ({
     name,

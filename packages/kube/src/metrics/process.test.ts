@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createMetrics } from './create-metrics.ts';
 import { watchProcess } from './process.ts';
 
-test('the event loop and the garbage collector are watched until told otherwise', async () => {
+test('observes the event loop and the garbage collector until it is stopped', async () => {
   const metrics = createMetrics();
   const stop = watchProcess(metrics.meters);
   setFlagsFromString('--expose-gc');
@@ -17,7 +17,7 @@ test('the event loop and the garbage collector are watched until told otherwise'
   stop();
 });
 
-test('CPU time is a counter that is read when it is scraped', async () => {
+test('CPU time is a counter that is read at each scrape', async () => {
   const metrics = createMetrics();
   const told = async (): Promise<number> => {
     const { text } = await metrics.scrape();

@@ -3,7 +3,7 @@ import type { Meters } from './meters.ts';
 
 const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
 
-/** What the standard Go and Node collectors call these; read when scraped, so that an idle process stays idle. */
+/** Metrics with the names of the standard Go and Node collectors. They are read at each scrape, so that an idle process stays idle. */
 export function tellProcess(meters: Meters): void {
   const gauge = (name: string, help: string, value: () => number): void =>
     meters.observed({ name, help }, () => [{ value: value() }]);
@@ -17,7 +17,7 @@ export function tellProcess(meters: Meters): void {
   gauge('nodejs_heap_size_used_bytes', 'Heap in use in bytes', () => process.memoryUsage().heapUsed);
 }
 
-/** A sample of the event loop's delay every so often: five a second are no load and find what lasts. */
+/** Interval of the delay samples. Five per second cost little and detect long delays. */
 const DELAY_RESOLUTION_MS = 200;
 const COLLECTION_BUCKETS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 
@@ -35,7 +35,7 @@ function kindOf(entry: object): string {
 }
 
 /**
- * Watches the event loop and the garbage collector of this process until the returned function is called. For binaries only: a
+ * Observes the event loop and the garbage collector of this process until the returned function is called. For binaries only, because a
  * simulation has many controllers in one process.
  */
 export function watchProcess(meters: Meters): () => void {

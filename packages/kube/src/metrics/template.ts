@@ -1,4 +1,4 @@
-/** A path with namespaces and names replaced, so that a metric's label takes few values: `/api/v1/namespaces/{namespace}/pods/{name}`. */
+/** A path with namespaces and names replaced, so that the label of a metric has few values: `/api/v1/namespaces/{namespace}/pods/{name}`. */
 export function templated(path: string): string {
   const end = path.indexOf('?');
   const parts = (end < 0 ? path : path.slice(0, end)).split('/');

@@ -5,9 +5,9 @@ import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.
 import { missing, missingOfPatch } from './holds.ts';
 import type { Decision, ObserveLedger } from './ledger.ts';
 
-/** What a write ends with that was not sent; to be tried again as any failure. */
+/** The error of a write that was not sent. Callers retry it like any failure. */
 const notSent = (what: string, object: string): KubeError =>
-  new KubeError(`${what} ${object} is not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
+  new KubeError(`${what} ${object} was not sent: --observe-only`, { code: 0, reason: 'ObserveOnly' });
 
 class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   readonly #real: ResourceClient<T>;
@@ -31,7 +31,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     this.list = (options) => real.list(options);
   }
 
-  /** Passes on what it shows, and lets the ledger see it. */
+  /** Passes on the events and compares them with the recorded decisions. */
   async *watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
     for await (const event of this.#real.watch(options)) {
       if (event.type !== 'BOOKMARK') this.#ledger.saw(this.#definition.plural, event.object, event.type === 'DELETED');
@@ -40,11 +40,11 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 
   async create(object: Draft<T>): Promise<T> {
-    // Events are words, not decisions: said to nobody, and nothing fails for it.
+    // Events are not decisions, so they are dropped without a record or an error.
     if (this.#definition.plural === 'events') return object as unknown as T;
     const { name, generateName = '', ownerReferences = [], namespace = this.#namespace } = object.metadata;
     const { uid: owner, name: ownerName } = ownerReferences.find(({ controller }) => controller === true) ?? {};
-    // Several of one owner are told as one: they have no names to be told apart by.
+    // Several new objects of one owner count as one decision, because they have no names yet.
     const done = ({ metadata }: KubeObject, deleted: boolean): boolean =>
       !deleted &&
       (metadata.namespace ?? '') === namespace &&
@@ -115,7 +115,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   }
 }
 
-/** A client that reads as the one it is given and sends no write: each is noted in the ledger and fails. */
+/** A client that reads but sends no write. Each write is recorded as a decision and fails. */
 export const observingClient = (real: KubeClient, ledger: ObserveLedger): KubeClient => ({
   history: real.history,
   resource: (definition, namespace) =>

@@ -1,17 +1,17 @@
 import type { Patch } from '../contract/client.ts';
 
-/** When something was written is not what was decided. */
+/** Times and versions are not part of a decision. */
 const PASSING = /(time|timestamp|resourceVersion|uid|generation|managedFields)$/i;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Fields of `wanted` that `actual` has otherwise; null names what must be absent. Times, UIDs and versions do not count. */
+/** Fields in which `actual` differs from `wanted`. Null in `wanted` means absent. Times, UIDs and versions do not count. */
 export function missing(actual: unknown, wanted: unknown, path = ''): readonly string[] {
   const unless = (holds: boolean): readonly string[] => (holds ? [] : [path]);
   if (wanted === null || wanted === undefined) return unless(actual === null || actual === undefined);
   if (Array.isArray(wanted)) {
-    // The API server keeps no empty list.
+    // The API server does not store an empty list.
     if (wanted.length === 0 && actual === undefined) return [];
     if (!Array.isArray(actual) || actual.length !== wanted.length) return [path];
     return wanted.flatMap((each, i) => missing(actual[i], each, `${path}[${i}]`));
@@ -43,7 +43,7 @@ function operationMissing(object: unknown, operation: object): readonly string[]
   return Array.isArray(list) && list.some((each) => missing(each, value).length === 0) ? [] : [name];
 }
 
-/** Fields in which an object is not as if a patch had been applied to it. */
+/** Fields in which an object differs from the result of a patch. */
 export const missingOfPatch = (object: unknown, patch: Patch): readonly string[] =>
   patch.type === 'json'
     ? patch.body.flatMap((operation) => operationMissing(object, operation))

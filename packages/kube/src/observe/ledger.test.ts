@@ -27,7 +27,7 @@ function rig() {
   return { clock, ledger, told };
 }
 
-test('what is not done is told with the fields that are otherwise, and not again', async () => {
+test('a decision that no controller executes is logged once with the fields that differ', async () => {
   const { clock, ledger, told } = rig();
   ledger.want(decision);
   ledger.saw('toys', seen({ a: '1', b: '3' }), false);
@@ -37,17 +37,17 @@ test('what is not done is told with the fields that are otherwise, and not again
   expect(told()).toMatchObject([{ level: 'warn', what: 'patch toys', object: 'n/t', lacks: ['metadata.labels.b'] }]);
 });
 
-test('what went before it was done is no difference', async () => {
+test('an object that is deleted first is not reported as a difference', async () => {
   const { clock, ledger, told } = rig();
   ledger.want(decision);
   ledger.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'other' } }, true);
   expect(told()).toEqual([]);
   ledger.saw('toys', seen({ a: '1' }), true);
   await clock.advance(10 * MINUTE);
-  expect(told()).toMatchObject([{ level: 'info', message: expect.stringMatching(/^The object went/) }]);
+  expect(told()).toMatchObject([{ level: 'info', message: expect.stringMatching(/^The object was deleted/) }]);
 });
 
-test('who follows goes on when it is done, or is told to end', async () => {
+test('`follow` resolves when the decision is executed, and rejects when its signal aborts', async () => {
   const { ledger } = rig();
   const stop = new AbortController();
   const followed = ledger.follow(decision, stop.signal);
@@ -58,7 +58,7 @@ test('who follows goes on when it is done, or is told to end', async () => {
   await expect(ended).rejects.toThrow('the end');
 });
 
-test('who follows goes on also when it is done late, and ends when the object goes', async () => {
+test('`follow` also resolves after the time limit, and rejects when the object is deleted', async () => {
   const { clock, ledger, told } = rig();
   const { signal } = new AbortController();
   const late = ledger.follow(decision, signal);
@@ -67,13 +67,13 @@ test('who follows goes on also when it is done late, and ends when the object go
   ledger.saw('toys', seen({ a: '1', b: '2' }), false);
   expect((await late).metadata.name).toBe('t');
   ledger.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'u' } }, true);
-  await expect(lost).rejects.toThrow('patch toys n/u: the object went before');
-  // Told once each, when they were due.
+  await expect(lost).rejects.toThrow('patch toys n/u: the object was deleted first');
+  // Each was logged once when it was due.
   expect(told().filter(({ level }) => level === 'warn')).toHaveLength(2);
-  expect(told().filter(({ message }) => !message.startsWith('Would do'))).toHaveLength(2);
+  expect(told().filter(({ message }) => !message.startsWith('Would act'))).toHaveLength(2);
 });
 
-test('an object that was gone is decided on anew, and an event costs nothing of what others wait for', async () => {
+test('a deleted object gets a new decision, and an event is only compared with the decisions of its object', async () => {
   const { clock, ledger, told } = rig();
   let asked = 0;
   const of = (name: string): Decision => ({
@@ -90,11 +90,11 @@ test('an object that was gone is decided on anew, and an event costs nothing of 
   await clock.advance(5 * MINUTE);
   ledger.saw('toys', seen({ a: '1' }), true);
   ledger.want(of('t'));
-  const again = { message: 'Would do, were it not for --observe-only', object: 'n/t' };
+  const again = { message: 'Would act without --observe-only', object: 'n/t' };
   expect(told()).toMatchObject([...Array(999).fill({}), again, ...Array(1_001).fill({ level: 'warn' }), again]);
 });
 
-test('what has no name yet is seen in an object of any name', () => {
+test('a decision without a name is compared with objects of all names', () => {
   const { ledger, told } = rig();
   ledger.want({ ...decision, what: 'create toys', object: 'n/owner', unnamed: true });
   ledger.saw('toys', seen({ a: '1', b: '2' }), false);

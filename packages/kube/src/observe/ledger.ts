@@ -13,34 +13,34 @@ export type Outcome = 'wanted' | 'same' | 'gone' | 'different';
 
 /** An action that this process would take without `--observe-only`. */
 export interface Decision {
-  /** Verb and resource, of few values: `patch machinesets/status`, `create vm`. */
+  /** Verb and resource, with few values: `patch machinesets/status`, `create vm`. */
   readonly what: string;
-  /** Plural name of the resource that it changes, as the informers watch it. */
+  /** Plural name of the changed resource, as in the informers. */
   readonly resource: string;
-  /** The object, as `namespace/name`. An object without a name yet has that of its owner. */
+  /** The object, as `namespace/name`. A new object without a name has the name of its owner. */
   readonly object: string;
-  /** The object has no name yet, so an object of another name may show that it was done. */
+  /** The object has no name yet, so an object of any name may show that it was created. */
   readonly unnamed?: boolean;
-  /** The same for the same decision made again. */
+  /** Equal for equal decisions. */
   readonly content: string;
-  /** Whether an object that was just seen shows that it was done. */
+  /** Whether the current object shows that the decision was executed. */
   done(object: KubeObject, deleted: boolean): boolean;
-  /** Fields of the object, as it was just seen, that differ from the decision. */
+  /** Fields of the current object that differ from the decision. */
   readonly lacks?: (object: KubeObject) => readonly string[];
 }
 
-/** The time in which the active controller must do the same. */
+/** Time in which the active controller must do the same. */
 const PATIENCE_MS = 5 * 60_000;
 
 interface Waiting {
   readonly decision: Decision;
   readonly since: number;
   readonly timer: Timer;
-  /** Callers of `follow` that continue once another controller did it. */
+  /** Callers of `follow` that continue when another controller has done it. */
   readonly followers: Set<Follower>;
-  /** Fields that differed when the object was last seen. */
+  /** Fields that differed in the last known state of the object. */
   lacks?: readonly string[];
-  /** It was logged that no controller did it in time. */
+  /** Whether it was logged that no controller did it in time. */
   overdue?: true;
 }
 
@@ -51,21 +51,21 @@ interface Follower {
 
 const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
   same: 'The running controller did the same',
-  gone: 'The object went before the running controller did the same',
+  gone: 'The object was deleted before the running controller did the same',
   different: 'The running controller did not do the same',
 };
 
-/** Remembers what this process would do, and compares it with what other controllers do. */
+/** Records what this process would do, and compares it with what other controllers do. */
 export class ObserveLedger {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;
   /**
-   * By resource and object, then by action. A decision that is made again replaces the last one.
+   * By resource and object, then by action. A repeated decision replaces the last one.
    * An overdue decision stays, so that it is not logged again, until a controller does it or the object is deleted.
    */
   readonly #waiting = new Map<string, Map<string, Waiting>>();
-  /** The subset of decisions, by resource, that an object of any name may show. */
+  /** The decisions without a name, by resource. */
   readonly #unnamed = new Map<string, Set<Waiting>>();
 
   constructor({ clock, log, meters }: { readonly clock: Clock; readonly log: Logger; readonly meters: Meters }) {
@@ -73,13 +73,13 @@ export class ObserveLedger {
     this.#log = log;
     const count = meters.counter({
       name: 'mcm_observe_decisions_total',
-      help: 'What would have been done with --observe-only, and whether somebody else did the same within five minutes',
+      help: 'Actions that --observe-only prevented, and whether another controller did the same within five minutes',
       labels: ['what', 'outcome'],
     });
     this.#count = (labels) => count({ ...labels });
   }
 
-  /** Records a decision. A decision with the same content is logged once. */
+  /** Records a decision. An equal decision is not logged again. */
   want(decision: Decision): void {
     this.#note(decision);
   }
@@ -98,14 +98,14 @@ export class ObserveLedger {
       this.#unnamed.set(resource, (this.#unnamed.get(resource) ?? new Set<Waiting>()).add(entry));
     }
     this.#count({ what, outcome: 'wanted' });
-    this.#log.info('Would do, were it not for --observe-only', { what, object });
+    this.#log.info('Would act without --observe-only', { what, object });
     return entry;
   }
 
   /**
-   * Records a decision that takes time to do, such as the creation of a VM.
-   * @returns the object that showed that another controller did it, also after the five minutes
-   * @throws the signal's reason, or an error that the object was deleted first
+   * Records a decision that takes time to execute, such as the creation of a VM.
+   * @returns The object that showed that another controller did it, also after the five minutes.
+   * @throws the signal's reason, or an error when the object was deleted first.
    */
   follow(decision: Decision, signal: AbortSignal): Promise<KubeObject> {
     const { followers } = this.#note(decision);
@@ -121,7 +121,7 @@ export class ObserveLedger {
     });
   }
 
-  /** Compares an object, as the API server shows it now, with the recorded decisions. */
+  /** Compares the current state of an object with the recorded decisions. */
   saw(resource: string, object: KubeObject, deleted: boolean): void {
     const { namespace = '', name } = object.metadata;
     for (const entry of this.#ofObject(resource, `${namespace}/${name}`).values()) {
@@ -153,7 +153,7 @@ export class ObserveLedger {
     const { overdue, followers, decision } = entry;
     this.#forget(entry);
     if (!overdue) this.#tell(entry, outcome);
-    const gone = new Error(`${decision.what} ${decision.object}: the object went before`);
+    const gone = new Error(`${decision.what} ${decision.object}: the object was deleted first`);
     for (const { resolve, reject } of followers) outcome === 'same' ? resolve(seen) : reject(gone);
   }
 

@@ -10,7 +10,7 @@ import { createMemoryLogger } from '../log/memory-logger.ts';
 import { type ControllerOptions, createController, type QueueGauges } from './create-controller.ts';
 import type { QueueObserver } from './work-queue.ts';
 
-/** A controller whose reconcile notes key and time before it does what the test says. */
+/** A controller whose reconcile records key and time, and then calls the function of the test. */
 function setUp(
   reconcile: Reconcile = async () => done,
   options: Partial<ControllerOptions> = {},
@@ -53,7 +53,7 @@ const failing = (times: number, error: unknown): Reconcile => {
   };
 };
 
-test('a success ends a back-off: the next failure waits as short as the first', async () => {
+test('a success resets the back-off', async () => {
   let fails = true;
   const backoff = { baseMs: 100, maxMs: 10_000, jitter: 0 };
   const work: Reconcile = async () => {
@@ -73,14 +73,14 @@ test('a success ends a back-off: the next failure waits as short as the first', 
   await t.end();
 });
 
-test('a controller runs once', async () => {
+test('a controller can run only once', async () => {
   const t = setUp();
   await t.clock.settle();
   await expect(t.controller.run(t.stop.signal)).rejects.toThrow('controller test runs once');
   await t.end();
 });
 
-test('how many keys wait and how long work has gone on is known to the metrics', async () => {
+test('the metrics contain the number of waiting keys and the duration of the running work', async () => {
   let read: QueueGauges | undefined;
   const metrics: ControllerOptions['metrics'] = (name, gauges) => {
     expect(name).toBe('test');
@@ -113,7 +113,7 @@ describe('keys', () => {
     await t.end();
   });
 
-  test('E-19 a key asked for later is looked at then: the earliest of several requests wins, and an earlier look makes the later needless', async () => {
+  test('with several delays have the earliest one, and an earlier reconcile cancels a later one [E-19]', async () => {
     const t = setUp();
     t.controller.enqueue('a', 500);
     t.controller.enqueue('a', 100);
@@ -136,7 +136,7 @@ describe('keys', () => {
     await t.end();
   });
 
-  test('one key is never worked on twice at once; what happens meanwhile is looked at afterwards', async () => {
+  test('one key is never reconciled twice in parallel, and changes in the meantime lead to another reconcile', async () => {
     const t = setUp(
       async () => {
         await sleep(t.clock, 100);
@@ -154,7 +154,7 @@ describe('keys', () => {
     await t.end();
   });
 
-  test('no more than `concurrency` are worked on at once', async () => {
+  test('at most `concurrency` keys are reconciled in parallel', async () => {
     let running = 0;
     let most = 0;
     const t = setUp(
@@ -173,7 +173,7 @@ describe('keys', () => {
     await t.end();
   });
 
-  test('`again` comes back after its time, and an event before replaces it', async () => {
+  test('`again` reconciles after its delay, and an earlier event replaces it', async () => {
     const outcomes: Outcome[] = [again(1000), again(5000), done];
     const t = setUp(async () => outcomes.shift() ?? done);
     t.controller.enqueue('a');
@@ -189,7 +189,7 @@ describe('urgent keys', () => {
   const urgent = (key: string): boolean => key.startsWith('u');
   const slow: Reconcile = async () => done;
 
-  test('go before the others, and starve them not', async () => {
+  test('are reconciled before the others, but do not block them', async () => {
     const { clock, calls, controller, end } = setUp(slow, { urgent });
     for (let i = 1; i <= 3; i++) controller.enqueue(`a${i}`);
     for (let i = 1; i <= 8; i++) controller.enqueue(`u${i}`);
@@ -200,7 +200,7 @@ describe('urgent keys', () => {
     ]);
   });
 
-  test('thousands of keys before one that is urgent cost it no time', async () => {
+  test('are not delayed by thousands of other keys', async () => {
     const { clock, calls, controller, end } = setUp(() => sleep(clock, 100).then(() => done), { urgent });
     for (let i = 0; i < 3_000; i++) controller.enqueue(`a${i}`);
     await clock.advance(50);
@@ -213,7 +213,7 @@ describe('urgent keys', () => {
 });
 
 describe('failures', () => {
-  test('are none where nothing is sent: tried again, and not told', async () => {
+  test('because of a fence are retried and not logged as errors', async () => {
     const t = setUp(failing(2, new KubeError('not sent', { code: 0, reason: 'ObserveOnly' })));
     t.controller.enqueue('a');
     await t.clock.advance(60_000);
@@ -240,7 +240,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('success forgets them', async () => {
+  test('are forgotten after a success', async () => {
     const t = setUp(failing(1, new Error('once')));
     t.controller.enqueue('a');
     await t.clock.advance(100);
@@ -250,7 +250,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('a conflict comes back soon and is no error', async () => {
+  test('of a conflict are retried soon and are not logged as errors', async () => {
     const t = setUp(failing(3, new KubeError('modified', { code: 409, reason: 'Conflict' })));
     t.controller.enqueue('a');
     await t.clock.advance(100);
@@ -259,7 +259,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('the server decides when it said so', async () => {
+  test('with Retry-After are retried after that time', async () => {
     const t = setUp(failing(1, new KubeError('busy', { code: 429, retryAfterMs: 7000 })));
     t.controller.enqueue('a');
     await t.clock.advance(20_000);
@@ -267,7 +267,7 @@ describe('failures', () => {
     await t.end();
   });
 
-  test('a synchronous throw is contained like any other, and no other key suffers', async () => {
+  test('thrown synchronously are handled in the same way, and other keys are not affected', async () => {
     const t = setUp((key) => {
       if (key === 'bad') throw new TypeError('bug');
       return Promise.resolve(done);
@@ -300,7 +300,7 @@ const informerThat = (change: Partial<Informer<KubeObject>>): Informer<KubeObjec
   ...change,
 });
 
-/** An informer that can be refused. */
+/** An informer whose refusal the test sets. */
 function refusable(synced: Promise<void>) {
   let refused: KubeError | undefined;
   const handlers: (() => void)[] = [];
@@ -350,7 +350,7 @@ describe('life', () => {
     await running;
   });
 
-  test('it stops while what it needs is refused, and goes on without what it can spare', async () => {
+  test('it stops while a required informer is refused, and continues without an optional one', async () => {
     const needed = refusable(Promise.resolve());
     const spared = refusable(new Promise(() => undefined));
     const t = setUp(undefined, {}, (controller) => {
@@ -378,7 +378,7 @@ describe('life', () => {
     await t.end();
   });
 
-  test('it begins without what was refused before it ran', async () => {
+  test('it starts without an optional informer that is already refused', async () => {
     const spared = refusable(new Promise(() => undefined));
     spared.refuse(true);
     const nobody = () => [];
@@ -389,7 +389,7 @@ describe('life', () => {
     await t.end();
   });
 
-  test('idle knows of waiting, delayed and running keys', async () => {
+  test('idle considers waiting, delayed and running keys', async () => {
     const t = setUp(async () => {
       await sleep(t.clock, 10);
       return done;
@@ -405,7 +405,7 @@ describe('life', () => {
     await t.end();
   });
 
-  test('a stop lets the running reconcile end, tells it so, and starts no other', async () => {
+  test('a stop aborts the signal of the running reconcile, waits for it, and starts no other', async () => {
     let told = false;
     const t = setUp(async (_key, signal) => {
       await sleep(t.clock, 100);
@@ -430,7 +430,7 @@ describe('life', () => {
     expect(t.clock.pending).toBe(0);
   });
 
-  test('metrics see additions, waits, work and retries', async () => {
+  test('metrics count additions, waits, work and retries', async () => {
     const seen: string[] = [];
     const observer: QueueObserver = {
       added: () => seen.push('added'),
@@ -454,7 +454,7 @@ describe('life', () => {
     await t.end();
   });
 
-  test('concurrency must make sense', () => {
+  test('concurrency must be a positive integer', () => {
     expect(() => setUp(undefined, { concurrency: 0 })).toThrow('concurrency must be an integer of at least 1');
   });
 });

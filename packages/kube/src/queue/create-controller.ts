@@ -10,20 +10,20 @@ import type { Key, KubeObject } from '../contract/objects.ts';
 import { isHeld } from '../informer/faults.ts';
 import { type QueueObserver, WorkQueue } from './work-queue.ts';
 
-/** What a metrics registry needs of a queue to report it. */
+/** The values of a queue that a metrics registry reads. */
 export interface QueueGauges {
   depth(): number;
-  /** Milliseconds for which each piece of work that is going on has gone on. */
+  /** Milliseconds since the start of each running reconcile. */
   runningForMs(): number[];
 }
 
-/** Registers a queue by name and returns what it should call. */
+/** Registers a queue by name and returns its observer. */
 export type QueueMetrics = (name: string, gauges: QueueGauges) => QueueObserver;
 
-/** What a controller is made of: its name, its work and how it is repeated. */
+/** Options of a controller. */
 export interface ControllerOptions {
   readonly name: string;
-  /** Number of keys worked on at once. */
+  /** Number of keys that are reconciled in parallel. */
   readonly concurrency: number;
   readonly reconcile: Reconcile;
   readonly clock: Clock;
@@ -31,21 +31,21 @@ export interface ControllerOptions {
   readonly log: Logger;
   readonly metrics?: QueueMetrics;
   /**
-   * What its keys name. An object that is not of its type is left alone: the informer reports it, and its next change
-   * brings it back. Absent: keys name no objects.
+   * The objects of its keys. A malformed object is skipped: the informer reports it, and its next change adds the key again.
+   * Absent: keys are not names of objects.
    */
   readonly of?: { readonly store: { get(key: Key): KubeObject | undefined } };
-  /** After failures; default 50 ms to 2 min, half of it drawn at random. */
+  /** Back-off after failures. Default 50 ms to 2 min with a jitter of one half. */
   readonly backoff?: BackoffOptions;
   /**
-   * Whether a key goes before those that are not urgent, asked when it becomes ready. One of four taken is not urgent all
-   * the same, so neither kind starves the other.
+   * Whether a key is taken before those that are not urgent. Called when the key becomes ready. One of four taken keys is not urgent, so that
+   * neither kind blocks the other.
    */
   readonly urgent?: (key: Key) => boolean;
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 50, maxMs: 120_000, jitter: 0.5 };
-/** After a conflict the newer state is on its way: come back soon, however often it happens. */
+/** After a conflict the newer state arrives soon, so the back-off is short. */
 const CONFLICT_BACKOFF: BackoffOptions = { baseMs: 10, maxMs: 1000, jitter: 0.5 };
 
 type Awaited = Pick<Informer<KubeObject>, 'whenSynced' | 'refused' | 'onRefused' | 'doubted'>;
@@ -64,10 +64,10 @@ class QueueController implements Controller {
   readonly #log: Logger;
   readonly #queue: WorkQueue;
   readonly #needed = new Set<Awaited>();
-  /** It continues while these are refused. */
+  /** Informers without which it continues while they are refused. */
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
-  /** What each failing key failed with last, to log it once. */
+  /** The last error of each failing key, to log it once. */
   readonly #complaints = new Map<Key, string>();
   #signal: AbortSignal | undefined;
   #onIdle: (() => void) | undefined;
@@ -149,7 +149,7 @@ class QueueController implements Controller {
     }
   }
 
-  /** What it would decide from is old, and nobody knows how much has changed since; or it may never have happened. */
+  /** Whether a cache is outdated by an unknown amount, or may contain changes that the server has lost. */
   #isBlind(): boolean {
     for (const { refused, doubted } of this.#needed) if (refused !== undefined || doubted) return true;
     for (const { doubted } of this.#spared) if (doubted) return true;
@@ -207,5 +207,5 @@ const aborted = (signal: AbortSignal): Promise<void> =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** A controller; nothing is reconciled before `run`. */
+/** A controller. It starts with `run`. */
 export const createController = (options: ControllerOptions): Controller => new QueueController(options);

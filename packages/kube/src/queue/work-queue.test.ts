@@ -28,7 +28,7 @@ function setUp(change: Partial<WorkQueueOptions> = {}) {
   return { clock, queue, told, drain, ready: () => ready };
 }
 
-test('thousands of keys are taken in the order in which they came', () => {
+test('thousands of keys are taken in the order in which they were added', () => {
   const { queue, drain } = setUp();
   const keys = Array.from({ length: 5_000 }, (_, i) => `k${i}`);
   for (const key of keys.slice(0, 3_000)) queue.add(key);
@@ -37,7 +37,7 @@ test('thousands of keys are taken in the order in which they came', () => {
   expect([...first, ...drain()]).toEqual(keys);
 });
 
-test('a key that is added while it is worked on is ready again when the work ends, and is counted once', () => {
+test('a key that is added while it is processed is ready again afterwards, and is counted once', () => {
   const { queue, told, drain, ready } = setUp();
   queue.add('a');
   expect([queue.take(), queue.running, queue.depth]).toEqual(['a', 1, 0]);
@@ -51,7 +51,7 @@ test('a key that is added while it is worked on is ready again when the work end
   expect(told.filter((one) => one === 'added')).toHaveLength(2);
 });
 
-test('how long a key waited and was worked on is reported', async () => {
+test('waiting and processing times are reported', async () => {
   const { clock, queue, told } = setUp();
   await clock.advance(50);
   queue.add('a');
@@ -64,7 +64,7 @@ test('how long a key waited and was worked on is reported', async () => {
   expect(told).toEqual(['added', 'started after 300', 'finished after 200']);
 });
 
-test('the earliest of several instants counts, and taking a key drops the one it waited for', async () => {
+test('the earliest of several delays counts, and taking a key drops its delay', async () => {
   const { clock, queue, drain, ready } = setUp();
   queue.add('a', 1_000);
   queue.add('a', 500);
@@ -81,7 +81,7 @@ test('the earliest of several instants counts, and taking a key drops the one it
   expect([drain(), clock.pending]).toEqual([[], 0]);
 });
 
-test('a key that is ready, or will be when its work ends, waits for no instant', async () => {
+test('a delay is ignored for a key that is ready, or will be ready after its processing', async () => {
   const { clock, queue, drain } = setUp();
   queue.add('a');
   queue.add('a', 1_000);
@@ -92,14 +92,14 @@ test('a key that is ready, or will be when its work ends, waits for no instant',
   expect(queue.nextInMs).toBeUndefined();
   queue.done('a');
   expect(drain()).toEqual(['a']);
-  // An instant that was requested during the work stays when the work has ended.
+  // A delay that was requested during the processing stays.
   queue.add('a', 1_000);
   queue.done('a');
   await clock.advance(1_000);
   expect(drain()).toEqual(['a']);
 });
 
-test('an instant that was requested before the key was added during its work is dropped', async () => {
+test('a delay that was requested before the key was added during its processing is dropped', async () => {
   const { clock, queue, drain } = setUp();
   queue.add('a');
   queue.take();
@@ -142,7 +142,7 @@ test('the back-off grows with each retry until the key is forgotten', async () =
   expect(told.filter((one) => one === 'retried')).toHaveLength(5);
 });
 
-test('a queue that is closed forgets what waits, and takes nothing in', async () => {
+test('a closed queue drops waiting keys and accepts no further ones', async () => {
   const { clock, queue, drain, ready } = setUp({ urgent: (key) => key === 'urgent' });
   queue.add('worked-on');
   expect(queue.take()).toBe('worked-on');

@@ -4,10 +4,10 @@ import type { Clock, Timer } from '../clock/clock.ts';
 import { Schedule, type Scheduled } from '../clock/schedule.ts';
 import type { Key } from '../contract/objects.ts';
 
-/** What a queue tells of itself, for metrics. */
+/** Receives values of a queue for metrics. */
 export interface QueueObserver {
   added?(): void;
-  /** A key was taken after it waited so long. */
+  /** A key was taken after this waiting time. */
   started?(waitedMs: number): void;
   finished?(workMs: number): void;
   retried?(): void;
@@ -18,16 +18,16 @@ export interface WorkQueueOptions {
   readonly random: Random;
   readonly backoff: BackoffOptions;
   readonly observer?: QueueObserver;
-  /** Called when a key became ready. */
+  /** Called when a key becomes ready. */
   readonly onReady: () => void;
-  /** Whether a key that becomes ready goes before those that are not urgent. Absent: all are alike. */
+  /** Whether a ready key is taken before those that are not urgent. Absent: all keys are equal. */
   readonly urgent?: (key: Key) => boolean;
 }
 
-/** Of so many keys taken one is not urgent, if there is one: urgent ones in numbers starve nobody. */
+/** One of this number of taken keys is not urgent, if there is one, so that urgent keys do not block the others. */
 const TURNS = 4;
 
-/** Keys in the order in which they came. */
+/** Keys in the order in which they were added. */
 class Line {
   readonly #keys: Key[] = [];
   #head = 0;
@@ -40,7 +40,7 @@ class Line {
     this.#keys.push(key);
   }
 
-  /** The taken keys at the front are cut off now and then, not one by one. */
+  /** The taken keys at the front are removed in batches. */
   shift(): Key | undefined {
     const key = this.#keys[this.#head];
     if (key === undefined) return undefined;
@@ -59,9 +59,8 @@ class Line {
 }
 
 /**
- * Keys to look at: each waits at most once, is worked on by one at a time, and may wait for an instant. After client-go's
- * workqueue, with one difference: taking a key drops the instant it waited for, because a reconcile computes again when it
- * wants to be called.
+ * A queue of keys, in which each key waits at most once and is processed by one worker at a time. A key may have a delay.
+ * It is like client-go's workqueue, with one difference: taking a key drops its delay, because the reconcile requests a new one.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -69,12 +68,12 @@ export class WorkQueue {
   readonly #ready = new Line();
   /** Urgent keys taken in a row. */
   #streak = 0;
-  /** Keys in the lines, with the instant at which they became ready. */
+  /** Waiting keys with the time at which they became ready. */
   readonly #waiting = new Map<Key, number>();
   readonly #delayed = new Map<Key, Scheduled<Key>>();
   readonly #schedule = new Schedule<Key>();
   readonly #processing = new Map<Key, number>();
-  /** Keys that were added while they were worked on. */
+  /** Keys that were added during their processing. */
   readonly #dirty = new Set<Key>();
   readonly #failures = new Map<Key, number>();
   #timer: { readonly at: number; readonly handle: Timer } | undefined;
@@ -84,35 +83,35 @@ export class WorkQueue {
     this.#options = options;
   }
 
-  /** Number of keys that could be taken now. */
+  /** The number of ready keys. */
   get depth(): number {
     return this.#waiting.size;
   }
 
-  /** Number of keys being worked on. */
+  /** The number of keys in processing. */
   get running(): number {
     return this.#processing.size;
   }
 
-  /** Instants at which the work that is going on began. */
+  /** Start times of the keys in processing. */
   get runningSince(): Iterable<number> {
     return this.#processing.values();
   }
 
-  /** Milliseconds until the next delayed key is ready; undefined when none waits. */
+  /** Milliseconds until the next delayed key is ready. Undefined without a delayed key. */
   get nextInMs(): number | undefined {
     const next = this.#schedule.peek();
     return next === undefined ? undefined : Math.max(0, next.at - this.#now());
   }
 
-  /** Adds a key: at once, or after `afterMs`; the earliest of several requests wins. */
+  /** Adds a key immediately, or after `afterMs`. The earliest of several requests wins. */
   add(key: Key, afterMs = 0): void {
     if (this.#closed) return;
     if (afterMs > 0) this.#delay(key, this.#now() + afterMs);
     else this.#addNow(key);
   }
 
-  /** Adds a key after its back-off, which grows with every call until `forget`; `leastMs` when that is longer. */
+  /** Adds a key after its back-off, which grows with every call until `forget`. The delay is at least `leastMs`. */
   retry(key: Key, leastMs = 0, backoff: BackoffOptions = this.#options.backoff): void {
     const failures = this.failures(key) + 1;
     this.#failures.set(key, failures);
@@ -120,7 +119,7 @@ export class WorkQueue {
     this.add(key, Math.max(1, leastMs, backoffMs(backoff, failures, this.#options.random)));
   }
 
-  /** How often the key failed since it last did not. */
+  /** The number of failures since the last success of a key. */
   failures(key: Key): number {
     return this.#failures.get(key) ?? 0;
   }
@@ -129,7 +128,7 @@ export class WorkQueue {
     this.#failures.delete(key);
   }
 
-  /** Takes the next key; `done` must follow. Undefined when none is ready. */
+  /** Takes the next key. Call `done` afterwards. Undefined when no key is ready. */
   take(): Key | undefined {
     const key = this.#nextLine().shift();
     if (key === undefined) return undefined;
@@ -141,7 +140,7 @@ export class WorkQueue {
     return key;
   }
 
-  /** Ends the work on a key; it is ready again when it was added meanwhile. */
+  /** Ends the processing of a key. If it was added in the meantime, it is ready again. */
   done(key: Key): void {
     const since = this.#processing.get(key);
     this.#processing.delete(key);
@@ -149,7 +148,7 @@ export class WorkQueue {
     if (this.#dirty.delete(key)) this.#push(key);
   }
 
-  /** Takes nothing in any more, and forgets what waits. */
+  /** Drops all waiting keys, and accepts no further ones. */
   close(): void {
     this.#closed = true;
     this.#timer?.handle.cancel();
@@ -205,7 +204,7 @@ export class WorkQueue {
     this.#delayed.delete(key);
   }
 
-  /** One timer, for the earliest of all delayed keys. */
+  /** Sets the one timer for the earliest delayed key. */
   #arm(): void {
     const next = this.#schedule.peek();
     if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next.at)) return;

@@ -14,24 +14,24 @@ import type { BinaryContext } from './definition.ts';
 import type { Host } from './host.ts';
 import { type CertificatesInUse, servedCertificate, type Warnings } from './warnings/index.ts';
 
-/** What a context is made of. */
+/** Parts of a context. */
 export interface ContextParts<F extends Flags> {
-  /** The binary: the component of its events. */
+  /** The name of the binary, which is the component of its events. */
   readonly name: string;
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly clusters: Clusters;
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Present: nothing is written, what would be is noted there. */
+  /** If present, writes are only recorded here and not sent. */
   readonly ledger: ObserveLedger | undefined;
   readonly certificates: CertificatesInUse;
   readonly warnings: Warnings;
-  /** Present: writes are sent only while nobody else can lead. */
+  /** If present, writes are only sent while no other process can be the leader. */
   readonly fence: Fence | undefined;
 }
 
-/** What the controllers get, and the recorders whose last events are to be sent when they have ended. */
+/** The context of the controllers, and the recorders whose last events must be sent at the end. */
 export function createContext<F extends Flags>(
   parts: ContextParts<F>,
 ): {

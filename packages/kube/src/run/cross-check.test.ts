@@ -30,13 +30,13 @@ test.each<[string[], RegExp]>([
 
 test.each<[string[], RegExp]>([
   [['--tls-cert-dir=/tls'], /--tls-cert-dir has no effect without --secure-port/],
-  [['--v=4', '--log-level=error'], /--v=4 beats --log-level=error/],
-])('%j are taken with a doubt', async (argv, says) => {
+  [['--v=4', '--log-level=error'], /--v=4 overrides --log-level=error/],
+])('%j lead to a warning', async (argv, says) => {
   expect(await judged(...argv)).toEqual({ wrong: [], doubtful: [expect.stringMatching(says)] });
 });
 
 test.each([[[]], [['--port=0', '--secure-port=0']], [['--v=4']], [['--tls-cert-dir=/tls', '--secure-port=1']]])(
-  '%j is what it is',
+  '%j are valid',
   async (argv) => {
     expect(await judged(...argv)).toEqual({ wrong: [], doubtful: [] });
   },

@@ -1,7 +1,7 @@
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { FlagValues } from '../flags/flag.ts';
 
-/** What no single one of the common flags can know is wrong; one sentence each, that names the flags. */
+/** Errors that need several common flags, one sentence each with the names of the flags. */
 export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   const lease = flags['leader-elect-lease-duration'];
   const deadline = flags['leader-elect-renew-deadline'];
@@ -19,7 +19,7 @@ export function crossCheck(flags: FlagValues<CommonFlags>): string[] {
   ];
 }
 
-/** Ports that are given twice; 0 is any. */
+/** Duplicate ports. 0 means any port. */
 function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
   const ports = Object.entries(flags).filter(
     ([name, value]) => (name === 'port' || name.endsWith('-port')) && typeof value === 'number' && value > 0,
@@ -29,7 +29,7 @@ function portsTaken(flags: Readonly<Record<string, unknown>>): string[] {
     .map(([port, same]) => `${same.map(([name]) => `--${name}`).join(' and ')} must not both be ${port}`);
 }
 
-/** What is likely not meant, though nothing fails of it; one sentence each, that names the flags. */
+/** Warnings about combinations that are valid but probably wrong, one sentence each with the names of the flags. */
 export function doubtsAbout(flags: FlagValues<CommonFlags>): string[] {
   const quiet = ['warn', 'error', 'silent'].includes(flags['log-level']);
   return [
@@ -37,7 +37,7 @@ export function doubtsAbout(flags: FlagValues<CommonFlags>): string[] {
       ? ['--tls-cert-dir has no effect without --secure-port']
       : []),
     ...(flags.v >= 4 && quiet
-      ? [`--v=${flags.v} beats --log-level=${flags['log-level']}: lines of level debug and above are written`]
+      ? [`--v=${flags.v} overrides --log-level=${flags['log-level']}: lines of level debug and above are written`]
       : []),
   ];
 }

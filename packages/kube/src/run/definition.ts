@@ -14,7 +14,7 @@ import type { ObserveLedger } from '../observe/ledger.ts';
 import type { Unit } from './units.ts';
 import type { ExpectedCrd } from './warnings/index.ts';
 
-/** What a binary's controllers get once it leads. */
+/** Clients and services for the controllers of a leading process. */
 export interface BinaryContext<F extends Flags> {
   readonly flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly namespace: string;
@@ -35,41 +35,41 @@ export interface BinaryContext<F extends Flags> {
   readonly metrics: Metrics;
   /** For `createInformer`. */
   readonly runtime: InformerRuntime;
-  /** With `--observe-only`: where what would be done to anything but the clusters is noted; its clients note their own. */
+  /** With `--observe-only`: records actions outside of the clusters. The clients of the clusters record their own writes. */
   readonly observe?: ObserveLedger;
-  /** Asked before what cannot be taken back; absent: this process leads without being elected. */
+  /** Called before irreversible actions. Absent: this process works without leader election. */
   readonly fence?: Fence;
-  /** To be told which certificate a service serves with: its end is watched. @param what `webhook certificate`, for example */
+  /** Monitors the expiry of the certificate of a service. @param what for example `webhook certificate` */
   readonly serving: (what: string) => ServedCertificate;
 }
 
-/** What a binary found when it read its own settings. */
+/** The result of reading a binary's own settings. */
 export interface Configuration {
-  /** Told in the first line of the log, once. */
+  /** Logged once in the first line. */
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** What may be meant, but is likely wrong; one sentence each, told after the first line. */
+  /** Settings that are valid but probably wrong, one sentence each. Logged after the first line. */
   readonly warnings?: readonly string[];
 }
 
 /** A controller binary. */
 export interface BinaryDefinition<F extends Flags> extends Program {
   readonly defaults: CommonDefaults;
-  /** Its own flags, next to the common ones. */
+  /** Flags of the binary, in addition to the common ones. */
   readonly flags: F;
-  /** What no single flag can know is wrong; one sentence each, that names the flags. */
+  /** Errors that need several flags, one sentence each with the names of the flags. */
   check?(flags: FlagValues<F> & FlagValues<CommonFlags>): readonly string[];
   /** Name of the Lease; default: the binary's name. */
   readonly leaseName?: string;
-  /** Put before queue and reflector metrics, e.g. `mcm_`. */
+  /** Prefix of queue and reflector metrics, e.g. `mcm_`. */
   readonly metricsPrefix?: string;
   /**
-   * Called once, before anything is connected, to read what flags and environment say of the binary's own matters.
-   * @throws ConfigError with one line for each setting that is wrong, which names it and the cure: they end the process
+   * Called once before any connection, to read the binary's own flags and environment.
+   * @throws ConfigError with one line for each invalid setting, with its name and a hint. The process then ends.
    */
   configure?(flags: FlagValues<F> & FlagValues<CommonFlags>): Configuration | Promise<Configuration>;
-  /** The CustomResourceDefinitions that it is written for; a server with others is warned of. */
+  /** The expected CustomResourceDefinitions. The process warns if those of the server differ. */
   readonly crds?: readonly ExpectedCrd[];
-  /** Starts what every replica serves, whether it leads or not; resolves to what ends it again. */
+  /** Starts the services of every replica, even if it does not lead. Resolves to a function that stops them. */
   serve?(context: BinaryContext<F>): Promise<(() => Promise<void>) | undefined>;
   /** Called once, when this process leads. */
   units(context: BinaryContext<F>): readonly Unit[] | Promise<readonly Unit[]>;

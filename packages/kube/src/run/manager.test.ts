@@ -25,7 +25,7 @@ function setUp(make: (phase: (name: string, change?: Partial<Phase>) => Phase, c
 }
 
 describe('manager', () => {
-  test('starts in order and stops in reverse', async () => {
+  test('starts in order and stops in reverse order', async () => {
     const t = setUp((phase) => [phase('a'), phase('b'), phase('c')]);
     await t.manager.start();
     expect(t.states()).toEqual(['a started', 'b started', 'c started']);
@@ -35,7 +35,7 @@ describe('manager', () => {
     expect(t.clock.pending).toBe(0);
   });
 
-  test('told to stop while a phase starts that heeds no signal, it starts no further one', async () => {
+  test('a stop during a phase that ignores its signal starts no further phase', async () => {
     const slow = Promise.withResolvers<undefined>();
     const t = setUp((phase) => [phase('a', { start: () => slow.promise }), phase('b')]);
     const started = t.manager.start();
@@ -46,7 +46,7 @@ describe('manager', () => {
     expect(t.steps).toEqual([]);
   });
 
-  test('the log names each phase that has started, and how long that took', async () => {
+  test('logs each started phase with its duration', async () => {
     const t = setUp((phase, clock) => [
       phase('caches', {
         start: async () => {
@@ -65,7 +65,7 @@ describe('manager', () => {
     ]);
   });
 
-  test('a phase that fails ends the start; what was started is stopped', async () => {
+  test('a failed phase ends the start, and the started phases are stopped', async () => {
     const t = setUp((phase) => [
       phase('a'),
       phase('b', { start: () => Promise.reject(new Error('port in use')) }),
@@ -78,7 +78,7 @@ describe('manager', () => {
     expect(t.steps).toEqual(['start a', 'stop a']);
   });
 
-  test('a stop in the middle of a start ends it', async () => {
+  test('a stop during the start ends the start', async () => {
     const t = setUp((phase, clock) => [
       phase('a'),
       phase('waits', {
@@ -99,7 +99,7 @@ describe('manager', () => {
     expect(t.steps).toEqual(['start a', 'stop a']);
   });
 
-  test('a phase that does not stop cannot hold the end up', async () => {
+  test('a phase that does not stop does not block the end', async () => {
     const t = setUp((phase) => [phase('a'), phase('hangs', { start: async () => () => new Promise(() => undefined) })]);
     await t.manager.start();
     const stopped = t.manager.stop('SIGTERM');
@@ -111,7 +111,7 @@ describe('manager', () => {
     });
   });
 
-  test('a phase that fails to stop does not keep the others from it', async () => {
+  test('a phase that fails to stop does not prevent the other stops', async () => {
     const t = setUp((phase) => [
       phase('a'),
       phase('b', { start: async () => () => Promise.reject(new Error('oops')) }),

@@ -3,20 +3,20 @@ import { type Clock, pause } from '../clock/clock.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Phase, PhaseState, PhaseStatus, Stop } from './phase.ts';
 
-/** What a manager needs of its environment. */
+/** Options of a manager. */
 export interface ManagerOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly phases: readonly Phase[];
-  /** Time for all phases to stop; then they are left as they are. Default 8000. */
+  /** Time limit for stopping all phases, after which they are abandoned. Default 8000. */
   readonly stopLimitMs?: number;
 }
 
 /** Starts phases in order and stops them in reverse order. */
 export interface Manager {
-  /** Resolves when all phases have started; rejects with the first failure or the reason of a `stop`. Call once. */
+  /** Resolves when all phases have started. Rejects with the first failure or the reason of `stop`. Call it once. */
   start(): Promise<void>;
-  /** Ends a start that continues, and stops what was started. Never rejects. May be called at any time, repeatedly. */
+  /** Ends a running start, and stops the started phases. Never rejects. It may be called at any time, repeatedly. */
   stop(reason: string): Promise<void>;
   /** All phases in order. */
   status(): readonly PhaseStatus[];
@@ -94,7 +94,7 @@ class PhaseManager implements Manager {
   }
 
   async #stopInTurn(): Promise<void> {
-    await this.#starting?.catch(() => undefined); // Whoever called `start` has the error.
+    await this.#starting?.catch(() => undefined); // The caller of `start` handles the error.
     for (const entry of this.#entries.toReversed()) {
       try {
         await entry.stop?.();
@@ -107,5 +107,5 @@ class PhaseManager implements Manager {
   }
 }
 
-/** Makes a manager that starts its phases in order and ends them in the opposite one. */
+/** Creates a manager that starts its phases in order and stops them in reverse order. */
 export const createManager = (options: ManagerOptions): Manager => new PhaseManager(options);

@@ -5,16 +5,16 @@ export type Stop = () => Promise<void> | void;
 export interface Phase {
   readonly name: string;
   /**
-   * Resolves when the next phase may start, with what undoes this one. Must end soon when the signal aborts. What it
-   * says through `report` is shown until it has started.
+   * Resolves when the next phase may start, with a function that stops this one. It must end soon after the signal aborts.
+   * The text of `report` is shown until the phase has started.
    */
   start(signal: AbortSignal, report: (detail: string) => void): Promise<Stop | undefined>;
 }
 
-/** How far a phase has come. */
+/** The state of a phase. */
 export type PhaseState = 'waiting' | 'starting' | 'started' | 'failed' | 'stopped';
 
-/** How far a phase has come, as health checks and logs tell it. */
+/** The status of a phase for health checks and logs. */
 export interface PhaseStatus {
   readonly name: string;
   readonly state: PhaseState;

@@ -52,7 +52,7 @@ afterAll(async () => {
 const client = () =>
   createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
 
-/** A port that nobody listens on. */
+/** Returns an unused port. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -61,14 +61,14 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** A process of which the test holds every string. */
+/** A process whose output the test reads. */
 function fakeHost(argv: readonly string[], identity = 'me') {
   const printed: string[] = [];
   const complaints: string[] = [];
   const exits: number[] = [];
   let stop: ((reason: string) => void) | undefined;
   const ready = Promise.withResolvers<string>();
-  /** The address, unless the binary ends before it has one. */
+  /** The address, or an error if the binary ends earlier. */
   const readyOr = (exit: Promise<number>): Promise<string> =>
     Promise.race([ready.promise, exit.then((code) => Promise.reject(new Error(`exit ${code}: ${complaints.join()}`)))]);
   const host: Host = {
@@ -96,7 +96,7 @@ const untilAbort = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** A binary whose one unit says when it began. */
+/** A binary with one unit that reports its start. */
 function demo(change: Partial<Demo> = {}) {
   const began = Promise.withResolvers<BinaryContext<typeof flags>>();
   const definition: Demo = {
@@ -133,7 +133,7 @@ function demo(change: Partial<Demo> = {}) {
 }
 
 describe('a binary', () => {
-  test('with --observe-only it works without a lease, serves nobody, and sends no write', async () => {
+  test('with --observe-only it works without a lease, starts no services, and sends no write', async () => {
     let served = 0;
     const { definition, began } = demo({
       serve: () => {
@@ -151,7 +151,7 @@ describe('a binary', () => {
       control.resource(configMaps, 'default').create({ metadata: { name: 'never', namespace: 'default' } }),
     ).rejects.toThrow('--observe-only');
     expect(await (await fetch(`${address}/readyz?verbose`)).text()).toContain(
-      'leader-election looking on, without a lease',
+      'leader-election observing without a Lease',
     );
     const metrics = await (await fetch(`${address}/metrics`)).text();
     expect(metrics).toContain('mcm_observe_decisions_total{what="create configmaps",outcome="wanted"} 1');
@@ -162,7 +162,7 @@ describe('a binary', () => {
     await expect(client().resource(leases, 'default').get('observer')).rejects.toThrow('not found');
   });
 
-  test('what cannot work of its own settings ends it by name, before anything is asked', async () => {
+  test('an invalid own setting ends the process with its name, before any request', async () => {
     const wrong = demo({ configure: () => Promise.reject(new ConfigError('CLOUD is nowhere')) });
     const other = fakeHost([`--target-kubeconfig=${kubeconfig}`]);
     expect(await runBinary(wrong.definition, other.host)).toBe(1);
@@ -204,7 +204,7 @@ describe('a binary', () => {
     expect((await get('/nope')).status).toBe(404);
     const held = await client().resource(leases, 'default').get('demo');
     expect(held.spec?.holderIdentity).toBe('me');
-    // Its own flags that differ from their defaults, for whoever explains what it does.
+    // The Lease shows its own flags that are not at their defaults.
     expect(holderSettings(held)).toEqual({ 'safety-up': 5, 'feature-gates': {} });
 
     t.stop();
@@ -221,7 +221,7 @@ describe('a binary', () => {
     await expect(fetch(`${address}/healthz`)).rejects.toThrow();
   });
 
-  test('a malformed object is named by one event and counted by a metric, until it is corrected', async () => {
+  test('a malformed object is reported by one event and counted by a metric, until it is corrected', async () => {
     const api = client().resource(configMaps, 'default');
     await api.create({ metadata: { name: 'bad' }, data: { wanted: 'many' } });
     await api.create({ metadata: { name: 'good' }, data: {} });
@@ -259,7 +259,7 @@ describe('a binary', () => {
     expect(await told()).toHaveLength(1);
   });
 
-  test('without election it works at once, and a second request to end exits at once', async () => {
+  test('without election it works immediately, and a second stop request exits immediately', async () => {
     const hang = Promise.withResolvers<void>();
     const { definition } = demo({
       units: () => [{ name: 'hangs', needs: [], informers: [], run: () => hang.promise }],
@@ -276,7 +276,7 @@ describe('a binary', () => {
     expect(requests.filter((request) => request.includes('leases'))).toEqual([]);
   });
 
-  test('work that never ends is abandoned after its grace: the end takes less than three seconds', async () => {
+  test('work that does not end is abandoned after its grace period, so the end takes less than three seconds', async () => {
     const { definition } = demo({
       units: () => [{ name: 'hangs', needs: [], informers: [], run: () => new Promise<void>(() => undefined) }],
     });
@@ -285,7 +285,7 @@ describe('a binary', () => {
     let stopped = false;
     const exit = runBinary(definition, {
       ...t.host,
-      // What is waited for from the request to end on is noted, and over at once.
+      // Records the waits after the stop request, and ends them immediately.
       clock: {
         ...realClock,
         setTimeout: (callback, ms) => {
@@ -318,7 +318,7 @@ describe('a binary', () => {
       });
     expect(await exit).toBe(1);
     expect(t.complaints).toEqual([
-      'demo: the lease was lost, ending so that two never work at once: another process leads',
+      'demo: Lease lost, ending the process so that two never work at the same time: another process leads',
     ]);
     for (const late of [control, controlAs('x'), target]) {
       const created = late?.resource(configMaps, 'default').create({ metadata: { name: 'late' } });
@@ -327,7 +327,7 @@ describe('a binary', () => {
     await client().resource(leases, 'default').delete('demo');
   });
 
-  test('waits for an API server that is not there, says so in /readyz and a metric, and ends when told', async () => {
+  test('waits for an API server, reports that in /readyz and a metric, and ends on request', async () => {
     const away = join(folder, 'away');
     await writeFile(away, plane.kubeconfig().replace(plane.url ?? '', 'https://127.0.0.1:1'));
     const port = await freePort();
@@ -338,7 +338,7 @@ describe('a binary', () => {
       ...t.host,
       random: {
         next: () => {
-          listening.resolve(); // Drawn for the first back-off.
+          listening.resolve(); // The random number of the first back-off.
           return 0.5;
         },
       },
@@ -352,7 +352,7 @@ describe('a binary', () => {
     expect(t.printed).toEqual([]);
   });
 
-  test('a busy port is one sentence', async () => {
+  test('a port in use is reported in one sentence', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const address = other.address();
@@ -378,14 +378,14 @@ describe('a binary', () => {
     [
       [],
       [
-        'demo: --target-kubeconfig (absent, which means inClusterConfig): this is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give the path of a kubeconfig',
+        'demo: --target-kubeconfig (absent, which means inClusterConfig): the process does not run in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give the path of a kubeconfig',
       ],
     ],
     [
       ['--target-kubeconfig=none'],
       ['demo: --target-kubeconfig=none needs --control-kubeconfig: a path or "inClusterConfig"'],
     ],
-  ])('%j exits with 1 and says why', async (argv, complaints) => {
+  ])('%j exits with 1 and the reason', async (argv, complaints) => {
     const t = fakeHost(argv);
     expect(await runBinary(demo().definition, t.host)).toBe(1);
     expect(t.complaints).toEqual(complaints);

@@ -47,18 +47,18 @@ class Run<F extends Flags> {
   readonly #flags: FlagValues<F> & FlagValues<CommonFlags>;
   readonly #log: LeveledLogger;
   readonly #metrics: Metrics;
-  /** Undefined without `--observe-only`: this process acts on its decisions. */
+  /** Undefined without `--observe-only`. */
   readonly #ledger: ObserveLedger | undefined;
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
   readonly #warnings: Warnings;
   readonly #certificates = new CertificatesInUse();
-  /** Aborts when the control cluster's API server has answered. */
+  /** Aborts when the API server of the control cluster has answered. */
   readonly #reached = new AbortController();
   #clusters: Clusters | undefined;
   #runner: UnitRunner | undefined;
   #address = '';
-  #leadership = { ok: true, detail: 'not asked for yet' };
+  #leadership = { ok: true, detail: 'not requested yet' };
   #stopping = false;
 
   constructor(definition: BinaryDefinition<F>, host: Host, flags: FlagValues<F> & FlagValues<CommonFlags>) {
@@ -122,7 +122,7 @@ class Run<F extends Flags> {
     const why = judgeMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
-    this.#log.error(sentence); // Said before anything else is tried: that takes memory too.
+    this.#log.error(sentence); // First of all, because any other action needs memory.
     this.#fail(sentence);
   }
 
@@ -223,7 +223,7 @@ class Run<F extends Flags> {
 
   #serveMore(): Phase[] {
     const { serve } = this.#definition;
-    // Whoever only observes answers nobody.
+    // An observer does not serve clients.
     return serve && this.#ledger === undefined
       ? [{ name: 'services', start: () => serve(this.#context().context) }]
       : [];
@@ -278,7 +278,7 @@ class Run<F extends Flags> {
           const refusals = this.#warnings.list().filter(({ subject }) => subject === 'control API server');
           lost = [because, ...refusals.map(({ sentence }) => sentence)].join('; ');
         },
-        // Not ready: an upgrade whose roles are too small stops here, and the version before continues.
+        // Not ready: a rollout with insufficient roles stops here, and the previous version continues.
         onForbidden: (error) => {
           const why = refusalOf({ refused: error }) ?? errorText(error);
           this.#leadership = { ok: false, detail: `cannot lead: ${why} in namespace ${flags.namespace}` };
@@ -288,11 +288,13 @@ class Run<F extends Flags> {
       (term, fence) => this.#work(term, signal, fence),
     );
     if (end === 'lost')
-      this.#fail(`${this.#definition.name}: the lease was lost, ending so that two never work at once: ${lost}`);
+      this.#fail(
+        `${this.#definition.name}: Lease lost, ending the process so that two never work at the same time: ${lost}`,
+      );
   }
 
   async #work(term: AbortSignal, stop: AbortSignal, fence?: Fence): Promise<void> {
-    this.#leadership = { ok: true, detail: this.#ledger === undefined ? 'leading' : 'looking on, without a lease' };
+    this.#leadership = { ok: true, detail: this.#ledger === undefined ? 'leading' : 'observing without a Lease' };
     this.#warnings.clear('version', this.#definition.name);
     const { clock, random } = this.#host;
     const { context, recorders } = this.#context(fence);
@@ -330,18 +332,18 @@ class Run<F extends Flags> {
 }
 
 /**
- * Runs a controller binary until it is told to end, and resolves to its exit code: 0 after a request to end, 1 when it
- * cannot start or lost its lease. Prints `ready <address>` once it serves, reaches its API servers and takes part in the election.
- * To be called from `main`, as `process.exit(await runBinary(definition))`.
+ * Runs a controller binary until it has to stop. Resolves to its exit code: 0 after a stop request, 1 when it cannot start or loses its lease.
+ * Prints `ready <address>` when it serves, reaches its API servers and takes part in the election.
+ * `main` calls it as `process.exit(await runBinary(definition))`.
  */
 export async function runBinary<const F extends Flags>(
   definition: BinaryDefinition<F>,
   host: Host = processHost(hostname()),
 ): Promise<number> {
-  // Whatever happens, the last line of the log says why.
+  // The last line of the log must always contain the reason.
   const crash = (error: unknown): number => {
     host.complain(error instanceof Error ? (error.stack ?? '') : '');
-    host.complain(`${definition.name}: a fault of this program ended it: ${errorText(error)}`);
+    host.complain(`${definition.name}: unexpected error in this program: ${errorText(error)}`);
     return 1;
   };
   host.onCrash?.((error) => host.exit(crash(error)));

@@ -19,7 +19,7 @@ import type { Host } from './host.ts';
 import { runBinary } from './run-binary.ts';
 import type { Unit } from './units.ts';
 
-/** Bad environments, as a whole binary meets them: a sentence, a metric, and it continues with the rest. */
+/** Problems of the environment in a whole binary: each is a log line and a metric, and the binary continues. */
 
 let plane: ControlPlane;
 let folder: string;
@@ -35,7 +35,7 @@ afterAll(async () => {
 const admin = () =>
   createClient({ transport: handlerTransport((request) => plane.fetch(request)), userAgent: 'test', clock: realClock });
 
-/** The plane behind a door that sets who asks and what time it is. Resolves to a kubeconfig. */
+/** A proxy of the control plane that sets the user and the time of answers. Resolves to a kubeconfig. */
 async function door({
   user,
   dateOffsetMs = 0,
@@ -83,7 +83,7 @@ async function door({
   return path;
 }
 
-/** Lets everything else continue. */
+/** Runs one turn of the event loop. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 type Demo = BinaryDefinition<Record<never, never>>;
@@ -97,7 +97,7 @@ const demo = (change: Partial<Demo> = {}): Demo => ({
   ...change,
 });
 
-/** Runs a binary until the test ends; `metric` resolves once a line of its metrics is there. */
+/** Runs a binary until the test ends. `metric` resolves when its metrics contain a line. */
 async function start(definition: Demo, flags: readonly string[]) {
   const said: string[] = [];
   const ready = Promise.withResolvers<string>();
@@ -150,7 +150,7 @@ const role = async (name: string, rules: readonly object[]): Promise<void> => {
   });
 };
 
-test('roles that are too small: verb and resource are named once, the rest goes on, and it is over when they are mended', async () => {
+test('insufficient roles: verb and resource are logged once, the rest continues, and the warning ends when the roles are corrected', async () => {
   const everything = { apiGroups: ['*'], resources: ['configmaps', 'events', 'leases'], verbs: ['*'] };
   await role('small', [everything, { nonResourceURLs: ['*'], verbs: ['get'] }]);
   const kubeconfig = await door({ user: 'small' });
@@ -213,7 +213,7 @@ test('roles that are too small: verb and resource are named once, the rest goes 
   while ((await text('/metrics')).includes('kind="forbidden"')) await turn();
 });
 
-test('who may not write the Lease is told what to grant, is not ready, and leads once it may', async () => {
+test('a process without permission to write the Lease logs the missing rule, is not ready, and leads after the rule is granted', async () => {
   const rules = (verbs: readonly string[]) => [
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs },
     { nonResourceURLs: ['*'], verbs: ['get'] },
@@ -241,7 +241,7 @@ test('who may not write the Lease is told what to grant, is not ready, and leads
   expect(await text('/readyz?verbose')).toContain('[+]leader-election leading');
 });
 
-test('who is not known any more loses the Lease, and ends with whose credentials are to be exchanged', async () => {
+test('a process whose credentials become invalid loses the Lease, and its last line names the credentials to replace', async () => {
   let isKnown = true;
   const working = Promise.withResolvers<void>();
   const units = (): Unit[] => {
@@ -259,12 +259,12 @@ test('who is not known any more loses the Lease, and ends with whose credentials
   expect(await exit).toBe(1);
   expect(said).toEqual([
     expect.stringMatching(
-      /^stranger: the lease was lost, .* \(PUT .*: Unauthorized\); the control API server does not take the credentials of .*kubeconfig.* \(401\); put in a/,
+      /^stranger: Lease lost, .* \(PUT .*: Unauthorized\); the control API server refuses the credentials of .*kubeconfig.* \(401\); use a/,
     ),
   ]);
 });
 
-test('a certificate that a service serves is watched at once: soon over, it is a sentence and a metric; renewed, it is over', async () => {
+test('a certificate of a service is a warning and a metric shortly before it expires, until it is renewed', async () => {
   const kubeconfig = await door({});
   const pairUntil = async (days: number) => {
     const validity = { from: new Date(Date.now() - 86_400_000), until: new Date(Date.now() + days * 86_400_000) };
@@ -287,7 +287,7 @@ test('a certificate that a service serves is watched at once: soon over, it is a
   while ((await text('/metrics')).includes('kind="certificate"')) await turn();
 });
 
-test('a clock that differs from the API server’s is a sentence and a metric', async () => {
+test('a difference to the clock of the API server is a warning and a metric', async () => {
   const kubeconfig = await door({ dateOffsetMs: 120_000 });
   const { metric, text } = await start(demo(), [`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
   await metric('runtime_warning{kind="clock-skew",subject="control"} 1');
@@ -296,7 +296,7 @@ test('a clock that differs from the API server’s is a sentence and a metric', 
   expect(Number(seconds)).toBeLessThan(125);
 });
 
-test('CRDs that are missing, then older than the program, then without status, then its own', async () => {
+test('missing CRDs, older CRDs and CRDs without status are warnings, until they match', async () => {
   const schema = (fields: Record<string, object>) => ({
     type: 'object',
     properties: { spec: { type: 'object', properties: fields } },
@@ -334,7 +334,7 @@ test('CRDs that are missing, then older than the program, then without status, t
   expect(await own.text('/metrics')).not.toContain('runtime_warning{kind="crd"');
 });
 
-test('who stands by is told when another version leads', async () => {
+test('a standby logs that another version leads', async () => {
   const kubeconfig = await door({});
   const flags = [`--target-kubeconfig=${kubeconfig}`];
   await start(demo({ name: 'pair', version: '1.0.0' }), flags);
@@ -349,7 +349,7 @@ test('who stands by is told when another version leads', async () => {
   await second.metric('runtime_warning{kind="version",subject="pair"} 1');
 });
 
-test('what ends a process is the last line of its log, also when it is a fault of the program', async () => {
+test('the last line of the log contains the reason of the end, also for a programming error', async () => {
   const kubeconfig = await door({});
   const said: string[] = [];
   const host: Host = {
@@ -378,14 +378,14 @@ test('what ends a process is the last line of its log, also when it is a fault o
     },
   });
   expect(await runBinary(faulty, host)).toBe(1);
-  expect(said.at(-1)).toBe('demo: a fault of this program ended it: x is not a function');
+  expect(said.at(-1)).toBe('demo: unexpected error in this program: x is not a function');
   const mistaken = demo({ check: () => ['--a and --b exclude each other'] });
   expect(await runBinary(mistaken, host)).toBe(1);
   expect(said.at(-1)).toBe('demo: --a and --b exclude each other');
   expect(new ConfigError('x').message).toBe('x');
 });
 
-test('memory that comes to its end is warned of while it does, and ends the process while it can still say so', async () => {
+test('nearly exhausted memory is a warning, and ends the process before V8 aborts it', async () => {
   const kubeconfig = await door({});
   const t = await start(demo(), [`--target-kubeconfig=${kubeconfig}`, '--leader-elect=false']);
   const MiB = 1_048_576;
@@ -399,7 +399,7 @@ test('memory that comes to its end is warned of while it does, and ends the proc
     (subject) => `runtime_warning{kind="memory",subject="${subject}"} 1`,
   );
   expect(await warnings()).toEqual([heap, container]);
-  // A little less is no end of it.
+  // A slightly smaller value does not end the warning.
   t.collected({ ...use, heap: 170 * MiB, resident: 100 * MiB });
   expect(await warnings()).toEqual([heap]);
   t.collected({ ...use, residentLimit: undefined });

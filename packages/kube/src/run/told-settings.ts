@@ -1,7 +1,7 @@
 import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 
-/** Its own flags that are not at their defaults, and the features that were switched. */
+/** The own flags that are not at their defaults, and the changed features. */
 export function settingsToTell(
   own: Flags,
   flags: FlagValues<CommonFlags> & Readonly<Record<string, unknown>>,

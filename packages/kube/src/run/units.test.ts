@@ -73,7 +73,7 @@ async function setUp() {
 }
 
 describe('units', () => {
-  test('a unit starts when its kinds are there; what is missing is said once, shown, and looked for', async () => {
+  test('a unit starts when its kinds exist; a missing kind is logged once, shown, and searched for', async () => {
     const t = await setUp();
     const { runner, done, stop } = t.start([t.unit('machines', [nodes]), t.unit('sets', [nodes, things])]);
     await t.clock.settle();
@@ -93,7 +93,7 @@ describe('units', () => {
     expect(t.clock.pending).toBe(0);
   });
 
-  test('with nothing that could start it is not ready', async () => {
+  test('a binary without a started unit is not ready', async () => {
     const t = await setUp();
     const { runner, done, stop } = t.start([t.unit('sets', [things])]);
     await t.clock.settle();
@@ -104,7 +104,7 @@ describe('units', () => {
     await done;
   });
 
-  test('a cache that does not fill is named, and the others’ units go on', async () => {
+  test('a cache that is not synced is named, and other units continue', async () => {
     const t = await setUp();
     const slow = { synced: false, resource: 'pods', run: async () => undefined };
     const { runner, done, stop } = t.start([t.unit('machines', [nodes]), t.unit('drains', [], { informers: [slow] })]);
@@ -117,7 +117,7 @@ describe('units', () => {
     await done;
   });
 
-  test('what is refused is named: units that can do without are fine, others wait', async () => {
+  test('a refused kind is named: units for which it is optional are ready, others wait', async () => {
     const t = await setUp();
     const words = 'pods is forbidden: User "x" cannot list resource "pods" in API group "" at the cluster scope';
     const refused = new KubeError(words, { code: 403 });
@@ -132,7 +132,7 @@ describe('units', () => {
       {
         name: 'controller/machines',
         ok: true,
-        detail: 'going on, but this process may not list pods, the API server has no gadgets',
+        detail: 'running, but this process may not list pods, the API server has no gadgets',
       },
       { name: 'controller/drains', ok: false, detail: 'waiting: this process may not list pods' },
     ]);
@@ -140,7 +140,7 @@ describe('units', () => {
     await done;
   });
 
-  test('a unit that fails fails the run', async () => {
+  test('a failed unit fails the run', async () => {
     const t = await setUp();
     const { done, stop } = t.start([t.unit('bad', [nodes], { run: () => Promise.reject(new Error('bug')) })]);
     await expect(done).rejects.toThrow('bug');
@@ -148,7 +148,7 @@ describe('units', () => {
   });
 });
 
-test('discovery knows groups that are there and those that are not', async () => {
+test('discovery distinguishes existing and missing groups', async () => {
   const t = await setUp();
   expect((await discoverResources(t.client, nodes)).has('pods')).toBe(true);
   expect(await discoverResources(t.client, things)).toEqual(new Set());

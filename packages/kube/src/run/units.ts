@@ -11,20 +11,20 @@ import { refusalOf } from '../informer/refusal.ts';
 import { discoverResources } from './cluster/api-server.ts';
 import type { Check } from './health/health.ts';
 
-/** What `UnitRunner` needs of an informer. */
+/** The part of an informer that `UnitRunner` uses. */
 export interface Runnable {
   readonly synced: boolean;
-  /** Why the API server does not give it now. */
+  /** Why the API server refuses it now. */
   readonly refused?: KubeError | undefined;
-  /** What it keeps; told as a metric. */
+  /** Name and size of the cache, for a metric. */
   readonly resource?: string;
   readonly store?: { readonly size: number };
-  /** How many of them are not of their type. */
+  /** The number of cached objects that do not conform to their type. */
   readonly malformed?: number;
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** A kind that must be served before a unit can start. */
+/** A kind that must exist before a unit can start. */
 export interface Need {
   readonly client: KubeClient;
   readonly definition: ResourceDefinition<KubeObject>;
@@ -34,15 +34,15 @@ export interface Need {
 export interface Unit {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** Informers that it reads; each runs once, however many units name it. */
+  /** Informers of the unit. An informer of several units runs once. */
   readonly informers: readonly Runnable[];
-  /** Of those, what it continues without while the API server refuses it; absent: none. */
+  /** Informers without which the unit continues while the API server refuses them. Absent: none. */
   readonly spares?: readonly Runnable[];
   /** Works until the signal aborts; resolves when the last reconcile has ended. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** What runs the units of a binary. */
+/** Units of a binary and the environment of the runner. */
 export interface UnitRunnerOptions {
   readonly units: readonly Unit[];
   readonly clock: Clock;
@@ -50,7 +50,7 @@ export interface UnitRunnerOptions {
   readonly log: Logger;
 }
 
-/** Discovery cannot be watched; a kind that is missing is looked for again so often. */
+/** Back-off of discovery, which cannot be watched, while a kind is missing. */
 const LOOK_AGAIN: BackoffOptions = { baseMs: 1000, maxMs: 15_000, jitter: 0.2 };
 
 const label = ({ group, version, plural }: ResourceDefinition<KubeObject>): string =>
@@ -64,7 +64,7 @@ const listed = (before: string, informers: readonly Runnable[]): string => {
 const refusals = (informers: readonly Runnable[]): string =>
   informers.flatMap((informer) => refusalOf(informer) ?? []).join(', ');
 
-/** Starts each unit as soon as the server has the kinds that it needs. */
+/** Starts each unit as soon as the server has its kinds. */
 export class UnitRunner {
   readonly #options: UnitRunnerOptions;
   readonly #missing = new Map<Unit, readonly string[]>();
@@ -86,7 +86,7 @@ export class UnitRunner {
     return this.#sums(({ store }) => store?.size ?? 0);
   }
 
-  /** Objects in the caches that are not of their type, by resource. */
+  /** The number of cached objects that do not conform to their type, by resource. */
   malformed(): ReadonlyMap<string, number> {
     return this.#sums(({ malformed }) => malformed ?? 0);
   }
@@ -100,7 +100,7 @@ export class UnitRunner {
     return sums;
   }
 
-  /** One check a unit. A unit whose kinds are missing is shown, and fails only when no unit could start. */
+  /** One check per unit. A unit with missing kinds is shown, and only fails when no unit could start. */
   checks(): Check[] {
     const some = this.#started.size > 0;
     return this.#options.units.map((unit) => this.#check(unit, some));
@@ -110,7 +110,7 @@ export class UnitRunner {
     const name = `controller/${unit.name}`;
     const missing = this.#missing.get(unit) ?? [];
     if (!this.#started.has(unit)) {
-      const detail = missing.length > 0 ? `waiting for ${missing.join(', ')} to be installed` : 'looking for its kinds';
+      const detail = missing.length > 0 ? `waiting for ${missing.join(', ')} to be installed` : 'discovering its kinds';
       return { name, ok: some && missing.length > 0, detail };
     }
     const refused = unit.informers.filter((informer) => informer.refused !== undefined);
@@ -120,7 +120,7 @@ export class UnitRunner {
       ...(filling.length > 0 ? [`filling its caches${listed(': ', filling)}`] : []),
       ...(lacking.length > 0 ? [`waiting: ${refusals(lacking)}`] : []),
       ...(refused.length > lacking.length
-        ? [`going on, but ${refusals(refused.filter((informer) => !lacking.includes(informer)))}`]
+        ? [`running, but ${refusals(refused.filter((informer) => !lacking.includes(informer)))}`]
         : []),
     ];
     return { name, ok: filling.length + lacking.length === 0, detail: parts.join('; ') || 'ok' };

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../clock/virtual-clock.ts';
 import { workUntil } from './work.ts';
 
-/** Units that never end, and events that are noted as sent. */
+/** Units that do not end, and recorded flushes of events. */
 function begin({ already = false }: { readonly already?: boolean } = {}) {
   const [clock, term, stop] = [new VirtualClock(), new AbortController(), new AbortController()];
   const told: string[] = [];
@@ -18,7 +18,7 @@ function begin({ already = false }: { readonly already?: boolean } = {}) {
   return { clock, term, stop, told };
 }
 
-test('a process that ends gives its work a grace, and sends its events', async () => {
+test('a stopping process gives its work a grace period, and sends its events', async () => {
   const { clock, term, stop, told } = begin();
   stop.abort();
   term.abort();
@@ -28,14 +28,14 @@ test('a process that ends gives its work a grace, and sends its events', async (
   expect(told).toEqual(['sent', 'ended']);
 });
 
-test('a lease that is lost ends the work at once: its events are the next leader’s to tell', async () => {
+test('after the loss of the lease the work ends immediately, and the next leader sends the events', async () => {
   const { clock, term, told } = begin();
   term.abort();
   await clock.settle();
   expect(told).toEqual(['ended']);
 });
 
-test('a term that is over before the work begins ends it', async () => {
+test('the work ends immediately if the term is over before it begins', async () => {
   const { clock, told } = begin({ already: true });
   await clock.settle();
   expect(told).toEqual(['ended']);

@@ -1,4 +1,4 @@
-/** For tests of what is built on this package. */
+/** For tests of packages that use this one. */
 
 export { watchBoundWrites } from './bound-writes.ts';
 export { type Malformation, malformations, sampleOf } from './malformed.ts';

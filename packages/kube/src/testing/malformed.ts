@@ -1,14 +1,14 @@
 import type { Shape } from '../contract/shape.ts';
 
-/** Objects as a permissive schema may hold them, for tests: one for each way in which one field is not of its type. */
+/** Malformed objects that a permissive schema accepts, for tests: one for each way in which one field does not conform to its type. */
 export interface Malformation {
-  /** Such as `spec.class is 5`. */
+  /** For example `spec.class is 5`. */
   readonly what: string;
-  /** The field, as a report names it: `spec.taints[0].key`. */
+  /** The field in a report: `spec.taints[0].key`. */
   readonly field: string;
-  /** Whether an object of this content is not of its type: null and nothing are fine where a field is optional. */
+  /** Whether this content is malformed. An optional field may be null or absent. */
   readonly reported: boolean;
-  /** All of the object but apiVersion, kind and metadata. */
+  /** The object without apiVersion, kind and metadata. */
   readonly content: Record<string, unknown>;
 }
 
@@ -26,7 +26,7 @@ export function sampleOf(shape: Shape): unknown {
 
 type Path = readonly (string | number)[];
 
-/** Every field of a shape, and whether it must be there. */
+/** Every field of a shape, and whether it is required. */
 function* fieldsOf(
   shape: Shape,
   path: Path = [],

@@ -1,6 +1,6 @@
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 
-/** How a test answers one request. */
+/** The answer of a test to one request. */
 export type Answer =
   | {
       readonly status?: number;
@@ -12,16 +12,16 @@ export type Answer =
   | { readonly fail: Error }
   | 'never';
 
-/** A body that a test feeds by hand. */
+/** A body whose content the test sends. */
 export class ScriptedStream {
   readonly #chunks: Uint8Array[] = [];
   #wake: (() => void) | undefined;
   #ended = false;
   #failure: Error | undefined;
-  /** True once the reader gave up. */
+  /** True when the reader has ended. */
   closed = false;
 
-  /** Sends text as it is: part of a line, a line, or many. */
+  /** Sends text: part of a line, a line, or several. */
   send(text: string): void {
     this.#chunks.push(Buffer.from(text));
     this.#wake?.();
@@ -75,7 +75,7 @@ async function respond(answer: Answer, signal: AbortSignal | undefined): Promise
   return { status: answer.status ?? 200, headers, text: async () => text, body: null };
 }
 
-/** A transport whose answers a test writes itself: for what no well-behaved server does. */
+/** A transport with answers of the test, for behavior that real servers do not show. */
 export function scriptedTransport(
   script: (request: TransportRequest, index: number) => Answer | undefined,
 ): Transport & { readonly requests: TransportRequest[] } {
@@ -89,7 +89,7 @@ export function scriptedTransport(
   return Object.assign(transport, { requests });
 }
 
-/** A Status as a server sends it. */
+/** A Status in the format of a server. */
 export const status = (code: number, reason: string, message: string, more: object = {}): Answer => ({
   status: code,
   json: { apiVersion: 'v1', kind: 'Status', status: 'Failure', code, reason, message, ...more },

@@ -5,7 +5,7 @@ import { VirtualClock } from '../clock/virtual-clock.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { handlerTransport } from '../transports/handler.ts';
 
-/** What a test's API server is started with: `startControlPlane` fits. */
+/** Options of a test's API server, such as `startControlPlane`. */
 export interface ServeOptions {
   readonly clock: Clock;
   readonly random: () => number;
@@ -18,11 +18,11 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** An API server in this process, on a virtual clock. The server is given by the test, since no source here may import one. */
+/** Starts an API server in this process with a virtual clock. The test passes the server in, because this package must not import it. */
 export async function serve<S extends Served>(start: (options: ServeOptions) => Promise<S>) {
   const clock = new VirtualClock();
   const random = seededRandom(1);
-  /** Requests that changed something: `PATCH /api/v1/…`. */
+  /** Requests with changes: `PATCH /api/v1/…`. */
   const writes: string[] = [];
   const server = await start({
     clock,

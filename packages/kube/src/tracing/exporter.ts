@@ -5,21 +5,21 @@ import type { Transport } from '../contract/transport.ts';
 import { otlpBody, type Resource } from './otlp.ts';
 import type { Span } from './span.ts';
 
-/** Sends spans away, a batch at a time, and keeps nobody waiting for it. */
+/** Sends spans in batches, without blocking the caller. */
 export interface SpanExporter {
-  /** Takes a span that has ended. Never throws, never waits; when too many wait already, it is dropped. */
+  /** Adds an ended span. Never throws, never waits. When the queue is full, the span is dropped. */
   export(span: Span): void;
-  /** Sends what waits, at the end: resolves when it has been sent, or when one batch could not be within a second. */
+  /** Sends all pending spans at the end. Resolves when they have been sent, or when one batch failed within a second. */
   flush(): Promise<void>;
-  /** Spans that could not be sent, or waited too long behind others. */
+  /** The number of dropped spans: not sent, or the queue was full. */
   readonly dropped: number;
-  /** Spans that the collector took. */
+  /** The number of spans that the collector accepted. */
   readonly sent: number;
 }
 
-/** What an exporter needs. */
+/** Options of a span exporter. */
 export interface SpanExporterOptions {
-  /** To the collector. */
+  /** Transport to the collector. */
   readonly transport: Transport;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -28,14 +28,14 @@ export interface SpanExporterOptions {
   readonly log: Logger;
 }
 
-/** As OpenTelemetry's batch processor by default. */
+/** The defaults of OpenTelemetry's batch processor. */
 const DELAY_MS = 5_000;
 const BATCH = 512;
 const MOST_WAITING = 2_048;
-/** For one request; at the end of the process nobody waits longer either. */
+/** Time limit of one request. The end of the process does not wait longer either. */
 const TIMEOUT_MS = 1_000;
 
-/** Batches spans and posts them as OTLP in JSON. A batch that is refused is lost: spans are no state. */
+/** Sends spans in batches as OTLP in JSON. A refused batch is lost, because spans are not state. */
 export function createSpanExporter(options: SpanExporterOptions): SpanExporter {
   const { transport, path, headers, resource, clock, log } = options;
   const outage = createOutageLog('export of traces', clock, log);

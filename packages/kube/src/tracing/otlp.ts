@@ -1,6 +1,6 @@
 import type { Span, SpanValue } from './span.ts';
 
-/** Who the spans are of. */
+/** The process that creates the spans. */
 export interface Resource {
   readonly name: string;
   readonly version: string;
@@ -21,7 +21,7 @@ function anyValue(value: SpanValue): object {
 const attributesOf = (attributes: Readonly<Record<string, SpanValue>>): object[] =>
   Object.entries(attributes).map(([key, value]) => ({ key, value: anyValue(value) }));
 
-/** Nanoseconds do not fit into a number. */
+/** Nanoseconds do not fit into a number, so they are strings. */
 const nanos = (ms: number): string => String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 
 const spanOf = (span: Span): object => ({

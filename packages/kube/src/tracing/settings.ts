@@ -1,6 +1,6 @@
-/** Where spans go. */
+/** Destination of spans. */
 export interface TracingSettings {
-  /** `http(s)://host:port`, and the prefix of a path if there is one. */
+  /** `http(s)://host:port`, with an optional path prefix. */
   readonly server: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -8,16 +8,16 @@ export interface TracingSettings {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** Spans are off, and why if somebody asked for them. */
+/** Traces are disabled. Contains the reason if they were requested. */
 export interface TracingOff {
   readonly off: true;
-  /** A sentence for the log; absent when nobody asked. */
+  /** A sentence for the log. Absent when traces were not requested. */
   readonly because?: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `key=value,key=value` with percent-encoded values, as OpenTelemetry's variables have it; undefined when it is not. */
+/** Parses `key=value,key=value` with percent-encoded values, as in OpenTelemetry's variables. Undefined for an invalid text. */
 function pairs(text: string): Record<string, string> | undefined {
   const parts = text
     .split(',')
@@ -39,8 +39,8 @@ function pairs(text: string): Record<string, string> | undefined {
 const off = (because?: string): TracingOff => ({ off: true, ...(because === undefined ? {} : { because }) });
 
 /**
- * OpenTelemetry's own variables, as far as they make sense here. Nothing is sent unless an endpoint is named. A value that
- * cannot be used switches traces off with a sentence: a controller does not stay down for its telemetry.
+ * Reads OpenTelemetry's variables. Nothing is sent without an endpoint.
+ * An invalid value disables traces with a sentence, because a controller must run without its telemetry.
  */
 export function tracingSettings(env: Environment): TracingSettings | TracingOff {
   const own = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? '';
@@ -50,18 +50,18 @@ export function tracingSettings(env: Environment): TracingSettings | TracingOff 
     return off();
   const variable = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const protocol = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/json';
-  // Collectors take both encodings of HTTP on one port; gRPC has another.
+  // Collectors accept both HTTP encodings on one port. gRPC has another port.
   if (!protocol.startsWith('http/')) {
     return off(
-      `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, and only http/json is spoken here (port 4318 of a collector)`,
+      `OTEL_EXPORTER_OTLP_PROTOCOL is ${protocol}, but only http/json is supported (port 4318 of a collector)`,
     );
   }
   const url = URL.canParse(asked) ? new URL(asked) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) return off(`${variable} is no http(s) URL`);
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return off(`${variable} is not an http(s) URL`);
   const headers = pairs(
     [env.OTEL_EXPORTER_OTLP_HEADERS, env.OTEL_EXPORTER_OTLP_TRACES_HEADERS].filter(Boolean).join(','),
   );
-  // The value is not told: it may hold a token.
+  // The value is left out because it may contain a token.
   if (headers === undefined) return off('OTEL_EXPORTER_OTLP_HEADERS is not of the form key=value,key=value');
   const attributes = pairs(env.OTEL_RESOURCE_ATTRIBUTES ?? '');
   if (attributes === undefined) return off('OTEL_RESOURCE_ATTRIBUTES is not of the form key=value,key=value');

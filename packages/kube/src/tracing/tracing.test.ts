@@ -19,7 +19,7 @@ const span = (name: string, more: Partial<Span> = {}): Span => ({
   ...more,
 });
 
-/** A collector that keeps what it is sent, and answers as it is told. */
+/** A collector that stores requests, and answers as the test defines. */
 function collector(answer: (request: TransportRequest) => Promise<number> | number = () => 200) {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
@@ -37,7 +37,7 @@ function collector(answer: (request: TransportRequest) => Promise<number> | numb
 }
 
 describe('ids', () => {
-  test('are of the length that W3C Trace Context has, and the same in every process', () => {
+  test('have the length of W3C Trace Context, and are the same in every process', () => {
     expect(traceIdOf('machine', 'uid-1')).toMatch(/^[0-9a-f]{32}$/);
     expect(spanIdOf('machine', 'uid-1')).toMatch(/^[0-9a-f]{16}$/);
     expect(traceIdOf('machine', 'uid-1')).toBe(traceIdOf('machine', 'uid-1'));
@@ -46,7 +46,7 @@ describe('ids', () => {
 });
 
 describe('export', () => {
-  test('is one request for all spans of five seconds, in OTLP', async () => {
+  test('is one OTLP request for all spans of five seconds', async () => {
     const { clock, requests, exporter } = collector();
     exporter.export(
       span('create', { parentId: spanIdOf('root'), attributes: { text: 'x', whole: 3, part: 0.5, yes: true } }),
@@ -108,7 +108,7 @@ describe('export', () => {
     });
   });
 
-  test('a full batch goes at once, and what comes meanwhile after it', async () => {
+  test('a full batch is sent immediately, and later spans after it', async () => {
     const { clock, exporter, names } = collector();
     for (let n = 0; n < 600; n++) exporter.export(span(`s${n}`));
     await clock.advance(0);
@@ -118,7 +118,7 @@ describe('export', () => {
     expect(names().map((batch) => batch.length)).toEqual([512, 88, 1]);
   });
 
-  test('a collector that does not answer costs neither memory nor time, and is told of once', async () => {
+  test('a collector that does not answer costs no memory and no time, and is logged once', async () => {
     const { clock, log, exporter } = collector(
       ({ signal }) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
     );
@@ -130,7 +130,7 @@ describe('export', () => {
     ]);
   });
 
-  test('a refusal is told of, and that it works again', async () => {
+  test('a refusal is logged, and so is its end', async () => {
     let status = 401;
     const { clock, log, exporter } = collector(() => status);
     exporter.export(span('s1'));
@@ -150,7 +150,7 @@ describe('export', () => {
     expect(log.lines.map(({ message }) => message)).toContain('export of traces works again');
   });
 
-  test('at the end what waits is sent, within a second', async () => {
+  test('pending spans are sent at the end, within a second', async () => {
     const { exporter, names } = collector();
     exporter.export(span('s1'));
     await exporter.flush();
@@ -160,7 +160,7 @@ describe('export', () => {
   });
 });
 
-test('at the end nobody waits longer than a second for a collector that does not answer', async () => {
+test('the end waits at most a second for a collector that does not answer', async () => {
   const { clock, exporter } = collector(
     ({ signal }) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
   );
@@ -174,14 +174,14 @@ test('at the end nobody waits longer than a second for a collector that does not
 });
 
 describe('settings', () => {
-  test('nothing is sent unless an endpoint is named', () => {
+  test('nothing is sent without an endpoint', () => {
     expect(tracingSettings({})).toEqual({ off: true });
     const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' };
     expect(tracingSettings({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toEqual({ off: true });
     expect(tracingSettings({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' })).toEqual({ off: true });
   });
 
-  test("OpenTelemetry's variables mean what they mean everywhere", () => {
+  test("OpenTelemetry's variables have their documented meaning", () => {
     expect(
       tracingSettings({
         OTEL_EXPORTER_OTLP_ENDPOINT: 'https://c:4318/base/',
@@ -205,10 +205,10 @@ describe('settings', () => {
   });
 
   test.each([
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is no http(s) URL'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT is not an http(s) URL'],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-      'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and only http/json is spoken here (port 4318 of a collector)',
+      'OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but only http/json is supported (port 4318 of a collector)',
     ],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_HEADERS: 'secret' },
@@ -218,7 +218,7 @@ describe('settings', () => {
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_RESOURCE_ATTRIBUTES: 'a=%zz' },
       'OTEL_RESOURCE_ATTRIBUTES is not of the form key=value,key=value',
     ],
-  ])('%j switches traces off with a sentence', (env, because) => {
+  ])('%j disables traces with a sentence', (env, because) => {
     expect(tracingSettings(env)).toEqual({ off: true, because });
   });
 });

@@ -7,7 +7,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('the end of a watch reaches the handler even after garbage was collected', async () => {
+test('the end of a watch reaches the handler even after a garbage collection', async () => {
   const ended: string[] = [];
   const transport = handlerTransport(async (request) => {
     request.signal.addEventListener('abort', () => ended.push('watch'));
@@ -24,7 +24,7 @@ test('the end of a watch reaches the handler even after garbage was collected', 
   expect(ended).toEqual(['watch']);
 });
 
-test('a request whose caller has gone is not sent', async () => {
+test('a request whose signal has aborted is not sent', async () => {
   const seen: string[] = [];
   const transport = handlerTransport(async (request) => {
     seen.push(request.url);

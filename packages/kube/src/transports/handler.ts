@@ -2,7 +2,7 @@ import type { Transport, TransportRequest, TransportResponse } from '../contract
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
-/** Rejects as soon as the signal aborts, even though the handler works on. */
+/** Rejects as soon as the signal aborts, while the handler continues. */
 function unlessAborted<R>(work: Promise<R>, signal: AbortSignal | undefined): Promise<R> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -20,22 +20,22 @@ function toRequest(request: TransportRequest, token: string | undefined): Reques
     method: request.method,
     headers,
     ...(request.body === undefined ? {} : { body: request.body }),
-    // Only a watch lives long enough to need its end told to the handler; a Request with a signal is costly to make.
+    // Only a watch lives long enough to need the signal, and a Request with a signal is expensive.
     ...(request.signal !== undefined && isWatch(request.path) ? { signal: request.signal } : {}),
   });
 }
 
 /**
- * A `Request` follows its signal through a weak reference: once it is garbage, an abort no longer reaches the handler, and
- * a watch would continue for ever. So the signal keeps it.
+ * A `Request` holds its signal by a weak reference. After a garbage collection an abort would not reach the handler, and a watch would
+ * not end. So the signal holds the request.
  */
 function holdUntilAborted(request: Request, signal: AbortSignal | undefined): void {
   signal?.addEventListener('abort', () => request.signal, { once: true });
 }
 
 /**
- * A transport that calls a server's own request handler in this process: no socket, the same answers.
- * @param token bearer token to send; absent: no `Authorization` header.
+ * A transport that calls the request handler of a server in this process, without a socket and with the same answers.
+ * @param token Bearer token to send; absent: no `Authorization` header.
  */
 export function handlerTransport(fetch: (request: Request) => Promise<Response>, token?: string): Transport {
   return async (request): Promise<TransportResponse> => {

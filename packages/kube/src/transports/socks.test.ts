@@ -9,7 +9,7 @@ const portOf = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** A SOCKS5 proxy without a login (RFC 1928), which sends all to one port. */
+/** A SOCKS5 proxy without a login (RFC 1928), which connects all clients to one port. */
 function socksTo(port: number, seen: number[]): Server {
   return createServer((client) => {
     client.once('data', (greeting) => {
@@ -29,7 +29,7 @@ function socksTo(port: number, seen: number[]): Server {
   });
 }
 
-test('a SOCKS5 proxy is spoken to in its own protocol, not in TLS', async () => {
+test('the client uses the SOCKS5 protocol with a SOCKS5 proxy, not TLS', async () => {
   const api = createHttpServer((request, response) => response.end(`{"path":"${request.url}"}`));
   const seen: number[] = [];
   const proxy = await portOf(socksTo(await portOf(api), seen));

@@ -1,12 +1,12 @@
 import { load } from '../base/lazy.ts';
 
 type Undici = typeof import('undici');
-/** What of undici a transport is made of. */
+/** The used parts of undici. */
 export type UndiciParts = Pick<Undici, 'Pool' | 'ProxyAgent'>;
 
 /**
- * undici without its fetch, caches, mocks and web sockets, which its entry loads for everybody: 3 MB and a hundred files less of each process.
- * The files are its own, not promised to anybody: where they lie otherwise, the whole is loaded. Named in full, for the bundler follows no other names.
+ * undici without its fetch, caches, mocks and web sockets, which saves 3 MB and a hundred files in each process.
+ * These files are internal: if they do not exist, all of undici is loaded. Their names are literals, because the bundler only follows literals.
  */
 export function undiciParts(): UndiciParts {
   try {
@@ -20,6 +20,6 @@ export function undiciParts(): UndiciParts {
       },
     };
   } catch {
-    return load('undici') as Undici; // laid out in another way
+    return load('undici') as Undici; // The layout of undici has changed.
   }
 }

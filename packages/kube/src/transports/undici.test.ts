@@ -42,7 +42,7 @@ const failure = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 describe('over HTTPS', () => {
-  test('requests and watches are answered', async () => {
+  test('requests and watches get answers', async () => {
     const resource = connect().resource(configMaps, 'default');
     const seen: string[] = [];
     const { metadata } = await resource.list();
@@ -61,13 +61,13 @@ describe('over HTTPS', () => {
     expect(seen).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
   });
 
-  test('a server that the CA does not know is not talked to', async () => {
+  test('a server with an unknown CA gets no request', async () => {
     const error = await failure(connect({ ca: '' }).resource(nodes).list());
     expect(error).toMatchObject({ code: 0 });
     expect(String(error)).toMatch(/certificate/);
   });
 
-  test('a wrong token is 401, and sent once more with a new one where there is one', async () => {
+  test('a wrong token is a 401, and the request is sent again with a new token', async () => {
     let forgotten = 0;
     const tokens = ['wrong', 'wrong', plane.adminToken];
     const client = connect({
@@ -82,7 +82,7 @@ describe('over HTTPS', () => {
     expect(forgotten).toBe(2);
   });
 
-  test('a long refusal keeps no connection from its next request', async () => {
+  test('a refusal with a long body does not block its connection', async () => {
     let asked = 0;
     const server = createServer((_request, response) => {
       asked += 1;
@@ -97,28 +97,25 @@ describe('over HTTPS', () => {
     expect(await client.resource(nodes).get('n')).toEqual({});
   });
 
-  test.each([undefined, 'proxied'])(
-    'a connection is asked for a sign of life when nothing comes for 30 s: %s',
-    async (by) => {
-      const asked = vi.spyOn(Socket.prototype, 'setKeepAlive');
-      onTestFinished(() => asked.mockRestore());
-      await failure(
-        connect(by === undefined ? {} : { proxyUrl: new URL(plane.url ?? '').origin })
-          .resource(nodes)
-          .list(),
-      );
-      expect(asked.mock.calls.filter(([on]) => on)).toContainEqual([true, 30_000]);
-    },
-  );
+  test.each([undefined, 'proxied'])('a connection without data for 30 s is probed: %s', async (by) => {
+    const asked = vi.spyOn(Socket.prototype, 'setKeepAlive');
+    onTestFinished(() => asked.mockRestore());
+    await failure(
+      connect(by === undefined ? {} : { proxyUrl: new URL(plane.url ?? '').origin })
+        .resource(nodes)
+        .list(),
+    );
+    expect(asked.mock.calls.filter(([on]) => on)).toContainEqual([true, 30_000]);
+  });
 
-  test('many requests share a bounded number of connections', async () => {
+  test('many requests share a limited number of connections', async () => {
     const resource = connect({ connections: 2 }).resource(configMaps, 'default');
     const names = Array.from({ length: 40 }, (_, i) => `c${i}`);
     await Promise.all(names.map((name) => resource.create({ metadata: { name } })));
     expect((await resource.list()).items.length).toBeGreaterThanOrEqual(40);
   });
 
-  test('close ends what is under way', async () => {
+  test('close ends running requests', async () => {
     const client = connect();
     const watching = failure(
       (async () => {
@@ -138,7 +135,7 @@ describe('connections', () => {
     return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
   }
 
-  test('a read over a connection that the server has closed goes once more, a write does not', async () => {
+  test('a read over a connection that the server has closed is sent again, a write is not', async () => {
     const seen: string[] = [];
     const server = createServer((request, response) => {
       seen.push(request.method ?? '');
@@ -155,7 +152,7 @@ describe('connections', () => {
     server.close();
   });
 
-  test('a DELETE with options keeps its connection', async () => {
+  test('the connection stays open after a DELETE with options', async () => {
     let connections = 0;
     const bodies: string[] = [];
     const server = createServer(async (request, response) => {
@@ -172,7 +169,7 @@ describe('connections', () => {
     server.close();
   });
 
-  test("a path in the server's address comes before every request's", async () => {
+  test("the path in the server's address is a prefix of every request's path", async () => {
     const paths: string[] = [];
     const server = createServer((request, response) => {
       paths.push(request.url ?? '');
@@ -184,24 +181,24 @@ describe('connections', () => {
     server.close();
   });
 
-  test('a refused connection is said so', async () => {
+  test('a refused connection is an error that names it', async () => {
     const error = await failure(connect({ server: 'https://127.0.0.1:1' }).resource(nodes).list());
     expect(String(error)).toContain('ECONNREFUSED');
   });
 
-  test('an address that is none is refused', () => {
+  test('an invalid address is refused', () => {
     expect(() => undiciTransport({ server: 'api:6443' })).toThrow("the API server's address must be an http(s) URL");
   });
 });
 
-describe('files that change', () => {
+describe('changed files', () => {
   const issued = async () => {
     const validity = { from: new Date(Date.now() - 60_000), until: new Date(Date.now() + 3_600_000) };
     const authority = await issueAuthority(validity);
     return { ca: authority.cert, pair: await issueServing(authority, ['127.0.0.1'], validity) };
   };
 
-  /** A server that notes each method with whose certificate it came; `GET /held` waits. */
+  /** A server that records each method with the certificate of its client. `GET /held` waits. */
   async function secure(pair: ServingPair) {
     const [seen, held, release] = [[] as string[], Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const names = new Map<string, string>();
@@ -224,7 +221,7 @@ describe('files that change', () => {
       closed.set(name, end);
       return end;
     };
-    server.keepAliveTimeout = 600_000; // Who keeps a connection keeps it beyond the test.
+    server.keepAliveTimeout = 600_000; // Longer than the test, so that the connection stays open.
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
       server.closeAllConnections();
@@ -236,7 +233,7 @@ describe('files that change', () => {
     return { url, seen, held: held.promise, release: release.resolve, names, closed: connectionsEnd };
   }
 
-  test('connections show the new certificate; what is under way ends with the old one', async () => {
+  test('new connections use the new certificate, and running requests end with the old one', async () => {
     const [own, one, two] = [await issued(), await issued(), await issued()];
     const t = await secure(own.pair);
     for (const [name, { pair }] of Object.entries({ one, two }))
@@ -255,12 +252,12 @@ describe('files that change', () => {
     t.release();
     expect(await waiting).toEqual({});
     await t.closed('one');
-    now = first; // As a request that has waited long.
+    now = first; // Like a request that waited for long.
     await resource.get('n');
     expect(t.seen).toEqual(['GET one', 'POST two', 'GET two']);
   });
 
-  test('close ends what is under way with an old certificate, too', async () => {
+  test('close also ends running requests with an old certificate', async () => {
     const [own, one] = [await issued(), await issued()];
     const t = await secure(own.pair);
     const first: ClusterConfig = { server: t.url, ca: own.ca };
@@ -274,7 +271,7 @@ describe('files that change', () => {
     expect(await waiting).toMatchObject({ code: 0 });
   });
 
-  test('a server of another authority is asked at once where the files have that by now, and once only', async () => {
+  test('after a change of the authority in the files, a request is sent again immediately, once', async () => {
     const [before, after] = [await issued(), await issued()];
     const t = await secure(after.pair);
     const now = { server: t.url, ca: after.ca };

@@ -3,38 +3,38 @@ import type { Transport, TransportRequest, TransportResponse } from '../contract
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
 import { undiciParts } from './undici-parts.ts';
 
-/** How a transport over the network is made. */
+/** Options of a network transport. */
 export interface UndiciTransportOptions extends ClusterConfig {
-  /** A bearer token that does not change; `authorization` goes first. */
+  /** A bearer token that does not change. `authorization` takes precedence. */
   readonly token?: string;
-  /** Connections for requests; more wait their turn. Default 32. Watches have connections of their own, without limit. */
+  /** Number of connections for requests. Further requests wait. Default 32. Each watch has a separate connection, without limit. */
   readonly connections?: number;
 }
 
-/** A transport over the network; closing it ends its connections. */
+/** A network transport. */
 export type UndiciTransport = Transport & {
-  /** Ends all connections; requests under way fail. */
+  /** Closes all connections. Running requests fail. */
   close(): Promise<void>;
 };
 
 const DEFAULT_CONNECTIONS = 32;
-/** Below what servers keep idle connections open for (kube-apiserver: 90 s and more); one that says less is believed. */
+/** Shorter than the idle timeout of servers (kube-apiserver: 90 s and more). A shorter timeout in an answer takes precedence. */
 const KEEP_ALIVE_MS = 60_000;
 /**
- * A connection on which nothing comes for so long is asked for a sign of life, by the kernel: ten times, a second apart. A server
- * that has gone without a word is found after 40 s, as by client-go's pings (30 s, then 15 s); a watch says nothing for up to a minute.
+ * The kernel probes a connection without data after this time: ten times, a second apart. A dead server is detected after 40 s.
+ * client-go detects it after 45 s with pings. A watch may have no data for up to a minute.
  */
 const PROBE_AFTER_MS = 30_000;
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
-/** A kept connection that the server closed while a request was on its way into it: as net/http, reads go again. */
+/** The server closed a kept connection while a request was sent. Reads are sent again, as in net/http. */
 const isStaleConnection = (error: unknown): boolean => {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
 };
 
-/** The server's certificate was not taken: nothing was sent. */
+/** The certificate of the server was not trusted, so nothing was sent. */
 const isUntrusted = (error: unknown): error is Error => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_CERT_)/.test(code);
@@ -52,11 +52,11 @@ function tls(options: UndiciTransportOptions) {
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {
   const undici = undiciParts();
-  // Time limits are the client's, on its own clock.
+  // The client has time limits with its own clock.
   const common = { headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: KEEP_ALIVE_MS, allowH2: false, connections };
   if (options.proxyUrl !== undefined) {
     const probes = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
-    // Given options of TLS, undici speaks TLS to a SOCKS proxy, which has none.
+    // With TLS options, undici would use TLS to a SOCKS proxy, which does not support it.
     const proxyTls = options.proxyUrl.startsWith('socks5:') ? {} : { proxyTls: probes };
     return new undici.ProxyAgent({ uri: options.proxyUrl, requestTls: tls(options), ...proxyTls, ...common });
   }
@@ -84,13 +84,13 @@ const toResponse = (data: Dispatcher.ResponseData): TransportResponse => ({
   body: data.body,
 });
 
-/** Connections that show and trust the same. */
+/** Connections with the same credentials and authority. */
 interface Connections {
   readonly requests: Dispatcher;
   readonly watches: Dispatcher;
 }
 
-/** Connections by what they show and trust now; those of before end with their last request. */
+/** The connections of the current credentials. Connections of earlier credentials end with their last request. */
 class LatestConnections {
   readonly #origin: string;
   readonly #options: UndiciTransportOptions;
@@ -105,7 +105,7 @@ class LatestConnections {
   }
 
   of(config: ClusterConfig): Connections {
-    // One that was used before is outdated, and a request with it only late.
+    // A configuration that was used before is outdated: its request was only delayed.
     if (this.#current !== undefined && this.#seen.has(config)) return this.#current;
     this.#seen.add(config);
     const { ca, clientCertificate } = config;
@@ -137,13 +137,13 @@ class LatestConnections {
   }
 }
 
-/** What a request is sent with. */
+/** Credentials of a request. */
 interface Credentials {
   readonly config: ClusterConfig;
   readonly authorization: string | undefined;
 }
 
-/** A transport over HTTP/1.1 with kept connections. Throws `ConfigError` for an address that is none. */
+/** A transport over HTTP/1.1 with kept connections. Throws `ConfigError` for an invalid address. */
 export function undiciTransport(options: UndiciTransportOptions): UndiciTransport {
   const { origin, prefix } = parseServer(options.server);
   const connections = new LatestConnections(origin, options);
@@ -164,16 +164,16 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
       origin,
       method: request.method as Dispatcher.HttpMethod,
       path: prefix + request.path,
-      // Said here as well: what undici makes for a SOCKS proxy does not take over the dispatcher's.
+      // Repeated here, because undici does not apply the options of the dispatcher to a SOCKS proxy.
       ...{ headersTimeout: 0, bodyTimeout: 0 },
       headers: authorization === undefined ? request.headers : { ...request.headers, authorization },
-      // undici ends the connection after a DELETE with a body unless told not to; API servers read such bodies (DeleteOptions).
+      // undici closes the connection after a DELETE with a body by default. API servers read such bodies (DeleteOptions).
       ...(request.body === undefined ? {} : { body: request.body, reset: false }),
       ...(request.signal === undefined ? {} : { signal: request.signal }),
     });
   };
 
-  /** The answer, or the failure of a request that was never sent because the server was not trusted. */
+  /** The answer, or the failure of a request that was not sent because the server was not trusted. */
   const answer = async (request: TransportRequest, shown: Credentials): Promise<Dispatcher.ResponseData | Error> => {
     try {
       return await send(request, shown);
@@ -184,7 +184,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     }
   };
 
-  /** Other credentials than these, where files have others by now. */
+  /** The current credentials of the files, if they have changed. */
   const renewed = async ({ config, authorization }: Credentials): Promise<Credentials | undefined> => {
     config.forgetAuthorization?.();
     options.lookAgain?.();
@@ -196,7 +196,7 @@ export function undiciTransport(options: UndiciTransportOptions): UndiciTranspor
     const shown = await credentials();
     const first = await answer(request, shown);
     if (!(first instanceof Error) && first.statusCode !== 401) return toResponse(first);
-    // Nothing was done: with the credentials of now it is asked again.
+    // The request had no effect, so it is sent again with the current credentials.
     const now = await renewed(shown);
     if (now !== undefined) {
       if (!(first instanceof Error)) await first.body.dump();

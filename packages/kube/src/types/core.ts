@@ -31,7 +31,7 @@ export interface Taint {
   timeAdded?: string;
 }
 
-/** A Node, as far as it is read or written here. */
+/** The used fields of a Node. */
 export interface Node extends KubeObject {
   spec: { providerID?: string; unschedulable?: boolean; taints?: Taint[]; podCIDR?: string; podCIDRs?: string[] };
   status?: {
@@ -46,7 +46,7 @@ export interface Node extends KubeObject {
   };
 }
 
-/** A volume of a Pod, as far as a drain reads it. */
+/** The fields of a volume of a Pod that a drain reads. */
 export interface PodVolume {
   name: string;
   persistentVolumeClaim?: { claimName: string };
@@ -55,7 +55,7 @@ export interface PodVolume {
   [source: string]: unknown;
 }
 
-/** A Pod, as far as a drain reads it. */
+/** The fields of a Pod that a drain reads. */
 export interface Pod extends KubeObject {
   spec: {
     nodeName?: string;
@@ -91,13 +91,13 @@ export interface ConfigMap extends KubeObject {
   data?: Record<string, string>;
 }
 
-/** A PersistentVolumeClaim, as far as a drain reads it. */
+/** The fields of a PersistentVolumeClaim that a drain reads. */
 export interface PersistentVolumeClaim extends KubeObject {
   spec: { volumeName?: string; storageClassName?: string; [field: string]: unknown };
   status?: { phase?: string };
 }
 
-/** A PersistentVolume, as far as a drain reads it. */
+/** The fields of a PersistentVolume that a drain reads. */
 export interface PersistentVolume extends KubeObject {
   spec: {
     csi?: { driver: string; volumeHandle: string };
@@ -130,7 +130,7 @@ export interface EventObject extends KubeObject {
 
 const core = { group: '', version: 'v1' } as const;
 
-/** Where Nodes are read and written. */
+/** The resource definition of Nodes. */
 export const nodes: ResourceDefinition<Node> = {
   ...core,
   plural: 'nodes',
@@ -138,7 +138,7 @@ export const nodes: ResourceDefinition<Node> = {
   namespaced: false,
   shape: nodeShape,
 };
-/** Where Pods are read and written. */
+/** The resource definition of Pods. */
 export const pods: ResourceDefinition<Pod> = {
   ...core,
   plural: 'pods',
@@ -146,7 +146,7 @@ export const pods: ResourceDefinition<Pod> = {
   namespaced: true,
   shape: podShape,
 };
-/** Where Secrets are read and written. */
+/** The resource definition of Secrets. */
 export const secrets: ResourceDefinition<Secret> = {
   ...core,
   plural: 'secrets',
@@ -154,7 +154,7 @@ export const secrets: ResourceDefinition<Secret> = {
   namespaced: true,
   shape: secretShape,
 };
-/** Where ConfigMaps are read and written. */
+/** The resource definition of ConfigMaps. */
 export const configMaps: ResourceDefinition<ConfigMap> = {
   ...core,
   plural: 'configmaps',
@@ -162,14 +162,14 @@ export const configMaps: ResourceDefinition<ConfigMap> = {
   namespaced: true,
   shape: configMapShape,
 };
-/** Where Namespaces are read and written. */
+/** The resource definition of Namespaces. */
 export const namespaces: ResourceDefinition<KubeObject> = {
   ...core,
   plural: 'namespaces',
   kind: 'Namespace',
   namespaced: false,
 };
-/** Where Events are read and written. */
+/** The resource definition of Events. */
 export const events: ResourceDefinition<EventObject> = {
   ...core,
   plural: 'events',
@@ -177,7 +177,7 @@ export const events: ResourceDefinition<EventObject> = {
   namespaced: true,
   shape: eventShape,
 };
-/** Where PersistentVolumeClaims are read and written. */
+/** The resource definition of PersistentVolumeClaims. */
 export const persistentVolumeClaims: ResourceDefinition<PersistentVolumeClaim> = {
   ...core,
   plural: 'persistentvolumeclaims',
@@ -185,7 +185,7 @@ export const persistentVolumeClaims: ResourceDefinition<PersistentVolumeClaim> =
   namespaced: true,
   shape: persistentVolumeClaimShape,
 };
-/** Where PersistentVolumes are read and written. */
+/** The resource definition of PersistentVolumes. */
 export const persistentVolumes: ResourceDefinition<PersistentVolume> = {
   ...core,
   plural: 'persistentvolumes',

@@ -14,7 +14,7 @@ export interface LabelSelector {
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
-/** A PodDisruptionBudget, as far as a drain reads it. */
+/** The fields of a PodDisruptionBudget that a drain reads. */
 export interface PodDisruptionBudget extends KubeObject {
   spec: {
     selector?: LabelSelector;
@@ -32,21 +32,21 @@ export interface PodDisruptionBudget extends KubeObject {
   };
 }
 
-/** A VolumeAttachment, as far as a drain reads it. */
+/** The fields of a VolumeAttachment that a drain reads. */
 export interface VolumeAttachment extends KubeObject {
   spec: { attacher: string; nodeName: string; source: { persistentVolumeName?: string; inlineVolumeSpec?: object } };
   status?: { attached: boolean; attachError?: object; detachError?: object };
 }
 
-/** What the CSI drivers of a node have told of it; it has the Node's name. */
+/** The report of the CSI drivers of a node. It has the name of the Node. */
 export interface CsiNode extends KubeObject {
   spec: {
-    /** `allocatable.count`: volumes that the driver can attach to the node at once; absent: no limit. */
+    /** `allocatable.count`: the number of volumes that the driver can attach to the node at the same time. Absent: no limit. */
     drivers?: { name: string; nodeID?: string; topologyKeys?: string[]; allocatable?: { count?: number } }[] | null;
   };
 }
 
-/** A Lease; times are RFC 3339 with microseconds. */
+/** A Lease. Times are RFC 3339 with microseconds. */
 export interface Lease extends KubeObject {
   spec?: {
     holderIdentity?: string | null;
@@ -58,7 +58,7 @@ export interface Lease extends KubeObject {
   };
 }
 
-/** A PriorityClass, as far as a drain reads it. */
+/** The fields of a PriorityClass that a drain reads. */
 export interface PriorityClass extends KubeObject {
   value: number;
 }
@@ -72,7 +72,7 @@ export interface WebhookConfiguration extends KubeObject {
   }[];
 }
 
-/** Where MutatingWebhookConfigurations are read and written. */
+/** The resource definition of MutatingWebhookConfigurations. */
 export const mutatingWebhookConfigurations: ResourceDefinition<WebhookConfiguration> = {
   group: 'admissionregistration.k8s.io',
   version: 'v1',
@@ -81,13 +81,13 @@ export const mutatingWebhookConfigurations: ResourceDefinition<WebhookConfigurat
   namespaced: false,
   shape: webhookConfigurationShape,
 };
-/** Where ValidatingWebhookConfigurations are read and written. */
+/** The resource definition of ValidatingWebhookConfigurations. */
 export const validatingWebhookConfigurations: ResourceDefinition<WebhookConfiguration> = {
   ...mutatingWebhookConfigurations,
   plural: 'validatingwebhookconfigurations',
   kind: 'ValidatingWebhookConfiguration',
 };
-/** Where PodDisruptionBudgets are read and written. */
+/** The resource definition of PodDisruptionBudgets. */
 export const podDisruptionBudgets: ResourceDefinition<PodDisruptionBudget> = {
   group: 'policy',
   version: 'v1',
@@ -96,7 +96,7 @@ export const podDisruptionBudgets: ResourceDefinition<PodDisruptionBudget> = {
   namespaced: true,
   shape: podDisruptionBudgetShape,
 };
-/** Where VolumeAttachments are read and written. */
+/** The resource definition of VolumeAttachments. */
 export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
   group: 'storage.k8s.io',
   version: 'v1',
@@ -105,7 +105,7 @@ export const volumeAttachments: ResourceDefinition<VolumeAttachment> = {
   namespaced: false,
   shape: volumeAttachmentShape,
 };
-/** Where CSINodes are read and written. */
+/** The resource definition of CSINodes. */
 export const csiNodes: ResourceDefinition<CsiNode> = {
   group: 'storage.k8s.io',
   version: 'v1',
@@ -114,7 +114,7 @@ export const csiNodes: ResourceDefinition<CsiNode> = {
   namespaced: false,
   shape: csiNodeShape,
 };
-/** Where Leases are read and written. */
+/** The resource definition of Leases. */
 export const leases: ResourceDefinition<Lease> = {
   group: 'coordination.k8s.io',
   version: 'v1',
@@ -123,7 +123,7 @@ export const leases: ResourceDefinition<Lease> = {
   namespaced: true,
   shape: leaseShape,
 };
-/** Where PriorityClasses are read and written. */
+/** The resource definition of PriorityClasses. */
 export const priorityClasses: ResourceDefinition<PriorityClass> = {
   group: 'scheduling.k8s.io',
   version: 'v1',

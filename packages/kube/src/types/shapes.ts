@@ -1,6 +1,6 @@
 import type { Shape } from '../contract/shape.ts';
 
-/** What is read of the kinds of Kubernetes, field by field: stored objects are held against it before they enter a cache. */
+/** The fields of Kubernetes kinds that this project reads. Stored objects are checked against them before they enter a cache. */
 
 const text: Shape = { type: 'string' };
 const flag: Shape = { type: 'boolean' };

@@ -1,10 +1,10 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { ServingPair } from '../server.ts';
 
-/** An authority whose certificate clients are given. */
+/** A certificate authority that clients trust. */
 export interface Authority {
   readonly cert: string;
-  /** Absent when it is lost: it then signs nothing more. */
+  /** Absent when the key is lost. The authority then signs no further certificate. */
   readonly key?: string;
   readonly from: Date;
   readonly until: Date;
@@ -14,11 +14,11 @@ export interface Authority {
 export interface Serving extends ServingPair {
   readonly names: readonly string[];
   readonly until: Date;
-  /** Certificate of the authority that signed it. */
+  /** Certificate of the authority that signed the serving certificate. */
   readonly signedBy: string;
 }
 
-/** What the shared Secret holds. */
+/** The contents of the shared Secret. */
 export interface Certificates {
   /** Newest first. */
   readonly authorities: readonly Authority[];
@@ -32,7 +32,7 @@ const tried = <T>(read: () => T): T | undefined => {
   try {
     return read();
   } catch {
-    return undefined; // Somebody edited the Secret: what cannot be read is made again.
+    return undefined; // A user edited the Secret: unreadable parts are created again.
   }
 };
 
@@ -64,18 +64,18 @@ function servingOf(cert: string, key: string, authorities: readonly Authority[])
   return { cert, key, names: namesOf(parsed), until: parsed.validToDate, signedBy: signer.cert };
 }
 
-/** Reads a Secret's data, base64. What is damaged, or does not belong together, is left out. */
+/** Reads the data (base64) of a Secret. Leaves out damaged parts and keys that do not belong to their certificate. */
 export function readCertificates(data: Readonly<Record<string, string>> | undefined): Certificates {
   const text = (key: string): string => Buffer.from(data?.[key] ?? '', 'base64').toString('utf8');
   const authorities = authoritiesOf(text('ca.crt'), text('ca.key'));
   return { authorities, serving: servingOf(text('tls.crt'), text('tls.key'), authorities) };
 }
 
-/** What clients trust: all authorities, PEM. */
+/** The bundle that clients trust: all authorities, PEM. */
 export const bundleOf = (authorities: readonly Pick<Authority, 'cert'>[]): string =>
   authorities.map(({ cert }) => cert).join('');
 
-/** The data of the Secret, base64: the keys of a Secret of type kubernetes.io/tls, and the authorities next to them. */
+/** The data of the Secret, base64: the keys of type kubernetes.io/tls, and the authorities. */
 export function secretData(authorities: readonly Authority[], { cert, key }: ServingPair): Record<string, string> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   return {

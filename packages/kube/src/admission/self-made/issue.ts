@@ -6,13 +6,13 @@ import type { ServingPair } from '../server.ts';
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 const LINE = /.{1,64}/g;
 
-/** How long something is valid. */
+/** Start and end of a certificate. */
 export interface Validity {
   readonly from: Date;
   readonly until: Date;
 }
 
-/** The library needs a polyfill for decorators, which only who makes certificates shall pay for. */
+/** The library needs a polyfill for decorators. It is loaded late, so that only processes that create certificates load it. */
 async function library(): Promise<typeof import('@peculiar/x509')> {
   await import('reflect-metadata');
   return import('@peculiar/x509');
@@ -40,8 +40,8 @@ const keyPair = (): Promise<webcrypto.CryptoKeyPair> =>
 const derOf = (pem: string): Buffer => Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64');
 
 /**
- * A certificate authority that may sign serving certificates and nothing below itself.
- * @param purpose What is served with them, as the authority's name says it.
+ * Creates a certificate authority that can sign serving certificates, but no further authorities.
+ * @param purpose The served endpoint, part of the authority's name.
  */
 export async function issueAuthority({ from, until }: Validity, purpose = 'webhooks'): Promise<ServingPair> {
   const x509 = await library();
@@ -50,7 +50,7 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
   const certificate = await x509.X509CertificateGenerator.createSelfSigned(
     {
       serialNumber: serial,
-      // Another name for each: a client that has two tells by it which one signed.
+      // Each authority has another name, so that a client with two of them can find the one that signed.
       name: [{ CN: [`machine-controller-manager ${purpose} ${serial.slice(0, 8)}`] }],
       notBefore: from,
       notAfter: until,
@@ -68,8 +68,8 @@ export async function issueAuthority({ from, until }: Validity, purpose = 'webho
 }
 
 /**
- * A serving certificate for DNS names and addresses.
- * @param authority Certificate and key of who signs, PEM.
+ * Creates a serving certificate for DNS names and addresses.
+ * @param authority Certificate and key that sign it, PEM.
  */
 export async function issueServing(
   authority: ServingPair,

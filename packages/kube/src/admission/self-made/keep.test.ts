@@ -19,7 +19,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NAMES = ['mcm.test.svc', '127.0.0.1'];
 
-/** A replica of the manager, as far as it keeps certificates. */
+/** The part of a manager replica that maintains certificates. */
 class Replica {
   readonly pairs: ServingPair[] = [];
   readonly log: MemoryLogger = createMemoryLogger();
@@ -47,7 +47,7 @@ class Replica {
   }
 }
 
-/** Keys and signatures are made on other threads, which the virtual clock does not know of. */
+/** Keys and signatures are created on other threads, and the virtual clock does not wait for them. */
 async function until(clock: VirtualClock, done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -103,7 +103,7 @@ async function start({ configured = true, now = new Date('2026-01-01T12:00:00Z')
       await clock.advance(1000);
       await Promise.all(replicas.map(({ running }) => running));
       await plane.close();
-      // Whatever happened: no key in a log.
+      // No log contains a private key.
       expect(JSON.stringify(replicas.map(({ log }) => log.lines))).not.toContain('PRIVATE KEY');
     },
   };
@@ -124,7 +124,7 @@ const call = (port: number, ca: string): Promise<string> =>
     sent.end(JSON.stringify({ request: { uid: 'u', kind: { kind: 'X', group: 'g', version: 'v' } } }));
   });
 
-test('two replicas that start at once serve one certificate, which the configuration trusts', async () => {
+test('two replicas that start at the same time serve one certificate that the configuration trusts', async () => {
   await using world = await start();
   const [a, b] = [world.replica(), world.replica()];
   await until(world.clock, () => a.served !== undefined && b.served !== undefined && a.served.cert === b.served.cert);
@@ -138,7 +138,7 @@ test('two replicas that start at once serve one certificate, which the configura
   expect(world.writes.length).toBe(quiet);
 });
 
-test('a third that comes later takes what is there; a configuration that comes later gets the bundle', async () => {
+test('a third replica uses the existing certificates, and a new configuration gets the bundle', async () => {
   await using world = await start({ configured: false });
   const first = world.replica();
   await until(world.clock, () => first.served !== undefined);
@@ -151,7 +151,7 @@ test('a third that comes later takes what is there; a configuration that comes l
   expect(await world.bundle()).toBe(bundleOf(readCertificates((await world.secret()).data).authorities));
 });
 
-/** Puts certificates of earlier times into the Secret. */
+/** Puts older certificates into the Secret. */
 async function left(
   world: Awaited<ReturnType<typeof start>>,
   life: { readonly authorityUntil: number; readonly servingUntil: number },
@@ -171,7 +171,7 @@ async function left(
 const signedBy = (cert: string | undefined, authority: string | undefined): boolean =>
   new X509Certificate(cert ?? '').verify(new X509Certificate(authority ?? '').publicKey);
 
-test('a serving certificate is followed by another one a month before it expires, by itself', async () => {
+test('a serving certificate is replaced a month before it expires', async () => {
   await using world = await start();
   const old = await left(world, { authorityUntil: 300 * DAY, servingUntil: 30 * DAY + 2 * HOUR });
   const replica = world.replica();
@@ -186,7 +186,7 @@ test('a serving certificate is followed by another one a month before it expires
   expect(await world.bundle()).toBe(old.authority);
 });
 
-test('an authority is followed by another one that signs nothing before everybody trusts it', async () => {
+test('a new authority signs nothing before all clients trust it', async () => {
   await using world = await start();
   const old = await left(world, { authorityUntil: 120 * DAY + HOUR, servingUntil: 30 * DAY + 26 * HOUR });
   const replica = world.replica();
@@ -202,8 +202,8 @@ test('an authority is followed by another one that signs nothing before everybod
   expect(await world.bundle()).toBe(bundleOf(authorities));
 });
 
-test('over TLS: nothing is served before there is a certificate, a later one is met by the next connection', async () => {
-  // TLS itself compares with this machine's time.
+test('the server refuses TLS connections without a certificate, and uses a new one for the next connection', async () => {
+  // TLS itself compares with the system time.
   await using world = await start({ now: new Date() });
   const server = await startAdmissionServer({ host: '127.0.0.1', port: 0 }, undefined, {
     '/validate': () => ({ causes: [] }),
@@ -226,7 +226,7 @@ test('over TLS: nothing is served before there is a certificate, a later one is 
   }
 });
 
-test('what somebody damages in the Secret is made anew, and served', async () => {
+test('damaged parts of the Secret are created again and served', async () => {
   await using world = await start();
   const replica = world.replica();
   await until(world.clock, () => replica.served !== undefined);

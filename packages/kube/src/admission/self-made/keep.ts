@@ -19,23 +19,23 @@ import { type Authority, bundleOf, readCertificates, secretData } from './conten
 import { issueAuthority, issueServing } from './issue.ts';
 import { type CertificatePlan, planCertificates } from './plan.ts';
 
-/** Who shares certificates, and where. */
+/** The shared certificates, and the Secret that contains them. */
 export interface SelfMadeOptions {
   readonly client: KubeClient;
-  /** Of the Secret. */
+  /** Namespace of the Secret. */
   readonly namespace: string;
   /** Name of the Secret that all replicas share. */
   readonly secret: string;
   /** DNS names and addresses that are served. */
   readonly names: readonly string[];
-  /** What is served with them, as logs and the authority's name say it; default: webhooks. */
+  /** The served endpoint, for logs and the name of the authority. Default: webhooks. */
   readonly purpose?: string;
-  /** Name of the webhook configurations that get the bundle; empty: none does. */
+  /** Name of the webhook configurations that get the bundle. Empty: no configuration gets it. */
   readonly configurations: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Gets each pair that is to be served. */
+  /** Gets each pair that the server must use. */
   readonly use: (pair: ServingPair) => void;
 }
 
@@ -43,9 +43,9 @@ const KEY = 'certificates';
 const CONFIGURATIONS = [mutatingWebhookConfigurations, validatingWebhookConfigurations] as const;
 
 /**
- * Keeps a certificate authority and a serving certificate in a Secret that all replicas share, renews them in time and
- * puts what is to be trusted into the webhook configurations. Every replica may do each step: a write is bound to the
- * state that was read, so of several that make certificates at once one is heard, and the others take its.
+ * Maintains a certificate authority and a serving certificate in a Secret that all replicas share.
+ * - Renews both in time, and writes the bundle of authorities to the webhook configurations.
+ * - Every replica may do each step. A write is conditional on the state that was read: the first write wins, and the other replicas use its result.
  */
 class CertificateKeeper {
   readonly #o: SelfMadeOptions;
@@ -54,7 +54,7 @@ class CertificateKeeper {
   readonly #controller: Controller;
   readonly #purpose: string;
   #served = '';
-  /** Kinds of configurations whose absence was told. */
+  /** Kinds of configurations whose absence was logged. */
   readonly #told = new Set<string>();
 
   constructor(options: SelfMadeOptions) {
@@ -101,7 +101,7 @@ class CertificateKeeper {
     const plan = planCertificates(readCertificates(stored?.data), names, clock.now());
     const secret = plan.changes ? await this.#renew(stored, plan, signal) : stored;
     const { authorities, serving } = readCertificates(secret?.data);
-    // Before it is served: a client that does not trust it yet could not call.
+    // Published before it is served, because a client could not connect before it trusts the authority.
     await this.#publish(bundleOf(authorities), signal);
     if (serving && serving.cert !== this.#served) {
       this.#o.use({ cert: serving.cert, key: serving.key });
@@ -141,7 +141,7 @@ class CertificateKeeper {
     return written;
   }
 
-  /** Another replica may have been first: what it made is taken. */
+  /** If another replica wrote first, its certificates are used. */
   async #create(draft: Draft<Secret>, signal: AbortSignal): Promise<Secret> {
     const resource = this.#o.client.resource(secrets, this.#o.namespace);
     try {
@@ -189,6 +189,6 @@ function sign(
   return issueServing({ cert: authority.cert, key: authority.key }, names, validity);
 }
 
-/** Keeps the certificates until the signal aborts. Failures are logged and tried again; no private key is ever logged. */
+/** Maintains the certificates until the signal aborts. Failures are logged and tried again. Private keys are never logged. */
 export const keepSelfMadeCertificates = (options: SelfMadeOptions, signal: AbortSignal): Promise<void> =>
   new CertificateKeeper(options).run(signal);

@@ -11,7 +11,7 @@ const NAMES = ['mcm.default.svc', '127.0.0.1'];
 const EMPTY: Certificates = { authorities: [], serving: undefined };
 const at = (days: number): Date => new Date(NOON.getTime() + days * DAY);
 
-/** What a keeper does with a plan, with certificates that are words: the plan looks at times and names only. */
+/** Executes a plan as a keeper does. The certificates are words, because the plan only reads times and names. */
 function carriedOut(plan: CertificatePlan, before: Certificates, serial: number): Certificates {
   const made: Authority[] = plan.makeAuthority
     ? [{ cert: `authority ${serial}`, key: `key ${serial}`, ...plan.makeAuthority }]
@@ -23,7 +23,7 @@ function carriedOut(plan: CertificatePlan, before: Certificates, serial: number)
   return { authorities, serving: { cert: `serving ${serial}`, key: 'k', names, until, signedBy } };
 }
 
-test('over ten years no client meets a certificate that it does not trust, even one that hears of authorities a day late', () => {
+test('over ten years no client gets a certificate that it does not trust, even if it learns of authorities a day late', () => {
   let state = EMPTY;
   let now = NOON;
   let changes = 0;
@@ -54,13 +54,13 @@ test('over ten years no client meets a certificate that it does not trust, even 
     now = plan.lookAgainAt;
   }
   expect(wrong).toEqual([]);
-  // About six serving certificates a year, and a new authority every eight months or so; expired ones go.
+  // About six serving certificates a year, and a new authority every eight months. Expired ones are removed.
   expect(changes).toBeGreaterThan(60);
   expect(changes).toBeLessThan(120);
   expect(state.authorities.length).toBeLessThanOrEqual(2);
 });
 
-test('a manager that was off until the authority is nearly over trusts the next one before it signs', () => {
+test('after a long pause the manager publishes the next authority before it signs with it', () => {
   const first = carriedOut(planCertificates(EMPTY, NAMES, NOON), EMPTY, 1);
   const late = planCertificates(first, NAMES, at(355));
   expect([late.makeAuthority !== undefined, late.serve?.signer?.cert]).toEqual([true, 'authority 1']);
@@ -70,13 +70,13 @@ test('a manager that was off until the authority is nearly over trusts the next 
   expect(taken.serve?.signer?.cert).toBe('authority 2');
 });
 
-test('another name is added, and none is taken off', () => {
+test('a new name is added, and no name is removed', () => {
   const state = carriedOut(planCertificates(EMPTY, ['a'], NOON), EMPTY, 1);
   expect(planCertificates(state, ['b'], NOON).serve?.names).toEqual(['a', 'b']);
   expect(planCertificates(state, ['a'], NOON).changes).toBe(false);
 });
 
-test('an authority whose key is lost is trusted on, and another one is made', () => {
+test('an authority without its key stays trusted, and a new one is created', () => {
   const state = carriedOut(planCertificates(EMPTY, NAMES, NOON), EMPTY, 1);
   const [authority] = state.authorities;
   if (authority === undefined) throw new Error('no authority');
@@ -92,7 +92,7 @@ const stored = async (): Promise<{ data: Record<string, string>; ca: ServingPair
   return { ca, serving, data: secretData([{ ...ca, ...VALID }], serving) };
 };
 
-test('real certificates: names, times and who signed come back from the Secret', async () => {
+test('real certificates keep names, times and issuer when they are read from the Secret', async () => {
   const { ca, serving, data } = await stored();
   const { authorities, serving: read } = readCertificates(data);
   expect(authorities).toEqual([{ ...ca, ...VALID }]);
@@ -106,7 +106,7 @@ test('real certificates: names, times and who signed come back from the Secret',
   ]);
 });
 
-test('what somebody damaged is made anew, and what is whole stays', async () => {
+test('damaged parts are created again, and intact parts stay', async () => {
   const { data } = await stored();
   const other = await stored();
   const rubbish = Buffer.from('rubbish').toString('base64');
@@ -120,6 +120,6 @@ test('what somebody damaged is made anew, and what is whole stays', async () => 
   expect([keyless !== undefined, keyless?.key]).toEqual([true, undefined]);
 });
 
-test('an authority outlives everything that it signs', () => {
+test('an authority expires after all certificates that it signed', () => {
   expect(LIFETIMES.nextAuthorityBefore).toBeGreaterThan(LIFETIMES.serving + LIFETIMES.overlap);
 });

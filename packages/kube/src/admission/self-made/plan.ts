@@ -5,9 +5,9 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * Lifetimes in milliseconds. An authority is followed by the next one while it has longer to live than any certificate
- * that it signed, and the next one signs only when clients have had it for a day: at each moment every client trusts
- * what is served.
+ * Lifetimes in milliseconds.
+ * - A new authority is created while the current one is valid for longer than each certificate that it signed.
+ * - The new one signs only after clients have had it for a day, so every client trusts the served certificate at each moment.
  */
 export const LIFETIMES = {
   authority: 365 * DAY,
@@ -19,18 +19,18 @@ export const LIFETIMES = {
   skew: 5 * MINUTE,
 } as const;
 
-/** What is to be done about the shared certificates. */
+/** The next steps for the shared certificates. */
 export interface CertificatePlan {
   /** Authorities that clients continue trusting, newest first. */
   readonly keep: readonly Authority[];
   readonly makeAuthority: Validity | undefined;
-  /** A serving certificate to be made; `signer` undefined: the authority that is made. */
+  /** The serving certificate to create. `signer` undefined: the new authority signs it. */
   readonly serve:
     | ({ readonly signer: Authority | undefined; readonly names: readonly string[] } & Validity)
     | undefined;
-  /** Whether anything differs from what is stored. */
+  /** Whether the plan differs from the stored state. */
   readonly changes: boolean;
-  /** When there will be something to do. */
+  /** Time of the next step. */
   readonly lookAgainAt: Date;
 }
 
@@ -41,7 +41,7 @@ const validFor = (now: Date, ms: number): Validity => ({
 
 const ms = (date: Date): number => date.getTime();
 
-/** Decides what becomes of the certificates. Pure; a second look at the result finds nothing to do. */
+/** Plans the next steps for the certificates. Pure: a second plan for the result has no steps. */
 export function planCertificates(have: Certificates, names: readonly string[], now: Date): CertificatePlan {
   const { serving } = have;
   const keep = have.authorities.filter((authority) => authority.until > now);
@@ -50,7 +50,7 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const nextDue = newest === undefined ? now : new Date(ms(newest.until) - LIFETIMES.nextAuthorityBefore);
   const makeAuthority = nextDue <= now ? validFor(now, LIFETIMES.authority) : undefined;
   const takesOverAt = (authority: Authority): number => ms(authority.from) + LIFETIMES.skew + LIFETIMES.overlap;
-  // The newest that all clients have by now; if there is none, the one that they have had for the longest.
+  // The newest authority that all clients have. If there is none, the one that they have had for the longest time.
   const signer = able.find((authority) => takesOverAt(authority) <= ms(now)) ?? able.at(-1);
   const longest = ms(signer?.until ?? makeAuthority?.until ?? now);
   const fresh = validFor(now, LIFETIMES.serving);
@@ -58,10 +58,10 @@ export function planCertificates(have: Certificates, names: readonly string[], n
   const missing = names.filter((name) => !serving?.names.includes(name));
   const trusted = serving !== undefined && serving.until > now && keep.some(({ cert }) => cert === serving.signedBy);
   const due = trusted ? ms(serving.until) - LIFETIMES.renewServingBefore : ms(now);
-  // An authority at its end signs nothing that lives longer: the next one will.
+  // A certificate ends with its authority, so an authority near its end is no improvement. The next one signs.
   const helps = !trusted || ms(until) > ms(serving.until) + DAY;
   const renew = missing.length > 0 || (due <= ms(now) && helps);
-  // Replicas with other names share the certificate: none takes the other's names off.
+  // Replicas with different names share the certificate, so names of other replicas are kept.
   const all = [...new Set([...(trusted ? serving.names : []), ...names])];
   const events = [
     ms(nextDue),

@@ -59,10 +59,10 @@ const from = (remoteAddress: string, authorization?: string, path = '/metrics', 
 });
 const FAR = '10.1.2.3';
 
-describe('who may read metrics', () => {
+describe('access to metrics', () => {
   const access = createAccess({ client: () => client, clock, log });
 
-  test('a peer on the same machine, without a question', async () => {
+  test('a client on the same machine has access without a review', async () => {
     const before = requests;
     for (const near of ['127.0.0.1', '::1', '::ffff:127.0.0.1']) expect(await access(from(near))).toBeUndefined();
     expect(requests).toBe(before);
@@ -76,7 +76,7 @@ describe('who may read metrics', () => {
     expect(await access(from(FAR, authorization))).toMatchObject({ status });
   });
 
-  test('whoever shows a token that the cluster allows the path; the answer is kept for a while', async () => {
+  test('a client with an allowed token has access, and the answer is cached for a while', async () => {
     const { token } = (await scraper('allowed')).status;
     const before = requests;
     expect(await access(from(FAR, `Bearer ${token}`))).toBeUndefined();
@@ -90,7 +90,7 @@ describe('who may read metrics', () => {
     expect(requests).toBe(later + 2);
   });
 
-  test('not a stranger, who is told which path and verb are missing', async () => {
+  test('another client is refused, and the answer names the missing path and verb', async () => {
     const { token } = (await scraper('stranger')).status;
     const refusal = await access(from(FAR, `Bearer ${token}`));
     expect(refusal).toEqual({
@@ -101,7 +101,7 @@ describe('who may read metrics', () => {
   });
 });
 
-test('a cluster that cannot be asked lets nobody pass, says so in the log, and is asked again at once', async () => {
+test('while the cluster does not answer, all clients are refused, the error is logged, and the next request asks again', async () => {
   let tries = 0;
   const transport = () => {
     tries += 1;
@@ -117,7 +117,7 @@ test('a cluster that cannot be asked lets nobody pass, says so in the log, and i
   expect(await early(from(FAR, 'Bearer t'))).toMatchObject({ status: 503 });
 });
 
-test('tokens that nobody issued do not fill the memory', async () => {
+test('invalid tokens do not fill the memory', async () => {
   let asked = 0;
   const transport = async () => {
     asked += 1;

@@ -4,31 +4,31 @@ import type { Clock } from '../../clock/clock.ts';
 import type { KubeClient } from '../../contract/client.ts';
 import type { Logger } from '../../contract/logger.ts';
 
-/** Who asks for what. */
+/** The client, path and verb of a request. */
 export interface AccessRequest {
-  /** Of the socket; undefined when it is closed already. */
+  /** Address of the socket. Undefined when it is already closed. */
   readonly remoteAddress: string | undefined;
   /** The `Authorization` header. */
   readonly authorization: string | undefined;
   readonly path: string;
-  /** As Kubernetes says it, in lower case: `get`, `put`. */
+  /** Verb of Kubernetes in lower case: `get`, `put`. */
   readonly verb: string;
 }
 
-/** Undefined when the request may continue, else the answer to it. */
+/** Undefined if the request is allowed, otherwise the answer. */
 export type Refusal = { readonly status: 401 | 403 | 421 | 503; readonly body: string } | undefined;
 
-/** Decides who may read metrics and debug endpoints. */
+/** Decides whether a client may read metrics and debug endpoints. */
 export type Access = (request: AccessRequest) => Promise<Refusal>;
 
-/** As kube-apiserver's delegated authenticators keep an answer. */
+/** Same time as in the delegated authenticators of kube-apiserver. */
 const KEPT_MS = 10_000;
-/** Tokens that nobody issued must not fill the memory. */
+/** Limit of the cache, so that invalid tokens do not fill the memory. */
 const KEPT_MOST = 256;
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 
-/** True for a peer on the same machine, in a pod: one of its containers. */
+/** Whether the client is on the same machine, or in the same pod. */
 export const isLoopback = (address: string | undefined): boolean => address !== undefined && LOOPBACK.test(address);
 
 interface TokenReview {
@@ -45,7 +45,7 @@ interface SubjectAccessReview {
 const review = <T>(client: KubeClient, group: string, plural: string, kind: string, spec: object): Promise<T> =>
   client.request<T>('POST', `/apis/${group}/v1/${plural}`, { body: { apiVersion: `${group}/v1`, kind, spec } });
 
-/** What the API server says of a token, a path and a verb. */
+/** The decision of the API server about a token, a path and a verb. */
 async function judge(client: KubeClient, token: string, path: string, verb: string): Promise<Refusal> {
   const { status } = await review<TokenReview>(client, 'authentication.k8s.io', 'tokenreviews', 'TokenReview', {
     token,
@@ -64,11 +64,11 @@ async function judge(client: KubeClient, token: string, path: string, verb: stri
 }
 
 /**
- * Lets peers on loopback pass, and others with a bearer token that the cluster knows (TokenReview) and allows the path as a
- * non-resource URL (SubjectAccessReview). An answer is kept for 10 s.
+ * Allows clients on loopback, and clients with a bearer token of the cluster (TokenReview). For these, the cluster must allow the
+ * path as a non-resource URL (SubjectAccessReview). An answer is cached for 10 s.
  */
 export function createAccess(options: {
-  /** Of the cluster whose users may ask; undefined while it is not known: only loopback passes. */
+  /** Client of the cluster that issues the tokens. While undefined, only loopback is allowed. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
@@ -83,7 +83,7 @@ export function createAccess(options: {
       return await judge(api, token, path, verb);
     } catch (error) {
       log.warn('Cannot check the permission to read an endpoint', { path, error: errorText(error) });
-      return { status: 503, body: 'the API server cannot be asked whether you may; the log says why\n' };
+      return { status: 503, body: 'cannot check the permission with the API server; see the log\n' };
     }
   };
 
@@ -93,7 +93,7 @@ export function createAccess(options: {
     if (token === undefined) {
       return {
         status: 401,
-        body: 'only for this machine itself and for whoever shows a bearer token of the cluster\n',
+        body: 'allowed only from this machine, or with a bearer token of the cluster\n',
       };
     }
     const key = createHash('sha256').update(`${verb} ${path} ${token}`).digest('base64');

@@ -7,19 +7,19 @@ import { isNotFound } from '../../contract/errors.ts';
 import type { KubeObject, ResourceDefinition } from '../../contract/objects.ts';
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 5000, jitter: 0.3 };
-/** An API server answers this in milliseconds; one that does not is to be told of soon. */
+/** An API server answers this within milliseconds. A slow one must be reported soon. */
 const ANSWER_MS = 10_000;
 
-/** How an API server is waited for. */
+/** Options of `waitForApiServer`. */
 export interface WaitOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** Told of each time that it did not answer as an API server does. */
+  /** Called each time the server does not answer as an API server. */
   readonly failed?: (error: unknown) => void;
 }
 
-/** Resolves when the server answers; never gives up. Rejects with the signal's reason. */
+/** Resolves when the server answers. It retries without limit. Rejects with the signal's reason. */
 export async function waitForApiServer(client: KubeClient, options: WaitOptions): Promise<void> {
   const { clock, random, signal, failed } = options;
   for (let failures = 1; ; failures++) {
@@ -54,7 +54,7 @@ interface ResourceList {
   readonly resources?: readonly { readonly name: string }[];
 }
 
-/** The plural names that the server has in a group and version; empty when it has none such. */
+/** The plural names of the server's resources in a group and version. Empty when the server does not have the group. */
 export async function discoverResources(
   client: KubeClient,
   definition: Pick<ResourceDefinition<KubeObject>, 'group' | 'version'>,

@@ -17,7 +17,7 @@ import { connectClusters } from './clusters.ts';
 
 const LEASE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'l', namespace: 'n' } };
 
-/** An API server that answers for leases only, and to nobody after `refuse`; everything else waits for ever. */
+/** An API server that only answers requests for leases, and none after `refuse`. Other requests get no answer. */
 async function slowServer() {
   let refusing = false;
   const held = Promise.withResolvers<void>();
@@ -77,7 +77,7 @@ async function connected(file: string, clock: Clock = realClock) {
   return { clusters, log, metrics, certificates };
 }
 
-test('a lease is renewed while every connection for other requests waits for its answer, and more are queued', async () => {
+test('a lease is renewed while all other connections wait for answers and more requests are queued', async () => {
   const server = await slowServer();
   const { clusters } = await connected(kubeconfigFor(server.url));
   const stop = new AbortController();
@@ -91,7 +91,7 @@ test('a lease is renewed while every connection for other requests waits for its
   await Promise.all(asked);
 });
 
-test('a client certificate that is replaced is used and watched from then on; a pair that does not fit is told, and over when it does', async () => {
+test('a replaced client certificate is used and its expiry is monitored; an invalid pair is a warning until it is valid', async () => {
   const server = await slowServer();
   const file = kubeconfigFor(server.url, { 'client-certificate': 'c.pem', 'client-key': 'k.pem' });
   const at = (name: string): string => join(dirname(file), name);
@@ -117,10 +117,10 @@ test('a client certificate that is replaced is used and watched from then on; a 
   };
   writeFileSync(at('c.pem'), two.cert);
   expect(await look()).toContain('runtime_warning{kind="credentials",subject="control"} 1');
-  // The server's clock, which stays behind, is another matter.
+  // The warning about the clock of the server is not part of this test.
   const said = log.lines.filter(({ fields }) => fields?.warning === 'credentials');
   expect(said.map(({ message }) => message)).toEqual([
-    `new credentials of the control cluster cannot be used: ${at('c.pem')} and ${at('k.pem')} do not belong together; put in the pair that was issued together; what was read before stays in use`,
+    `new credentials of the control cluster cannot be used: ${at('c.pem')} and ${at('k.pem')} do not belong together; put in the pair that was issued together; the previous configuration stays in use`,
   ]);
   expect(certificates.list()).toMatchObject([{ certificate: one.cert, key: one.key, from: at('c.pem') }]);
   const { changed } = certificates;
@@ -132,7 +132,7 @@ test('a client certificate that is replaced is used and watched from then on; a 
   server.refuse(true);
   await expect(lease.get('l')).rejects.toMatchObject({ code: 401 });
   expect(log.lines.at(-1)).toMatchObject({
-    message: `the control API server does not take the credentials of ${at('c.pem')} (401); put in a client certificate or token that it knows and that has not expired`,
+    message: `the control API server refuses the credentials of ${at('c.pem')} (401); use a valid client certificate or token`,
     fields: { warning: 'credentials', subject: 'control API server' },
   });
   server.refuse(false);

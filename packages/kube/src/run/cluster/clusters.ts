@@ -12,17 +12,17 @@ import type { Metrics } from '../../metrics/create-metrics.ts';
 import { type UndiciTransport, undiciTransport } from '../../transports/undici.ts';
 import type { AnswerWatcher, CertificatesInUse, Warnings } from '../warnings/index.ts';
 
-/** One cluster; a client for each component that wants to be told apart in the server's logs. */
+/** One cluster, with a client for each component, so that the logs of the server show the component. */
 export interface Cluster {
   readonly server: string;
-  /** The flag that it comes from, with its value. */
+  /** The flag of the cluster, with its value. */
   readonly source: string;
   client(component: string): KubeClient;
-  /** A client with a connection of its own, for what must not wait behind a thousand requests: the renewal of a lease. */
+  /** A client with a separate connection, for requests that must not wait behind others: the renewal of a lease. */
   urgentClient(component: string): KubeClient;
 }
 
-/** The cluster of the machine objects and that of the nodes; they may be the same. */
+/** The clusters of the machine objects and of the nodes. They may be the same. */
 export interface Clusters {
   readonly control: Cluster;
   /** Undefined for `--target-kubeconfig=none`. */
@@ -30,7 +30,7 @@ export interface Clusters {
   close(): Promise<void>;
 }
 
-/** How the clusters are found and what their clients say of themselves. */
+/** Kubeconfigs of the clusters, and the settings of their clients. */
 export interface ClusterSettings {
   readonly binary: string;
   readonly version: string;
@@ -44,15 +44,15 @@ export interface ClusterSettings {
   readonly metrics: Metrics;
   readonly log: Logger;
   readonly warnings: Warnings;
-  /** Is shown every answer. */
+  /** Gets every answer. */
   readonly answers: AnswerWatcher;
-  /** Is shown what connections show and trust. */
+  /** Gets the certificates of the connections. */
   readonly certificates: CertificatesInUse;
 }
 
 const NONE = 'none';
 
-/** Which configuration each cluster is reached with. There is no falling back: every branch was asked for. */
+/** The configuration of each cluster. There is no fallback to another configuration. */
 export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig' | 'targetKubeconfig'>): {
   readonly control: string;
   readonly target: string | undefined;
@@ -62,16 +62,16 @@ export function chooseSources(settings: Pick<ClusterSettings, 'controlKubeconfig
   if (control === NONE) {
     throw new ConfigError(
       settings.controlKubeconfig === NONE
-        ? '--control-kubeconfig must not be "none": the machine objects live in that cluster; give a path or "inClusterConfig"'
+        ? '--control-kubeconfig must not be "none": that cluster contains the machine objects; give a path or "inClusterConfig"'
         : '--target-kubeconfig=none needs --control-kubeconfig: a path or "inClusterConfig"',
     );
   }
   return { control, target: target === NONE ? undefined : target };
 }
 
-/** Takes note of what the connections to a cluster show and trust. */
+/** Records the certificates of the connections to a cluster. */
 function note(name: string, { ca, clientCertificate, from }: ClusterConfig, certificates: CertificatesInUse): void {
-  // A program gives others by itself, often for an hour: nobody has to be told before they end.
+  // A program replaces its certificates automatically, often every hour, so no warning is necessary before they expire.
   if (clientCertificate !== undefined && from?.clientCertificate !== undefined)
     certificates.use({
       ...{ what: `client certificate of the ${name} cluster`, ...clientCertificate },
@@ -81,7 +81,7 @@ function note(name: string, { ca, clientCertificate, from }: ClusterConfig, cert
     certificates.use({ what: `certificate authority of the ${name} cluster`, certificate: ca, from: from?.ca });
 }
 
-/** Tells what became of credentials that were read again. */
+/** Reports the result of reading credentials again. */
 function tell(name: string, news: FilesNews, { log, warnings, certificates }: ClusterSettings): void {
   if (news.kind === 'unusable') {
     warnings.raise('credentials', name, `new credentials of the ${name} cluster cannot be used: ${news.sentence}`);
@@ -148,7 +148,7 @@ function cluster(
   return { server, source, client: over(transport), urgentClient: over(urgent) };
 }
 
-/** Connects to both clusters; one connection pool where they are the same. Throws `ConfigError` that names the flag. */
+/** Connects to both clusters, with one connection pool if they are the same. Throws `ConfigError` that names the flag. */
 export async function connectClusters(settings: ClusterSettings): Promise<Clusters> {
   const sources = chooseSources(settings);
   const same = sources.target === sources.control;

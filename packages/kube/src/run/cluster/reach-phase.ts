@@ -5,17 +5,17 @@ import { type Warnings, warnOfAddress } from '../warnings/index.ts';
 import { waitForApiServer } from './api-server.ts';
 import type { Cluster } from './clusters.ts';
 
-/** What reaching a cluster needs of its process. */
+/** Inputs of the phase. */
 export interface ReachParts {
-  /** Undefined: there is none to reach. */
+  /** Undefined: there is no cluster to connect to. */
   readonly cluster: Cluster | undefined;
   readonly host: Pick<Host, 'clock' | 'random'>;
   readonly warnings: Warnings;
-  /** Called once its API server has answered as one. */
+  /** Called when the API server has answered. */
   readonly reached: () => void;
 }
 
-/** Waits for the API server of a cluster, for as long as it takes, and warns of what stands in the way. */
+/** Waits without limit for the API server of a cluster, and warns about the reason. */
 export const reachPhase = (name: 'control' | 'target', parts: () => ReachParts): Phase => ({
   name: `${name}-api-server`,
   start: async (signal, report) => {

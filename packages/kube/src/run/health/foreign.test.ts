@@ -6,7 +6,7 @@ const statusOf = (headers: IncomingHttpHeaders, remoteAddress: string | undefine
   foreignRefusal({ socket: { remoteAddress }, headers })?.status;
 
 test.each(['127.0.0.1:8080', 'localhost:8080', 'LOCALHOST', '[::1]:8080', 'mcm.localhost', '10.0.0.7:10258'])(
-  'over loopback, the host %s is served',
+  'over loopback, the host %s is allowed',
   (host) => {
     expect(statusOf({ host })).toBeUndefined();
   },
@@ -35,10 +35,10 @@ test.each([
   { origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' },
   { 'sec-fetch-site': 'none' },
   { 'sec-fetch-site': 'same-origin' },
-])('a page of its own is served: %o', (headers) => {
+])('a page of the same origin is allowed: %o', (headers) => {
   expect(statusOf({ host: 'localhost:8080', ...headers })).toBeUndefined();
 });
 
-test('peers that come over the network may use any name', () => {
+test('clients from the network may use any host name', () => {
   expect(statusOf({ host: 'mcm.kube-system.svc:10258', origin: 'http://other' }, '10.0.0.9')).toBeUndefined();
 });

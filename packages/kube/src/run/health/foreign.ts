@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { isLoopback } from '../cluster/access.ts';
 
-/** The parts of a request that tell where it comes from; an `IncomingMessage` of Node is one. */
+/** The parts of a request that identify its origin. An `IncomingMessage` of Node has them. */
 export interface Arrived {
   readonly socket: { readonly remoteAddress?: string | undefined };
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Why a request is refused that a web page has sent through the browser of this machine. */
+/** The refusal of a request that a web page sent through a browser of this machine. */
 export interface ForeignRefusal {
   readonly status: 403 | 421;
   readonly body: string;
@@ -16,13 +16,13 @@ export interface ForeignRefusal {
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
 
-/** An address cannot be rebound, and no domain but this machine's ends in `localhost`. */
+/** An IP address cannot be rebound, and only names of this machine end in `localhost`. */
 function isOwnName(hostname: string): boolean {
   const name = hostname.replace(/^\[|\]$/g, '');
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
 }
 
-/** Whether the page that sends the request was served by the same address. */
+/** Whether the page that sends the request was served from the same address. */
 function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
   if (origin === undefined) return site === undefined || site === 'none' || site === 'same-origin';
   const from = urlOf(origin);
@@ -30,15 +30,14 @@ function isOwnPage({ origin, host = '', 'sec-fetch-site': site }: IncomingHttpHe
 }
 
 /**
- * Refuses what a web page sends to a loopback address that needs no credentials: under a domain of its own that it resolves
- * to this machine (DNS rebinding), or from another origin. Other peers pass: probes and scrapers use addresses and names of Pods,
- * and a browser cannot reach a Pod from its loopback interface.
+ * Refuses requests of web pages to a loopback address that needs no credentials.
+ * Such a page uses a domain that resolves to this machine (DNS rebinding), or has another origin.
+ * Other clients are allowed: probes and scrapers use addresses and names of Pods, and a browser cannot reach a Pod from its loopback interface.
  */
 export function foreignRefusal({ socket, headers }: Arrived): ForeignRefusal | undefined {
   if (!isLoopback(socket.remoteAddress)) return undefined;
   const hostname = urlOf(`http://${headers.host ?? ''}`)?.hostname ?? '';
-  if (!isOwnName(hostname))
-    return { status: 421, body: 'over loopback this is served as localhost or as an IP address only\n' };
+  if (!isOwnName(hostname)) return { status: 421, body: 'over loopback, use localhost or an IP address as the host\n' };
   if (!isOwnPage(headers)) return { status: 403, body: 'pages of other origins may not send requests here\n' };
   return undefined;
 }

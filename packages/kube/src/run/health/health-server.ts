@@ -8,7 +8,7 @@ import { foreignRefusal } from './foreign.ts';
 import { type Audience, answerHealth, audienceOf, type HealthAnswer, type HealthSources } from './health.ts';
 
 export interface HealthServer {
-  /** `http://address:port`, as it is reached from this machine, with the port that was really taken. */
+  /** `http://address:port`, as it is reachable from this machine, with the actual port. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -19,17 +19,17 @@ export interface SecureHealthServer extends HealthServer {
   use(pair: ServingPair): void;
 }
 
-/** Where to serve; `flag` is what a warning about the port names. */
+/** The address to serve. Errors about the port name `flag`. */
 export interface ServingAddress {
   readonly host: string;
   readonly port: number;
   readonly flag: string;
 }
 
-/** Who may ask for what, by audience; an audience that is not here is open to anyone. */
+/** Access control by audience. An absent audience is open to every client. */
 export type Guards = Readonly<Partial<Record<Audience, Access>>>;
 
-/** A log level is a word. */
+/** A log level is a short word. */
 const BODY_LIMIT = 1024;
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -96,7 +96,7 @@ const listen = (server: Server, { host, port, flag }: ServingAddress): Promise<v
 const urlOf = (scheme: string, server: Server): string => {
   const address = server.address();
   if (address === null || typeof address === 'string') return '';
-  // The wildcard is no address that anybody could go to.
+  // A client cannot connect to the wildcard address.
   const reachable = address.address === '0.0.0.0' ? '127.0.0.1' : address.address === '::' ? '::1' : address.address;
   const host = reachable.includes(':') ? `[${reachable}]` : reachable;
   return `${scheme}://${host}:${address.port}`;
@@ -108,7 +108,7 @@ const closing = (server: Server) => (): Promise<void> =>
     server.closeAllConnections();
   });
 
-/** Serves health, metrics and debugging over plain HTTP. Throws `ConfigError` when the port cannot be had. */
+/** Serves health, metrics and debugging over plain HTTP. Throws `ConfigError` when the port is in use. */
 export async function startHealthServer(
   address: ServingAddress,
   sources: HealthSources,
@@ -119,7 +119,7 @@ export async function startHealthServer(
   return { url: urlOf('http', server), close: closing(server) };
 }
 
-/** The same over HTTPS, where a token that somebody shows is seen by nobody else. */
+/** The same over HTTPS, which protects the tokens of clients. */
 export async function startSecureHealthServer(
   address: ServingAddress,
   pair: ServingPair,

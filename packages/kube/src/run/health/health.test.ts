@@ -27,7 +27,7 @@ const unready: HealthSources = {
 test.each([
   [200, 'OK', sources],
   [500, 'Unhealthy', unready],
-])('S-X4 the health endpoint: %i %s', async (status, text, from) => {
+])('the health endpoint answers %i %s [S-X4]', async (status, text, from) => {
   expect(await ask('/healthz', from)).toMatchObject({ status, body: text });
 });
 
@@ -47,11 +47,11 @@ test.each([
   expect(await ask(target, from)).toMatchObject({ status, body });
 });
 
-test('other paths are not answered', async () => {
+test('other paths are not found', async () => {
   expect(await ask('/', sources)).toBeUndefined();
 });
 
-test('the log level is told and changed', async () => {
+test('the log level is returned and can be changed', async () => {
   let level: LogLevel | 'silent' = 'info';
   const logLevel: HealthSources['logLevel'] = {
     get: () => level,
@@ -71,7 +71,7 @@ test('the log level is told and changed', async () => {
 });
 
 test.each([
-  ['/debug/pprof/profile', false, 403, 'profiles are recorded only with --profiling\n'],
+  ['/debug/pprof/profile', false, 403, 'recording profiles requires --profiling\n'],
   ['/debug/pprof/profile?seconds=0', true, 400, 'seconds must be an integer from 1 to 300\n'],
   ['/debug/pprof/profile?seconds=301', true, 400, 'seconds must be an integer from 1 to 300\n'],
   ['/debug/pprof/heap?seconds=x', true, 400, 'seconds must be an integer from 1 to 300\n'],
@@ -79,7 +79,7 @@ test.each([
   expect(await ask(target, { ...sources, profiling })).toMatchObject({ status, body });
 });
 
-test.each(['profile', 'heap'])('a %s ends when who asked goes away, and the next may be recorded', async (kind) => {
+test.each(['profile', 'heap'])('a %s ends when its client disconnects, and the next may start', async (kind) => {
   const gone = new AbortController();
   const from = { ...sources, profiling: true };
   const request = (target: string, signal: AbortSignal) =>
@@ -93,7 +93,7 @@ test.each(['profile', 'heap'])('a %s ends when who asked goes away, and the next
   expect(await request('/debug/pprof/heap?seconds=1', AbortSignal.abort())).toMatchObject({ status: 200 });
 });
 
-test('nothing is written by other methods', async () => {
+test('other methods change nothing', async () => {
   expect(await ask('/metrics', sources, 'POST')).toMatchObject({ status: 405 });
 });
 

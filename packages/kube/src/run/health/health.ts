@@ -6,7 +6,7 @@ import { type ProfileKind, profileSeconds, recordProfile } from './profile.ts';
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
-  /** What is waited for, or what failed; shown for passing checks too. */
+  /** The dependency or the failure. Passing checks also show it. */
   readonly detail: string;
 }
 
@@ -17,9 +17,9 @@ export interface HealthSources {
   scrape(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** The effective settings, without secrets. */
   settings(): Readonly<Record<string, unknown>>;
-  /** Which log lines are written. */
+  /** The log level. */
   readonly logLevel: { get(): LogLevel | 'silent'; set(level: LogLevel | 'silent'): void };
-  /** Whether profiles may be recorded. */
+  /** Whether profiling is enabled. */
   readonly profiling: boolean;
   readonly clock: Clock;
 }
@@ -30,7 +30,7 @@ export interface HealthRequest {
   /** Path and query. */
   readonly target: string;
   readonly body: () => Promise<string>;
-  /** Aborts when the peer went away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -79,26 +79,25 @@ async function logLevel({ method, body }: HealthRequest, level: HealthSources['l
 }
 
 async function profile(kind: ProfileKind, query: URLSearchParams, { signal }: HealthRequest, sources: HealthSources) {
-  if (!sources.profiling) return plain(403, 'profiles are recorded only with --profiling\n');
+  if (!sources.profiling) return plain(403, 'recording profiles requires --profiling\n');
   try {
     const seconds = profileSeconds(query.get('seconds'));
     const recorded = await recordProfile(kind, { clock: sources.clock, seconds, signal });
-    return recorded === undefined
-      ? plain(409, 'a profile is being recorded already; ask again later\n')
-      : json(recorded);
+    return recorded === undefined ? plain(409, 'another profile is being recorded; try again later\n') : json(recorded);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return plain(400, `${error.message}\n`);
   }
 }
 
-const DEBUG_INDEX = `/debug/log-level            GET it, or PUT one of ${LOG_LEVELS.join(', ')}
+const DEBUG_INDEX = `Usage: GET one of these paths.
+/debug/log-level            the log level; PUT one of ${LOG_LEVELS.join(', ')}
 /debug/pprof/profile?seconds=30   CPU profile, for Chromium's developer tools (.cpuprofile); needs --profiling
 /debug/pprof/heap?seconds=30      sampled allocations (.heapprofile); needs --profiling
 /configz                          the settings in effect
 `;
 
-/** Answers health, metrics, settings and debugging; undefined for other paths. It does not check access. */
+/** Answers requests for health, metrics, settings and debugging. Undefined for other paths. It does not check access. */
 export async function answerHealth(request: HealthRequest, sources: HealthSources): Promise<HealthAnswer | undefined> {
   const [path = '', search] = request.target.split('?', 2);
   const query = new URLSearchParams(search ?? '');

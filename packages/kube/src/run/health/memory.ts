@@ -3,20 +3,20 @@ import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
 /** The memory of a process after a collection, in bytes. */
 export interface MemoryUse {
-  /** What lives in the old generation. */
+  /** Objects in the old generation. */
   readonly heap: number;
-  /** More than this, and V8 aborts the process. */
+  /** V8 aborts the process above this size. */
   readonly heapLimit: number;
   readonly resident: number;
-  /** Of the container; undefined where there is none. */
+  /** Limit of the container. Undefined without a container limit. */
   readonly residentLimit: number | undefined;
 }
 
 const MB = 1_048_576;
-/** V8 plans with three semi-spaces of a 64th of the old generation next to it. */
+/** V8 adds three semi-spaces, each a 64th of the old generation. */
 const OLD_SHARE = 64 / 67;
 
-/** The limit of the old generation alone, which is what runs full. */
+/** The limit of the old generation, which reaches its limit first. */
 function oldLimit(given: string): number {
   const [, megabytes] = /--max[-_]old[-_]space[-_]size=(\d+)/.exec(given) ?? [];
   return megabytes === undefined ? getHeapStatistics().heap_size_limit * OLD_SHARE : Number(megabytes) * MB;
@@ -29,12 +29,12 @@ function read(heapLimit: number): MemoryUse {
     heap: old.reduce((sum, { space_used_size: used }) => sum + used, 0),
     heapLimit,
     resident: process.memoryUsage.rss(),
-    // Without a limit the kernel's answer is 0, or more than any machine has.
+    // Without a limit, the kernel returns 0 or a number larger than any machine's memory.
     residentLimit: limit > 0 && limit < Number.MAX_SAFE_INTEGER ? limit : undefined,
   };
 }
 
-/** Calls back after each collection of the whole heap: only then it is known what of it is in use. Returns what ends that. */
+/** Calls back after each full garbage collection, because the memory in use is only known then. Returns a function that stops it. */
 export function watchMemory(callback: (use: MemoryUse) => void): () => void {
   const heapLimit = oldLimit([...process.execArgv, process.env.NODE_OPTIONS ?? ''].join(' '));
   const observer = new PerformanceObserver((list) => {

@@ -1,13 +1,13 @@
 import type { Clock } from '../../clock/clock.ts';
 import { pause } from '../../clock/clock.ts';
 
-/** What can be recorded. A heap *snapshot* is not among them: it would hold every secret that the process has in memory. */
+/** The kinds of profiles. A heap *snapshot* is excluded because it contains all secrets in memory. */
 export type ProfileKind = 'profile' | 'heap';
 
 const LONGEST_S = 300;
 const DEFAULT_S = 30;
 
-/** Seconds asked for; throws `RangeError` in words. */
+/** Parses the duration in seconds. Throws `RangeError` with the allowed values. */
 export function profileSeconds(text: string | null): number {
   const seconds = text === null ? DEFAULT_S : Number(text);
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > LONGEST_S) {
@@ -19,8 +19,8 @@ export function profileSeconds(text: string | null): number {
 let recording = false;
 
 /**
- * Records where this process spends its time, or allocates what stays, for some seconds. The answer is JSON that Chromium's
- * developer tools open (`.cpuprofile`, `.heapprofile`); undefined while another recording runs.
+ * Records CPU time or allocations for some seconds. The result is JSON for Chromium's developer tools (`.cpuprofile`, `.heapprofile`).
+ * Undefined while another recording runs.
  */
 export async function recordProfile(
   kind: ProfileKind,
@@ -28,7 +28,7 @@ export async function recordProfile(
 ): Promise<string | undefined> {
   if (recording) return undefined;
   recording = true;
-  const { Session } = await import('node:inspector/promises'); // It costs memory, and hardly anybody asks.
+  const { Session } = await import('node:inspector/promises'); // Loaded on demand because it costs memory and is rarely needed.
   const session = new Session();
   session.connect();
   try {

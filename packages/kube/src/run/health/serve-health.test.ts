@@ -62,7 +62,7 @@ const get = (port: number, path: string, ca?: string): Promise<{ status: number;
       .end();
   });
 
-test('what is not for anyone is refused with the answer of its guard; health is for anyone', async () => {
+test('a guard refuses metrics and debugging, but health is open to every client', async () => {
   const asked: unknown[] = [];
   const server = await startHealthServer({ host: '127.0.0.1', port: 0, flag: '--port' }, sources, {
     metrics: async (request) => {
@@ -84,7 +84,7 @@ test('what is not for anyone is refused with the answer of its guard; health is 
   expect(await (await fetch(`${server.url}/healthz`)).text()).toBe('OK');
 });
 
-test('a page of another domain reads nothing over loopback and sets no log level; health is for anyone', async () => {
+test('a page of another domain cannot read metrics or set the log level over loopback, but health is open', async () => {
   const server = await startHealthServer({ host: '127.0.0.1', port: 0, flag: '--port' }, sources, {});
   closers.push(() => server.close());
   const statusOf = (path: string, method: string, headers: Record<string, string>): Promise<number | undefined> =>
@@ -107,14 +107,14 @@ test('a page of another domain reads nothing over loopback and sets no log level
   expect(await statusOf('/healthz', 'GET', { host: 'probe.example' })).toBe(200);
 });
 
-test('a certificate of its own encrypts --secure-port', async () => {
+test('a self-signed certificate encrypts --secure-port', async () => {
   const port = await freePort();
   const { server } = await serve(`--secure-port=${port}`);
   expect(await get(port, '/metrics')).toEqual({ status: 200, body: 'm 1\n' });
   expect((await fetch(`${server.url}/metrics`)).status).toBe(200);
 });
 
-test('certificates of files are served, and read again when they change', async () => {
+test('certificates in files are served, and read again when they change', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'health tls '));
   closers.push(() => rm(directory, { recursive: true }));
   const validity = { from: new Date(Date.now() - 1000), until: new Date(Date.now() + 3_600_000) };
@@ -138,7 +138,7 @@ test('certificates of files are served, and read again when they change', async 
   expect(await readFile(join(directory, 'tls.key'), 'utf8')).toContain('PRIVATE KEY');
 });
 
-test('a secure port that is taken is named, and the plain one let go', async () => {
+test('the error for a secure port in use names it, and the plain port is closed', async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
   closers.push(() => new Promise((resolve) => other.close(resolve)));

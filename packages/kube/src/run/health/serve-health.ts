@@ -12,18 +12,18 @@ import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 
 interface Surroundings {
-  /** Of the control cluster, once there is one. */
+  /** The control cluster, after it is connected. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Is told of the certificate of `--secure-port`. */
+  /** Gets the certificate of `--secure-port`. */
   readonly served: ServedCertificate;
 }
 
-/** A pod does not live so long. */
+/** Longer than the life of a pod. */
 const OWN_CERTIFICATE_MS = 10 * 365 * 24 * 3_600_000;
 
-/** A certificate that only encrypts: whoever scrapes cannot know it beforehand. */
+/** A certificate for encryption only. A scraper cannot verify it. */
 async function ownPair(clock: Clock): Promise<ServingPair> {
   const from = new Date(clock.now().getTime() - 3_600_000);
   const validity = { from, until: new Date(from.getTime() + OWN_CERTIFICATE_MS) };
@@ -57,7 +57,7 @@ async function serveSecurely(
   };
 }
 
-/** Serves health, metrics and debugging as the flags say, on one port or two. Throws `ConfigError` that names the flag. */
+/** Serves health, metrics and debugging on one port or two, according to the flags. Throws `ConfigError` that names the flag. */
 export async function serveHealth(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,

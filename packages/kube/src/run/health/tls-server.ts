@@ -4,7 +4,7 @@ import type { ServingPair } from '../../admission/server.ts';
 import { ConfigError } from '../../credentials/cluster-config.ts';
 import type { ServingAddress } from './health-server.ts';
 
-/** A request without a body: what is sent of one is not read. */
+/** A request whose body is not read. */
 export interface PlainRequest {
   readonly method: string;
   /** Without the query. */
@@ -14,18 +14,18 @@ export interface PlainRequest {
   readonly accept: string | undefined;
 }
 
-/** An answer to it. */
+/** The answer to a request. */
 export interface PlainAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Left out for HEAD, its length told all the same. */
+  /** Not sent for HEAD, but its length is. */
   readonly body: string;
 }
 
-/** What is being served over TLS. */
+/** A running TLS server. */
 export interface TlsServer {
   readonly port: number;
-  /** Serves new connections with another certificate. */
+  /** Serves new connections with this certificate. */
   use(pair: ServingPair): void;
   close(): Promise<void>;
 }
@@ -37,10 +37,10 @@ const REQUEST_MS = 30_000;
 const CONNECTIONS = 1000;
 
 /**
- * Serves answers to requests without bodies over HTTPS to machines that nobody knows yet: headers are small, slow senders
- * are cut off, connections are counted.
- * @param pair Absent: connections are refused until {@link TlsServer.use} gives one.
- * @throws ConfigError when the port cannot be had or the certificate is none
+ * Serves requests without bodies over HTTPS to unauthenticated machines: headers are small, slow clients are disconnected, and the number of
+ * connections is limited.
+ * @param pair If absent, connections are refused until {@link TlsServer.use} sets a pair.
+ * @throws ConfigError when the port is in use or the certificate is invalid.
  */
 export async function startTlsServer(
   { host, port, flag }: ServingAddress,
@@ -80,7 +80,7 @@ const read = ({ method = 'GET', url = '/', headers, socket }: IncomingMessage): 
 });
 
 function send(request: IncomingMessage, response: ServerResponse, { status, headers, body }: PlainAnswer): void {
-  // A body that nobody asked for would be read as the next request.
+  // An unread body would be parsed as the next request, so the connection is closed.
   const unread = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
   const length = { 'content-length': String(Buffer.byteLength(body)), ...(unread && { connection: 'close' }) };
   response.writeHead(status, { ...headers, ...length }).end(request.method === 'HEAD' ? undefined : body);

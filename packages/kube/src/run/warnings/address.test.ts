@@ -25,13 +25,13 @@ async function listening(server: Server | TcpServer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A web server with one answer to everything. */
+/** A web server that gives one answer to all requests. */
 const answering = (status: number, text: string) =>
   listening(createHttpServer((_, answer) => void answer.writeHead(status, { connection: 'close' }).end(text)));
 
 const status = (code: number, message: string): string => JSON.stringify({ kind: 'Status', code, message });
 
-/** What is told where the API server is looked for without success; with a clock of its own, half a minute later. */
+/** The warnings about an unreachable API server. With `clock`: after another half minute. */
 async function told(server: string, transport: Transport, clock?: VirtualClock): Promise<readonly string[]> {
   const client = createClient({ transport, userAgent: 'test', clock: clock ?? realClock });
   const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);
@@ -57,13 +57,13 @@ async function toldOf(server: string): Promise<readonly string[]> {
   return told(server, transport);
 }
 
-const STRANGER = 'what answers at its address is no Kubernetes API server: correct the address';
+const STRANGER = 'the server at its address is not a Kubernetes API server: correct the address';
 
 test.each([
   ['a web page', () => answering(200, '<html></html>'), STRANGER],
   ['a page that is not found', () => answering(404, '<html></html>'), STRANGER],
   ['a proxy without its server', () => answering(502, 'Bad Gateway'), 'is a proxy that does not reach the API server'],
-  ['a server that wants TLS', () => answering(400, 'Client sent HTTP'), 'write https:// in the address'],
+  ['a server that wants TLS', () => answering(400, 'Client sent HTTP'), 'use https://'],
   ['somebody’s JSON', () => answering(200, '{"version":1}'), STRANGER],
   ['nothing in JSON', () => answering(200, 'null'), STRANGER],
   ['no HTTP', () => listening(createTcpServer((socket) => void socket.end('SSH-2.0-x\r\n'))), STRANGER],
@@ -72,10 +72,10 @@ test.each([
     () => listening(createTcpServer((socket) => void socket.end())),
     'closes the connection without an answer',
   ],
-  ['a server without TLS', async () => (await answering(200, '')).replace('http', 'https'), 'speaks no TLS'],
+  ['a server without TLS', async () => (await answering(200, '')).replace('http', 'https'), 'does not use TLS'],
   ['a port that nobody has', async () => 'http://127.0.0.1:1', 'nothing listens at its address'],
-  ['a name that nobody has', async () => 'https://nowhere.invalid', 'the name in its address'],
-])('in the place of an API server: %s', async (_what, place, words) => {
+  ['a name that nobody has', async () => 'https://nowhere.invalid', 'the host name of its address'],
+])('another server instead of an API server: %s', async (_what, place, words) => {
   const server = await place();
   const [sentence, ...others] = await toldOf(server);
   expect(others).toEqual([]);
@@ -84,25 +84,25 @@ test.each([
   expect(sentence).toContain(`; the address is ${server}, from --target-kubeconfig=k (GET /version: `);
 });
 
-test('what takes a request and never answers is told after ten seconds', async () => {
+test('a server that never answers is reported after ten seconds', async () => {
   const clock = new VirtualClock();
   const never: Transport = ({ signal }) =>
     new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason), { once: true }));
   expect(await told('http://mute', never, clock)).toEqual([
-    expect.stringMatching(/nothing answers at its address: look for a firewall.*nothing came within 10000 ms/),
+    expect.stringMatching(/nothing answers at its address: check firewalls.*no answer within 10000 ms/),
   ]);
 });
 
-test('an API server that refuses, or does not serve yet, is no other thing', async () => {
+test('an API server that refuses the request or is not ready is reported as such', async () => {
   expect(await toldOf(await answering(403, status(403, 'Forbidden')))).toEqual([
-    expect.stringMatching(/refuses the credentials of --target-kubeconfig=k: give others .*Forbidden/),
+    expect.stringMatching(/refuses the credentials of --target-kubeconfig=k: use other credentials .*Forbidden/),
   ]);
   expect(await toldOf(await answering(503, status(503, 'starting')))).toEqual([
-    expect.stringMatching(/does not serve yet; it is asked until it does .*starting/),
+    expect.stringMatching(/is not ready; retrying .*starting/),
   ]);
 });
 
-test('a certificate that is not trusted, and credentials that are not taken, are told of by themselves', () => {
+test('an untrusted certificate and refused credentials have separate warnings', () => {
   const warnings = new Warnings(createMemoryLogger(), createMetrics().meters);
   const cause = Object.assign(new Error('self-signed'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   const error = new KubeError('GET /version: no answer', { code: 0, reason: 'NoAnswer', cause });

@@ -4,7 +4,7 @@ import { KubeError } from '../../contract/errors.ts';
 import { untrustedSentence } from './certificates.ts';
 import type { Warnings } from './warnings.ts';
 
-/** An API server, and where its address and credentials come from. */
+/** An API server, and the source of its address and credentials. */
 export interface Addressed {
   /** `control` or `target`. */
   readonly name: string;
@@ -13,18 +13,18 @@ export interface Addressed {
   readonly source: string;
 }
 
-/** Says why an API server cannot be worked with yet, and the cure. */
+/** Why an API server cannot be used yet, and a hint. */
 export function addressSentence({ name, server, source }: Addressed, error: unknown): string {
   const fault = unreached(error);
   const words = errorText(error);
   if (fault !== undefined)
     return `the ${name} API server is not reached: ${fault}; the address is ${server}, from ${source} (${words})`;
   if (error instanceof KubeError && error.code === 403)
-    return `the ${name} API server ${server} refuses the credentials of ${source}: give others that it takes (${words})`;
-  return `the ${name} API server ${server}, from ${source}, does not serve yet; it is asked until it does (${words})`;
+    return `the ${name} API server ${server} refuses the credentials of ${source}: use other credentials (${words})`;
+  return `the ${name} API server ${server}, from ${source}, is not ready; retrying (${words})`;
 }
 
-/** Warns of an API server that cannot be worked with, unless its certificate or our credentials are the reason: these are told of by themselves. */
+/** Warns of an API server that cannot be used. Untrusted certificates and refused credentials have separate warnings. */
 export function warnOfAddress(of: Addressed, error: unknown, warnings: Warnings): void {
   const ofCredentials = error instanceof KubeError && error.code === 401;
   if (!ofCredentials && untrustedSentence(of.name, error) === undefined)

@@ -1,36 +1,36 @@
 import { keyFits, parseCertificate } from '../../credentials/key-pair.ts';
 import type { MeterLabels, Meters } from '../../metrics/meters.ts';
 
-/** Warned of so long before it ends: a week to issue another. */
+/** Warnings start this time before the expiry, which leaves a week to issue another certificate. */
 export const SOON_MS = 7 * 24 * 3_600_000;
 
-/** A certificate in use, and its key where it is ours. PEM. */
+/** A certificate in use, and its key if this process has it. PEM. */
 export interface CertificateInUse {
-  /** For sentence and metric: `client certificate of the control cluster`. */
+  /** Name in log and metric: `client certificate of the control cluster`. */
   readonly what: string;
   readonly certificate: string;
   readonly key?: string;
-  /** Where it was read, for the sentence. */
+  /** Its file or field, for the log. */
   readonly from?: string | undefined;
 }
 
-/** What is wrong with a certificate, and when it ends. */
+/** The problem of a certificate, and its expiry. */
 export interface CertificateJudgement {
-  /** Absent: nothing is. */
+  /** Absent without a problem. */
   readonly sentence?: string;
-  /** Milliseconds since the epoch; absent where it cannot be read. */
+  /** Milliseconds since the epoch. Absent for an invalid certificate. */
   readonly endsAt?: number;
 }
 
-/** The gauge of when certificates end, by `what`. */
+/** The gauge with the expiry of certificates, by `what`. */
 export const expiryMeter = (meters: Meters): ((seconds: number, labels?: MeterLabels) => void) =>
   meters.gauge({
     name: 'certificate_expiration_timestamp_seconds',
-    help: 'When a certificate in use ends, in seconds since the epoch',
+    help: 'Expiry of a certificate in use, in seconds since the epoch',
     labels: ['what'],
   });
 
-/** Judges a certificate at `now`. */
+/** Checks a certificate at `now`. */
 export function judgeCertificate(
   { what, certificate, key, from: where }: CertificateInUse,
   now: Date,
@@ -61,24 +61,24 @@ function fault({ what, from, until, now, fits }: Facts): string | undefined {
   const at = (time: number): string => new Date(time).toISOString();
   if (!fits) return `the ${what} and its key do not belong together; put in the pair that was issued together`;
   if (now > until) return `the ${what} expired at ${at(until)}; issue another`;
-  if (now < from) return `the ${what} is valid only from ${at(from)}; look at this machine's clock, or issue another`;
+  if (now < from) return `the ${what} is valid only from ${at(from)}; check this machine's clock, or issue another`;
   if (until - now < SOON_MS) return `the ${what} expires at ${at(until)}; issue another before then`;
   return undefined;
 }
 
-/** What TLS says when it does not trust a server, by its codes (node:tls), and the cure; `CA`: where the authority is read. */
+/** Problems of an untrusted server certificate with hints, by TLS error code (node:tls). `CA` is replaced by the place of the authority. */
 const UNTRUSTED: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'has expired; renew it there',
-  CERT_NOT_YET_VALID: "is not valid yet; look at this machine's clock",
-  ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name; give the right server, or tls-server-name, in the kubeconfig',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is signed by an authority that is not in CA; put it there',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is signed by an authority that is not in CA; put it there',
-  SELF_SIGNED_CERT_IN_CHAIN: 'is signed by an authority that is not in CA; put it there',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed; put it into CA',
-  CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; put the new one into CA',
+  CERT_HAS_EXPIRED: 'has expired; renew it on the server',
+  CERT_NOT_YET_VALID: "is not valid yet; check this machine's clock",
+  ERR_TLS_CERT_ALTNAME_INVALID: 'is for another name; correct the server, or tls-server-name, in the kubeconfig',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'is signed by an authority that is not in CA; add it',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'is signed by an authority that is not in CA; add it',
+  SELF_SIGNED_CERT_IN_CHAIN: 'is signed by an authority that is not in CA; add it',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed; add it to CA',
+  CERT_SIGNATURE_FAILURE: 'is signed by another authority of the same name; add the new one to CA',
 };
 
-/** Where an authority belongs that was never given. */
+/** The place for an authority when none is configured. */
 const CA = 'certificate-authority-data of the kubeconfig';
 
 const codeOf = (error: unknown): string | undefined => {
@@ -87,7 +87,7 @@ const codeOf = (error: unknown): string | undefined => {
   return code !== undefined && code in UNTRUSTED ? code : codeOf(error.cause);
 };
 
-/** Says why a server's certificate is not trusted; undefined for any other failure. @param ca where the authority is read */
+/** Why the certificate of a server is not trusted. Undefined for other failures. @param ca the place of the authority */
 export function untrustedSentence(server: string, error: unknown, ca = CA): string | undefined {
   const code = codeOf(error);
   const why = code === undefined ? undefined : UNTRUSTED[code]?.replace('CA', ca);

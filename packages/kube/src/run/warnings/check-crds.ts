@@ -11,7 +11,7 @@ import {
 } from './crd-fields.ts';
 import type { Warnings } from './warnings.ts';
 
-/** What a server says of a group and version; nothing where it has none. Every authenticated user may ask. */
+/** The OpenAPI description of a group and version, empty if it does not exist. Every authenticated user may read it. */
 async function described(
   client: KubeClient,
   group: string,
@@ -26,7 +26,7 @@ async function described(
   }
 }
 
-/** Compares the CRDs that a program is written for with what the server has, and warns of each that differs. Throws `KubeError`. */
+/** Compares the expected CRDs with those of the server, and warns of each difference. Throws `KubeError`. */
 export async function checkCrds(
   client: KubeClient,
   crds: readonly ExpectedCrd[],

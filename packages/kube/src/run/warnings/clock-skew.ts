@@ -1,18 +1,18 @@
-/** An answer of a server, on our clock. Milliseconds since the epoch. */
+/** An answer of a server with times of our clock. Milliseconds since the epoch. */
 export interface DatedAnswer {
-  /** When the request was sent, and when its answer had come. */
+  /** Times of the request and of its answer. */
   readonly sentAt: number;
   readonly receivedAt: number;
-  /** The `Date` header: whole seconds, cut off. */
+  /** The `Date` header, rounded down to seconds. */
   readonly date: number;
 }
 
-/** From here on it is told: leases, token expiry and time limits are kept to seconds. */
+/** Smallest skew that is reported. Leases, token expiry and time limits have a precision of seconds. */
 export const SKEW_WARNING_MS = 10_000;
 
 /**
- * How far the server's clock is surely ahead (positive) or behind (negative), in milliseconds: somewhere between sending
- * and receiving it read its clock, and wrote whole seconds. 0 where both may be the same.
+ * The minimum by which the server's clock is ahead (positive) or behind (negative), in milliseconds. 0 when both may be equal.
+ * The server read its clock between request and answer, and rounded it down to seconds.
  */
 export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number {
   if (date > receivedAt) return date - receivedAt;
@@ -20,10 +20,10 @@ export function surelySkewed({ sentAt, receivedAt, date }: DatedAnswer): number 
   return latest < sentAt ? latest - sentAt : 0;
 }
 
-/** Says what follows from it; undefined while it does no harm. */
+/** The consequences of a skew. Undefined for a harmless one. */
 export function skewSentence(server: string, skewMs: number): string | undefined {
   if (Math.abs(skewMs) < SKEW_WARNING_MS) return undefined;
   const seconds = Math.round(Math.abs(skewMs) / 1000);
   const way = skewMs > 0 ? 'behind' : 'ahead of';
-  return `this machine's clock is ${seconds} s ${way} that of the ${server} API server: time limits of creation, health and drain, and the life of bootstrap tokens, are off by as much; mend time synchronisation (NTP)`;
+  return `this machine's clock is ${seconds} s ${way} that of the ${server} API server. Timeouts are wrong by that time. Repair the time synchronization (NTP)`;
 }

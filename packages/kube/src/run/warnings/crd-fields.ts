@@ -1,4 +1,4 @@
-/** A structural schema, as far as it is compared. */
+/** The compared fields of a structural schema. */
 export interface Schema {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -14,7 +14,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** A CustomResourceDefinition that a program is written for. */
+/** A CustomResourceDefinition that a program expects. */
 export interface ExpectedCrd {
   readonly metadata: { readonly name: string };
   readonly spec: {
@@ -29,15 +29,15 @@ export interface ExpectedCrd {
   };
 }
 
-/** The server's own description of a group and version (OpenAPI v3). */
+/** The server's description of a group and version (OpenAPI v3). */
 export interface ServedSchemas {
   readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
 }
 
-/** Known to every server, and described elsewhere. */
+/** Fields of every kind, which the description defines separately. */
 const COMMON: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Dotted paths of the fields that are expected and not there: the server drops what is written to them. */
+/** Dotted paths of the expected fields that the server does not have. It drops their values. */
 export function missingFields(expected: Schema, served: Schema, path: readonly string[] = []): readonly string[] {
   if (served['x-kubernetes-preserve-unknown-fields'] === true) return [];
   const inProperties = Object.entries(expected.properties ?? {}).flatMap(([name, wanted]) => {
@@ -59,7 +59,7 @@ export function missingFields(expected: Schema, served: Schema, path: readonly s
 
 const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null;
 
-/** The schema of a kind in a description; undefined when the server has no such kind. */
+/** The schema of a kind in a description. Undefined when the server does not have the kind. */
 export const servedSchema = ({ components }: ServedSchemas, { group, version, kind }: Kind): Schema | undefined =>
   Object.values(components?.schemas ?? {}).find((schema) =>
     schema['x-kubernetes-group-version-kind']?.some(
@@ -69,10 +69,10 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
 
 const CURE = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
-/** So many fields are named; the cure is the same for all. */
+/** Number of fields in the message. The hint is the same for all. */
 const NAMED = 4;
 
-/** Says what is wrong with a CRD that is served as `served`; undefined when nothing is. */
+/** The problem of a CRD that is served as `served`. Undefined without a problem. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
     return `CRD ${name} is not installed: the controllers that need it wait for it; ${CURE}`;
@@ -80,12 +80,12 @@ export function crdSentence(name: string, expected: Schema, served: Schema | und
   const missing = missingFields(expected, served);
   if (missing.length === 0) return undefined;
   const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
-  return `CRD ${name} is of another version than this program: the API server drops what is written to ${missing.slice(0, NAMED).join(', ')}${more}; ${CURE}`;
+  return `CRD ${name} has another version than this program: the API server drops the fields ${missing.slice(0, NAMED).join(', ')}${more}; ${CURE}`;
 }
 
-/** Says that a kind has no status of its own, though it is expected to; undefined when all is well. @param resources By discovery */
+/** The problem of a kind without its expected status subresource. Undefined without a problem. @param resources from discovery */
 export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {
   const expected = spec.versions.some(({ served, subresources }) => served && subresources?.status !== undefined);
   if (!expected || resources.has(`${spec.names.plural}/status`)) return undefined;
-  return `CRD ${metadata.name} has no status subresource: the API server takes no status of its objects, and decisions that need it are not made; ${CURE}`;
+  return `CRD ${metadata.name} has no status subresource, so the API server drops the status of its objects; ${CURE}`;
 }

@@ -2,7 +2,7 @@ import type { ServedCertificate } from '../../admission/certificate-files.ts';
 import type { CertificateInUse } from './certificates.ts';
 import type { Warnings } from './warnings.ts';
 
-/** The certificates that a process shows and trusts, so that somebody is told before they end. */
+/** The certificates of the connections of a process, so that their expiry can be reported in time. */
 export class CertificatesInUse {
   readonly #byWhat = new Map<string, CertificateInUse>();
   #changed = new AbortController();
@@ -12,22 +12,22 @@ export class CertificatesInUse {
     return this.#changed.signal;
   }
 
-  /** Takes note of one that is in use from now on, in place of the one before of the same `what`. */
+  /** Records a certificate. It replaces the previous one with the same `what`. */
   use(certificate: CertificateInUse): void {
     const { what } = certificate;
     this.#byWhat.set(what, certificate);
     const before = this.#changed;
     this.#changed = new AbortController();
-    before.abort(new Error(`the ${what} is another`));
+    before.abort(new Error(`the ${what} was replaced`));
   }
 
-  /** Those in use now. */
+  /** The current certificates. */
   list(): readonly CertificateInUse[] {
     return [...this.#byWhat.values()];
   }
 }
 
-/** Takes note of the certificate of one service. @param what as a sentence names it: `webhook certificate` */
+/** Records the certificate of one service. @param what its name: `webhook certificate` */
 export const servedCertificate = (
   what: string,
   { certificates, warnings }: { readonly certificates: CertificatesInUse; readonly warnings: Warnings },

@@ -1,18 +1,18 @@
 import type { MemoryUse } from '../health/memory.ts';
 import type { Warnings } from './warnings.ts';
 
-/** V8 collects when the heap has grown by a tenth: with more than this in use, it may abort the process before the next time. */
+/** V8 collects when the heap has grown by a tenth. Above this share, it may abort the process before the next collection. */
 const FULL = 0.9;
 const NEARLY_FULL = 0.75;
-/** What is over has to stay over: below this. */
+/** The warning ends below this share, so that it does not alternate. */
 const AGAIN_FREE = 0.65;
 
 const CURE = 'give its container more memory (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
- * Warns when memory comes to its end. Returns why the process must end now, while it still can say so itself: V8's own end leaves
- * a stack of native frames as the last lines of the log.
+ * Warns when memory is nearly exhausted. Returns the reason if the process must end now.
+ * The process then logs the reason itself. V8 would only print a stack of native frames.
  */
 export function judgeMemory(
   { heap, heapLimit, resident, residentLimit }: MemoryUse,
@@ -23,14 +23,14 @@ export function judgeMemory(
     warnings,
     'heap',
     heap / heapLimit,
-    () => `${of(heap, heapLimit)} of its heap are in use; when it is full the process ends; ${CURE}`,
+    () => `${of(heap, heapLimit)} of its heap are in use; V8 aborts the process when it is full; ${CURE}`,
   );
   judge(
     warnings,
     'container',
     residentLimit === undefined ? 0 : resident / residentLimit,
     () =>
-      `it takes ${of(resident, residentLimit ?? 0)} of its container; at the limit the kernel kills it (OOMKilled); ${CURE}`,
+      `it uses ${of(resident, residentLimit ?? 0)} of its container; the kernel kills it at the limit (OOMKilled); ${CURE}`,
   );
   return heap < FULL * heapLimit
     ? undefined

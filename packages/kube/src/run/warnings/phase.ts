@@ -8,7 +8,7 @@ import type { CertificatesInUse } from './in-use.ts';
 import type { Warnings } from './warnings.ts';
 import { watchSurroundings } from './watch-surroundings.ts';
 
-/** What a process knows of itself when it looks around. */
+/** State of a process for the checks of its environment. */
 export interface Standpoint {
   readonly clusters: Clusters | undefined;
   readonly certificates: CertificatesInUse;
@@ -17,11 +17,11 @@ export interface Standpoint {
   readonly meters: Meters;
   readonly warnings: Warnings;
   readonly crds: readonly ExpectedCrd[];
-  /** Aborts when the API server has answered as one. */
+  /** Aborts when the API server has answered. */
   readonly reached: AbortSignal;
 }
 
-/** Looks at certificates and CRDs from its start on; nothing waits for what it finds. */
+/** Checks certificates and CRDs from its start. Other phases do not wait for the results. */
 export const surroundingsPhase = (standpoint: () => Standpoint): Phase => ({
   name: 'surroundings',
   start: async () => {

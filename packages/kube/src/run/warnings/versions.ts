@@ -1,6 +1,6 @@
 import type { Warnings } from './warnings.ts';
 
-/** Warns a process that stands by when another version leads. @param version Of the leader, where it says so. */
+/** Warns a standby when another version leads. @param version version of the leader, if known */
 export function compareVersions(
   own: { readonly name: string; readonly version: string },
   leader: string,
@@ -14,6 +14,6 @@ export function compareVersions(
   warnings.raise(
     'version',
     own.name,
-    `${leader} leads with version ${version}, this process stands by with ${own.version}: the next hand-over changes the version; finish the upgrade, or undo it`,
+    `${leader} leads with version ${version}, this standby has ${own.version}: the next hand-over changes the version; finish or revert the upgrade`,
   );
 }

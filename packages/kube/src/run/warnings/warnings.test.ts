@@ -19,7 +19,7 @@ const DAY = 24 * 3_600_000;
 const NOW = new Date('2026-03-01T12:00:00Z');
 
 describe('a warning', () => {
-  test('is a line when it begins, when it changes and when it is over, and a series in between', async () => {
+  test('a warning is a log line when it begins, changes and ends, and a series in between', async () => {
     const [log, metrics] = [createMemoryLogger(), createMetrics()];
     const warnings = new Warnings(log, metrics.meters);
     warnings.raise('crd', 'a', 'one');
@@ -39,7 +39,7 @@ describe('a warning', () => {
   });
 });
 
-test('memory that is told of is not told of again with each collection', () => {
+test('a memory warning is not repeated after each collection', () => {
   const log = createMemoryLogger();
   const warnings = new Warnings(log, createMetrics().meters);
   const MiB = 1_048_576;
@@ -48,7 +48,7 @@ test('memory that is told of is not told of again with each collection', () => {
   expect(log.lines).toHaveLength(1);
 });
 
-test('a server that is trusted again is told of no more, whatever it answers', () => {
+test('the warning of an untrusted server ends with its next answer', () => {
   const [clock, warnings] = [new VirtualClock(), new Warnings(createMemoryLogger(), createMetrics().meters)];
   const answers = new AnswerWatcher({ clock, warnings, meters: createMetrics().meters });
   const { observe } = answers.of('control', { shown: 'a token' });
@@ -76,15 +76,15 @@ describe('certificates', () => {
       'not valid yet',
       DAY,
       30 * DAY,
-      "is valid only from 2026-03-02T12:00:00.000Z; look at this machine's clock, or issue another",
+      "is valid only from 2026-03-02T12:00:00.000Z; check this machine's clock, or issue another",
     ],
-  ])('one that is %s', async (_how, from, until, sentence) => {
+  ])('a certificate that is %s', async (_how, from, until, sentence) => {
     const judged = judgeCertificate(await issued(from, until), NOW);
     expect(judged.sentence).toBe(sentence && `the client certificate of the control cluster ${sentence}`);
     expect(judged.endsAt).toBe(NOW.getTime() + until);
   });
 
-  test('one whose key is another’s, and one that is none', async () => {
+  test('a certificate with the key of another, and an invalid one', async () => {
     const [one, other] = [await issued(-DAY, 90 * DAY), await issued(-DAY, 90 * DAY)];
     expect(judgeCertificate({ ...one, key: other.key }, NOW).sentence).toMatch(/and its key do not belong together/);
     expect(judgeCertificate({ ...one, key: 'nonsense' }, NOW).sentence).toMatch(/and its key do not belong together/);
@@ -93,15 +93,15 @@ describe('certificates', () => {
     );
   });
 
-  test('a server’s that is not trusted is told by its reason, whatever wraps it; any other failure is not', () => {
+  test('the warning of an untrusted server certificate contains the reason, but other failures have no warning', () => {
     const tls = Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' });
     expect(untrustedSentence('control', new Error('no answer', { cause: tls }))).toBe(
-      'the certificate of the control API server has expired; renew it there (CERT_HAS_EXPIRED)',
+      'the certificate of the control API server has expired; renew it on the server (CERT_HAS_EXPIRED)',
     );
     expect(untrustedSentence('control', Object.assign(new Error('x'), { code: 'ECONNREFUSED' }))).toBeUndefined();
     const unknown = Object.assign(new Error('x'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
     expect(untrustedSentence('control', unknown, '/run/ca.crt')).toBe(
-      'the certificate of the control API server is signed by an authority that is not in /run/ca.crt; put it there (SELF_SIGNED_CERT_IN_CHAIN)',
+      'the certificate of the control API server is signed by an authority that is not in /run/ca.crt; add it (SELF_SIGNED_CERT_IN_CHAIN)',
     );
   });
 });
@@ -113,11 +113,11 @@ describe('clocks', () => {
     ['in the middle', 100_000, 0],
     ['ahead', 160_400, 60_000],
     ['behind', 40_000 - 999, -60_000],
-  ])('a server that is %s', (_how, date, skewMs) => {
+  ])('a server certificate that is %s', (_how, date, skewMs) => {
     expect(surelySkewed({ sentAt, receivedAt, date })).toBe(skewMs);
   });
 
-  test('a skew is told from ten seconds on, with its way', () => {
+  test('a skew is reported from ten seconds on, with its direction', () => {
     expect(skewSentence('control', 9_999)).toBeUndefined();
     expect(skewSentence('control', 60_000)).toContain('is 60 s behind that of the control API server');
     expect(skewSentence('target', -60_000)).toContain('is 60 s ahead of that of the target API server');
@@ -148,7 +148,7 @@ describe('permissions', () => {
     expect(permission && permissionText(permission)).toBe(text);
   });
 
-  test('is told as a role has it', () => {
+  test('is reported in the form of a role', () => {
     expect(grantText({ verb: 'create', resource: 'leases', group: 'coordination.k8s.io' })).toBe(
       '{apiGroups: [coordination.k8s.io], resources: [leases], verbs: [create]}',
     );
@@ -157,7 +157,7 @@ describe('permissions', () => {
     );
   });
 
-  test('what is about no resource needs none, and admission’s refusals are not the authorizer’s', () => {
+  test('requests without a resource need no permission, and refusals of admission are not refusals of the authorizer', () => {
     expect(permissionOf('GET', '/version')).toBeUndefined();
     expect(permissionOf('GET', '/openapi/v3/apis/a/v1')).toBeUndefined();
     expect(refusedPermission('admission webhook "x" denied the request: no')).toBeUndefined();
@@ -184,7 +184,7 @@ describe('CRDs', () => {
     },
   };
 
-  test('fields that are missing are named with their paths, those of metadata never', () => {
+  test('missing fields are reported with their paths, except those of metadata', () => {
     expect(missingFields(expected, expected)).toEqual([]);
     expect(missingFields(expected, { properties: {} })).toEqual(['spec']);
     const older = { properties: { spec: { properties: { list: { items: {} }, map: { additionalProperties: {} } } } } };
@@ -193,7 +193,7 @@ describe('CRDs', () => {
     expect(missingFields(expected, free)).toEqual([]);
   });
 
-  test('the kind is found by what it says of itself; a missing one is told with the cure', () => {
+  test('the kind is found by its declaration, and a missing one is reported with a hint', () => {
     const kind = { group: 'g', version: 'v1', kind: 'K' };
     const schema = { ...expected, 'x-kubernetes-group-version-kind': [kind] };
     expect(servedSchema({ components: { schemas: { 'any.name': schema } } }, kind)).toBe(schema);
@@ -201,23 +201,23 @@ describe('CRDs', () => {
     expect(crdSentence('ks.g', expected, undefined)).toContain('CRD ks.g is not installed');
     expect(crdSentence('ks.g', expected, expected)).toBeUndefined();
     const many = { properties: Object.fromEntries('abcdef'.split('').map((name) => [name, text])) };
-    expect(crdSentence('ks.g', many, {})).toContain('drops what is written to a, b, c, d and 2 more');
+    expect(crdSentence('ks.g', many, {})).toContain('drops the fields a, b, c, d and 2 more');
   });
 });
 
-test('another version that leads is told to who stands by, until it leads no more', () => {
+test('a standby warns while another version leads', () => {
   const log = createMemoryLogger();
   const warnings = new Warnings(log, createMetrics().meters);
   const own = { name: 'demo', version: '2.0.0' };
   compareVersions(own, 'old-pod', '1.0.0', warnings);
-  expect(log.lines[0]?.message).toMatch(/^old-pod leads with version 1.0.0, this process stands by with 2.0.0/);
+  expect(log.lines[0]?.message).toMatch(/^old-pod leads with version 1.0.0, this standby has 2.0.0/);
   compareVersions(own, 'new-pod', '2.0.0', warnings);
   expect(warnings.list()).toEqual([]);
   compareVersions(own, 'a-client-go-candidate', undefined, warnings);
   expect(warnings.list()).toEqual([]);
 });
 
-test('CRDs are compared once the API server is reached, and again in a minute where that was not possible', async () => {
+test('CRDs are compared when the API server is reached, and again after a minute if that failed', async () => {
   const [clock, log, { meters }] = [new VirtualClock(), createMemoryLogger(), createMetrics()];
   const stop = new AbortController();
   const reach = new AbortController();

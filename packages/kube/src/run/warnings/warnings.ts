@@ -1,7 +1,7 @@
 import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
 
-/** What is wrong around a process that nevertheless continues. */
+/** Problems of the environment that do not end the process. */
 export type WarningKind =
   | 'api-server'
   | 'certificate'
@@ -12,19 +12,16 @@ export type WarningKind =
   | 'memory'
   | 'version';
 
-/** A warning that holds now. */
+/** An active warning. */
 export interface Warning {
   readonly kind: WarningKind;
-  /** What it is about, as a label of a metric: few values, no names of objects. */
+  /** Its subject, as a label of a metric: few values, no names of objects. */
   readonly subject: string;
-  /** What is wrong, what follows from it, and the cure. */
+  /** The problem, its consequence, and a hint. */
   readonly sentence: string;
 }
 
-/**
- * What is wrong around a process, told once each: a line of the log when it begins, when it becomes another, and when it
- * is over; a series of `runtime_warning` in between.
- */
+/** Reports problems of the environment: a log line when one begins, changes, and ends, and a series of `runtime_warning` in between. */
 export class Warnings {
   readonly #log: Logger;
   readonly #active = new Map<string, Warning>();
@@ -34,14 +31,14 @@ export class Warnings {
     meters.observed(
       {
         name: 'runtime_warning',
-        help: '1 for each thing that is wrong around the process; the log says what and how to mend it',
+        help: '1 for each problem of the environment. The log contains the details and a hint',
         labels: ['kind', 'subject'],
       },
       () => [...this.#active.values()].map(({ kind, subject }) => ({ labels: { kind, subject }, value: 1 })),
     );
   }
 
-  /** Says it, unless these very words were said already. */
+  /** Logs a warning, unless the same sentence is already active. */
   raise(kind: WarningKind, subject: string, sentence: string): void {
     const key = `${kind} ${subject}`;
     if (this.#active.get(key)?.sentence === sentence) return;
@@ -49,7 +46,7 @@ export class Warnings {
     this.#log.warn(sentence, { warning: kind, subject });
   }
 
-  /** It is over; nothing when it never began. */
+  /** Ends a warning. Without effect if it is not active. */
   clear(kind: WarningKind, subject: string): void {
     const key = `${kind} ${subject}`;
     const warning = this.#active.get(key);
@@ -58,19 +55,19 @@ export class Warnings {
     this.#log.info('Warning resolved', { warning: kind, subject, was: warning.sentence });
   }
 
-  /** Whether a warning of a kind, and of a subject where one is given, holds. */
+  /** Whether a warning of a kind, and optionally of a subject, is active. */
   has(kind: WarningKind, subject?: string): boolean {
     if (subject !== undefined) return this.#active.has(`${kind} ${subject}`);
     return [...this.#active.values()].some((warning) => warning.kind === kind);
   }
 
-  /** For a list of checks: `ok`, or what is wrong by kind and subject. */
+  /** For a list of checks: `ok`, or the active warnings by kind and subject. */
   summary(): string {
     const wrong = this.list().map(({ kind, subject }) => `${kind} (${subject})`);
     return wrong.length === 0 ? 'ok' : `warnings, see the log: ${wrong.join(', ')}`;
   }
 
-  /** All that hold now. */
+  /** All active warnings. */
   list(): readonly Warning[] {
     return [...this.#active.values()];
   }

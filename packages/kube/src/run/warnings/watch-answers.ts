@@ -7,14 +7,14 @@ import { untrustedSentence } from './certificates.ts';
 import { skewSentence, surelySkewed } from './clock-skew.ts';
 import type { Warnings } from './warnings.ts';
 
-/** Where the credentials for an API server are read, for sentences. */
+/** Sources of the credentials for an API server, for messages. */
 export interface CredentialPlaces {
   readonly authority?: string | undefined;
-  /** Of what the server is shown: a token or a client certificate. */
+  /** Source of the token or client certificate. */
   readonly shown: string;
 }
 
-/** What the answers of one API server show. */
+/** Callbacks for the answers of one API server. */
 export interface AnswerWatch {
   /** For `ClientOptions.observe`. */
   readonly observe: (sample: RequestSample) => void;
@@ -22,7 +22,7 @@ export interface AnswerWatch {
   readonly refused: (error: KubeError) => void;
 }
 
-/** Meters and warnings that the answers of all clusters feed. */
+/** Updates metrics and warnings from the answers of all clusters. */
 export class AnswerWatcher {
   readonly #clock: Clock;
   readonly #warnings: Warnings;
@@ -38,12 +38,12 @@ export class AnswerWatcher {
     this.#warnings = warnings;
     this.#skew = meters.gauge({
       name: 'apiserver_clock_skew_seconds',
-      help: 'How far the clock of the API server is surely ahead of ours (negative: behind), as its last answer shows',
+      help: "Minimum difference of the API server's clock to ours, from its last answer. Negative: it is behind",
       labels: ['cluster'],
     });
     this.#refusals = meters.counter({
       name: 'rest_client_forbidden_requests_total',
-      help: 'Requests that the roles of this process did not allow',
+      help: 'Requests that the roles of this process do not allow',
       labels: ['cluster', 'verb', 'resource', 'group'],
     });
   }
@@ -64,7 +64,7 @@ export class AnswerWatcher {
         this.#warnings.raise(
           'forbidden',
           `${cluster}: ${what}`,
-          `the roles of this process do not allow it to ${what} in the ${cluster} cluster; what needs it waits, the rest goes on; apply the roles of this version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
+          `the roles of this process do not allow it to ${what} in the ${cluster} cluster. Its dependent controllers wait. Apply the roles of this version (mcm install, docs/permissions.md), or grant ${grantText(permission)}`,
         );
       },
     };
@@ -81,7 +81,7 @@ export class AnswerWatcher {
       this.#warnings.raise(
         'credentials',
         subject,
-        `the ${cluster} API server does not take the credentials of ${shown} (401); put in a client certificate or token that it knows and that has not expired`,
+        `the ${cluster} API server refuses the credentials of ${shown} (401); use a valid client certificate or token`,
       );
   }
 
@@ -93,7 +93,7 @@ export class AnswerWatcher {
     this.#skew(skewMs / 1000, { cluster });
     const sentence = skewSentence(cluster, skewMs);
     if (sentence === undefined) this.#warnings.clear('clock-skew', cluster);
-    // How much it is changes with every answer: the metric tells.
+    // The amount changes with every answer, and the metric shows it.
     else if (!this.#warnings.has('clock-skew', cluster)) this.#warnings.raise('clock-skew', cluster, sentence);
   }
 

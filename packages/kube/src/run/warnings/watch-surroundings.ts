@@ -9,27 +9,27 @@ import type { ExpectedCrd } from './crd-fields.ts';
 import type { CertificatesInUse } from './in-use.ts';
 import type { Warnings } from './warnings.ts';
 
-/** What is looked at now and then, because nothing tells of it. */
+/** Inputs of the periodic checks, for which there are no events. */
 export interface SurroundingsWatch {
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
   readonly warnings: Warnings;
-  /** Another one is looked at at once. */
+  /** A changed certificate is checked immediately. */
   readonly certificates: CertificatesInUse;
   readonly crds: readonly ExpectedCrd[];
-  /** Aborts when the API server has answered as one: nobody else can tell of CRDs. */
+  /** Aborts when the API server has answered. CRDs cannot be checked before. */
   readonly reached: AbortSignal;
-  /** Of the cluster with the CRDs. */
+  /** Client of the cluster with the CRDs. */
   readonly client: KubeClient;
 }
 
-/** Certificates are issued for days, and CRDs change with a release. */
+/** Certificates are valid for days, and CRDs change with a release. */
 const LOOK_MS = 3_600_000;
-/** While something is wrong somebody is mending it. */
+/** Shorter while there is a warning, because a user is probably correcting it. */
 const LOOK_AGAIN_MS = 60_000;
 
-/** Looks at certificates at once, at CRDs as soon as the API server is reached, and from then on until the signal aborts. Never rejects. */
+/** Checks certificates immediately, and CRDs as soon as the API server is reached. Repeats both until the signal aborts. Never rejects. */
 export async function watchSurroundings(options: SurroundingsWatch, signal: AbortSignal): Promise<void> {
   const { clock, warnings, meters } = options;
   const expires = expiryMeter(meters);
@@ -44,13 +44,13 @@ export async function watchSurroundings(options: SurroundingsWatch, signal: Abor
   }
 }
 
-/** Compares the CRDs; false when that was not possible. */
+/** Compares the CRDs. False if that was not possible. */
 async function compared({ client, crds, warnings, log }: SurroundingsWatch, signal: AbortSignal): Promise<boolean> {
   try {
     await checkCrds(client, crds, warnings, signal);
     return true;
   } catch (error) {
-    // Whoever cannot ask is told by those who need an answer.
+    // The controllers that need the API server report the error.
     if (!signal.aborted) log.debug('Cannot compare the CRDs', { error: errorText(error) });
     return false;
   }
