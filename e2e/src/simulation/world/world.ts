@@ -47,7 +47,7 @@ export interface Wanted {
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
-type Plane = Pick<ControlPlane, 'transport' | 'close' | 'kubeconfig'> &
+type Plane = Pick<ControlPlane, 'fetch' | 'transport' | 'close' | 'kubeconfig'> &
   Partial<Pick<RestorablePlane, 'restore'>> &
   Pick<ControlPlane, 'snapshot'>;
 type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
@@ -204,6 +204,9 @@ export class World extends Fleet {
     this.witness.note('act', `the cluster is restored to revision ${backup.revision}`);
     await this.#plane.restore(backup, { bumpRevision });
   }
+
+  /** Answers a request to the API server as its administrator, as `openDoor` needs it. */
+  readonly fetch = (request: Request): Promise<Response> => this.#plane.fetch(request);
 
   /** A wire to the API server. */
   transport(): Transport {

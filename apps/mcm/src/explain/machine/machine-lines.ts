@@ -1,5 +1,6 @@
 import { formatDurationMs, parseTime } from '@mcm/api';
 import { unreadLines } from '../../cluster/allowed.ts';
+import { quarantineLines } from '../../cluster/quarantine.ts';
 import { drainLines } from '../drain-lines.ts';
 import { evidenceLines, keptVmLines } from '../evidence-lines.ts';
 import type { DrainPreview, LivingMachine, MachineExplanation } from './machine.ts';
@@ -30,6 +31,7 @@ function livingLines(name: string, told: LivingMachine, now: Date): string[] {
     ...(cause?.category ? [`Kind of failure: ${cause.category}, fixed by ${cause.fault}`] : []),
     ...cures.map((cure) => `Hint: ${cure}`),
     ...list('Requested without effect:', told.askedInVain),
+    ...list('VMs in quarantine:', quarantineLines(told.quarantinedVms)),
     ...(drain ? ['', ...drainLines(drain, now)] : []),
     ...list('Flags:', told.remarks),
     ...(events.length > 0 ? ['', 'Last events:'] : []),

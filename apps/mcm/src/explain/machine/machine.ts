@@ -39,6 +39,7 @@ import {
 } from '@mcm/kube';
 import { ifAllowed } from '../../cluster/allowed.ts';
 import { getNamed } from '../../cluster/missing.ts';
+import { type QuarantinedVm, quarantinedIn, quarantineLines } from '../../cluster/quarantine.ts';
 import { UserError } from '../../command/errors.ts';
 import { brief } from '../brief.ts';
 import { deletionCauseOf } from '../deletion-cause.ts';
@@ -98,6 +99,8 @@ export interface LivingMachine {
   readonly cures: readonly string[];
   /** Requests on the machine that have no effect. */
   readonly askedInVain: readonly string[];
+  /** VMs of its class that have no Machine and wait for a user. */
+  readonly quarantinedVms: readonly QuarantinedVm[];
   readonly drain?: DrainExplanation;
   readonly events: readonly MachineEvent[];
   /** Flags of the machine controller that change deadlines, or a note that they are not known. */
@@ -135,13 +138,24 @@ export async function explainMachine(target: MachineTarget): Promise<MachineExpl
     ifAllowed(readEvidence(client, namespace, name), unread).then((found) => found ?? []),
     ifAllowed(readKeptVms(client, namespace, name), unread).then((found) => found ?? []),
   ]);
-  const machine = await getMachine(target).catch((error: unknown) => {
+  const machine = await getMachine(target).catch(async (error: unknown) => {
     if (error instanceof UserError && evidence.length + keptVms.length > 0) return undefined;
-    throw error;
+    throw error instanceof UserError ? await withQuarantine(error, target, unread) : error;
   });
   const living = machine && (await explainLiving(target, machine, unread));
   const told = { machine: name, namespace, evidence, keptVms, unread: [...unread] };
   return living ? { ...told, there: true, ...living } : { ...told, there: false };
+}
+
+/** After a restore, the VM of a machine that the server no longer has can be in quarantine. */
+async function withQuarantine(
+  error: UserError,
+  { client, namespace }: MachineTarget,
+  unread: Set<string>,
+): Promise<UserError> {
+  const classes = await ifAllowed(client.resource<MachineClass>(machineClasses, namespace).list(), unread);
+  const lines = quarantineLines(quarantinedIn(classes?.items ?? []));
+  return lines.length === 0 ? error : new UserError([`${error.message}; VMs in quarantine:`, ...lines].join('\n  '));
 }
 
 async function explainLiving(target: MachineTarget, machine: Machine, unread: Set<string>): Promise<LivingMachine> {
@@ -182,6 +196,7 @@ async function explainLiving(target: MachineTarget, machine: Machine, unread: Se
       namesakes ?? [],
       node ?? undefined,
     ),
+    quarantinedVms: quarantinedIn(machineClass ? [machineClass] : []),
     ...(drain && { drain }),
     events: recent ?? [],
     remarks: wait?.deadline && settings.remark !== undefined ? [settings.remark] : [],

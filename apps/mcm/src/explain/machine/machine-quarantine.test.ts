@@ -1,0 +1,45 @@
+import { Annotations, crds, type Machine, type MachineClass, machineClasses, machines } from '@mcm/api';
+import { startControlPlane } from '@mcm/control-plane';
+import { createClient, handlerTransport, seededRandom, VirtualClock } from '@mcm/kube';
+import { expect, onTestFinished, test } from 'vitest';
+import { explainMachine } from './machine.ts';
+import { machineLines } from './machine-lines.ts';
+
+const NS = 'default';
+
+/** A class with VMs in quarantine, and what `mcm explain machine/m-0` prints. */
+async function setUp(quarantined: string | undefined) {
+  const clock = new VirtualClock();
+  const plane = await startControlPlane({ clock, crds, controllers: false });
+  onTestFinished(() => plane.close());
+  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock });
+  const annotations = quarantined === undefined ? {} : { [Annotations.QuarantinedVMs]: quarantined };
+  await client.resource<MachineClass>(machineClasses, NS).create({
+    metadata: { name: 'small', namespace: NS, annotations },
+    providerSpec: {},
+    secretRef: { name: 'small', namespace: NS },
+  } as never);
+  const { signal } = new AbortController();
+  const target = { client, target: client, namespace: NS, name: 'm-0', clock, random: seededRandom(1), signal };
+  const explain = () =>
+    explainMachine(target).then(
+      (told) => machineLines(told, clock.now()).join('\n'),
+      (error: unknown) => String(error),
+    );
+  return { client, explain };
+}
+
+test('lists the VMs in quarantine of the class of a machine', async () => {
+  const { client, explain } = await setUp('local:///z/i-9');
+  const spec = { class: { kind: 'MachineClass', name: 'small' } };
+  await client.resource<Machine>(machines, NS).create({ metadata: { name: 'm-0', namespace: NS }, spec });
+  expect(await explain()).toContain('VMs in quarantine:\n  - VM local:///z/i-9 of MachineClass small');
+});
+
+test('lists the VMs in quarantine for a machine that the server does not have', async () => {
+  const { explain } = await setUp('local:///z/i-9');
+  expect(await explain()).toContain(
+    'VMs in quarantine:\n  VM local:///z/i-9 of MachineClass small\n  create their Machines again',
+  );
+  expect(await (await setUp(undefined)).explain()).not.toContain('quarantine');
+});
