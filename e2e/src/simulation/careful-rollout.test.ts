@@ -54,7 +54,7 @@ test.each([
   },
 );
 
-test('a manager that dies while the canaries are watched does not begin to watch anew', async () => {
+test('a manager that dies while it observes the canaries does not start the observation again', async () => {
   await inWorld({ annotations: canaries, maxSurge: 2 }, async (world) => {
     await world.createDeployment(8);
     await world.untilSettled(8, 'blue');
@@ -95,7 +95,7 @@ test('an update in place has canaries too', async () => {
   });
 });
 
-test('a new machine that fails pauses the rollout once; going on is the user’s choice', async () => {
+test('a failed new machine pauses the rollout once, and the user decides when it continues', async () => {
   const annotations = { [Annotations.RolloutPauseOnFailure]: 'true' };
   await inWorld({ annotations, machine: { creationTimeout: '5m' } }, async (world) => {
     await world.createDeployment(3);

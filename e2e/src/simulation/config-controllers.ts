@@ -29,7 +29,7 @@ const TREE = new Map([
 export interface ConfigControllersOptions {
   /** From so many degraded nodes on the controller halts. */
   readonly haltDegraded?: number;
-  /** Two processes stand for election, and the one that leads works under its fence. */
+  /** Two processes take part in the election, and the leader works with its fence. */
   readonly elections?: boolean;
   /** Elections without a fence, to see that it is missed. */
   readonly unfenced?: boolean;
@@ -86,7 +86,7 @@ export class ConfigControllers {
     this.kill();
   }
 
-  /** Stops the one that works as SIGSTOP does, and lets it go on after a while. */
+  /** Stops the active process as SIGSTOP does, and continues it after `ms`. */
   freeze(ms: number): void {
     const worker = this.#worker;
     if (!worker || worker.life.frozen) return;

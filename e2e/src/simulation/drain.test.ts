@@ -45,7 +45,7 @@ test('a roll drains its nodes as the budget allows, and never goes below it', as
   });
 });
 
-test('a budget that never lets go is named in the status, and the drain goes on at once when it lets go', async () => {
+test('a budget that blocks a drain is named in the status, and the drain continues as soon as it allows the eviction', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -87,9 +87,9 @@ test('pods end by their grace period and come back elsewhere before their machin
   });
 });
 
-/** Milliseconds after the deletion at which force is asked for; negative: before it. */
+/** Milliseconds from the deletion to the request of a force deletion. Negative: before the deletion. */
 test.each([-1_000, 0, 100, 5_000, 60_000, 1_800_000])(
-  'force-deletion asked for %i ms after the deletion of a machine whose drain a budget blocks',
+  'force-deletion requested %i ms after the deletion of a machine whose drain a budget blocks',
   async (ms) => {
     await inWorld({}, async (world) => {
       await world.createMachine('forced');
@@ -141,7 +141,7 @@ test('#1, #32: sixty blocked drains delay neither a birth nor the death of an em
   });
 });
 
-test('a drain goes on through deaths of the machine controller at any time', async () => {
+test('a drain continues after the machine controller dies at any time', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');

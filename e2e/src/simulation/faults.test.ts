@@ -169,7 +169,7 @@ test('#18: a cloud that does not show its new VMs for a while gets none twice', 
     const lost = world.cloud.faults.order({ operation: 'instances.create', timeout: {}, effect: true, count: 6 });
     await world.createDeployment(4);
     await world.clock.advance(3_000);
-    // The new process asks again for what its predecessor asked for, while the cloud still hides the VMs.
+    // The new process repeats the requests of the previous one while the cloud still hides the VMs.
     world.kill('machine-controller');
     await world.clock.advance(180_000);
     world.cloud.faults.clear();
@@ -192,7 +192,7 @@ test('#5: a machine deleted while its VM is being made leaves no VM', async () =
 });
 
 test.each<Caller>(['machine-controller', 'manager'])(
-  'watches of the %s go silent: they are opened anew and the work goes on',
+  'watches of the %s stop delivering: they are opened again and the work continues',
   async (caller) => {
     await inWorld({}, async (world) => {
       await world.createDeployment(2);
@@ -243,7 +243,7 @@ async function unknownMachines(world: World): Promise<Machine[]> {
   return (await world.machines()).filter(({ status }) => status?.currentStatus?.phase === 'Unknown');
 }
 
-test('a kubelet that goes silent and comes back keeps its machine', async () => {
+test('a kubelet that stops reporting for a while keeps its machine', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -257,7 +257,7 @@ test('a kubelet that goes silent and comes back keeps its machine', async () => 
   });
 });
 
-test('a kubelet that goes silent for good: its machine is replaced', async () => {
+test('a kubelet that stops reporting permanently: its machine is replaced', async () => {
   await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -313,7 +313,7 @@ test('the cloud restarts in the middle of a roll: no VM is lost, none made twice
   });
 });
 
-test('#31: a machine whose name is shorter than five characters harms nobody', async () => {
+test('a machine with a name shorter than five characters is handled as any other [#31]', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(1);
     await world.createMachine('a');

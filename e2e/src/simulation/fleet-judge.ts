@@ -2,7 +2,7 @@ import type { Machine } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
 import { RepairJudge } from './judges/repair-judge.ts';
 
-/** The size that a user asked for, and how far a rollout may stray from it. */
+/** The size that a user requested, and the allowed deviation during a rollout. */
 export interface Wish {
   readonly replicas: number;
   readonly maxSurge: number;
@@ -32,7 +32,7 @@ export const phaseOf = (machine: Machine): string => machine.status?.currentStat
 const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
-/** Judges the machines of one deployment by what its user asked for. */
+/** Checks the machines of one deployment against the requests of its user. */
 export class FleetJudge {
   readonly #o: FleetJudgeOptions;
   readonly #machines = new Map<string, Machine>();
@@ -71,7 +71,7 @@ export class FleetJudge {
     return true;
   }
 
-  /** A machine that was updated and changed its set is back, though its node bears the mark for a moment longer. */
+  /** A machine that was updated in place belongs to its new set, although its node keeps the mark for a moment. */
   #isSelected(machine: Machine): boolean {
     const selection = this.#selected.get(machine.metadata.name);
     return selection !== undefined && selection.set === controllerOf(machine)?.uid;
@@ -88,7 +88,7 @@ export class FleetJudge {
     return new Set(known.map(({ metadata }) => metadata.uid));
   }
 
-  /** The server was restored, and shows what it knew before: there is nothing to judge. */
+  /** The server was restored and shows an older state, so there is nothing to check. */
   relearns(machine: Machine, isGone: boolean): void {
     if (isGone) this.#machines.delete(machine.metadata.name);
     else this.#machines.set(machine.metadata.name, machine);
@@ -106,7 +106,7 @@ export class FleetJudge {
     const alive = [...this.#machines.values()].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const most = Math.max(...this.#recentWishes().map(({ replicas, maxSurge }) => replicas + maxSurge));
     if (alive.length > most) {
-      this.#o.violate(`${alive.length} machines not terminating, at most ${most} were asked for`);
+      this.#o.violate(`${alive.length} machines not terminating, at most ${most} were requested`);
     }
   }
 
@@ -144,12 +144,12 @@ export class FleetJudge {
     const least = Math.min(...this.#recentWishes().map(({ replicas, maxUnavailable }) => replicas - maxUnavailable));
     if (others + lost < least) {
       this.#o.violate(
-        `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} were asked for`,
+        `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} were requested`,
       );
     }
   }
 
-  /** What was asked for at any time that a decision can still rest on. */
+  /** The requested sizes on which a current decision may still be based. */
   #recentWishes(): Wish[] {
     const since = this.#now - this.#o.lagMs();
     const last = this.#wishes.findLastIndex((entry) => entry.since <= since);

@@ -24,8 +24,8 @@ const isThere = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
 /**
- * Judges rollouts that a pool started: before a machine that serves is given up, enough others must serve. A machine made
- * for a configuration serves once its node has applied one, and that it has is read from the Node, not from our marks.
+ * Checks rollouts that a pool started: enough other machines must be ready before a ready machine is removed.
+ * A machine of a configuration is ready when its node has applied one. The Node is the source, not the marks of this project.
  */
 export class HandoverJudge {
   readonly #world: World;
@@ -122,6 +122,6 @@ export class HandoverJudge {
     const least = Math.min(...[...recent, ...(last ? [last] : [])].map((one) => one.least));
     if (others.length >= least) return;
     const names = others.map(({ machine }) => machine.metadata.name).join(', ') || 'none';
-    witness.violate(`${given.metadata.name} is given up for a new one, and ${names} of ${least} serve beside it`);
+    witness.violate(`${given.metadata.name} is removed for a new one, while ${names} of ${least} others are ready`);
   }
 }

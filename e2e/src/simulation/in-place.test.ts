@@ -100,7 +100,7 @@ const selectedNames = async (world: World): Promise<string[]> =>
     .filter(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate])
     .map(({ metadata }) => metadata.name);
 
-/** Plays whoever takes the taint off once a node's critical components run; in Gardener its resource manager. */
+/** Removes the taint once the critical components of a node run, as Gardener's resource manager does. */
 async function criticalComponentsCome(world: World): Promise<void> {
   const { key } = Taints.CriticalComponentsNotReady;
   for (const { metadata, spec } of await allNodes(world)) {
@@ -158,7 +158,7 @@ test('P-23 Auto with surge: one machine is made, the last old one goes', async (
   });
 });
 
-test('P-22 Manual: nothing happens until somebody selects a node', async () => {
+test('Manual: nothing happens until a user selects a node [P-22]', async () => {
   await inWorld({ inPlace: 'Manual' }, async (world) => {
     const before = await begin(world, 2);
     await world.clock.advance(30 * MINUTE);
@@ -202,7 +202,7 @@ test('Manual twice in a row: a selection of nodes that are updated already is no
 });
 
 test.each([1, 2, 3, 4, 5, 6])(
-  'deaths, conflicts and lost answers (seed %i): the same VMs, and then silence',
+  'deaths, conflicts and lost answers (seed %i): the VMs stay, and then there are no further writes',
   async (seed) => {
     await inWorld({ seed, maxUnavailable: 2, kubelets: { updateDelay: 20_000 } }, async (world) => {
       await world.createDeployment(4);
@@ -219,7 +219,7 @@ test.each([1, 2, 3, 4, 5, 6])(
   },
 );
 
-test('a failing agent holds the others back, and the rollout goes on once it succeeds', async () => {
+test('a failing agent delays the other nodes, and the rollout continues when it succeeds', async () => {
   await inWorld({ machine: { disableHealthTimeout: true } }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -277,7 +277,7 @@ test('scaled up in the middle: the new ones are made of the new template, the ol
   });
 });
 
-test('scaled down in the middle: never more than are asked for, and what is left is updated', async () => {
+test('scaled down during the update: at most the requested number of machines, and the others are updated', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 4);
     await world.until(async () => (await sizeOf(world, 'green')) === 1, 60 * MINUTE);
@@ -291,7 +291,7 @@ test('scaled down in the middle: never more than are asked for, and what is left
   });
 });
 
-test('paused in the middle: what was selected ends, nothing else begins; and it goes on', async () => {
+test('paused during the update: selected nodes finish, no other starts, and a resume continues', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 3);
     const name = await firstSelected(world);
@@ -316,7 +316,7 @@ test('deleted in the middle: nothing is left', async () => {
   });
 });
 
-test('a machine deleted while it is updated is made anew of the new template', async () => {
+test('a machine that is deleted during its update is replaced from the new template', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 3);
     const name = await firstSelected(world);
@@ -369,7 +369,7 @@ test('another template in the middle of an update: its result counts for the tem
   });
 });
 
-test('ODD-19 a failed update is told on the deployment, and a corrected template starts it anew', async () => {
+test('a failed update is reported on the deployment, and a corrected template starts it again [ODD-19]', async () => {
   await inWorld(
     { machine: { disableHealthTimeout: true }, kubelets: { update: 'fail', updateFailure: 'disk full' } },
     async (world) => {

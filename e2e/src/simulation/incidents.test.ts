@@ -21,7 +21,7 @@ const MINUTE = 60_000;
 const phases = async (world: World): Promise<string[]> =>
   (await world.machines()).map(({ status }) => status?.currentStatus?.phase ?? 'new');
 
-/** How often each event of a reason was told, of objects of a kind. */
+/** The counts of the events with a reason, about objects of a kind. */
 const told = async (world: World, reason: string, kind = 'Machine'): Promise<number[]> =>
   (await world.admin.resource(events, NAMESPACE).list()).items
     .filter((event) => event.reason === reason && event.involvedObject.kind === kind)
@@ -44,7 +44,7 @@ test('#2: throttled requests do not stretch a drain beyond its timeout', async (
   });
 });
 
-test('#3: a large scale-up makes no machine too many, whatever answers are lost and however stale the caches are', async () => {
+test('a large scale-up creates no surplus machine, despite lost answers and outdated caches [#3]', async () => {
   await inWorld({ seed: 3 }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -88,7 +88,7 @@ test('#12: kubelets that cannot reach the API server, all of them: the fleet is 
   });
 });
 
-test('#13: half of a fleet out of reach is held back with one event each, and let go with one each', async () => {
+test('when half of a fleet is unreachable, the replacement of each machine is delayed and later continued with one event each [#13]', async () => {
   await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
     await world.createDeployment(6);
     await world.untilSettled(6, 'blue');
@@ -111,7 +111,7 @@ test('#13: half of a fleet out of reach is held back with one event each, and le
   });
 });
 
-test('#13: an operator says that what is silent is dead, and it is replaced', async () => {
+test('an operator confirms that unreachable machines are dead, and they are replaced [#13]', async () => {
   await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -128,7 +128,7 @@ test('#13: an operator says that what is silent is dead, and it is replaced', as
   });
 });
 
-test('#13: the drain of a machine that Failed stops when others fall silent too, also past a restart', async () => {
+test('the drain of a Failed machine stops when other machines become unreachable, also after a restart [#13]', async () => {
   await inWorld({ machine: { healthTimeout: '1m' } }, async (world) => {
     await world.createDeployment(4);
     await world.untilSettled(4, 'blue');
@@ -172,7 +172,7 @@ test('#14: a rollout whose new machine never comes does not keep a dead machine 
     await world.change({ template: { spec: { class: { name: 'green' } } } });
     await world.clock.advance(MINUTE);
     world.cloud.kubelets.order(dead?.id ?? '', { silent: true });
-    // The machine in its place may bear its name.
+    // The replacement may have the same name.
     await world.until(async () => !world.vms().includes(dead?.name ?? ''), 20 * MINUTE);
     world.cloud.faults.clear();
     await world.untilSettled(4, 'green', 180 * MINUTE);
@@ -257,7 +257,7 @@ test('#17: a Node left over by an earlier VM of that name does not pass for the 
   });
 });
 
-test('#23: a zone without capacity is asked seldom', async () => {
+test('a zone without capacity gets few requests [#23]', async () => {
   await inWorld({ machine: { creationTimeout: '3h' } }, async (world) => {
     world.cloud.faults.order({
       operation: 'instances.create',

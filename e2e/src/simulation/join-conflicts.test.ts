@@ -107,7 +107,7 @@ const hasTaint = (node: Node | undefined, key: string): boolean =>
 const untilPhase = ({ world }: Story, phase: string): Promise<number> =>
   world.until(async () => (await world.machines()).some(({ status }) => status?.currentStatus?.phase === phase));
 
-/** What takes a machine away for a while that no pool asked for, and how long it lasts at least. */
+/** Causes other than a pool that make a machine unavailable for a while, and their minimum duration. */
 const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][] = [
   [
     'a roll of the deployment',
@@ -157,7 +157,7 @@ test.each(AWAY)('10.5 budget counted twice: %s takes a slot of the pool’s', (_
     await world.clock.advance(MINUTE);
     expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
     expect(judge.told).toEqual([]);
-    // With room for one more, one is told beside it, and no second one.
+    // With a limit of two, one more node gets the target, and no third one.
     await story.allow(2);
     await world.clock.advance(1_500);
     expect(judge.told).toHaveLength(1);
@@ -165,7 +165,7 @@ test.each(AWAY)('10.5 budget counted twice: %s takes a slot of the pool’s', (_
   }),
 );
 
-test('10.5 preserved Failed machine: it takes a slot, is never told, and its place is not filled twice', () =>
+test('a preserved Failed machine uses a slot, gets no target, and is not replaced twice [10.5]', () =>
   play({ machine: { healthTimeout: '1m' } }, async (story) => {
     const { config, world, judge } = story;
     await world.createDeployment(3);
@@ -233,7 +233,7 @@ test('10.5 orphan protection: a node of no machine is its selector’s pool’s,
     expect([(await config.pool()).status?.machineCount, (await control()).status?.machineCount]).toEqual([1, 1]);
   }));
 
-test('10.5 taints: MCM’s PreferNoSchedule and the pool’s UpdateInProgress stand beside each other, and each takes its own', () =>
+test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coexist, and each owner removes its own [10.5]', () =>
   play({ maxSurge: 1, maxUnavailable: 0, kubelets: { joinDelay: 5 * MINUTE, configDelay: MINUTE } }, async (story) => {
     const { config, world } = story;
     await world.createDeployment(2);
@@ -245,7 +245,7 @@ test('10.5 taints: MCM’s PreferNoSchedule and the pool’s UpdateInProgress st
     const { key: ofMcm } = Taints.PreferNoSchedule;
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, ofMcm)));
     await story.change();
-    // One joins for five minutes and takes the slot: the others are marked as waiting, and none is told.
+    // One machine joins for five minutes and uses the slot: the others are marked as waiting, and none gets the target.
     await world.until(async () => (await config.nodes()).every((node) => hasTaint(node, CONFIGS_TAINT)));
     for (const node of await config.nodes()) {
       expect(node.spec?.taints?.map(({ key }) => key).toSorted()).toEqual(
@@ -266,7 +266,7 @@ test('10.5 taints: MCM’s PreferNoSchedule and the pool’s UpdateInProgress st
     }
   }));
 
-test('10.5 both drain the same node: a machine that is to go is no candidate, although nobody has begun to drain it', () =>
+test('both drain the same node: a machine that must be deleted gets no target, even before its drain begins [10.5]', () =>
   play({ limit: 3, restartAfterMs: 3 * MINUTE }, async (story) => {
     const { config, world, judge } = story;
     await world.createDeployment(2);
@@ -283,7 +283,7 @@ test('10.5 both drain the same node: a machine that is to go is no candidate, al
   }));
 
 test.each(['drain', 'reboot'] as const)(
-  '10.5 a machine that is deleted in the %s of its node’s update goes, and the pool with it goes on',
+  'a machine that is deleted in the %s of its node’s update is removed, and the pool continues [10.5]',
   (when) =>
     play({ kubelets: { configDelay: 30_000, rebootDelay: 3 * MINUTE } }, async (story) => {
       const { config, world } = story;
@@ -348,12 +348,12 @@ test.each([
   }),
 );
 
-test('10.5 a scale-down beside the roll of a pool: never more told than machines are asked for', () =>
+test('a scale-down during the rollout of a pool: the pool updates at most as many nodes as there are requested machines [10.5]', () =>
   play({ limit: 3, machine: { drainTimeout: '20m' }, kubelets: { configDelay: MINUTE } }, async (story) => {
     const { config, world, judge } = story;
     await world.createDeployment(4);
     const first = await config.untilUpdated(4);
-    // Two go, but their pods hold them: four nodes are there, and two are asked for.
+    // Two machines are deleted, but their pods block the drain: four nodes exist, and two are requested.
     const names = await story.names();
     await holdAll(world, 4);
     for (const name of names) await holdNode(world, name);
@@ -409,7 +409,7 @@ test('10.5 two pools over two MachineDeployments roll at once, each at its own p
     expect(alone.told).toHaveLength(4);
   }));
 
-test('10.5 cluster autoscaler: a node at work is protected, whichever half lets go of it first', () =>
+test('cluster autoscaler: a node in use stays protected, regardless of which controller releases it first [10.5]', () =>
   play({ limit: 2, kubelets: { configDelay: 3 * MINUTE, joinDelay: 10 * MINUTE } }, async (story) => {
     const { config, world } = story;
     await world.createDeployment(2);

@@ -71,7 +71,7 @@ test('10.3 a machine that comes later boots straight into the target', () =>
     for (const { metadata } of await config.nodes()) expect(metadata.annotations?.[DesiredConfig]).toBe(target);
   }));
 
-test('10.4 Replace hands the target to MCM: old nodes are never told, new machines boot with it', () =>
+test('Replace leaves the target to MCM: old nodes never get it, and new machines boot with it [10.4]', () =>
   inWorld({ updateStrategy: 'Replace' }, {}, async (config) => {
     await config.world.createDeployment(2);
     const first = await config.untilUpdated(2);
@@ -141,7 +141,7 @@ test('10.5 a machine that dies in an update is replaced all the same, when its t
     expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
   }));
 
-test('10.4 Replace with a bad configuration stops at the first new machine, and goes on when it is corrected', () =>
+test('Replace with a bad configuration stops at the first new machine, and continues when it is corrected [10.4]', () =>
   inWorld({ updateStrategy: 'Replace' }, { kubelets: { configDelay: 5_000 } }, async (config) => {
     const { world } = config;
     await world.createDeployment(3);
@@ -171,7 +171,7 @@ test('10.4 a new machine that joins while the controller is away for long gets i
     await config.untilUpdated(2, (name) => name !== first);
   }));
 
-test('10.4 a node that cannot be brought to the target of a pool made anew is replaced', () =>
+test('a node that cannot reach the target of a new pool is replaced [10.4]', () =>
   inWorld({ updateStrategy: 'InPlaceElseReplace' }, {}, async (config) => {
     const { world } = config;
     await world.createDeployment(2);
@@ -186,7 +186,7 @@ test('10.4 a node that cannot be brought to the target of a pool made anew is re
     expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
   }));
 
-test('a restore that forgets an update: the nodes go back to the restored configuration in turn, and updates go on', () =>
+test('after a restore that loses an update, the nodes return to the restored configuration in turn, and updates continue', () =>
   inWorld({}, { restorable: true, kubelets: { configDelay: 20_000 } }, async (config) => {
     const { world } = config;
     const stop = new AbortController();
@@ -219,7 +219,7 @@ test('a restore that forgets an update: the nodes go back to the restored config
     stop.abort();
   }));
 
-test('10.5 a node whose machine is being deleted is no candidate, and nobody makes it schedulable again', () =>
+test('a node whose machine is being deleted gets no target, and stays unschedulable [10.5]', () =>
   inWorld({ maxUnavailable: 3 }, { kubelets: { configDelay: 30_000 } }, async (config) => {
     const { world } = config;
     await world.createDeployment(3);
@@ -328,12 +328,12 @@ test('10.5 a pool that is deleted in the middle of an update takes its marks alo
       );
       return Object.fromEntries(found);
     };
-    // Told at their first look, and at it for an hour.
+    // The autoscaler gets the protection at the first reconcile, for an hour.
     await world.until(async () => (await marks())[UNTIL] !== undefined);
     expect(await marks()).toMatchObject({ [Annotations.ScaleDownDisabled]: 'true', [CONFIG_STATE]: 'Working' });
     const [machine] = await world.machines();
     const [node] = await config.nodes();
-    // A mark of somebody else's, which nobody of ours touches.
+    // A mark of another program, which must stay.
     const foreign = { metadata: { annotations: { 'example.com/kept': 'yes' } } };
     await world.admin.resource(nodes).patch(node?.metadata.name ?? '', { type: 'merge', body: foreign });
     await world.admin.resource(machineConfigPools).delete('workers');

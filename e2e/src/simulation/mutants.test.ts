@@ -7,14 +7,14 @@ import { PauseJudge } from './judges/pause-judge.ts';
 import { ScalerJudge } from './judges/scaler-judge.ts';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world/world.ts';
 
-/** What proves nothing unless it can see: managers that are broken on purpose, and the judge that must say so. */
+/** Tests of the verifiers: managers with defects, and the verifier that must report each. */
 
 const MINUTE = 60_000;
 
-/** What a broken manager does beside the right thing, every second, in nobody's name: no user asked for it. */
+/** The additional action of a defective manager every second. No user requested it. */
 type Defect = (client: KubeClient) => Promise<void>;
 
-/** Marks every machine of a phase as Failed and gives it up at once, whatever else is under way. */
+/** Marks every machine of a phase as Failed and deletes it immediately. */
 const givesUp =
   (phase: 'Unknown' | 'Pending'): Defect =>
   async (client) => {
@@ -98,7 +98,7 @@ test('machines that never joined are in the budget, too', async () => {
   expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at once$/)]);
 });
 
-test('a machine that is given up beside what a rollout has taken is seen', async () => {
+test('a machine that is deleted in addition to those of a rollout is reported', async () => {
   const options = { maxSurge: 0, maxUnavailable: 1, kubelets: { joinDelay: 2 * MINUTE } };
   const [healthy, broken] = await judged(options, givesUp('Unknown'), async (world) => {
     await settled(world, 3);
@@ -116,7 +116,7 @@ test('a machine that is given up beside what a rollout has taken is seen', async
 });
 
 test.each(['Auto', 'Manual'] as const)(
-  'a machine that is given up beside one that is updated in place is seen: %s',
+  'a machine that is deleted during the in-place update of another is reported: %s',
   async (inPlace) => {
     const options = { inPlace, maxSurge: 0, maxUnavailable: 1, kubelets: { updateDelay: 5 * MINUTE } };
     const [healthy, broken] = await judged(options, givesUp('Unknown'), async (world) => {
@@ -215,14 +215,17 @@ test('a machine that is made in the place of a named one is seen', async () => {
   end.abort(new Error('closed'));
   expect(healthy).toEqual([]);
   expect(broken).toContainEqual(
-    expect.stringMatching(/ was made needlessly: it is the 4th machine, 3 were asked for$/),
+    expect.stringMatching(/ was not needed: it is the 4th machine, 3 were requested$/),
   );
 });
 
-test.each([3, 4])('a rollout that goes on though it is paused is seen in a random history: %i', async (seed) => {
-  const { violations } = await play('pauses', { seed, wrap: ignoresPauses });
-  expect(violations).toContainEqual(expect.stringMatching(/^set .* went from . to . though the rollout is paused$/));
-});
+test.each([3, 4])(
+  'a rollout that continues although it is paused is reported in a random history: %i',
+  async (seed) => {
+    const { violations } = await play('pauses', { seed, wrap: ignoresPauses });
+    expect(violations).toContainEqual(expect.stringMatching(/^set .* went from . to . though the rollout is paused$/));
+  },
+);
 
 /** During a pause, what a rollout does to machines, without a word to their sets. */
 const rollsOn =

@@ -5,7 +5,7 @@ import { again, seedsOf } from './seeds.testing.ts';
 const cases = seedsOf('pauses', 5);
 let judged = 0;
 
-test.each(cases)('$suite $seed: paused, a rollout makes and deletes no machine, whatever happens', async (one) => {
+test.each(cases)('$suite $seed: a paused rollout creates and deletes no machine under any fault', async (one) => {
   const { violations, story, pauses } = await play('pauses', one);
   judged += pauses;
   expect(violations, `${again(one)}\n${story}`).toEqual([]);

@@ -111,8 +111,8 @@ async function compare(world: World, wish: Wish): Promise<void> {
   const [planWaves, seenWaves] = [waves(foretold, there), waves(world.goings.slice(from), there)];
   expect(seenWaves.flat().sort()).toEqual(planWaves.flat().sort());
   expect(agree(planWaves, seenWaves), JSON.stringify({ planWaves, seenWaves })).toBe(true);
-  // Whoever changes size and template at once may see one more made and taken away again, or not: two controllers write at
-  // a time then, and who comes first decides. What counts is what stays.
+  // When size and template change at the same time, the two controllers write in either order, so a machine may be created and deleted again.
+  // The test compares the machines that stay.
   const passing = new Set(plan.steps.flatMap(({ action, name }) => (action === 'delete' ? [name] : [])));
   const made = plan.steps.filter(({ action, name }) => action === 'make' && !passing.has(name));
   const really = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !there.has(name));

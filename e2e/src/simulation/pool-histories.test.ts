@@ -16,7 +16,7 @@ import { NAMESPACE } from './world/world.ts';
 const CASES = [...seedsOf('pools', 1, [10, 14]), ...seedsOf('join', 1, [900_014]), ...seedsOf('config-leases', 1)];
 
 test.each(CASES)(
-  '$suite $seed: a pool over machines, whatever happens to both halves, heals, is quiet, and never tells too many',
+  '$suite $seed: a pool over machines recovers from any fault, becomes idle, and never updates too many nodes',
   async (one) => {
     const { violations, story } = await playCase(one);
     expect(violations, `${again(one)}\n${story}`).toEqual([]);
@@ -24,7 +24,7 @@ test.each(CASES)(
   300_000,
 );
 
-test('somebody who tells two nodes of machines at once is seen', async () => {
+test('a client that sets the target of two nodes at the same time is reported', async () => {
   const ref = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
   const config = await ConfigWorld.start({ machineRef: ref, maxUnavailable: 1 });
   const { world } = config;
@@ -42,7 +42,7 @@ test('somebody who tells two nodes of machines at once is seen', async () => {
       await world.admin.resource(nodes).patch(metadata.name, { type: 'merge', body });
     }
     await world.clock.advance(100);
-    expect(world.violations).toEqual([expect.stringMatching(/is told rendered-other with 2 at once/)]);
+    expect(world.violations).toEqual([expect.stringMatching(/gets rendered-other while 2 nodes are busy/)]);
   } finally {
     stop.abort();
     await config.close();
@@ -97,7 +97,7 @@ test('a rollout that gives up a machine before the new one has applied its confi
     await world.admin.resource(machines, NAMESPACE).delete(old?.metadata.name ?? '');
     await world.clock.advance(100);
     expect(world.violations).toEqual([
-      expect.stringMatching(/is given up for a new one, and \S+ of 2 serve beside it/),
+      expect.stringMatching(/is removed for a new one, while \S+ of 2 others are ready/),
     ]);
   } finally {
     stop.abort();

@@ -11,13 +11,13 @@ const CASES = [
   ...seedsOf('large', 2),
 ];
 
-test.each(CASES)('$suite $seed: whatever happens, the desired fleet comes and stays as it is', async (one) => {
+test.each(CASES)('$suite $seed: the desired fleet is reached and stays under any fault', async (one) => {
   const { violations, story } = await playCase(one);
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
 test.each(seedsOf('scaler', 15))(
-  '$suite $seed: whatever happens, the machines that the autoscaler names go, no others, and none is made in their place',
+  '$suite $seed: only the machines that the autoscaler names are deleted under any fault, and they are not replaced',
   async (one) => {
     const { violations, story } = await playCase(one);
     expect(violations, `${again(one)}\n${story}`).toEqual([]);

@@ -89,7 +89,7 @@ test('a rollout that a restore forgets: machines of before are made again, and t
     await world.untilSettled(3, 'green', 2 * HOUR);
     const green = world.vms();
     await restore(world, judge, backup);
-    // All machines have fallen silent together, so the operator says that they are to be replaced all the same.
+    // All machines become unreachable at the same time, so the operator confirms that they must be replaced.
     const until = new Date(world.clock.now().getTime() + HOUR).toISOString();
     await annotate(world, 'blue', { [Annotations.SilenceOverride]: `${until} their VMs went before the restore` });
     await untilServed(world, 3, HOUR);

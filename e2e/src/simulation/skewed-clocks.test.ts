@@ -26,7 +26,7 @@ test.each([
       await world.untilSettled(3, 'green', 20 * MINUTE);
       const [first] = world.vms();
       const vm = [...world.cloud.instances.list()].find(({ name }) => name === first);
-      // A silence that ends before the health timeout costs no machine.
+      // An outage of the kubelet that is shorter than the health timeout costs no machine.
       if (vm) world.cloud.kubelets.order(vm.id, { silent: true });
       await world.clock.advance(2 * MINUTE);
       if (vm) world.cloud.kubelets.order(vm.id, { silent: false });

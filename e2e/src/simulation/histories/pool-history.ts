@@ -20,7 +20,7 @@ import { type Plan, Script } from './script.ts';
 const MINUTE = 60_000;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const STRATEGIES = ['InPlace', 'Replace', 'InPlaceElseReplace'] as const;
-/** Where the machines' nodes go when nobody refers to them. */
+/** Pool of the nodes that no other pool selects. */
 const REST = 'rest';
 const REF = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
 
@@ -35,8 +35,8 @@ const GATHER_MS = 1_000;
 const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
 
 /**
- * Counts the nodes that get another configuration while they are busy with one: never more than a pool allows, and none
- * while the pool is paused. A node that was never Done, whose machine goes, or that changes pools is not judged.
+ * Counts the nodes that get a new configuration while others still apply one. The limit of the pool applies, and zero while it is paused.
+ * Nodes that were never Done, whose machine is deleted, or that change pools are ignored.
  */
 export class TellingJudge {
   readonly #charged = new Map<string, string>();
@@ -50,8 +50,8 @@ export class TellingJudge {
   readonly #lagMs: () => number;
 
   /**
-   * @param allowed how many nodes a pool may have told, as far back as a cache may be
-   * @param lagMs how old the knowledge can be on which a write rests
+   * @param allowed The limit of nodes with a new target, including the values that a cache may still contain.
+   * @param lagMs The maximum age of the cached state on which a write is based.
    */
   constructor(world: ConfigWorld['world'], allowed: () => number, lagMs: () => number) {
     [this.#world, this.#allowed, this.#lagMs] = [world, allowed, lagMs];
@@ -81,7 +81,7 @@ export class TellingJudge {
     return since !== undefined && this.#world.clock.now().getTime() - since > this.#lagMs();
   }
 
-  /** Somebody gave the nodes to another pool. */
+  /** The nodes were moved to another pool. */
   forget(): void {
     this.#charged.clear();
   }
@@ -103,7 +103,7 @@ export class TellingJudge {
         return found && isBusy(found) ? [found.metadata.name] : [];
       });
       if (busy.length > this.#allowed()) {
-        this.#world.witness.violate(`${name} is told ${desired} with ${busy.length} at once: ${busy.join(', ')}`);
+        this.#world.witness.violate(`${name} gets ${desired} while ${busy.length} nodes are busy: ${busy.join(', ')}`);
       }
     }
     if (isBusy(node)) return;
@@ -117,8 +117,9 @@ const ACTS = [
   ...['pool', 'pool', 'pause', 'bad', 'limit', 'kill', 'kill', 'killManager', 'harm', 'silence', 'expire'],
 ] as const;
 /**
- * Kinds of histories of a pool. `join`: both halves are asked for something at once, too. `config-leases`: two
- * machine-config-controllers with different clocks compete for a Lease, and the one that leads is frozen and comes back.
+ * Kinds of histories of a pool.
+ * - `join`: the test changes machines and configurations at the same time.
+ * - `config-leases`: two machine-config-controllers with different clocks compete for a Lease, and the leader is stopped for a while.
  */
 export const POOL_MODES = ['pools', 'join', 'config-leases'] as const;
 export type PoolMode = (typeof POOL_MODES)[number];
@@ -129,7 +130,7 @@ const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as
 /** How far the clocks of two processes may be apart. */
 const SKEW_MS = 2 * MINUTE;
 
-/** A pool over a MachineDeployment, and one for whatever nodes nobody refers to, through a history drawn from a seed. */
+/** A history, generated from a seed, of a pool over a MachineDeployment and a pool for all other nodes. */
 class PoolHistory {
   readonly #dice: Dice;
   readonly #config: ConfigWorld;
@@ -160,7 +161,7 @@ class PoolHistory {
   async play(): Promise<void> {
     const { world } = this.#config;
     this.#judge.watch(this.#stop.signal);
-    // How many are told is the other judge's, who knows of pools that come and go.
+    // The other verifier counts the nodes with a new target, because it tracks pools that are created and deleted.
     const rules = {
       poolOf: () => 'workers',
       limitOf: () => this.#replicas + 3,
@@ -252,7 +253,7 @@ class PoolHistory {
     world.clock.setTimeout(() => controllers.freeze(ms), afterMs);
   }
 
-  /** Somebody wants to look at a machine, or has. */
+  /** A user starts or ends the preservation of a machine. */
   async #preserve(name: string): Promise<unknown> {
     const { admin } = this.#config.world;
     const { metadata } = await admin.resource(nodes).get(name);
@@ -301,7 +302,7 @@ class PoolHistory {
 
   async #mend(): Promise<void> {
     const { world, network } = this.#config;
-    world.witness.note('act', 'all is mended');
+    world.witness.note('act', 'all faults are removed');
     network.calm();
     world.network.calm();
     network.expire('manager');
@@ -320,7 +321,7 @@ class PoolHistory {
       await world.until(() => this.#isHealed(), 4 * 60 * MINUTE);
       await world.untilSettled(this.#replicas, this.#class);
     } catch (error) {
-      world.witness.violate(`never healed: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
+      world.witness.violate(`never recovered: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
       return;
     }
     await world.clock.advance(15 * MINUTE);

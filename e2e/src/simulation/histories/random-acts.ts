@@ -20,14 +20,14 @@ const CALM_MS = 2 * 3_600_000;
 /** For the last status of sets and deployment. */
 const LAST_WRITES_MS = 60_000;
 const QUIET_MS = 600_000;
-/** A silent watch is opened anew within this. */
+/** Time until a watch that delivers nothing is opened again. */
 const SILENCE_MS = 160_000;
 
 const MAX_ROLL_MS = 30_000;
-/** How long the last pause goes on once all is well. */
+/** Duration of the last pause after all faults are removed. */
 const LULL_MS = 900_000;
 
-/** How often the user selects nodes who has to, once all is well. */
+/** Interval in which the user selects nodes after all faults are removed, if the strategy requires it. */
 const SELECT_EVERY_MS = 60_000;
 
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
@@ -48,7 +48,7 @@ type ActName = (typeof LEASE_ACTS)[number] | 'sicken' | 'agents' | 'select' | 'p
 
 /** What a deployment is to have now. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
-/** Deployments of a large world beside the first one, and their first sizes. */
+/** Further deployments of a large world, and their initial sizes. */
 const MORE_FLEETS = [
   ['builders', 3],
   ['runners', 5],
@@ -164,7 +164,7 @@ export class RandomHistory {
     await world.change({ paused: true });
   }
 
-  /** The user lets the rollout go on for a while, and pauses it again. */
+  /** The user resumes the rollout for a while, and pauses it again. */
   async #pauseAgain(): Promise<void> {
     await this.#world.change({ paused: false });
     await this.#world.clock.advance(this.#dice.number(MAX_ROLL_MS));
@@ -299,7 +299,7 @@ export class RandomHistory {
 
   #silence(): void {
     const caller = this.#dice.one(PROCESSES) ?? 'manager';
-    this.#note(`watches of ${caller} go silent`);
+    this.#note(`watches of ${caller} stop delivering`);
     this.#silenced = true;
     this.#world.network.silence(caller);
   }
@@ -320,7 +320,7 @@ export class RandomHistory {
     const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
     if (!vm) return;
     const ms = this.#dice.pause(900_000);
-    this.#note(`the kubelet of ${vm.name} is silent for ${ms} ms`);
+    this.#note(`the kubelet of ${vm.name} stops reporting for ${ms} ms`);
     this.#world.cloud.kubelets.order(vm.id, { silent: true });
     this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { silent: false }));
   }

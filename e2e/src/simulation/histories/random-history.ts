@@ -4,9 +4,9 @@ import { type FleetMode, strategyOf } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
 import { RandomHistory } from './random-acts.ts';
 
-/** What became of a history, and what there was to judge. */
+/** The result of a history, and what the verifiers checked. */
 export interface RandomOutcome extends Outcome {
-  /** Pauses in the middle of a rollout that were judged. */
+  /** Number of checked pauses during a rollout. */
   readonly pauses: number;
 }
 

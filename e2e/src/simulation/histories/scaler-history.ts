@@ -18,7 +18,7 @@ const MAX_ACTS = 12;
 const MAX_PAUSE_MS = 40_000;
 const MAX_CUT_MS = 90_000;
 const CALM_MS = 2 * 3_600_000;
-/** A silent watch is opened anew within this. */
+/** Time until a watch that delivers nothing is opened again. */
 const SILENCE_MS = 160_000;
 const QUIET_MS = 600_000;
 /** How long a request of a controller takes each way, at most. */
@@ -37,7 +37,7 @@ class ScalerHistory {
   readonly #judge: ScalerJudge;
   readonly #scaler: Autoscaler;
   readonly #script: Script;
-  /** Each name comes with the fall of the count: whatever became of the count since, the machine goes. */
+  /** The names are written together with the decrease of the count, so each named machine must be deleted. */
   readonly #atOnce: boolean;
   #replicas = FIRST_REPLICAS;
   #silenced = false;
@@ -49,7 +49,7 @@ class ScalerHistory {
     const form = SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
     this.#scaler = scalerOf(world, form);
     world.witness.note('act', `the autoscaler names machines by ${form}`);
-    // Names alone ask for nothing: an autoscaler that writes them first has seen that its last change was taken up.
+    // Names without a decrease have no effect. An autoscaler that writes them first has seen that its last change was processed.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
     // A priority and a count are in two objects: a watch that is behind may show the one without the other.
@@ -165,7 +165,7 @@ class ScalerHistory {
   }
 
   #silence(): void {
-    this.#world.witness.note('act', 'watches of manager go silent');
+    this.#world.witness.note('act', 'watches of manager stop delivering');
     this.#silenced = true;
     this.#world.network.silence('manager');
   }

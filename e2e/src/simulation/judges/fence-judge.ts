@@ -7,7 +7,7 @@ interface LeaseBody {
   readonly spec?: { readonly holderIdentity?: string };
 }
 
-/** A process that stands for election. */
+/** A process that takes part in an election. */
 interface Candidate {
   readonly identity: string;
   readonly life: Life;
@@ -18,7 +18,7 @@ interface Candidate {
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 
-/** Says who holds which Lease, as the API server stores it, and which process writes though another one holds its Lease. */
+/** Records the holder of each Lease in the API server, and reports each write of a process while another one holds its Lease. */
 export class FenceJudge {
   readonly #witness: Witness;
   /** The holders, by the names of Leases. */
@@ -50,7 +50,7 @@ export class FenceJudge {
     };
   }
 
-  /** What a process sends, judged as it leaves: on its way it may be overtaken, and that is nobody's to prevent. */
+  /** Checks a request when it leaves its process. Leadership may change while the request is on its way, which no process can prevent. */
   judges({ identity, life, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(life, identity);
     return (request) => {

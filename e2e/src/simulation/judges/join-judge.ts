@@ -6,14 +6,14 @@ import type { World } from '../world/world.ts';
 const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
 const AWAY = new Set(['', 'Pending', 'Unknown', 'Failed', 'Terminating', 'CrashLoopBackOff']);
 const LEFT_ALONE = new Set(['Terminating', 'Failed', 'InPlaceUpdating']);
-/** The autoscaler's own patience is ten minutes: who protects a node may take this long. */
+/** The autoscaler waits ten minutes before it removes a node, so the protection may start with this delay. */
 const PROTECTION_MS = 10_000;
 
-/** What a pool allows, by the `name` label of its machines: whoever has no pool is not judged. */
+/** The limits of pools, by the `name` label of their machines. Machines without a pool are ignored. */
 export interface JoinRules {
   /** The pool of a deployment's machines; absent: none. */
   readonly poolOf: (deployment: string) => string | undefined;
-  /** How many of a pool may be unavailable for it to tell one more; undefined: whatever it tells. */
+  /** The number of unavailable machines of a pool from which on it must not update another one. Undefined: no limit. */
   readonly limitOf: (pool: string) => number | undefined;
   /** Whether nodes at work are kept from the autoscaler; default: yes. One that no pool over machines has is not. */
   readonly protects?: boolean;
@@ -31,9 +31,10 @@ const isAtWork = (node: Node): boolean => ['Working', 'Rebooting'].includes(anno
 const isSelected = ({ metadata }: Node): boolean => metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
 
 /**
- * Sees Machines and Nodes as the API server stores them, whoever wrote them, and says where the two halves of the
- * product are in each other's way: a pool that tells a node although as many are away as it allows, or one whose machine
- * goes or is worked on; who makes schedulable what the other keeps empty; a node at work that the autoscaler may take.
+ * Reads Machines and Nodes from the API server and reports conflicts between the machine controller and the configuration controller:
+ * - a pool updates a node although its limit is reached, or although the machine is being deleted or changed,
+ * - one controller makes a node schedulable that the other keeps unschedulable,
+ * - the autoscaler may remove a node in use.
  */
 export class JoinJudge {
   readonly #world: World;
@@ -42,7 +43,7 @@ export class JoinJudge {
   readonly #nodes = new Map<string, Node>();
   /** Since when something is so, by what is so. */
   readonly #since = new Map<string, number>();
-  /** Nodes that were told a target. */
+  /** Nodes that got a target. */
   told: string[] = [];
 
   constructor(world: World, rules: JoinRules) {
@@ -119,7 +120,7 @@ export class JoinJudge {
     return this.#rules.poolOf(metadata.labels?.name ?? '');
   }
 
-  /** Nobody can count on the machine, whosever doing it is. */
+  /** Whether the machine is unavailable, for any reason. */
   #isAway(machine: Machine): boolean {
     const node = this.#nodeOf(machine);
     if (!node) return AWAY.has(phaseOf(machine));
@@ -144,7 +145,7 @@ export class JoinJudge {
     const { name } = node.metadata;
     this.told.push(name);
     if (this.#holds(`busy ${machine.metadata.uid}`)) {
-      witness.violate(`${name} is told ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
+      witness.violate(`${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
     }
     // What is away already costs nothing more.
     if (this.#isAway(machine)) return;
@@ -153,7 +154,9 @@ export class JoinJudge {
     );
     if (others.length + 1 <= limit) return;
     const names = others.map((one) => `${one.metadata.name} (${phaseOf(one)})`).join(', ');
-    witness.violate(`${name} is told ${desired} beside ${names}: ${limit} of pool ${pool} may be away at once`);
+    witness.violate(
+      `${name} gets ${desired} in addition to ${names}: ${limit} of pool ${pool} may be unavailable at the same time`,
+    );
   }
 
   #judgeUncordoned(node: Node): void {

@@ -15,10 +15,11 @@ const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
   (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 
 /**
- * Says what a rollout does though its deployment is paused, from what the server stores and whoever asked for it: from
- * the moment on at which the manager says that it has seen the pause, a set's size follows the user's scaling and nothing
- * else, and a set makes and deletes machines to have that many, or because they failed. A set that alone has machines may
- * grow to the size of the deployment: a rollout that was paused after its first deletion leaves a gap.
+ * Reports changes by a rollout of a paused deployment, from the stored objects. The rules apply once the manager has observed the pause:
+ * - The size of a set changes only with the scaling of the user.
+ * - A set creates and deletes machines only to reach its size, or because they failed.
+ * - If only one set has machines, it may grow to the size of the deployment. A rollout that was paused after its first deletion
+ *   leaves a gap.
  */
 export class PauseJudge {
   readonly #world: World;
@@ -27,7 +28,7 @@ export class PauseJudge {
   #replicas: number | undefined;
   /** Virtual milliseconds since 1970 of the moment at which the manager has seen the present pause. */
   #seenAt: number | undefined;
-  /** What the user asked for since the sizes were last at rest. */
+  /** Changes that the user requested since the sizes were last stable. */
   #more = false;
   #fewer = false;
   #judged = 0;
@@ -36,7 +37,7 @@ export class PauseJudge {
     this.#world = world;
   }
 
-  /** Judges a world as long as `signal` lasts. */
+  /** Checks a world until `signal` aborts. */
   static watch(world: World, signal: AbortSignal): PauseJudge {
     const judge = new PauseJudge(world);
     const { admin, clock, log } = world;
@@ -53,7 +54,7 @@ export class PauseJudge {
     return judge;
   }
 
-  /** Pauses that were judged: the manager saw them while sets of several templates had machines. */
+  /** The number of checked pauses: the manager observed them while sets of several templates had machines. */
   get judged(): number {
     return this.#judged;
   }
@@ -76,7 +77,7 @@ export class PauseJudge {
     this.#world.witness.note('act', 'the manager has seen the pause');
   }
 
-  /** One set carries what is asked for: nothing asked for earlier is under way any more. */
+  /** Only one set has machines, so no earlier request is in progress. */
   #rest(): void {
     const [only, ...others] = this.#active();
     if (this.#seenAt !== undefined || !only || others.length > 0 || sizeOf(only) !== this.#replicas) return;
@@ -113,7 +114,7 @@ export class PauseJudge {
     }
   }
 
-  /** Nobody has a reason to replace it. */
+  /** Whether there is no reason to replace the machine. */
   #isHealthy({ metadata, status }: Machine): boolean {
     return status?.currentStatus?.phase !== 'Failed' && !this.#world.witness.isDeletedByHand(metadata.uid);
   }

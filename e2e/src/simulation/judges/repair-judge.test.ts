@@ -35,7 +35,7 @@ function stands(judge: RepairJudge, machines: readonly (readonly [name: string, 
   for (const [name, set, phase] of machines) judge.appeared(machine(name, set, phase));
 }
 
-test('where no rollout stands, as many are replaced at once as the limit says; beside one no more than may be missing', () => {
+test('replacements without a rollout run up to the limit, and during a rollout within the budget', () => {
   const idle = new RepairJudge(clock, 2);
   stands(idle, [
     ['a', 'old', 'Failed'],
@@ -54,7 +54,7 @@ test('where no rollout stands, as many are replaced at once as the limit says; b
   expect(replaces(rolling, 'b', 'old', allowance({ old: 2, new: 1 }))).toMatch(/a and b was being replaced/);
 });
 
-test('a place that has gone to another set is no repair any more, whoever tells of it', () => {
+test('a place that moved to another set no longer counts as a replacement, in any order of events', () => {
   const judge = new RepairJudge(clock);
   stands(judge, [
     ['a', 'old', 'Failed'],

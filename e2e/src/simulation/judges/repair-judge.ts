@@ -9,7 +9,7 @@ interface Repair {
   readonly set: string;
   readonly failed: string;
   readonly uid: string;
-  /** It failed before it joined, and no rollout stood beside: over when it is gone and another one has been made. */
+  /** It failed before it joined, without a rollout. The replacement ends when it is deleted and another machine is created. */
   readonly idle: boolean;
   /** UID of the machine that came in its place. */
   successor: string | undefined;
@@ -37,14 +37,14 @@ const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationT
 /** From when on nothing waits for it; its time of creation, which is all that a controller knows, has no milliseconds. */
 const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
 
-/** A machine that failed before it joined served nobody. */
+/** Whether the machine joined before it failed. */
 const served = ({ status }: Machine): boolean =>
   !(status?.lastOperation?.type === 'Create' && status.lastOperation.state !== 'Successful');
 
 /**
- * Counts, from what the server stores and whoever asked for it, what a deployment pays from its one budget: failed
- * machines that are being replaced, from the deletion of the one until the other runs, fails in its turn, or has been
- * made for too long; and the places that its rollout has made unavailable.
+ * Counts the machines that use the disruption budget of a deployment, from the stored objects:
+ * - failed machines in replacement, from the deletion until the new machine runs, fails, or exceeds its creation timeout,
+ * - the machines that the rollout made unavailable.
  */
 export class RepairJudge {
   readonly #clock: Clock;
@@ -141,7 +141,7 @@ export class RepairJudge {
     return new Set([...this.#machines.values()].map(setOf)).size > 1;
   }
 
-  /** Places that nobody fills, and that neither wait for a repair nor are being repaired. */
+  /** The number of missing machines without a pending or running replacement. */
   #short(replicas: number): number {
     const now = this.#clock.now().getTime();
     const waits = (machine: Machine) => {

@@ -3,14 +3,14 @@ import { createInformer, seededRandom } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
 /**
- * Says what a scale-in by the autoscaler costs beyond what it asked for, from what the server stores: machines that go
- * though they were not named, and machines that are made though the count did not rise for them.
+ * Reports the unrequested effects of a scale-in by the autoscaler, from the stored objects. These are deleted machines that were not named, and
+ * created machines without an increase of the count.
  */
 export class ScalerJudge {
   readonly #world: World;
   readonly #named = new Set<string>();
   readonly #known = new Map<string, Machine>();
-  /** Machines that were asked for so far: the first ones, and every rise of the count. */
+  /** The number of requested machines: the first ones, and each increase of the count. */
   #asked: number;
   #made = 0;
   /** UIDs of machines that failed: each may be replaced. */
@@ -21,7 +21,7 @@ export class ScalerJudge {
     this.#asked = replicas;
   }
 
-  /** Judges a world whose deployment is created with so many replicas, as long as `signal` lasts. */
+  /** Checks a world whose deployment is created with `replicas`, until `signal` aborts. */
   static watch(world: World, replicas: number, signal: AbortSignal): ScalerJudge {
     const judge = new ScalerJudge(world, replicas);
     const { admin, clock, log } = world;
@@ -65,8 +65,6 @@ export class ScalerJudge {
     this.#made += 1;
     const most = this.#asked + this.#failed.size;
     if (this.#made <= most) return;
-    this.#world.witness.violate(
-      `${name} was made needlessly: it is the ${this.#made}th machine, ${most} were asked for`,
-    );
+    this.#world.witness.violate(`${name} was not needed: it is the ${this.#made}th machine, ${most} were requested`);
   }
 }

@@ -8,8 +8,8 @@ const REQUESTS = 300_000;
 const MINUTE = 60_000;
 
 /**
- * Ends a history in which controllers never come to rest, and names the object that they write. It counts the requests
- * that the server answered; once it is over, nothing is answered any more, and the virtual time can go on.
+ * Ends a history in which the controllers do not become idle, and names the object that they write.
+ * It counts the answered requests. After the limit no request is answered, so the virtual time can continue.
  */
 export class StepLimit {
   readonly #clock: Clock;

@@ -4,7 +4,7 @@ import { NAMESPACE, World } from '../world/world.ts';
 
 /** What proves nothing unless it can see: each invariant broken on purpose. */
 
-test('a machine that nobody asked for is seen', async () => {
+test('an unrequested machine is reported', async () => {
   const world = await World.start();
   await world.createDeployment(1);
   await world.untilSettled(1, 'blue');
@@ -15,7 +15,7 @@ test('a machine that nobody asked for is seen', async () => {
     await resource.create({ metadata: { name, namespace: NAMESPACE }, spec });
     await world.clock.settle();
   }
-  expect(world.violations).toEqual(['3 machines not terminating, at most 2 were asked for']);
+  expect(world.violations).toEqual(['3 machines not terminating, at most 2 were requested']);
   await world.close();
 });
 

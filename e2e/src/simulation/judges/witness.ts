@@ -99,7 +99,7 @@ export class Witness {
     return this.#selections;
   }
 
-  /** The server was restored, and shows what it knew before: there is nothing to judge. */
+  /** The server was restored and shows an older state, so there is nothing to check. */
   relearns({ type, object }: Change<Machine>): void {
     if (type === 'deleted') this.#machines.delete(object.metadata.name);
     else this.#machines.set(object.metadata.name, object);
@@ -126,7 +126,7 @@ export class Witness {
     if (phaseOf(before) !== phaseOf(object))
       this.note('state', `machine ${name}: ${phaseOf(before)} → ${phaseOf(object)}`);
     if (!before.metadata.deletionTimestamp && deletionTimestamp !== undefined)
-      this.note('state', `machine ${name} is told to go${byHand ? ' by hand' : ''}`);
+      this.note('state', `machine ${name} gets its deletion${byHand ? ' by hand' : ''}`);
     fleet?.changed(before, object, byHand);
   };
 

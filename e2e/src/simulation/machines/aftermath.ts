@@ -4,11 +4,11 @@ import { DRAIN_TIMEOUT_MS, type MachineWorld } from './machine-world.ts';
 import { MuteJudge } from './mute-judge.ts';
 
 const MINUTE = 60_000;
-/** A silent watch is opened anew within this. */
+/** Time until a watch that delivers nothing is opened again. */
 const SILENCE_MS = 200_000;
 /** An outage that is shorter freezes no controller. */
 const FREEZE_MS = 30_000;
-/** A controller that was frozen asks the API servers once a minute, and judges health 30 s after both have answered. */
+/** A frozen controller requests the API servers once a minute, and checks health 30 s after both have answered. */
 const THAW_MS = 95_000;
 /** A client that was refused tries again within this. */
 const RECONNECT_MS = 25_000;
@@ -21,7 +21,7 @@ const TOKEN_MS = 180 * MINUTE;
 /** Longer than anything that looks again by the clock, shorter than a drain. */
 const BLOCKED_MS = 260_000;
 const QUIET_MS = 10 * MINUTE;
-/** Beside what is stuck, a machine with nothing in its way is born, and is gone, within this after its kubelet joined. */
+/** While other machines are stuck, a machine is created or deleted within this time after its kubelet joined. */
 const PROMPT_MS = 5_000;
 
 const phaseOf = (machine: Machine | undefined): string => machine?.status?.currentStatus?.phase || 'new';
@@ -39,8 +39,8 @@ export class Aftermath {
   }
 
   /**
-   * @param silenced Watches may be silent still.
-   * @param cutMs The longest time for which the API server was gone.
+   * @param silenced Whether watches may still deliver nothing.
+   * @param cutMs The longest outage of the API server.
    */
   async judge(silenced: boolean, cutMs: number): Promise<void> {
     const { network } = this.#world;
@@ -73,9 +73,10 @@ export class Aftermath {
   }
 
   /**
-   * Many that are silent at once are not replaced, and it is told of each; and a silent one waits while another has
-   * Failed and is not replaced yet, as one at a time is (`--max-unhealthy-replacements`), and says so: here no set
-   * replaces it.
+   * Whether a machine needs no further change.
+   * - When many machines are unreachable at the same time, they are not replaced, and each has an event.
+   * - An unreachable machine waits while another is Failed and not yet replaced (`--max-unhealthy-replacements`), and its status contains that. There
+   *   is no set in this test to replace it.
    */
   #isAtRest(machine: Machine): boolean {
     const phase = phaseOf(machine);
@@ -84,8 +85,8 @@ export class Aftermath {
   }
 
   /**
-   * A Node that was never taken for a machine's, as it bears the id of a VM that came of a call that failed, and went
-   * before anybody knew of it: the cloud's node controller takes it away, which is not on this stage.
+   * A Node that no machine owns: its VM belonged to a failed call and was deleted before the controller found it. Only the node controller of the
+   * cloud deletes it, which this test does not run.
    */
   #isCloudsOwn({ metadata, spec }: Node): boolean {
     const id = spec.providerID?.split('/').at(-1);
@@ -121,7 +122,7 @@ export class Aftermath {
     }
   }
 
-  /** (g): beside a drain that never ends and a cloud call that hangs, another machine is born and dies at once. */
+  /** (g): while a drain never ends and a cloud call gets no answer, another machine is created and deleted without delay. */
   async #promptBesideStuck(): Promise<void> {
     const world = this.#world;
     const { clock, hollow } = world;
@@ -139,12 +140,12 @@ export class Aftermath {
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
-    await this.#until('(g) a machine is born beside others that are stuck', isRunning, hollow.joinDelayMs + PROMPT_MS);
+    await this.#until('(g) a machine is created while others are stuck', isRunning, hollow.joinDelayMs + PROMPT_MS);
     const empty = world.eyes.pods.store.byIndex('node', 'prompt').length === 0;
     await world.deleteMachine('prompt');
     const isGone = () => (prompt() ? [saidBy(prompt() as Machine)] : []);
     const maxMs = empty ? PROMPT_MS : DRAIN_TIMEOUT_MS + MINUTE;
-    await this.#until('(g) a machine dies beside others that are stuck', isGone, maxMs);
+    await this.#until('(g) a machine is deleted while others are stuck', isGone, maxMs);
     world.cloud.faults.clear();
   }
 
@@ -153,7 +154,7 @@ export class Aftermath {
     const { clock, writes, witness, eyes } = this.#world;
     await clock.advance(60_000);
     const written = writes.length;
-    // Pods with volumes go one after the other, and each says anew what holds it up.
+    // Pods with volumes are evicted one after another, and the status changes with each of them.
     if (eyes.pods.store.byIndex('node', name).some((pod) => eyes.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
     for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
@@ -161,7 +162,7 @@ export class Aftermath {
     const podsOf = (): string => String(eyes.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BLOCKED_MS);
-    // A machine that joins meanwhile takes what others of its pods waited for: they go, and what is left is told anew.
+    // A machine that joined in the meantime makes evictions possible, so the status changes.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
     for (const write of about) witness.violate(`(i) written though nothing has changed: ${write}`);

@@ -1,7 +1,7 @@
 import type { Logger, TransportRequest, TransportResponse, VirtualClock } from '@mcm/kube';
 import { type Defect, DRAIN_TIMEOUT_MS } from './machine-world.ts';
 
-/** Ways to break a controller on purpose, so that what judges it can be judged: each wraps what it speaks to. */
+/** Defects of a controller for tests of the verifiers. Each wraps a client of the controller. */
 
 type BrokenKube = NonNullable<Defect['kube']>;
 type BrokenCloud = NonNullable<Defect['cloud']>;
@@ -48,7 +48,7 @@ const blindToPods: BrokenKube = (transport) => (request) => {
   );
 };
 
-/** Believes that it has asked pods to go, and has asked nobody. */
+/** Reports successful evictions without sending them. */
 const evictsNobody: BrokenKube = (transport) => async (request) => {
   if (!request.path.endsWith('/eviction')) return transport(request);
   const answer = new Response('{"kind":"Status","apiVersion":"v1","status":"Success"}', {
@@ -115,7 +115,7 @@ const suspendsBudgets: BrokenKube = (transport) => async (request) => {
   return transport(request);
 };
 
-/** Empties a node that nobody has given up. */
+/** Evicts the pods of a node without a reason. */
 const evictsAnybody: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isStatusOfMachine(request)) return answer;
@@ -164,7 +164,7 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
 /** How long after an eviction its pod has ended, and its kubelet may still write to its volumes. */
 const ENDED_MS = [5_500, 6_500, 7_500];
 
-/** Takes volumes off a node as soon as their pod has ended, whoever still has them mounted. */
+/** Detaches volumes from a node as soon as their pod has ended, even if another pod still mounts them. */
 const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status >= 300) return answer;
@@ -179,7 +179,7 @@ const tearsVolumesOff: BrokenKube = (transport, clock) => async (request) => {
   return answer;
 };
 
-/** The credentials that the cloud is spoken to with, once they are known, are told where they should not be. */
+/** Writes the credentials of the cloud to a place where they must not be. */
 const tattling = (where: 'status' | 'event' | 'evidence' | 'log'): Defect => {
   let secret = '';
   const told = (body: string): string => {
@@ -242,7 +242,7 @@ const flipFlop: BrokenKube = (transport) => async (request) => {
   }
 };
 
-/** What a controller can be broken by, each made anew for a history. */
+/** The defects, created for each history. */
 export const DEFECTS = {
   tokenless: () => ({ cloud: tokenless() }),
   deletesNoVm: () => ({ cloud: deletesNoVm }),

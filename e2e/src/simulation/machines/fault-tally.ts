@@ -21,7 +21,7 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
 
 /** What the history tells. */
 const TOLD: Readonly<Record<string, RegExp>> = {
-  'a kubelet falls silent': /^the kubelet of \S+ is silent/,
+  'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
   'a VM is terminated behind our back': /is terminated behind our back$/,
   'a Machine is lost and its VM runs on': /^Machine \S+ is lost$/,
   'the API server answers 409': /^machine-controller: \S+ \/\S+ conflict$/,
@@ -29,7 +29,7 @@ const TOLD: Readonly<Record<string, RegExp>> = {
   'the API server answers 500': /^machine-controller: \S+ \/\S+ internal$/,
   'an answer of the API server is lost': /^machine-controller: \S+ \/\S+ lost$/,
   'watches end with 410': /^machine-controller: a watch is answered 410$/,
-  'watches go silent': /^watches go silent$/,
+  'watches stop delivering': /^watches stop delivering$/,
   'the API server is gone': /^the API server is gone/,
   'the controller dies before a write': /^machine-controller: [A-Z]+ \/\S+ killed before$/,
   'the controller dies after a write': /^machine-controller: [A-Z]+ \/\S+ killed after$/,
@@ -44,7 +44,7 @@ const TOLD: Readonly<Record<string, RegExp>> = {
 /** How often each fault befell, by its name. */
 export type FaultTally = Readonly<Record<string, number>>;
 
-/** Every fault that histories of machines are to be told under, with how often it befell one. */
+/** Every fault that histories of machines must contain, with its count. */
 export function tallyFaults(history: readonly HistoryEntry[], ordered: readonly OrderedFault[]): FaultTally {
   const acts = history.filter(({ kind }) => kind === 'act').map(({ text }) => text);
   const acted = Object.entries(ORDERED).map(([name, fits]): [string, number] => [

@@ -14,7 +14,7 @@ import { formatProviderId } from '@mcm/provider-local';
 import { CSI_DRIVER } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 
-/** How long a silent node counts as ready: what the node lifecycle controller allows. */
+/** The time after which the node lifecycle controller marks a node without reports as not ready. */
 const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
@@ -80,7 +80,7 @@ export class HollowNodes implements InstanceHost {
     return [...this.#nodes.keys()].sort();
   }
 
-  /** Nodes whose kubelet has the volume mounted; of one that was silent of late nobody could know. */
+  /** Nodes whose kubelet has mounted the volume. The mounts of a recently unreachable node cannot be known. */
   usersOf(volume: string): string[] {
     const since = this.#clock.now().getTime() - SILENT_OF_LATE_MS;
     const known = ({ silent, silentSince }: HollowNode): boolean => !silent && silentSince < since;
@@ -129,7 +129,7 @@ export class HollowNodes implements InstanceHost {
         .create({ metadata: { name, labels: { 'kubernetes.io/hostname': name } }, spec });
     } catch (error) {
       if (!(error instanceof KubeError) || error.code !== 409) throw error;
-      // A kubelet goes on with the Node that it finds under its name; when that is taken away it registers its own.
+      // A kubelet uses an existing Node of its name. If that Node is deleted, it registers again.
     }
     await this.#report(node, 'True');
   }

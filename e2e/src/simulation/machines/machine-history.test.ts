@@ -41,6 +41,6 @@ test('hostile weather gives the same history again, to the byte, and another tha
 test('two controllers stop contradicting each other when one of them has a stale cache of Nodes', async () => {
   const { violations, story, faults } = await playMachines({ seed: 900_066 });
   expect(violations, story).toEqual([]);
-  expect([faults['watches go silent'], faults['there are two controllers']]).toEqual([1, 1]);
+  expect([faults['watches stop delivering'], faults['there are two controllers']]).toEqual([1, 1]);
   expect(story).toContain('Running → Unknown');
 });

@@ -183,7 +183,7 @@ class MachineHistory {
     await clock.advance(STORM_MS);
   }
 
-  /** Has the controller make the call that is to fail, or the fault befalls nobody before all is well again. */
+  /** Causes a call of the controller that fails, because the fault may otherwise not occur before the faults are removed. */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
     // The first that a new process does is to list.
@@ -192,7 +192,7 @@ class MachineHistory {
       await this.#world.clock.advance(2 * MINUTE);
       return;
     }
-    // An instance is asked for by its id when its machine has failed.
+    // The controller reads an instance by its ID when its machine has failed.
     const looks = operation === 'instances.get';
     if (looks) this.#world.cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
     await this.#create();
@@ -208,7 +208,7 @@ class MachineHistory {
   }
 
   #silence(): void {
-    this.#note('watches go silent');
+    this.#note('watches stop delivering');
     this.#silenced = true;
     this.#world.network.silence('machine-controller');
   }
@@ -233,7 +233,7 @@ class MachineHistory {
     const name = this.#dice.one(hollow.names);
     if (!name) return;
     const ms = this.#dice.pause(900_000);
-    this.#note(`the kubelet of ${name} is silent for ${ms} ms`);
+    this.#note(`the kubelet of ${name} stops reporting for ${ms} ms`);
     hollow.silence(name, true);
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
@@ -262,7 +262,7 @@ class MachineHistory {
     this.#world.kill();
   }
 
-  /** One whose lease another has taken goes on until it notices. */
+  /** A controller whose lease was taken continues until it notices. */
   #twoControllers(): void {
     const ms = this.#dice.pause(20_000);
     this.#note(`for ${ms} ms there are two machine controllers`);

@@ -93,7 +93,7 @@ export class MachineWorld {
   readonly apps = new Map<string, App>();
   /** Writes of the controllers that the server carried out. */
   readonly writes: string[] = [];
-  /** Names of machines of which it was told that the breaker holds their replacement, and not yet that it lets go. */
+  /** Names of machines with an event that the circuit breaker delays their replacement, and no later event that it continues. */
   readonly held = new Set<string>();
   /** Secrets of all bootstrap tokens there ever were. */
   readonly #tokens = new Set<string>();
@@ -271,7 +271,7 @@ export class MachineWorld {
     this.oracle.clockGoesAhead(ms);
   }
 
-  /** Pods that are told to go are judged as the request reaches the server. */
+  /** Checks evictions and deletions of pods when the request reaches the server. */
   #judged(transport: Transport): Transport {
     return async (request) => {
       const [, name, eviction] = /\/pods\/([^/?]+)(\/eviction)?$/.exec(request.path) ?? [];
@@ -280,8 +280,8 @@ export class MachineWorld {
       const before: Pod | undefined = leaves ? pod : undefined;
       if (before && eviction) this.oracle.asksToEvict(before);
       const answer = await transport(request);
-      // Whether it is granted is the server's to say, which refuses to delete another pod of the name that a stale cache
-      // shows; what it meant is judged on what was so before.
+      // The server may refuse it, for example the deletion of another pod of the same name from an outdated cache. The intent is checked against the
+      // previous state.
       if (before && answer.status < 300) this.oracle.beforePodLeaves(before, eviction ? 'evict' : 'delete');
       return answer;
     };

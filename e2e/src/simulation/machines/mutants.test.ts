@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
 
-/** What proves nothing unless it can see: controllers that are broken on purpose, and the judge that must say so. */
+/** Tests of the verifiers: controllers with defects, and the verifier that must report each. */
 
 /** As many seeds as are played from the given one on, at most; the first that shows it ends the search. */
 const SEEDS = 40;

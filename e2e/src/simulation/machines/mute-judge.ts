@@ -3,15 +3,15 @@ import type { Clock } from '@mcm/kube';
 import type { Eyes } from './eyes.ts';
 
 /**
- * How long a machine that is being deleted may be silent while nothing of it moves: the grace of a pod, half a minute
- * that it may overstay, and the pause after an eviction that came to nothing.
+ * The maximum time for which the status of a machine in deletion may stay empty without progress. It is the sum of the grace period of a pod, half a
+ * minute of delay, and the pause after a refused eviction.
  */
 const MUTE_MS = 90_000;
 
 /** What is waited for, by name; or what failed; or that the VM is on its way out. */
 const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 
-/** (f): whoever is told to go says what it waits for. */
+/** (f): a machine in deletion reports what it waits for. */
 export class MuteJudge {
   readonly #clock: Clock;
   readonly #eyes: Eyes;
@@ -23,7 +23,7 @@ export class MuteJudge {
     this.#eyes = eyes;
   }
 
-  /** Machines that have been mute for too long, each told once; to be called often. */
+  /** Machines without a report for too long, each reported once. Call it often. */
   look(): readonly string[] {
     const going = this.#eyes.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
     return going.flatMap((machine) => this.#judge(machine));

@@ -27,15 +27,15 @@ export interface OracleOptions {
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
   readonly instances: () => Iterable<Instance>;
-  /** Nodes whose kubelet has a volume mounted, whatever the API server says. */
+  /** Nodes whose kubelet has mounted a volume, independent of the API server. */
   readonly usersOf: (volume: string) => readonly string[];
   /** How old the controller's knowledge of these kinds (plural names) can be on which a request rests, in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
 }
 
 /**
- * Says what must never happen, from the truth of the API server and the cloud and from what the controllers are seen to
- * ask for. It shares no code with what it judges: the rules are those of the issue, told anew.
+ * Reports violations, from the state of the API server and of the cloud, and from the requests of the controllers.
+ * It implements the rules separately and shares no code with the controllers.
  */
 export class Oracle {
   readonly #o: OracleOptions;
@@ -119,7 +119,7 @@ export class Oracle {
     if (said !== change.old.status?.lastOperation?.description) witness.note('state', `machine ${name} says: ${said}`);
   }
 
-  /** Not while its VM is still being made, nor while the breaker holds what only fell silent. */
+  /** Not while its VM is being created, and not while the circuit breaker delays its replacement. */
   #noteDrainable({ metadata: { uid, deletionTimestamp }, spec, status }: Machine): void {
     const held = status?.lastOperation?.description?.includes('too many machines') ?? false;
     if (!deletionTimestamp || !spec.providerID || held) this.#drainableSince.delete(uid);
@@ -143,7 +143,7 @@ export class Oracle {
     );
     const forced = /^(1|t|T|TRUE|true|True)$/.test(label(machine, 'force-deletion') ?? '');
     if (!forced && this.#now() > since + UNRESPONSIVE_MS + this.#o.lagMs('pods', 'machines')) {
-      this.#violate('c', `pod ${name} is forced off ${pod.spec.nodeName}, and nobody had ever tried to evict it`);
+      this.#violate('c', `pod ${name} is force-deleted on ${pod.spec.nodeName} without an earlier eviction request`);
     }
   }
 
@@ -195,7 +195,7 @@ export class Oracle {
     }
   }
 
-  /** Whether pods of the machine's node may be told to go without asking anybody. */
+  /** Whether pods of the machine's node may be deleted without an eviction. */
   #mayForce(machine: Machine): boolean {
     const deleted = millis(machine.metadata.deletionTimestamp);
     const now = this.#now() + this.#aheadMs + SLACK_MS;
@@ -233,7 +233,7 @@ export class Oracle {
     const { name, deletionTimestamp } = machine.metadata;
     if (!deletionTimestamp) {
       const recorded = machine.spec.providerID?.endsWith(`/${id}`);
-      if (recorded) this.#violate('c', `the VM of ${name} is deleted, and nobody has deleted the machine`);
+      if (recorded) this.#violate('c', `the VM of ${name} is deleted without a deletion of the machine`);
       return;
     }
     if (this.#mayForce(machine)) return;
@@ -277,7 +277,7 @@ export class Oracle {
     const machine = eyes.machines.store.list().find((each) => label(each, 'node') === node);
     const isLost = !machine && this.#lostNodes.has(node);
     if (!machine?.metadata.deletionTimestamp && !isLost) {
-      this.#violate('d', `pod ${pod.metadata.name} is told to go though nobody deletes the machine of ${node}`);
+      this.#violate('d', `pod ${pod.metadata.name} is evicted without a deletion of the machine of ${node}`);
       return;
     }
     if (verb === 'delete') {

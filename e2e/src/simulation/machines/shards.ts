@@ -3,8 +3,8 @@ import { again, seedsOf } from '../seeds.testing.ts';
 import { playMachines } from './machine-history.ts';
 
 /**
- * Files that play seeds beside each other, as many as there are `seeds-*.test.ts`: one for each core of a small machine,
- * as each loads and warms up the whole system anew, which costs as much as thirty seeds.
+ * Number of files `seeds-*.test.ts` that run in parallel: one for each core of a small machine. Each file loads the whole system, which costs as much
+ * as thirty seeds.
  */
 const SHARDS = 2;
 const CASES = seedsOf('machines', 200);

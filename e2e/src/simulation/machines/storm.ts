@@ -2,7 +2,7 @@ import type { FaultRule } from '@mcm/provider-local';
 import type { FailingOperation } from '../network/misfortunes.ts';
 import type { Mishap } from '../network/network.ts';
 
-/** One fault that a history begins with, whatever else befalls it. */
+/** The fault with which a history begins. Further faults may follow. */
 export type Storm =
   /** Of the cloud: the call that it befalls is provoked. */
   | { readonly cloud: FaultRule & { readonly operation: FailingOperation } }

@@ -4,8 +4,8 @@ import { playMachines } from './machine-history.ts';
 import type { Storm } from './storm.ts';
 
 /**
- * What never befell anybody has proven nothing. In histories that chance draws some faults are rare, as the call that they
- * would befall is: here each begins a history of its own, with that call, and is seen to befall it.
+ * Random histories rarely contain faults of rare calls. Here each fault starts a separate history with its call, and the test verifies that it
+ * occurs.
  */
 const STORMS: Readonly<Record<string, Storm>> = {
   'the cloud refuses': { cloud: { operation: 'instances.create', error: { code: 'InternalError' }, count: 3 } },
@@ -40,11 +40,11 @@ const STORMS: Readonly<Record<string, Storm>> = {
   'the controller dies at any moment': { act: 'killed' },
   'there are two controllers': { act: 'two controllers' },
   'watches end with 410': { act: 'expired watches' },
-  'watches go silent': { act: 'silent watches' },
+  'watches stop delivering': { act: 'silent watches' },
   'the API server is gone': { act: 'no API server' },
   'the clock jumps forward': { act: 'clock forward' },
   'the clock jumps back': { act: 'clock back' },
-  'a kubelet falls silent': { act: 'silent kubelet' },
+  'a kubelet stops reporting': { act: 'silent kubelet' },
   'a kubelet never joins': { act: 'no kubelet' },
   'a kubelet joins late': { act: 'late kubelet' },
   'a VM is terminated behind our back': { act: 'lost VM' },

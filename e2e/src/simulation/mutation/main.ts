@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { MUTANTS, type Mutant } from './list.ts';
 
 const HELP = `usage: pnpm simulate:mutants [options]
-  Applies one mutant at a time to a copy of the repository, and plays histories until one of them is judged.
+  Applies one mutant at a time to a copy of the repository. Runs histories until one of them has a violation.
   --only A-B       these mutants, or one, counted from 1 (all)
   --topic NAME     only those of a topic
   --seeds N        histories of each suite, at most (200)
@@ -46,7 +46,7 @@ function copyRepository(): string {
 interface Played {
   /** 0: no violation; 1: a violation; 2: an error; null: the time was over. */
   readonly status: number | null;
-  /** The first violation that was told. */
+  /** The first reported violation. */
   readonly told: string;
 }
 
@@ -113,7 +113,7 @@ function run(): number {
       seeds: CONTROL,
       minutes: CONTROL_MINUTES,
     });
-    if (status === null) throw new Error(`the unchanged code is not judged within ${CONTROL_MINUTES} min`);
+    if (status === null) throw new Error(`the unchanged code has no result within ${CONTROL_MINUTES} min`);
     if (status !== 0) throw new Error(`the unchanged code breaks a rule: ${told}`);
     process.stdout.write('| # | topic | file | line | instead | verdict | seen |\n|---|---|---|---|---|---|---|\n');
     for (const [number, mutant] of chosen()) {

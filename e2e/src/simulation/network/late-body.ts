@@ -26,7 +26,7 @@ interface Piece {
   readonly dueAt: number;
 }
 
-/** Whatever `promise` does, it is over when the signal aborts. */
+/** Resolves when the signal aborts, or when `promise` ends. */
 const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve();

@@ -19,7 +19,7 @@ const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale
   { stale: 15_000 },
 ];
 
-/** Who draws, what it befalls, and whom it is told. */
+/** Random source, target and log of a fault. */
 export interface Draw {
   readonly dice: Dice;
   readonly cloud: Cloud;
@@ -34,7 +34,7 @@ export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
   return cloud.faults.order(rule);
 }
 
-/** One of the running VMs, if there are any, ends without anybody having asked. */
+/** Terminates one of the running VMs without a request. */
 export function lostVm({ dice, cloud, note }: Draw): void {
   const vm = dice.one([...cloud.instances.list()].filter(({ state }) => state === 'running'));
   if (!vm) return;

@@ -83,7 +83,7 @@ test('events of one watch keep their order, and watches are late independently',
   expect(network.behindMs('manager', 'machines')).toBeLessThanOrEqual(3_000);
 });
 
-test('who may lack events of what, and since when, is known', async () => {
+test('the network knows which callers may lack events of which resource, and since when', async () => {
   const { clock, watch, network } = stage('none');
   watch('/apis/machines');
   await clock.advance(5_000);
@@ -107,7 +107,7 @@ test('hostile weather refuses reads, shortens pages, lets pages and watches expi
   }
   await clock.advance(300_000);
   expect(asked.some((path) => path.includes('limit=2&continue='))).toBe(true);
-  for (const what of ['conflict', 'throttled', 'internal', 'lost', 'has expired', 'falls silent'])
+  for (const what of ['conflict', 'throttled', 'internal', 'lost', 'has expired', 'stops delivering'])
     expect(
       notes.some((text) => text.includes(what)),
       what,

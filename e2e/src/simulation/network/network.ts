@@ -10,12 +10,12 @@ import { Hearing } from './hearing.ts';
 import { lateBody } from './late-body.ts';
 import { Fate, PROFILES, type Profile, type ProfileName, WATCH_MS } from './weather.ts';
 
-/** Who sends a request: the two controllers, and the hollow kubelets together. */
+/** The sender of a request: one of the two controllers, or the simulated kubelets together. */
 export type Caller = 'manager' | 'machine-controller' | 'kubelets';
 
 /** What may befall a request that reaches the API server or the cloud. */
 export type Mishap =
-  /** Refused with 409 and no effect: somebody else wrote first. */
+  /** Refused with 409 and without effect: another client wrote first. */
   | 'conflict'
   /** Refused with 429 and a Retry-After. */
   | 'throttled'
@@ -39,7 +39,7 @@ export interface NetworkOptions {
   readonly profile?: ProfileName | undefined;
   /** Ends the life of a caller. */
   readonly kill: (caller: Caller) => void;
-  /** Told of every mishap. */
+  /** Gets every fault. */
   readonly note: (text: string) => void;
   /** Whether the history is over: nothing is answered from then on. */
   readonly isOver?: () => boolean;
@@ -50,13 +50,13 @@ const placeOf = (path: string): string => path.split('?')[0] ?? path;
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const REFUSED = 'connect ECONNREFUSED';
 const RESET = 'read ECONNRESET';
-/** Writes that name a version, or change an object that is there, can meet somebody else's. */
+/** Writes with a version, or changes of an existing object, can conflict with the write of another client. */
 const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const RETRY_AFTER_SECONDS = 2;
 /** A request that is refused with a 429 is tried ten times, each after its Retry-After. */
 const THROTTLED_MS = 30_000;
-/** How long a pass of a controller takes beside its requests: it begins after a moment in its queue. */
+/** Duration of a pass of a controller in addition to its requests, including the wait in its queue. */
 const PASS_MS = 1_000;
 /** Requests of a pass, one after the other, from its snapshot to its last write. */
 const REQUESTS_A_PASS = 4;
@@ -68,8 +68,8 @@ interface End {
 }
 
 /**
- * The wires between the processes and the API server: they can be cut, watches on them can go silent, single requests
- * can come to harm, and all take the time that the weather says.
+ * The connections between the processes and the API server. They can be cut, watches can stop delivering, and single requests can fail.
+ * All have the latencies of the weather profile.
  */
 export class Network {
   readonly #options: NetworkOptions;
@@ -104,7 +104,7 @@ export class Network {
     return this.#watchesOpened;
   }
 
-  /** Whether the weather silences watches by chance: one may be silent when all is well. */
+  /** Whether the weather can stop the delivery of watches. A watch may then be affected even without an act. */
   get silencesWatches(): boolean {
     return this.#worst.silentWatch > 0;
   }
@@ -122,8 +122,8 @@ export class Network {
   }
 
   /**
-   * How old the knowledge can be on which a write of a caller rests, in milliseconds: what its watches of these resources
-   * (plural names) still owe it, the requests and answers of one pass, and the waits that a 429 has asked for.
+   * The maximum age of the cached state on which a write of a caller is based, in milliseconds. It includes pending events of its watches of these
+   * resources (plural names), the requests and answers of one pass, and the waits after a 429.
    */
   lagMs(caller: Caller, ...resources: readonly string[]): number {
     const waited = this.#options.clock.monotonic() - this.#throttledAt < THROTTLED_MS ? THROTTLED_MS : 0;
@@ -163,7 +163,7 @@ export class Network {
     this.#silent.delete(caller);
   }
 
-  /** The open watches of a caller break, and the version that each goes on from is too old (410): it has to list anew. */
+  /** The open watches of a caller break, and the version of each is too old (410), so the caller lists again. */
   expire(caller: Caller): void {
     for (const [connection, owner] of this.#open) {
       if (owner !== caller) continue;
@@ -295,7 +295,7 @@ export class Network {
     return undefined;
   }
 
-  /** Some time after its opening a watch falls silent, or expires. */
+  /** Stops the delivery of a watch, or lets it expire, some time after its start. */
   #befalls(end: End, place: string, connection: AbortController, silent: AbortController): void {
     const { clock, note } = this.#options;
     const { silentWatch, expiredWatch } = this.#weather;
@@ -307,7 +307,7 @@ export class Network {
       () => {
         if (connection.signal.aborted || this.#weather.silentWatch === 0) return;
         if (lot < silentWatch) {
-          note(`${end.caller}: the watch of ${place} falls silent`);
+          note(`${end.caller}: the watch of ${place} stops delivering`);
           silent.abort();
           return;
         }

@@ -1,7 +1,7 @@
 import { seededRandom } from '@mcm/kube';
 import type { Chances } from './network.ts';
 
-/** What requests and watches meet on their way, beside what acts do to them. */
+/** Latencies and faults of requests and watches, in addition to those of acts. */
 export interface Profile {
   /** The longest that a request takes to its server, and its answer back. */
   readonly wireMs: number;
@@ -15,14 +15,14 @@ export interface Profile {
   readonly pageSize?: number;
   /** The chance that a later page of a list has expired (410). */
   readonly expiredPage: number;
-  /** The chances that a watch falls silent, or expires (410), within `WATCH_MS` of its opening. */
+  /** Probability that a watch stops delivering, or expires (410), within `WATCH_MS` after its start. */
   readonly silentWatch: number;
   readonly expiredWatch: number;
   /** The chance that a process dies at a timer, at a watch event, or at an answer. */
   readonly crash: number;
 }
 
-/** A watch that falls silent or expires does so within this. */
+/** Time within which a watch stops delivering or expires. */
 export const WATCH_MS = 240_000;
 
 const CALM = { reads: {}, expiredPage: 0, silentWatch: 0, expiredWatch: 0, crash: 0 } as const;
@@ -49,8 +49,8 @@ function hash(text: string, seed: number): number {
 }
 
 /**
- * Draws by what it is for: the n-th draw of a purpose is the same whatever else was drawn. So a history of which an act
- * is left out keeps the delays of the others.
+ * Random numbers by purpose: the n-th number of a purpose is independent of other purposes. A history without one of its acts therefore keeps the
+ * latencies of the others.
  */
 export class Fate {
   readonly #seed: number;

@@ -6,7 +6,7 @@ import { type Failure, readReplay, writeReplay } from './replay.ts';
 import { Swarm, type Tally } from './swarm.ts';
 
 const HELP = `usage: pnpm simulate [options]
-  Plays histories on the virtual clock and judges them. A failing history is shrunk to the fewest acts and written to a file.
+  Runs histories on the virtual clock and verifies them. A failing history is shrunk to the fewest acts and written to a file.
   --seeds A-B       these seeds, or one (1-100; with --for: new ones without end)
   --for TIME        runs for this time, e.g. 90s, 30m or 8h
   --suite NAMES     of ${[...SUITES.keys()].join(',')} (all)
@@ -14,7 +14,7 @@ const HELP = `usage: pnpm simulate [options]
   --first           stops at the first violation, and does not shrink it
   --workers N       threads (one for each core)
   --out DIR         directory for failing histories (simulation-failures)
-  --replay FILE     plays a failing history again, and prints its story
+  --replay FILE     runs a failing history again, and prints its story.
 The exit status is 1 after a violation and 2 after an error.
 `;
 

@@ -14,7 +14,7 @@ export interface SwarmOptions {
   readonly caseMs: number;
   /** No case begins after a failure, and a failure is not shrunk. */
   readonly endsAtFailure: boolean;
-  /** What each thread runs; default: it judges the cases. */
+  /** The program of each thread. Default: it runs and verifies the cases. */
   readonly worker?: URL;
   /** How often it is looked whether a thread is idle, in milliseconds of real time. */
   readonly idleMs?: number;

@@ -7,7 +7,7 @@ interface Job {
   readonly shrinks: boolean;
 }
 
-/** Judges the cases that the main thread sends, one at a time. */
+/** Runs and verifies the cases that the main thread sends, one at a time. */
 parentPort?.on('message', ({ one, shrinks }: Job) => {
   const answer = (verdict: Verdict): void => parentPort?.postMessage(verdict);
   void judge(one, playCase, shrinks ? undefined : 0).then(answer, (error: unknown) =>

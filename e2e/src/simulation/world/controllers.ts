@@ -30,7 +30,7 @@ const USER_AGENTS: Readonly<Record<ProcessName, string>> = {
 export interface ControllersParts {
   readonly clock: VirtualClock;
   readonly log: Logger;
-  /** A source that goes on from one life of a process to the next: no two of them make the same ids. */
+  /** A random source for all lives of a process, so that two lives never create the same IDs. */
   readonly random: Random;
   readonly network: Network;
   readonly witness: Witness;
@@ -96,7 +96,7 @@ export class Controllers {
     worker.life.kill();
   }
 
-  /** Stops a process as SIGSTOP does, and lets it go on after a while. */
+  /** Stops a process as SIGSTOP does, and continues it after `ms`. */
   freeze(name: ProcessName, ms: number): void {
     const worker = this.#worker(name);
     if (!worker || worker.life.frozen) return;
@@ -106,7 +106,7 @@ export class Controllers {
     clock.setTimeout(() => worker.life.thaw(), ms);
   }
 
-  /** Ends all for good. */
+  /** Stops all processes permanently. */
   stop(): void {
     for (const { stop } of this.#running.values()) stop.abort(new Error('closed'));
   }

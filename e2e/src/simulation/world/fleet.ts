@@ -13,7 +13,7 @@ import { NAMESPACE, type WorldOptions } from './world-options.ts';
 /** Name of the first deployment. */
 export const DEPLOYMENT = 'workers';
 
-/** One deployment and its machines as their user has them: what is asked for is told to the witness. */
+/** One deployment and its machines from the view of the user. The verifier gets each request. */
 export class Fleet {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
@@ -68,7 +68,7 @@ export class Fleet {
     this.witness.wishes(name, { replicas, maxSurge, maxUnavailable });
   }
 
-  /** Somebody else is about to ask for another size. */
+  /** Another client is about to change the size. */
   expects(replicas: number): void {
     this.#wish(replicas);
   }
@@ -109,7 +109,7 @@ export class Fleet {
     });
   }
 
-  /** Somebody who knows more marks the machine as Failed. */
+  /** A user marks the machine as Failed. */
   async failMachine(name: string): Promise<void> {
     this.witness.note('act', `${name} is marked as Failed`);
     const lastUpdateTime = this.clock.now().toISOString();

@@ -30,7 +30,7 @@ export async function makeRoles(admin: KubeClient): Promise<void> {
   );
 }
 
-/** Asks as the ServiceAccount of the installation, so that the server's RBAC judges what a controller does. */
+/** Sends requests as the ServiceAccount of the installation, so that the server's RBAC applies to the controller. */
 export const asInstalled = (transport: Transport): Transport =>
   async function ask(request) {
     return transport({ ...request, headers: { ...request.headers, 'impersonate-user': USER } });

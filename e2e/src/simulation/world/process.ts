@@ -12,9 +12,9 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
 
 /**
- * One life of a simulated process: all its requests and timers go through it, so that it can be killed, or frozen and
- * thawed, between any two instants at which the world could notice. After its death nothing leaves it and nothing reaches
- * it, as after SIGKILL; while it is frozen nothing runs in it, as after SIGSTOP, and all that came meanwhile comes then.
+ * One life of a simulated process. All its requests and timers pass through it, so it can be killed or frozen at any time.
+ * - After a kill nothing leaves it and nothing reaches it, as after SIGKILL.
+ * - While frozen it does not run, as after SIGSTOP, and delayed inputs arrive at the end.
  */
 export class Life {
   #requests = 0;
@@ -56,7 +56,7 @@ export class Life {
     this.#thawed = undefined;
   }
 
-  /** Whatever reaches the process goes through here: it waits for a thaw, and never reaches the dead. */
+  /** Passes on an input of the process: delayed while it is frozen, never after its death. */
   async #reach<T>(value: T): Promise<T> {
     while (this.#thawed) await this.#thawed.promise;
     return this.#dead ? never() : value;

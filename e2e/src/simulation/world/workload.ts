@@ -45,7 +45,7 @@ export class Workload {
   readonly #world: World;
   readonly #stop = new AbortController();
   readonly #pods = new Map<string, Pod>();
-  /** When pods were told to go, in virtual milliseconds. */
+  /** Times of evictions, in virtual milliseconds. */
   readonly evictions: number[] = [];
 
   private constructor(world: World) {
@@ -113,7 +113,7 @@ export class Workload {
   }
 }
 
-/** A pod of its own on a node, held by whatever budget selects `app: held`. */
+/** Creates a pod on a node that each budget with the selector `app: held` blocks. */
 export async function holdNode(world: World, nodeName: string): Promise<void> {
   await world.admin.resource<Pod>(pods, NAMESPACE).create({
     metadata: { name: `held-${nodeName}`, namespace: NAMESPACE, labels: { app: 'held' } },

@@ -17,8 +17,8 @@ export class WorldEyes {
   }
 
   /**
-   * Looks until `signal` aborts, and shows every machine and every selected node to the witness.
-   * @param byHand It is the user who selects nodes.
+   * Watches until `signal` aborts, and passes every machine and every selected node to the verifier.
+   * @param byHand Whether the user selects nodes.
    */
   watch(
     admin: KubeClient,
@@ -33,7 +33,7 @@ export class WorldEyes {
       this.#classes.set(metadata.uid, spec.template.spec.class.name);
     });
     const machineInformer = createInformer<Machine>(admin, machines, options);
-    // What a restored server shows anew is nothing that anybody did.
+    // Older objects that a restored server shows again are not new actions.
     machineInformer.onChange((change) =>
       machineInformer.doubted ? witness.relearns(change) : witness.onChange(change),
     );

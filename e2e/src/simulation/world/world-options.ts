@@ -29,15 +29,15 @@ export interface WorldOptions {
   readonly annotations?: Readonly<Record<string, string>>;
   /** Machines are updated where they are; instead of a rolling update. */
   readonly inPlace?: 'Auto' | 'Manual';
-  /** Names of MachineClasses besides `blue` and `green`. */
+  /** Names of MachineClasses in addition to `blue` and `green`. */
   readonly moreClasses?: readonly string[];
   /** Settings of every machine, such as `creationTimeout`. */
   readonly machine?: object;
-  /** Wraps what a controller asks the API server, e.g. to ask as somebody else. */
+  /** Wraps the requests of a controller to the API server, for example with another identity. */
   readonly wrap?: (name: ProcessName, transport: Transport) => Transport;
   /** Wraps what the machine controller asks the cloud. */
   readonly wrapCloud?: (transport: Transport) => Transport;
-  /** Two processes of each name stand for election, and the one that leads works under its fence. */
+  /** Two processes of each name take part in the election, and the leader works with its fence. */
   readonly elections?: boolean;
   /** Elections without a fence, to see that it is missed. */
   readonly unfenced?: boolean;

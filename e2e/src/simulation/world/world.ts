@@ -53,8 +53,8 @@ type Plane = Pick<ControlPlane, 'fetch' | 'transport' | 'close' | 'kubeconfig'> 
 type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 
 /**
- * The whole system in one process on a virtual clock: the embedded control plane, the local cloud with hollow kubelets,
- * and both controllers, each of which can be killed between any two of its requests and started again.
+ * The whole system in one process on a virtual clock: the embedded control plane, the local cloud with simulated kubelets, and both controllers. Each
+ * controller can be killed between two requests and started again.
  */
 export class World extends Fleet {
   readonly log: MemoryLogger;
@@ -232,12 +232,12 @@ export class World extends Fleet {
     this.#controllers.kill(name);
   }
 
-  /** Stops a process as SIGSTOP does, and lets it go on after a while. */
+  /** Stops a process as SIGSTOP does, and continues it after `ms`. */
   freeze(name: ProcessName, ms: number): void {
     this.#controllers.freeze(name, ms);
   }
 
-  /** Starts a process anew, beside one that runs. */
+  /** Starts a new process, in addition to a running one. */
   startProcess(name: ProcessName): void {
     this.#controllers.start(name);
   }
