@@ -1,6 +1,6 @@
 /**
- * A test of somebody else's controller: a custom kind, a controller for it that knows `@kubernetes/client-node` and nothing of this package, and a
- * plane that it runs against. Exits 0 when the controller did its work.
+ * Tests an external controller with this package. The controller has a custom kind and uses only `@kubernetes/client-node`.
+ * Exits with 0 when the controller did its work.
  *
  *     node --conditions=source examples/greeter.ts     # in this repository; elsewhere plain `node greeter.ts`
  */
@@ -46,7 +46,7 @@ interface Greeting extends KubernetesObject {
   spec: { to: string };
 }
 
-/** The controller: a ConfigMap with a text for every Greeting, owned by it. Its caller hears of each when it is written. */
+/** The controller: creates a ConfigMap with a text for every Greeting. Calls `onWritten` for each written one. */
 async function runGreeter(config: KubeConfig, onWritten: (name: string) => void): Promise<() => Promise<void>> {
   const core = config.makeApiClient(CoreV1Api);
   const custom = config.makeApiClient(CustomObjectsApi);
@@ -74,7 +74,7 @@ try {
   const written = Promise.withResolvers<string>();
   const stop = await runGreeter(config, written.resolve);
 
-  // The plane validates as a real server does: this one says nobody to greet.
+  // The control plane validates like a real server: this Greeting has an empty name.
   const refused = await custom
     .createNamespacedCustomObject({
       ...GROUP,
@@ -85,7 +85,7 @@ try {
       () => 'taken',
       (error: { code?: number }) => `refused with ${error.code}`,
     );
-  process.stdout.write(`a greeting to nobody is ${refused}\n`);
+  process.stdout.write(`a greeting without a name is ${refused}\n`);
 
   await custom.createNamespacedCustomObject({
     ...GROUP,

@@ -23,7 +23,7 @@ function parsePort(text: string): number {
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000 };
 
-/** A duration as Kubernetes' flags have it (`1h30m`, `90s`, `0`), in milliseconds. */
+/** Parses a duration of a Kubernetes flag (`1h30m`, `90s`, `0`) to milliseconds. */
 function parseDuration(text: string): number {
   if (text === '0') return 0;
   if (!/^(\d+[hms])+$/.test(text)) throw new InvalidArgumentError('it must be a duration such as 1h, 90m or 0.');
@@ -57,7 +57,7 @@ const command: Command = new Command('control-plane')
       ),
   });
 
-/** A flag that there is not goes without its value, which may be a secret: the parser would tell it, and look for a name near to both. */
+/** Removes the value of an unknown flag, because the parser would print it, and it may be a secret. */
 const knownOrBare = (argument: string): string => {
   const [, flag] = /^(--[^=]+)=/.exec(argument) ?? [];
   return flag === undefined || command.options.some(({ long }) => long === flag) ? argument : flag;
@@ -67,7 +67,7 @@ command.parse(process.argv.slice(2).map(knownOrBare), { from: 'user' });
 
 const flags = command.opts<Flags>();
 
-/** One sentence on stderr, and out. */
+/** Prints the error as one sentence to stderr and exits. */
 function fail(error: unknown): never {
   process.stderr.write(`control-plane: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
@@ -97,7 +97,7 @@ async function start(): Promise<ControlPlane> {
     store: flags.dataDir === undefined ? 'memory' : { dir: flags.dataDir },
     controllers: flags.controllers,
     ...(flags.eventTtl === undefined ? {} : { eventTtlMs: flags.eventTtl }),
-    // Half of a start would be theirs.
+    // The controllers start after the line `ready`, because they need half of the start time.
     controllersAfter: announced.promise,
     onControllerError: (controller, _key, error) => {
       if (controller === 'controllers') fail(error);
@@ -122,8 +122,8 @@ const plane = await start().catch((error: unknown) =>
   fail(error instanceof StoreError ? `${error.message}; name another --data-dir` : error),
 );
 
-// Under many writes V8 would let its young generation grow to 48 MB and never take it back, and its heap to twice of what
-// lives in it. The first stays as large as the start has made it (16 MB), the second collects at one and a half.
+// With many writes, V8 would let its young generation grow to 48 MB permanently, and its heap to twice the live size. These flags
+// keep the young generation at 16 MB, and start a collection at 1.5 times the live size.
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=50');
 
@@ -142,7 +142,7 @@ async function stop(): Promise<void> {
 
 process.on('SIGTERM', () => void stop());
 process.on('SIGINT', () => void stop());
-// Started with an IPC channel: ends with its parent.
+// With an IPC channel, the process ends with its parent.
 if (process.channel !== undefined) process.on('disconnect', () => void stop());
 
 process.stdout.write(`ready ${plane.url}\n`);

@@ -46,7 +46,7 @@ function launch(...args: string[]): { child: ChildProcess; ready: Promise<string
     });
     void ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.stderr}`)));
   });
-  // A program that is meant to fail is never waited for.
+  // For a program that must fail, the test does not wait for this promise.
   ready.catch(() => undefined);
   child.stderr?.on('data', (chunk: Buffer) => {
     stderr += chunk.toString();
@@ -59,7 +59,7 @@ interface Kubeconfig {
   readonly users: readonly [{ user: { token: string } }];
 }
 
-/** One request with what a kubeconfig says, its CA included. */
+/** Sends a request with the server and the CA of a kubeconfig. */
 function call(file: string, method: string, path: string, body?: object): Promise<{ status: number; text: string }> {
   const config = parse(readFileSync(file, 'utf8')) as Kubeconfig;
   const { cluster } = config.clusters[0];
@@ -80,7 +80,7 @@ function call(file: string, method: string, path: string, body?: object): Promis
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-test('killed at any instant and started again: every answered write is there, and versions go on', async () => {
+test('after a kill at any instant and a restart, every answered write exists, and versions increase', async () => {
   const data = join(dir, 'data');
   const kubeconfig = join(dir, 'kubeconfig');
   const first = launch('--data-dir', data, '--kubeconfig', kubeconfig);
@@ -113,7 +113,7 @@ test('killed at any instant and started again: every answered write is there, an
   expect(await second.ended).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a second one on the same folder, and on the same port, is refused in one sentence', async () => {
+test('a second process with the same folder or port is refused in one sentence', async () => {
   const data = join(dir, 'data');
   const first = launch('--data-dir', data);
   const url = await first.ready;
@@ -128,7 +128,7 @@ test('a second one on the same folder, and on the same port, is refused in one s
   expect(busy.stderr).toBe(`control-plane: port ${port} of 127.0.0.1 is in use by another program\n`);
 });
 
-test('a folder of something else is left as it is', async () => {
+test('a folder of another program is not changed', async () => {
   const data = join(dir, 'data');
   mkdirSync(data);
   writeFileSync(join(data, 'letters.txt'), 'dear');
@@ -154,7 +154,7 @@ test('the request log has one line for each answered request', async () => {
   ]);
 });
 
-test('wrong flags are refused', async () => {
+test('invalid flags are refused', async () => {
   const both = await launch('--memory', '--data-dir', dir).ended;
   expect(both).toMatchObject({ code: 1, stderr: 'control-plane: --memory and --data-dir cannot be given both\n' });
   expect((await launch('--port', 'ninety').ended).code).toBe(1);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startControlPlane } from './plane.ts';
 
-test('a controller that nobody has is refused, and the port is free again', async () => {
+test('an unknown controller is refused, and the port is free again', async () => {
   const first = await startControlPlane({ port: 0, controllers: false });
   const port = Number(new URL(first.url ?? '').port);
   await first.close();

@@ -32,74 +32,74 @@ import type { Store, StoreSnapshot } from './store/store.ts';
 export type { RequestLogEntry } from './server/handler.ts';
 export type { PlaneRequest, PlaneResponse } from './server/transport.ts';
 
-/** How a control plane is started; everything has a default. */
+/** Options of a control plane. All have defaults. */
 export interface ControlPlaneOptions {
-  /** Where time comes from; default: the wall clock. */
+  /** The source of time; default: the wall clock. */
   readonly clock?: Clock;
-  /** Random number in [0, 1), for generated names, uids and tokens; default: the system's. */
+  /** Returns a random number in [0, 1), for generated names, uids and tokens; default: `Math.random`. */
   readonly random?: () => number;
   /**
-   * `memory` (default), or the folder in which store, certificates and tokens are kept; `maxBytes`: how large the store may grow.
-   * With a snapshot: in memory, and what the snapshot holds is there from the start.
+   * `memory` (default), or the folder for store, certificates and tokens; `maxBytes` is the maximum size of the store.
+   * With a snapshot, the store is in memory and starts with its content.
    */
   readonly store?:
     | 'memory'
     | { readonly dir: string; readonly maxBytes?: number }
     | { readonly snapshot: StoreSnapshot; readonly bumpRevision?: number };
-  /** TCP port on 127.0.0.1; 0 picks a free one. Absent: no socket, in process only. */
+  /** TCP port on 127.0.0.1; 0 selects a free one. Absent: no socket, only in-process requests. */
   readonly port?: number;
-  /** Which controllers run: all (default), none, or those named. */
+  /** The controllers to run: all (default), none, or the named ones. */
   readonly controllers?: boolean | readonly string[];
   /**
-   * When the controllers begin; default: at once, so that they run when the plane is handed out. A server of its own answers first and starts
-   * them after that, as a controller manager beside it would.
+   * When the controllers start. By default they start immediately, before the control plane is returned. A server process first answers
+   * requests and then starts them, like a separate controller manager.
    */
   readonly controllersAfter?: Promise<unknown>;
-  /** How fast pods leave lost nodes, in the words of kube-controller-manager's flags and with its defaults. */
+  /** The rates of evictions from unreachable nodes, with the names and defaults of the flags of kube-controller-manager. */
   readonly evictionRules?: Partial<EvictionRules>;
-  /** CustomResourceDefinitions that are there from the start. */
+  /** CustomResourceDefinitions that exist from the start. */
   readonly crds?: readonly object[];
-  /** Token of the administrator; default: a fresh random one (with a folder: the one kept there). */
+  /** Token of the administrator; default: a random one (with a folder: the stored one). */
   readonly adminToken?: string;
-  /** Whether a request in process without credentials is the administrator's (default), or anonymous. */
+  /** Whether an in-process request without credentials has the user of the administrator (default), or is anonymous. */
   readonly trustInProcess?: boolean;
   /** Called once for every answered request. */
   readonly requestLog?: (entry: RequestLogEntry) => void;
-  /** Told of work of a controller that failed and will be tried again. */
+  /** Called when a reconcile of a controller failed and will be retried. */
   readonly onControllerError?: (controller: string, key: string, error: unknown) => void;
-  /** Told once when the store can no longer be written (not when it is full); nothing is acknowledged from then on. */
+  /** Called once when the store can no longer be written, except when it is full. No write is acknowledged after that. */
   readonly onStoreFailure?: (error: Error) => void;
-  /** Carries calls to admission webhooks; default: HTTPS. */
+  /** Sends calls to admission webhooks; default: HTTPS. */
   readonly webhookTransport?: WebhookTransport;
-  /** How long an Event is kept after its last write, in milliseconds; default an hour, as kube-apiserver's `--event-ttl`; 0: until it is deleted. */
+  /** The TTL of an Event after its last write, in milliseconds; default: an hour, as `--event-ttl` of kube-apiserver; 0: unlimited. */
   readonly eventTtlMs?: number;
-  /** How long a change stays known to watches and pages, in milliseconds; default 5 minutes. */
+  /** How long changes are available to watches and pages, in milliseconds; default: 5 minutes. */
   readonly historyMs?: number;
 }
 
 /** A running control plane. */
 export interface ControlPlane {
   /**
-   * Answers one request in process. A request without an `Authorization` header is the administrator's. Watches are
-   * streams of JSON lines that end with the request's signal.
+   * Answers an in-process request. A request without an `Authorization` header has the user of the administrator. Watches are
+   * streams of JSON lines that end with the signal of the request.
    */
   fetch(request: Request): Promise<Response>;
-  /** The same for the clients of `@mcm/kube`, at a fraction of the work: the transport of one whose user is the administrator. */
+  /** The same for the clients of `@mcm/kube`, with less work: a transport with the user of the administrator. */
   transport(request: PlaneRequest): Promise<PlaneResponse>;
-  /** A kubeconfig (YAML) with the CA and the administrator's token. Without a socket its server is `https://127.0.0.1`. */
+  /** A kubeconfig (YAML) with the CA and the token of the administrator. Without a socket, its server is `https://127.0.0.1`. */
   kubeconfig(): string;
   /** `https://127.0.0.1:PORT`; undefined without a socket. */
   readonly url: string | undefined;
   readonly adminToken: string;
-  /** The CA's certificate (PEM); undefined without a socket. */
+  /** The CA certificate (PEM); undefined without a socket. */
   readonly caCertificate: string | undefined;
-  /** A backup of the store, which another plane can be started with. */
+  /** A copy of the store, with which another control plane can be started. */
   snapshot(): StoreSnapshot;
   /** Ends watches, controllers and the socket, and closes the store. */
   close(): Promise<void>;
 }
 
-/** Tokens in Secrets do not end before these do. */
+/** The minimum lifetime of tokens in Secrets. */
 const SECRET_TOKEN_SECONDS = 100 * 365 * 86_400;
 
 const systemCall: Call = { user: administrator, userAgent: 'kube-apiserver', warn: () => undefined };
@@ -107,7 +107,7 @@ const systemCall: Call = { user: administrator, userAgent: 'kube-apiserver', war
 const hexToken = (random: () => number): string =>
   Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
 
-/** Starts a control plane in this process. @throws Error in one sentence when the port or the store cannot be had */
+/** Starts a control plane in this process. @throws Error in one sentence when the port or the store is not available */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const clock = options.clock ?? realClock;
   const limits = options.historyMs === undefined ? {} : { maxAgeMs: options.historyMs };
@@ -166,7 +166,7 @@ async function serve(
   registry.reviews.set('/bindings', legacyBinding(registry));
   const handler = new Handler({ registry, ...access, clock, requestLog: options.requestLog });
 
-  // The controllers' own requests are neither authenticated nor logged.
+  // Requests of the controllers are neither authenticated nor logged.
   const inside = new Handler({
     registry,
     authenticator: new Authenticator([], true),
@@ -175,7 +175,7 @@ async function serve(
   });
 
   let made: CertificateAuthority | undefined;
-  /** Without a socket there is one only when a certificate is asked for. */
+  /** Without a socket, the CA is created when the first certificate is requested. */
   const authorityOf = (): CertificateAuthority => {
     made ??= dir === undefined ? createAuthority(clock.now()) : keepAuthority(dir, clock.now());
     return made;
@@ -200,7 +200,7 @@ async function serve(
   const stopping = new AbortController();
   const startControllers = async (): Promise<void> => {
     if (options.controllers === false) return;
-    // A quarter of what a start has to read is theirs.
+    // Loaded on demand, because the controllers are a quarter of the code.
     const { builtinControllers } = await import('./controllers/index.ts');
     if (stopping.signal.aborted) return;
     const controllers = builtinControllers(

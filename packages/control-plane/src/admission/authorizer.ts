@@ -5,7 +5,7 @@ import type { Registry } from '../resources/registry.ts';
 import { type AccessOracle, AuthorizerValue, resourceCheck } from '../schema/cel/lib/authorization.ts';
 import type { Scope } from './expression.ts';
 
-/** A service account as its tokens name it. */
+/** The user of a service account, as in its tokens. */
 const serviceAccount = (namespace: string, name: string): UserInfo => ({
   name: `system:serviceaccount:${namespace}:${name}`,
   groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
@@ -16,7 +16,7 @@ const oracleOf = (authorize: Registry['authorize'], user: UserInfo): AccessOracl
   as: (namespace, name) => oracleOf(authorize, serviceAccount(namespace, name)),
 });
 
-/** What expressions about a request see as `authorizer`: the authorizer, asked for the user of the request. */
+/** The variable `authorizer` of expressions. It checks the permissions of the user of the request. */
 export function authorizerScope(
   registry: Registry,
   { user, namespace, name, subresource }: AdmissionAttributes,

@@ -72,7 +72,7 @@ const step = fc.record({
   guards: fc.option(fc.array(about, { minLength: 1, maxLength: 2 }), { nil: undefined }),
 });
 
-/** What the real server does: every one is asked. */
+/** The real server: it checks every guard. */
 const concerns = (registry: Registry, { rules, namespaceSelector, objectSelector }: About, of: AdmissionAttributes) =>
   (rules.length === 0 ||
     rules.some((one) => ruleMatches(one, of.served, of.subresource, of.operation) && nameMatches(one, of.name))) &&
@@ -80,7 +80,7 @@ const concerns = (registry: Registry, { rules, namespaceSelector, objectSelector
   objectPasses(compileSelector(objectSelector), of);
 
 describe('the index of guards', () => {
-  it('finds every guard that has a say, in order, whatever came and went', () => {
+  it('finds every relevant guard, in order, after any changes', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.array(request, { maxLength: 8 }), (steps, requests) => {
         const { store, kinds, registry, index } = setUp();
@@ -122,7 +122,7 @@ describe('the index of guards', () => {
     );
   });
 
-  it('shows a change after its delay, also of one that comes twice meanwhile', async () => {
+  it('shows a change after its delay, also if the object changes twice before', async () => {
     const { clock, store, index } = setUp(100);
     const everything = [{ rules: [] }];
     store.put(GUARDS, draft('a', everything));

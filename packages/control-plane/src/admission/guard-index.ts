@@ -12,24 +12,24 @@ import {
 } from './guard-words.ts';
 import { namespaceLabelsOf } from './match.ts';
 
-/** Something that may have a say about requests. */
+/** A webhook, policy or binding that may apply to requests. */
 export interface Guard<T> {
   readonly item: T;
   readonly about: About;
-  /** Whose it is, where it is only asked for with that (a binding: its policy). */
+  /** The owner, for guards that are found by their owner (a binding: its policy). */
   readonly owner?: string;
 }
 
 interface Entry<T> {
   readonly item: T;
   readonly name: string;
-  /** Among those of one object. */
+  /** The position in its object. */
   readonly position: number;
   readonly buckets: readonly string[];
   readonly narrow: NarrowWords | undefined;
 }
 
-/** The guards under one word of owner, operation and resource. */
+/** The guards for one word of owner, operation and resource. */
 interface Bucket<T> {
   readonly every: Set<Entry<T>>;
   readonly narrowed: Readonly<Record<Narrowing, Map<string, Set<Entry<T>>>>>;
@@ -46,20 +46,20 @@ const inOrder = (a: Entry<unknown>, b: Entry<unknown>): number =>
 const keyOf = (owner: string, word: string): string => `${owner}|${word}`;
 
 /**
- * The guards that the objects of a cluster-scoped resource make, found by what a request is about. A change touches the entries of its own
- * object; a request those under the words of its own.
+ * An index of the guards in the objects of a cluster-scoped resource. A change updates only the entries of its object, and a
+ * request reads only the entries for its words.
  */
 export class GuardIndex<T> {
   readonly #registry: Registry;
   readonly #make: (object: ApiObject) => readonly Guard<T>[];
   readonly #entries = new Map<string, readonly Entry<T>[]>();
   readonly #buckets = new Map<string, Bucket<T>>();
-  /** How many entries stand under a narrowing word, to choose the one that tells most. */
+  /** The number of entries per narrowing word, to choose the most selective one. */
   readonly #shares = new Map<string, number>();
 
   /**
-   * @param delayMs how long after a change the index shows it; the real server reads its policies anew in the background, so that they
-   *   hold a moment after they were written
+   * @param delayMs The delay until the index shows a change. The real server reads its policies in the background, so they
+   *   take effect a moment after the write.
    */
   constructor(registry: Registry, resource: string, make: (object: ApiObject) => readonly Guard<T>[], delayMs = 0) {
     this.#registry = registry;
@@ -81,7 +81,7 @@ export class GuardIndex<T> {
     return this.#entries.size === 0;
   }
 
-  /** What may have a say about a request, in the order of names and within one object in its own. Rules and selectors are still to be asked. */
+  /** The guards that may apply to a request, ordered by object and position. The caller still checks rules and selectors. */
   find(attributes: AdmissionAttributes, owner = ''): T[] {
     const found = new Set<Entry<T>>();
     const add = (entries: Iterable<Entry<T>> | undefined): void => {
@@ -97,7 +97,7 @@ export class GuardIndex<T> {
       words ??= narrowWordsFor(attributes, place === 'none' ? undefined : place);
       if (name.size > 0) for (const one of words.name) add(name.get(one));
       if (object.size > 0) for (const one of words.object) add(object.get(one));
-      // What is in no namespace passes every selector of namespaces.
+      // Objects without a namespace match every namespace selector.
       if (place === 'none') for (const entries of namespace.values()) add(entries);
       else if (namespace.size > 0) for (const one of words.namespace) add(namespace.get(one));
     }

@@ -3,7 +3,7 @@ import type { SelectorObject } from '../selectors/label-selector.ts';
 import { wordsOfLabels, wordsOfSelector } from '../selectors/selector-words.ts';
 import type { MatchRule } from './match.ts';
 
-/** What a webhook, a policy or a binding of one is about, as far as it can be found by that. */
+/** The part of a webhook, policy or binding that selects requests. */
 export interface About {
   /** None: every request. */
   readonly rules: readonly MatchRule[];
@@ -17,7 +17,7 @@ const EVERY_RULE: MatchRule = { operations: [ANY], apiGroups: [ANY], resources: 
 const word = (operation: string, group: string, resource: string, part: string): string =>
   `${operation} ${group} ${resource} ${part}`;
 
-/** Under which words of operation, group, resource and subresource rules stand. Versions and scopes are looked at later. */
+/** The words of operation, group, resource and subresource for rules. Versions and scopes are checked later. */
 export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string> {
   const words = new Set<string>();
   for (const { operations = [], apiGroups = [], resources = [] } of rules.length === 0 ? [EVERY_RULE] : rules) {
@@ -31,7 +31,7 @@ export function resourceWordsOf(rules: readonly MatchRule[]): ReadonlySet<string
   return words;
 }
 
-/** Every word under which a rule about a request can stand: each part as it is, or any. */
+/** The words of all rules that can match a request: each part as it is, or a wildcard. */
 export function resourceWordsFor({ operation, served, subresource }: AdmissionAttributes): readonly string[] {
   const { group, plural } = served.kind;
   const words: string[] = [];
@@ -45,10 +45,10 @@ export function resourceWordsFor({ operation, served, subresource }: AdmissionAt
   return words;
 }
 
-/** By what else of a request a guard can be found, beside its resource. */
+/** Further properties of a request that an index can use, in addition to its resource. */
 export type Narrowing = 'name' | 'namespace' | 'object';
 
-/** Sets of words by which a guard can be found further; one set suffices. None: every request to its resources is to ask it. */
+/** Alternative sets of words for the index; one set is sufficient. Without a set, the guard applies to every request for its resources. */
 export interface NarrowWords {
   readonly by: Narrowing;
   readonly words: readonly string[];
@@ -57,10 +57,10 @@ export interface NarrowWords {
 const wordsIn = (selector: SelectorObject | undefined): readonly string[][] =>
   selector === undefined ? [] : wordsOfSelector('', selector).filter(([first]) => first !== NO_VALUE);
 
-/** What a selector that asks for no value stands under. */
+/** The word of a selector without a value. */
 const [NO_VALUE = ''] = wordsOfLabels('', undefined);
 
-/** The ways in which a guard can be found. */
+/** The possible sets of index words of a guard. */
 export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: About): readonly NarrowWords[] {
   const named = rules.length > 0 && rules.every(({ resourceNames = [] }) => resourceNames.length > 0);
   const names = named ? [...new Set(rules.flatMap(({ resourceNames = [] }) => resourceNames))] : undefined;
@@ -71,7 +71,7 @@ export function narrowWordsOf({ rules, namespaceSelector, objectSelector }: Abou
   ];
 }
 
-/** The words of a request, by which guards are found that are narrowed in this way. */
+/** The words of a request for one kind of narrowing. */
 export function narrowWordsFor(
   { name, object, old }: AdmissionAttributes,
   namespaceLabels: Readonly<Record<string, string>> | undefined,

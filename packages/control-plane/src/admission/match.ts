@@ -19,7 +19,7 @@ const ANY = '*';
 
 const has = (list: readonly string[] = [], value: string): boolean => list.includes(ANY) || list.includes(value);
 
-/** Patterns are `pods` or `pods/status`, where `*` may stand for either part. Without a slash no subresource is meant. */
+/** Patterns are `pods` or `pods/status`, where each part may be `*`. A pattern without a slash matches no subresource. */
 function coversResource(patterns: readonly string[] = [], plural: string, subresource: string): boolean {
   return patterns.some((pattern) => {
     const [resource, part = ''] = pattern.split('/');
@@ -27,7 +27,7 @@ function coversResource(patterns: readonly string[] = [], plural: string, subres
   });
 }
 
-/** Whether a rule is about this operation on this kind. Names are looked at apart. */
+/** Whether a rule matches the operation and kind. Names are checked separately. */
 export function ruleMatches(
   rule: MatchRule,
   { kind }: ServedKind,
@@ -48,7 +48,7 @@ export const nameMatches = ({ resourceNames = [] }: MatchRule, name: string): bo
   resourceNames.length === 0 || resourceNames.includes(name);
 
 /**
- * The version of a resource in which rules name it, the asked one first; `exact`: no other. undefined: none.
+ * The version of a resource that the rules match, the requested one first; `exact`: only the requested one. Undefined: none.
  */
 export function versionNamed(
   kinds: KindRegistry,
@@ -63,7 +63,7 @@ export function versionNamed(
   return kinds.versionsOf(group, plural).find((other) => other !== served && names(other));
 }
 
-/** A selector that everything passes is left out. */
+/** Undefined for a selector that matches everything. */
 export function compileSelector(selector: SelectorObject): LabelSelector | undefined {
   if (selector === undefined || selector === null) return undefined;
   const { matchLabels = {}, matchExpressions = [] } = selector;
@@ -72,7 +72,7 @@ export function compileSelector(selector: SelectorObject): LabelSelector | undef
 
 const NAMESPACES = '/namespaces';
 
-/** The labels of the namespace of an object. Namespaces are judged by themselves; other cluster-scoped objects have `none`. */
+/** The labels of the namespace of an object. A Namespace is its own namespace; other cluster-scoped objects have `none`. */
 export function namespaceLabelsOf(
   { store }: Registry,
   { served, namespace, object, old }: AdmissionAttributes,
@@ -82,7 +82,7 @@ export function namespaceLabelsOf(
   return store.get(NAMESPACES, '', namespace)?.labels ?? {};
 }
 
-/** Whether the namespace of an object passes a selector. What is in none passes. */
+/** Whether the namespace of an object matches a selector. Objects without a namespace match. */
 export function namespacePasses(
   selector: LabelSelector | undefined,
   registry: Registry,
@@ -93,18 +93,18 @@ export function namespacePasses(
   return labels === 'none' || selector(labels);
 }
 
-/** Whether the new or the old object passes a selector. */
+/** Whether the new or the old object matches a selector. */
 export const objectPasses = (
   selector: LabelSelector | undefined,
   { object, old }: Pick<AdmissionAttributes, 'object' | 'old'>,
 ): boolean =>
   selector === undefined || [object, old].some((one) => one !== undefined && selector(one.metadata.labels ?? {}));
 
-/** What is never asked about: who guards may not be locked out by the guards themselves. */
+/** Webhook and policy configurations are exempt, so that a wrong one can always be repaired. */
 export const isExempt = ({ kind }: ServedKind): boolean => kind.group === 'admissionregistration.k8s.io';
 
 const REVIEW_GROUPS: ReadonlySet<string> = new Set(['authentication.k8s.io', 'authorization.k8s.io']);
 
-/** Policies are not asked about reviews either: a wrong one could break the whole cluster. */
+/** Policies also ignore reviews, because a wrong policy could break the whole cluster. */
 export const isExemptFromPolicies = (served: ServedKind): boolean =>
   isExempt(served) || REVIEW_GROUPS.has(served.kind.group);

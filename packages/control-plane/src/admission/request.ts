@@ -10,13 +10,13 @@ const OPTIONS = {
   DELETE: 'DeleteOptions',
 } as const;
 
-/** The kind of what a request carries. */
+/** The kind of the object in a request. */
 const kindOf = ({ kind }: ServedKind, carries: CarriedKind | undefined): CarriedKind =>
   carries ?? { group: kind.group, version: kind.version, kind: kind.kind };
 
 const resourceOf = ({ kind: { group, version, plural } }: ServedKind) => ({ group, version, resource: plural });
 
-/** An object as its review shows it, in the version that was asked for. Other versions differ by name only. */
+/** An object in its review, with the requested version. Versions differ only by name. */
 export function presented(
   object: ApiObject | undefined,
   as: ServedKind,
@@ -32,11 +32,11 @@ export function presented(
   return carries === undefined ? { ...object, apiVersion: as.apiVersion, metadata } : { ...object, metadata };
 }
 
-/** The namespace that a request tells: a Namespace is in itself. */
+/** The namespace of a request. A Namespace is its own namespace. */
 export const requestNamespace = ({ served, namespace, name }: AdmissionAttributes): string =>
   served.resource === '/namespaces' ? name : namespace;
 
-/** `AdmissionRequest` without the objects, as webhooks and expressions see it. */
+/** `AdmissionRequest` without the objects, for webhooks and expressions. */
 export function describeRequest(attributes: AdmissionAttributes, as: ServedKind, uid: string): Record<string, unknown> {
   const { served, subresource, carries, name, operation, user, dryRun } = attributes;
   const namespace = requestNamespace(attributes);

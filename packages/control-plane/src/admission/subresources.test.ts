@@ -17,7 +17,7 @@ interface Review {
 
 let setup: Awaited<ReturnType<typeof startTestPlane>>;
 let seen: Review[];
-/** What the webhook changes. */
+/** The patch of the webhook. */
 let patch: readonly object[];
 
 beforeEach(async () => {
@@ -78,7 +78,7 @@ const three = { metadata: { name: 'd' }, spec: { replicas: 3 } };
 const pod = () => setup.client.send('GET', `${NS}/pods/p`).then(({ body }) => body);
 
 describe('a webhook sees and changes', () => {
-  test('a Binding: the pod goes where the webhook says, with the labels of the Binding', async () => {
+  test('a Binding: the pod gets the node from the webhook, and the labels of the Binding', async () => {
     await watchOver('pods/binding');
     patch = [{ op: 'replace', path: '/target/name', value: 'n2' }];
     await must('POST', `${NS}/pods/p/binding`, BINDING);
@@ -96,7 +96,7 @@ describe('a webhook sees and changes', () => {
     expect(second?.object?.target).toMatchObject({ name: 'n2' });
   });
 
-  test('a Binding before it is judged', async () => {
+  test('a Binding before its validation', async () => {
     await watchOver('pods/binding');
     patch = [{ op: 'add', path: '/target/name', value: 'n2' }];
     await must('POST', `${NS}/pods/p/binding`, { metadata: { name: 'p' }, target: { kind: 'Node' } });
@@ -119,7 +119,7 @@ describe('a webhook sees and changes', () => {
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test('an Eviction: what it asks of the deletion holds', async () => {
+  test('an Eviction, whose delete options apply', async () => {
     await watchOver('pods/eviction');
     patch = [{ op: 'add', path: '/deleteOptions', value: { dryRun: ['All'] } }];
     await must('POST', `${NS}/pods/p/eviction`, EVICTION);
@@ -128,7 +128,7 @@ describe('a webhook sees and changes', () => {
     expect((await setup.client.send('POST', `${NS}/pods/p/eviction`, EVICTION)).status).toBe(409);
   });
 
-  test('a Scale, with who manages its number', async () => {
+  test('a Scale, with the manager of its replicas', async () => {
     await watchOver('deployments/scale');
     patch = [{ op: 'replace', path: '/spec/replicas', value: 7 }];
     expect((await must('PUT', SCALE, three)).spec).toEqual({ replicas: 7 });
@@ -178,7 +178,7 @@ describe('a webhook sees and changes', () => {
     expect(seen[0]?.object).toEqual(options);
   });
 
-  test('the path of a proxy, also to what is not there', async () => {
+  test('the path of a proxy, also for an unknown target', async () => {
     await watchOver('services/proxy');
     await setup.client.send('GET', `${NS}/services/none/proxy/a/b`);
     expect(seen[0]?.object).toEqual({ apiVersion: 'v1', kind: 'ServiceProxyOptions', path: '/a/b' });
@@ -251,13 +251,13 @@ describe('a policy', () => {
       {},
       'no corresponding type for /v1, Kind=PodExecOptions',
     ],
-  ])('cannot lay a configuration over the body of %s', async (resource, fields, path, body, message) => {
+  ])('cannot apply a configuration to the body of %s', async (resource, fields, path, body, message) => {
     await mutate(resource, applying(`Object${fields}`));
     const answer = await setup.client.send('POST', path, body);
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining(message)]);
   });
 
-  test('is not asked about reviews', async () => {
+  test('does not apply to reviews', async () => {
     await mutate('*', patching('[JSONPatch{op: "replace", path: "/spec/user", value: "changed"}]'));
     const spec = { user: 'u', resourceAttributes: { verb: 'get', resource: 'pods' } };
     expect(await must('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { spec })).toMatchObject({ spec });
@@ -265,7 +265,7 @@ describe('a policy', () => {
 });
 
 describe('a Binding', () => {
-  test('by `bindings` binds the pod that it names, and is kept nowhere', async () => {
+  test('by `bindings` binds the named pod, and is not stored', async () => {
     const { kind } = await must('POST', `${NS}/bindings`, { metadata: { name: 'p' }, target: { name: 'n1' } });
     expect([kind, await pod()]).toMatchObject(['Status', { spec: { nodeName: 'n1' } }]);
     const nameless = await setup.client.send('POST', `${NS}/bindings`, { target: { name: 'n1' } });
@@ -274,7 +274,7 @@ describe('a Binding', () => {
     expect(none.status).toBe(404);
   });
 
-  test('tells all that is wrong with its target, and keeps its preconditions', async () => {
+  test('reports all errors of its target, and checks its preconditions', async () => {
     const bind = async (body: object) => {
       const answer = await setup.client.send('POST', `${NS}/pods/p/binding`, { ...BINDING, ...body });
       return [answer.status, answer.body.message];
@@ -294,7 +294,7 @@ describe('a Binding', () => {
     }
   });
 
-  test('brings the topology labels of the node, as a pod that is made there has them', async () => {
+  test('adds the topology labels of the node, as for a pod that is created there', async () => {
     const labels = { 'topology.kubernetes.io/zone': 'z1', 'topology.kubernetes.io/region': 'r1' };
     await must('POST', '/api/v1/nodes', { metadata: { name: 'n1', labels: { ...labels, other: 'x' } } });
     await must('POST', `${NS}/pods/p/binding`, BINDING);
@@ -332,7 +332,7 @@ describe('the scale of a custom kind', () => {
     expect([status, body.message]).toEqual([422, `Scaler.s.dev "k" is invalid: ${why}`]);
   });
 
-  test('judges the status, when that is written', async () => {
+  test('validates the status when the status is written', async () => {
     await must('POST', PATH, scaler({ n: 1 }));
     const type = { 'content-type': 'application/merge-patch+json' };
     const write = async (status: object) =>
@@ -342,7 +342,7 @@ describe('the scale of a custom kind', () => {
     expect(await write({ n: 1, sel: 'a=b' })).toBeUndefined();
   });
 
-  test('is judged after the fields and before lists and rules', async () => {
+  test('is validated after the fields and before lists and rules', async () => {
     const rules = [{ rule: 'self.n > 0', message: 'few' }];
     const list = { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'string' } };
     const properties = { n: { type: 'integer' }, e: { type: 'string', maxLength: 1 }, l: list };
@@ -360,7 +360,7 @@ describe('the scale of a custom kind', () => {
     expect(await fieldsOf({ n: -1, e: 'long' })).toEqual(['spec.e', '.spec.n', '<nil>']);
   });
 
-  test('is not there without a number, until it is set', async () => {
+  test('does not exist until replicas are set', async () => {
     await must('POST', PATH, scaler({}));
     const { status, body } = await setup.client.send('GET', `${PATH}/k/scale`);
     expect([status, body.message]).toEqual([

@@ -8,7 +8,7 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
 let plane: ControlPlane;
 let call: ReturnType<typeof caller>;
-/** The clock of the plane runs ahead of the wall by this many milliseconds. */
+/** The clock of the control plane is ahead by this number of milliseconds. */
 let ahead = 0;
 const clock: Clock = { ...realClock, now: () => new Date(realClock.now().getTime() + ahead) };
 
@@ -51,14 +51,14 @@ async function accountToken(spec: object = {}): Promise<string> {
 }
 
 describe('roles and bindings', () => {
-  test('a cluster role holds in the namespace of its role binding only', async () => {
+  test('a cluster role applies only in the namespace of its role binding', async () => {
     await bind('v', 'view', user('alice'), 'ClusterRole', 'default');
     expect((await call('GET', CONFIG_MAPS, { headers: as('alice') })).status).toBe(200);
     expect((await call('GET', '/api/v1/configmaps', { headers: as('alice') })).status).toBe(403);
     expect((await call('GET', '/api/v1/namespaces/default/secrets', { headers: as('alice') })).status).toBe(403);
   });
 
-  test('edit holds what view holds, and admin what edit holds', async () => {
+  test('edit includes view, and admin includes edit', async () => {
     await bind('a', 'admin', user('alice'), 'ClusterRole', 'default');
     const body = { metadata: { name: 'x' } };
     expect((await call('POST', CONFIG_MAPS, { headers: as('alice'), body })).status).toBe(201);
@@ -66,7 +66,7 @@ describe('roles and bindings', () => {
     expect((await call('GET', `${RBAC}/namespaces/default/roles`, { headers: as('alice') })).status).toBe(200);
   });
 
-  test('a removed binding and a removed role allow no more', async () => {
+  test('a deleted binding or role no longer allows anything', async () => {
     await create(`${RBAC}/clusterroles`, {
       metadata: { name: 'r' },
       rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }],
@@ -102,7 +102,7 @@ describe('roles and bindings', () => {
   });
 });
 
-describe('nobody gives away what he does not have', () => {
+describe('a user cannot grant permissions without having them', () => {
   beforeEach(async () => {
     await create(`${RBAC}/clusterroles`, {
       metadata: { name: 'writer' },
@@ -158,7 +158,7 @@ describe('nobody gives away what he does not have', () => {
     expect(refused.body.message).toContain('must have cluster-admin privileges to use the aggregationRule');
   });
 
-  test('but who may escalate may', async () => {
+  test('but a user with the verb escalate can', async () => {
     await create(`${RBAC}/clusterroles`, {
       metadata: { name: 'escalator' },
       rules: [{ apiGroups: ['rbac.authorization.k8s.io'], resources: ['clusterroles'], verbs: ['escalate'] }],
@@ -176,7 +176,7 @@ describe('impersonation', () => {
     [as('system:serviceaccount:default:x'), 403, 'cannot impersonate-on:serviceaccount:list resource "configmaps"'],
     [as('system:node:n-1'), 403, 'cannot impersonate-on:arbitrary-node:list resource "configmaps"'],
     [as('system:node:n-1', 'system:nodes'), 403, 'users "system:node:n-1" is forbidden'],
-  ])('%j by who may not', async (headers, status, message) => {
+  ])('%j without permission', async (headers, status, message) => {
     const answer = await call('GET', CONFIG_MAPS, { token: await accountToken(), headers });
     expect(answer.status).toBe(status);
     expect(answer.body.message).toContain(message);
@@ -190,14 +190,14 @@ describe('impersonation', () => {
     [{ ...as('alice'), 'impersonate-uid': '5' }, 'uids.authentication.k8s.io "5" is forbidden'],
     [{ ...as('alice'), 'impersonate-extra-scopes': '5' }, 'cannot impersonate resource "userextras/scopes"'],
     [as('alice'), 'User "alice" cannot list resource'],
-  ])('%j by who may impersonate users', async (headers, message) => {
+  ])('%j with permission to impersonate users', async (headers, message) => {
     await create(`${RBAC}/clusterroles`, {
       metadata: { name: 'imp' },
       rules: [{ apiGroups: [''], resources: ['users'], verbs: ['impersonate'] }],
     });
     await bind('imp', 'imp', { kind: 'ServiceAccount', name: 'bot', namespace: 'default' });
     const token = await accountToken();
-    // Who has impersonated somebody by this verb is refused for want of it.
+    // The last used verb of this user was `impersonate`, so the refusal is about this verb.
     await call('GET', CONFIG_MAPS, { token, headers: as('alice') });
     const answer = await call('GET', CONFIG_MAPS, { token, headers });
     expect([answer.status, answer.body.message]).toEqual([403, expect.stringContaining(message)]);
@@ -213,7 +213,7 @@ describe('tokens of service accounts', () => {
     return (body.status as { error?: string } | undefined)?.error;
   };
 
-  test('end at their time, a minute late', async () => {
+  test('expire, with a tolerance of a minute', async () => {
     const token = await accountToken({ expirationSeconds: 600 });
     ahead = 659_000;
     expect((await self(token)).body.status?.userInfo?.username).toBe('system:serviceaccount:default:bot');
@@ -222,7 +222,7 @@ describe('tokens of service accounts', () => {
     expect(await reviewed(token)).toBe('[invalid bearer token, service account token has expired]');
   });
 
-  test('end with an account that is held, a minute after its deletion', async () => {
+  test('end a minute after the deletion of an account with finalizers', async () => {
     const token = await accountToken();
     const path = '/api/v1/namespaces/default/serviceaccounts/bot';
     const { body } = await call('GET', path);
@@ -238,7 +238,7 @@ describe('tokens of service accounts', () => {
     expect(await reviewed(token)).toBe('[invalid bearer token, service account default/bot has been deleted]');
   });
 
-  test('end with the object that they are bound to', async () => {
+  test('end with their bound object', async () => {
     await create('/api/v1/namespaces/default/secrets', { metadata: { name: 's' } });
     const token = await accountToken({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 's' } });
     expect((await self(token)).status).toBe(201);
@@ -247,7 +247,7 @@ describe('tokens of service accounts', () => {
     expect(await reviewed(token)).toBe('[invalid bearer token, service account token has been invalidated]');
   });
 
-  test('end with their account, also when another one of its name comes', async () => {
+  test('end with their account, also if it is created again', async () => {
     const token = await accountToken();
     await call('DELETE', '/api/v1/namespaces/default/serviceaccounts/bot');
     expect(await reviewed(token)).toBe('[invalid bearer token, serviceaccounts "bot" not found]');
@@ -256,7 +256,7 @@ describe('tokens of service accounts', () => {
     expect(await reviewed(token)).toMatch(/service account UID \(\S+\) does not match claim \(\S+\)\]$/);
   });
 
-  test('are bound to pods of their account alone, whatever version of them is named', async () => {
+  test('can only be bound to pods of their account, with any version', async () => {
     await create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'bot' } });
     await create('/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'other' } });
     const spec = { serviceAccountName: 'bot', containers: [{ name: 'c', image: 'i' }] };
@@ -278,7 +278,7 @@ describe('tokens of service accounts', () => {
     ]);
   });
 
-  test('a changed one is nobody’s', async () => {
+  test('a changed token is invalid', async () => {
     const [head, body = '', signature] = (await accountToken()).split('.');
     const claims = JSON.parse(Buffer.from(body, 'base64url').toString());
     const forged = Buffer.from(JSON.stringify({ ...claims, sub: 'admin' })).toString('base64url');
@@ -305,7 +305,7 @@ describe('tokens of service accounts', () => {
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
   });
 
-  test('a review tells whose a token is, for its audiences', async () => {
+  test('a review returns the user of a token and its audiences', async () => {
     const review = (token: string, audiences?: string[]) =>
       call('POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body: { spec: { token, audiences } } });
     const token = await accountToken({ audiences: ['a', 'b'] });
@@ -324,14 +324,14 @@ describe('tokens of service accounts', () => {
   });
 });
 
-test('a user whose name only looks like an account’s is in no group of accounts', async () => {
+test('a user with a name similar to a service account has no group of service accounts', async () => {
   const headers = as('system:serviceaccount:Bad_:sa');
   const { body } = await call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { body: {}, headers });
   expect(body.status?.userInfo?.groups).toEqual(['system:authenticated']);
 });
 
 describe('access reviews', () => {
-  test('tell every cause: an empty selector, and what a local one may not ask', async () => {
+  test('report every cause: an empty selector, and fields that a local review may not have', async () => {
     const review = (resource: string, spec: object) =>
       call('POST', `/apis/authorization.k8s.io/v1/${resource}`, { body: { spec: { user: 'u', ...spec } } });
     const empty = await review('subjectaccessreviews', { resourceAttributes: { fieldSelector: {} } });
@@ -393,7 +393,7 @@ describe('access reviews', () => {
 describe('nodes', () => {
   const node = as('system:node:n-1', 'system:nodes');
 
-  test('write their own node and lease, and no others', async () => {
+  test('can only write their own node and lease', async () => {
     const lease = (name: string) => ({ metadata: { name }, spec: { holderIdentity: name } });
     const leases = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
     expect((await call('POST', '/api/v1/nodes', { headers: node, body: { metadata: { name: 'n-1' } } })).status).toBe(
@@ -410,7 +410,7 @@ describe('nodes', () => {
     expect((await call('GET', `${leases}/n-2`, { headers: node })).status).toBe(403);
   });
 
-  test('read the secrets of their pods only', async () => {
+  test('can only read the secrets of their pods', async () => {
     await create('/api/v1/namespaces/default/secrets', { metadata: { name: 's' } });
     await create('/api/v1/namespaces/default/secrets', { metadata: { name: 'other' } });
     await accountToken();

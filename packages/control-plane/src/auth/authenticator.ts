@@ -3,12 +3,12 @@ import { unauthorized } from '../apimachinery/errors/errors.ts';
 import type { ServerRequest } from '../apimachinery/http/exchange.ts';
 import { AUTHENTICATED, administrator, anonymous, type UserInfo } from '../apimachinery/users/user.ts';
 
-/** Finds the user of a bearer token; undefined: not one of its tokens. */
+/** Returns the user of a bearer token; undefined: an unknown token. */
 export type TokenReader = (token: string) => UserInfo | undefined;
 
 const digest = (text: string): Buffer => hash('sha256', text, 'buffer');
 
-/** A reader of fixed tokens. */
+/** Reads fixed tokens. */
 export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader {
   const known = [...tokens].map(([token, user]) => ({ hash: digest(token), user }));
   return (token) => {
@@ -17,16 +17,16 @@ export function staticTokens(tokens: ReadonlyMap<string, UserInfo>): TokenReader
   };
 }
 
-/** The token of an `Authorization` header: the word after `Bearer`; undefined where there is none, as after two spaces. */
+/** The token of an `Authorization` header: the word after `Bearer`. Undefined without one, and also after two spaces. */
 export function bearerToken(header: string): string | undefined {
   const [scheme = '', token = ''] = header.trim().split(' ');
   return scheme.toLowerCase() === 'bearer' && token !== '' ? token : undefined;
 }
 
-/** Who sends a request: by bearer token, client certificate, or from inside the process. */
+/** Finds the user of a request: by bearer token, client certificate, or in-process call. */
 export class Authenticator {
   readonly #readers: TokenReader[];
-  /** Without credentials a request from inside the process is the administrator's. */
+  /** Whether an in-process request without credentials has the user of the administrator. */
   readonly #trustInside: boolean;
 
   constructor(readers: TokenReader[], trustInside: boolean) {
@@ -34,7 +34,7 @@ export class Authenticator {
     this.#trustInside = trustInside;
   }
 
-  /** @throws StatusError 401 for a token that nobody knows */
+  /** @throws StatusError 401 for an unknown token */
   authenticate(request: ServerRequest): UserInfo {
     const header = request.header('authorization');
     const token = header === undefined ? undefined : bearerToken(header);

@@ -10,7 +10,7 @@ const SECRETS = '/secrets';
 const NAMESPACE = 'kube-system';
 const TYPE = 'bootstrap.kubernetes.io/token';
 
-/** A bootstrap token secret as it is needed to judge a token. */
+/** A bootstrap token secret, parsed for authentication. */
 interface KnownToken {
   readonly secret: Buffer;
   /** Milliseconds since the epoch; Infinity: never. */
@@ -18,7 +18,7 @@ interface KnownToken {
   readonly user: UserInfo;
 }
 
-/** Reads the secret of a token; undefined when nobody can authenticate with it. */
+/** Parses a bootstrap token secret; undefined if it cannot authenticate. */
 function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   const secret = JSON.parse(json) as {
     metadata: { deletionTimestamp?: string };
@@ -42,9 +42,9 @@ function readToken(id: string, { json }: StoredRecord): KnownToken | undefined {
   };
 }
 
-/** Tokens by which nodes join: secrets `bootstrap-token-ID` in kube-system. */
+/** Authenticates bootstrap tokens of nodes: secrets `bootstrap-token-ID` in kube-system. */
 export function bootstrapTokens(store: Store, clock: Clock): TokenReader {
-  // A record never changes, so what was read of it holds as long as it is there.
+  // A record never changes, so its parsed form is cached as long as it exists.
   const known = new WeakMap<StoredRecord, { readonly token: KnownToken | undefined }>();
   return (text) => {
     const [, id, secret] = TOKEN.exec(text) ?? [];

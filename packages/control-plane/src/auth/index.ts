@@ -16,20 +16,20 @@ import { ServiceAccountTokens } from './service-account-tokens.ts';
 
 export interface AccessOptions {
   readonly adminToken: string;
-  /** Whether a request in process without credentials is the administrator's. */
+  /** Whether an in-process request without credentials has the user of the administrator. */
   readonly trustInProcess: boolean;
   /** Signs tokens of service accounts: a P-256 key, PEM. */
   readonly serviceAccountKey: string;
 }
 
-/** Who somebody is, and what they may do. */
+/** Authentication and authorization. */
 export interface AccessControl {
   readonly authenticator: Authenticator;
   readonly authorize: Authorizer;
   readonly impersonate: Impersonate;
 }
 
-/** Sets up authentication and authorization over the objects of a registry, and the reviews by which clients ask for them. */
+/** Sets up authentication and authorization with the objects of a registry, and the review APIs. */
 export function setUpAccess(
   registry: Registry,
   { adminToken, trustInProcess, serviceAccountKey }: AccessOptions,

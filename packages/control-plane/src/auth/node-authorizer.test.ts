@@ -58,7 +58,7 @@ test.each<[path: string, why: string | undefined]>([
   }
 });
 
-test('a node that writes another one is refused by admission', async () => {
+test('admission refuses a node that writes another one', async () => {
   for (const path of ['/api/v1/nodes/n-2', '/api/v1/nodes/n-2/status']) {
     const { status, body } = await call('PATCH', path, { headers: NODE, body: { metadata: { labels: { a: 'b' } } } });
     expect([status, body.message]).toEqual([
@@ -74,7 +74,7 @@ test.each<[selector: object | undefined, allowed: boolean]>([
   [{ requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n-1'] }] }, true],
   [{ requirements: [{ key: 'spec.nodeName', operator: 'NotIn', values: ['n-1'] }] }, false],
   [{ requirements: [{ key: 'spec.nodeName', operator: 'In', values: ['n-1', 'n-2'] }] }, false],
-])('a review knows what a node may list with the selector %j', async (fieldSelector, allowed) => {
+])('a review evaluates a list of a node with the selector %j', async (fieldSelector, allowed) => {
   const { body } = await call('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
     body: {
       spec: {
@@ -94,7 +94,7 @@ test.each([
     { volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }] },
     'a mirror pod may not use ServiceAccountToken volume projections',
   ],
-])('a mirror pod with %j is refused, whoever makes it', async (more, why) => {
+])('a mirror pod with %j is refused for any user', async (more, why) => {
   const { metadata, spec } = pod('mirror', 'n-1');
   const annotations = { 'kubernetes.io/config.mirror': 'x' };
   for (const headers of [{}, NODE]) {

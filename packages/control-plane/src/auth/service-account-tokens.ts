@@ -28,10 +28,10 @@ interface Claims {
   };
 }
 
-/** For how long after their end tokens, and what they are bound to, are still taken. */
+/** The tolerance for the expiry of tokens and the deletion of their bound objects. */
 const LEEWAY_SECONDS = 60;
 
-/** Tokens whose signature was found good are remembered, so that it is computed once and not at every request. */
+/** The number of cached tokens with a valid signature, so that requests do not verify it again. */
 const REMEMBERED_TOKENS = 1000;
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -54,7 +54,7 @@ function boundClaims(bound: BoundObject | undefined): Pick<Claims['kubernetes.io
   return { ...(node === undefined ? {} : { node }), pod: reference };
 }
 
-/** Signs and reads tokens of service accounts (JSON Web Tokens, ES256). */
+/** Signs and verifies tokens of service accounts (JSON Web Tokens, ES256). */
 export class ServiceAccountTokens implements TokenSigner {
   readonly #registry: Registry;
   readonly #key: KeyObject;
@@ -89,19 +89,19 @@ export class ServiceAccountTokens implements TokenSigner {
     return `${head}.${signature.toString('base64url')}`;
   }
 
-  /** The user of a token for one of these audiences; undefined: not ours, for others, or good no more. */
+  /** The user of a token for one of these audiences; undefined: a foreign or invalid token, or other audiences. */
   read(token: string, audiences: readonly string[] = [ISSUER]): UserInfo | undefined {
     const claims = this.#claimsOf(token);
     if (claims === undefined || !claims.aud.some((audience) => audiences.includes(audience))) return undefined;
     return this.#problemOf(claims) === undefined ? userOf(claims) : undefined;
   }
 
-  /** The audiences of a genuine token; undefined: it is none of ours. */
+  /** The audiences of a genuine token; undefined: a foreign token. */
   audiencesOf(token: string): readonly string[] | undefined {
     return this.#claimsOf(token)?.aud;
   }
 
-  /** Why a genuine token is good no more; undefined: it is good, or none of ours. */
+  /** Why a genuine token is invalid; undefined: it is valid, or foreign. */
   problemOf(token: string): string | undefined {
     const claims = this.#claimsOf(token);
     return claims === undefined ? undefined : this.#problemOf(claims);
@@ -118,7 +118,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return (
       this.#boundProblem('/secrets', namespace, secret, 'secret') ??
       this.#boundProblem('/pods', namespace, pod, 'pod') ??
-      // The node of a pod is told, and does not end its token.
+      // For a pod, the node is only informative and does not end the token.
       (pod === undefined ? this.#boundProblem('/nodes', '', node, 'node') : undefined)
     );
   }
@@ -139,7 +139,7 @@ export class ServiceAccountTokens implements TokenSigner {
     return state.isDead ? 'service account token has been invalidated' : undefined;
   }
 
-  /** What a token says, when we have signed it. */
+  /** The claims of a token with our signature. */
   #claimsOf(token: string): Claims | undefined {
     const known = this.#genuine.get(token);
     if (known !== undefined) return known;
@@ -159,12 +159,12 @@ export class ServiceAccountTokens implements TokenSigner {
     return claims;
   }
 
-  /** The object of that name. Its uid is the first of its text: owner references come later. Dead: its end is past, and it is held. */
+  /** The state of an object. Its own uid is the first in its JSON text, before the owner references. Dead: deleted, but with finalizers. */
   #stateOf(resource: string, namespace: string, name: string): { uid: string; isDead: boolean } | undefined {
     const json = this.#registry.store.get(resource, namespace, name)?.json;
     if (json === undefined) return undefined;
     const uid = /"uid":"([^"]*)"/.exec(json)?.[1] ?? '';
-    // Cheap: only a dying object carries the word.
+    // A cheap check: only an object in deletion contains the word.
     if (!json.includes('"deletionTimestamp"')) return { uid, isDead: false };
     const { metadata } = JSON.parse(json) as ApiObject;
     const end = Date.parse(metadata.deletionTimestamp ?? '') + LEEWAY_SECONDS * 1000;

@@ -18,35 +18,35 @@ const OID = {
   clientAuth: '1.3.6.1.5.5.7.3.2',
 } as const;
 
-/** A key and its certificate, PEM. */
+/** A key and its certificate, in PEM. */
 export interface KeyPair {
   readonly key: string;
   readonly certificate: string;
 }
 
-/** Whom a certificate is for: for Kubernetes the user's name and groups. */
+/** The subject of a certificate; in Kubernetes, the name and groups of a user. */
 export interface Subject {
   readonly commonName: string;
   readonly organizations?: readonly string[];
 }
 
-/** The plane's own certificate authority. */
+/** The certificate authority of the control plane. */
 export interface CertificateAuthority extends KeyPair {
   /** A server certificate for these host names and IPv4 addresses, valid for a year. */
   issueServer(hosts: readonly string[]): KeyPair;
-  /** A certificate for a key and a purpose that were asked for. */
+  /** A certificate for the given key and purpose. */
   issue(leaf: Leaf): string;
   /** A client certificate with a key of its own, valid for a year. */
   issueClientPair(subject: Subject): KeyPair;
 }
 
-/** A certificate that somebody asks for. */
+/** The content of a requested certificate. */
 export interface Leaf {
   readonly subject: Subject;
   readonly publicKey: KeyObject;
   readonly notBefore: Date;
   readonly notAfter: Date;
-  /** What the key may be used for. */
+  /** The allowed uses of the key. */
   readonly keyUsages: readonly KeyUsage[];
   readonly extendedKeyUsages: readonly ExtendedKeyUsage[];
   /** Host names and IP addresses. */
@@ -89,10 +89,10 @@ const KEY_USAGE_BITS = {
   decipherOnly: 8,
 } as const;
 
-/** What a key may do. */
+/** A use of a key. */
 export type KeyUsage = keyof typeof KEY_USAGE_BITS;
 
-/** Object identifiers of what a certificate may be used for (RFC 5280, 4.2.1.12). */
+/** Object identifiers of certificate purposes (RFC 5280, 4.2.1.12). */
 const EXTENDED_KEY_USAGES = {
   any: '2.5.29.37.0',
   serverAuth: OID.serverAuth,
@@ -108,7 +108,7 @@ const EXTENDED_KEY_USAGES = {
   netscapeSgc: '2.16.840.1.113730.4.1',
 } as const;
 
-/** What a certificate may be used for. */
+/** A purpose of a certificate. */
 export type ExtendedKeyUsage = keyof typeof EXTENDED_KEY_USAGES;
 
 function keyUsage(...positions: number[]): Buffer {
@@ -156,7 +156,7 @@ const exportKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format
 
 function serial(): Buffer {
   const bytes = randomBytes(16);
-  // Positive, and never with a leading zero byte.
+  // Positive, and without a leading zero byte.
   bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x01;
   return bytes;
 }
@@ -177,7 +177,7 @@ function issue(signer: KeyObject, { subject, publicKey, notBefore, notAfter, ext
 
 const generate = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** An authority of a key and a certificate that were kept. `now`: when its certificates begin to be valid. */
+/** An authority from a stored key and certificate. `now`: the start of the validity of its certificates. */
 export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
   const signer = createPrivateKey(pair.key);
   const begin = new Date(now.getTime() - DAY_MS);
@@ -210,7 +210,7 @@ export function openAuthority(pair: KeyPair, now: Date): CertificateAuthority {
           ...(extendedKeyUsages.length === 0
             ? []
             : [extendedKeyUsage(...extendedKeyUsages.map((usage) => EXTENDED_KEY_USAGES[usage]))]),
-          // Of no authority, whatever its key may do.
+          // The certificate is not a CA, independent of its key usages.
           extension(OID.basicConstraints, true, der.sequence()),
           ...(hosts.length + emails.length + uris.length === 0 ? [] : [alternativeNames({ hosts, emails, uris })]),
         ],

@@ -7,7 +7,7 @@ import { keepAuthority } from './keep.ts';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
 
-test('an authority that nobody would trust is refused in a sentence with the cure', () => {
+test('an expired or invalid authority is refused with a hint', () => {
   const dir = mkdtempSync(join(tmpdir(), 'authority '));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const made = keepAuthority(dir, NOW);

@@ -11,24 +11,24 @@ const ACCOUNT_KEY = 'service-account.key';
 
 const write = (path: string, text: string): void => writeFileSync(path, text, { mode: 0o600, flag: 'wx' });
 
-/** Nobody would trust what such an authority signs, and nothing here would say why. */
+/** Checks a stored authority. Clients would reject certificates of an invalid one, and the server would not log a reason. */
 function mustBeOfUse({ key, certificate }: KeyPair, now: Date): void {
   const parsed = new X509Certificate(certificate);
-  const cure = 'remove both: another authority is made, for which kubeconfigs have to be written anew';
+  const cure = 'remove both files. A new authority is then created, and kubeconfigs must be written again';
   if (!parsed.checkPrivateKey(createPrivateKey(key)))
     throw new Error(`${CA_CERTIFICATE} and ${CA_KEY} do not belong together; put back the pair that does, or ${cure}`);
   const end = Date.parse(parsed.validTo);
   if (now.getTime() > end)
     throw new Error(
-      `${CA_CERTIFICATE} expired at ${new Date(end).toISOString()}; it and ${CA_KEY} are of no use any more: ${cure}`,
+      `${CA_CERTIFICATE} expired at ${new Date(end).toISOString()}; it and ${CA_KEY} cannot be used: ${cure}`,
     );
 }
 
-/** The authority of a data folder; made at its first start. @throws Error in one sentence when it cannot be read or written */
+/** The authority of a data folder, created at its first start. @throws Error in one sentence when it cannot be read or written */
 export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   const [keyPath, certificatePath] = [join(dir, CA_KEY), join(dir, CA_CERTIFICATE)];
   try {
-    // The key is written first, so a certificate without a key is never found.
+    // The key is written first, so a certificate always has its key.
     if (existsSync(keyPath) && existsSync(certificatePath)) {
       const pair = { key: readFileSync(keyPath, 'utf8'), certificate: readFileSync(certificatePath, 'utf8') };
       mustBeOfUse(pair, now);
@@ -45,7 +45,7 @@ export function keepAuthority(dir: string, now: Date): CertificateAuthority {
   }
 }
 
-/** The administrator's token of a data folder; made at its first start. */
+/** The token of the administrator in a data folder, created at its first start. */
 export const keepToken = (dir: string, fresh: () => string): string => keepSecret(dir, TOKEN, fresh);
 
 /** The key that signs tokens of service accounts. */

@@ -2,7 +2,7 @@ import type { Clock } from '../apimachinery/objects/clock.ts';
 import type { CertificateAuthority, ExtendedKeyUsage, KeyUsage } from './authority.ts';
 import { readSigningRequest, type SigningRequest } from './signing-request.ts';
 
-/** Of `spec` of a CertificateSigningRequest, what signing looks at. */
+/** The fields of `spec` in a CertificateSigningRequest that a signer uses. */
 export interface RequestSpec {
   /** Base64 of PEM. */
   readonly request: string;
@@ -11,15 +11,15 @@ export interface RequestSpec {
   readonly expirationSeconds?: number | undefined;
 }
 
-/** Signs what was approved. */
+/** Signs approved requests. */
 export interface Signer {
   /** Whether it signs for this name. */
   serves(signerName: string): boolean;
-  /** PEM. @throws RefusedRequest when the request is not what its signer signs */
+  /** PEM. @throws RefusedRequest when the request breaks the rules of its signer */
   sign(spec: RequestSpec): string;
 }
 
-/** The request breaks the rules of its signer. The message says which. */
+/** A request breaks a rule of its signer. The message names the rule. */
 export class RefusedRequest extends Error {
   override readonly name = 'RefusedRequest';
 }
@@ -32,19 +32,19 @@ const LEGACY = 'kubernetes.io/legacy-unknown';
 export const NODES_GROUP = 'system:nodes';
 export const NODE_USER_PREFIX = 'system:node:';
 
-/** What certificates live when the request does not say, and at most (`--cluster-signing-duration`). */
+/** The default and maximum lifetime of certificates (`--cluster-signing-duration`). */
 const DEFAULT_SECONDS = 365 * 24 * 60 * 60;
 const SHORTEST_SECONDS = 600;
-/** Clocks of clients may be a little behind. */
+/** A tolerance for the clocks of clients. */
 const BACKDATE_MS = 5 * 60 * 1000;
-/** Certificates that live less than this get their whole time from now on. */
+/** Certificates with a shorter lifetime get it in full from now on. */
 const SHORT_MS = 8 * 60 * 60 * 1000;
 
 function refuse(broken: boolean, why: string): void {
   if (broken) throw new RefusedRequest(why);
 }
 
-/** Exactly the usages of its trade, key encipherment being free to choose. */
+/** Whether a request has exactly the usages of its purpose; key encipherment is optional. */
 const hasUsages = (usages: readonly string[], purpose: string): boolean =>
   ['digital signature', purpose].every((usage) => usages.includes(usage)) &&
   usages.every((usage) => ['digital signature', 'key encipherment', purpose].includes(usage));
@@ -62,8 +62,8 @@ const NO_EMAIL = 'Email subjectAltNames are not allowed';
 const NO_URI = 'URI subjectAltNames are not allowed';
 
 /**
- * Whether a request is for the client certificate of a kubelet.
- * @throws RefusedRequest that says why it is not: the first reason, in upstream's order
+ * Checks that a request is for the client certificate of a kubelet.
+ * @throws RefusedRequest with the first reason, in the order of the real signer
  */
 export function checkKubeletClient(request: SigningRequest, usages: readonly string[]): void {
   checkGroup(request);
@@ -113,7 +113,7 @@ const KEY_USAGES: Readonly<Record<string, KeyUsage>> = {
   'decipher only': 'decipherOnly',
 };
 
-/** In the order in which certificates name them. */
+/** Purposes, in their order in certificates. */
 const EXTENDED_KEY_USAGES: Readonly<Record<string, ExtendedKeyUsage>> = {
   any: 'any',
   'server auth': 'serverAuth',
@@ -139,15 +139,15 @@ const pick = <T>(usages: readonly string[], table: Readonly<Record<string, T>>):
 ];
 
 /**
- * When a certificate ends: after what was asked for, never less than ten minutes nor more than a year; one that lasts a working day or
- * longer is not lengthened by being dated back.
+ * The end of a certificate: after the requested duration, at least ten minutes and at most a year. For a certificate of eight
+ * hours or longer, the duration includes the backdating.
  */
 function endOf(now: number, seconds = DEFAULT_SECONDS): Date {
   const ms = Math.max(SHORTEST_SECONDS, Math.min(seconds, DEFAULT_SECONDS)) * 1000;
   return new Date(now + ms - (ms < SHORT_MS ? 0 : BACKDATE_MS));
 }
 
-/** A signer of the cluster's own signer names. `authority` is asked for at the first signature. */
+/** A signer for the signer names of Kubernetes. It calls `authority` at the first signature. */
 export function createSigner(authority: () => CertificateAuthority, clock: Clock): Signer {
   return {
     serves: (signerName) => Object.hasOwn(CHECKS, signerName),

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { isIP } from 'node:net';
 import { DerError, type DerValue, readAll, readOid, readText, readValue } from './der-reader.ts';
 
-/** What a PKCS #10 request (RFC 2986) asks for. */
+/** The content of a PKCS #10 request (RFC 2986). */
 export interface SigningRequest {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -18,7 +18,7 @@ const ORGANIZATION = '2.5.4.10';
 const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
 const SUBJECT_ALT_NAME = '2.5.29.17';
 
-/** Digest by signature algorithm; null where the key itself tells it. */
+/** Digest by signature algorithm; null if the key defines it. */
 const DIGESTS: Readonly<Record<string, string | null>> = {
   '1.2.840.10045.4.3.2': 'sha256',
   '1.2.840.10045.4.3.3': 'sha384',
@@ -31,20 +31,20 @@ const DIGESTS: Readonly<Record<string, string | null>> = {
 
 const BLOCK = /-----BEGIN ([A-Z0-9 ]+)-----\r?\n([\s\S]*?)-----END \1-----/;
 
-/** The first block of a PEM text when it is of this kind. */
+/** The first block of a PEM text if it has this label. */
 export function pemBlock(text: string, label: string): Buffer | undefined {
   const match = BLOCK.exec(text);
   return match !== null && match[1] === label ? Buffer.from(match[2] ?? '', 'base64') : undefined;
 }
 
-/** The last requests that were read: validation, approval and signing each read the same one within milliseconds. */
+/** Recently parsed requests: validation, approval and signing read the same request within milliseconds. */
 const known = new Map<string, SigningRequest>();
 const MAX_KNOWN = 64;
 
 /**
- * Reads a request and checks that it is signed with the key that it is for.
- * @param text base64 of PEM, as `spec.request` holds it
- * @throws Error that says what is wrong with it
+ * Parses a request and verifies its signature with its own key.
+ * @param text base64 of PEM, as in `spec.request`
+ * @throws Error with the problem
  */
 export function readSigningRequest(text: string): SigningRequest {
   const found = known.get(text);
@@ -93,7 +93,7 @@ function readSubject(subject: DerValue): Pick<SigningRequest, 'commonName' | 'or
   return { commonName, organizations };
 }
 
-/** The alternative names among the extensions that are asked for. Tags: RFC 5280, GeneralName. */
+/** The requested alternative names. Tags: RFC 5280, GeneralName. */
 function readNames(
   attributes: DerValue | undefined,
 ): Pick<SigningRequest, 'dnsNames' | 'ipAddresses' | 'emails' | 'uris'> {

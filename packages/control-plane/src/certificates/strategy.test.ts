@@ -31,7 +31,7 @@ const must = async (method: string, path: string, body?: object, headers = {}) =
 };
 const approve = () => must('PATCH', `${PATH}/r/approval`, { status: { conditions: [APPROVED] } }, MERGE);
 
-test('a request that is created without labels has no managers, whatever is written to it', async () => {
+test('a request without labels at its creation has no managers after any write', async () => {
   expect((await must('POST', PATH, request())).metadata).not.toHaveProperty('managedFields');
   expect((await must('PATCH', `${PATH}/r`, { metadata: { labels: { a: 'b' } } }, MERGE)).metadata).not.toHaveProperty(
     'managedFields',
@@ -39,7 +39,7 @@ test('a request that is created without labels has no managers, whatever is writ
   expect((await approve()).metadata).not.toHaveProperty('managedFields');
 });
 
-test('of one with labels those are owned, and what approves it is', async () => {
+test('a request with labels has a manager for them, and for its approval', async () => {
   const { metadata } = await must('POST', PATH, request({ labels: { a: 'b' } }));
   const labels = { 'f:metadata': { 'f:labels': { '.': {}, 'f:a': {} } } };
   expect(metadata.managedFields).toMatchObject([{ operation: 'Update', fieldsV1: labels }]);
@@ -49,7 +49,7 @@ test('of one with labels those are owned, and what approves it is', async () => 
   ]);
 });
 
-test('the signer of requests that name none is not asked for by name', async () => {
+test('the signer of requests without a signer name cannot be requested by name', async () => {
   const asked = request();
   const answer = await setup.client.send('POST', PATH, {
     ...asked,
@@ -62,7 +62,7 @@ test('the signer of requests that name none is not asked for by name', async () 
   expect(answer.body.message).toContain('the legacy signerName is not allowed via this API version');
 });
 
-test('an apply makes a request with its spec, which nobody owns', async () => {
+test('an apply creates a request with a spec that has no manager', async () => {
   const made = await must('PATCH', `${PATH}/r?fieldManager=m`, request(), APPLY);
   expect(made.spec).toMatchObject({ signerName: 'example.dev/x' });
   expect(made.metadata).not.toHaveProperty('managedFields');
@@ -71,7 +71,7 @@ test('an apply makes a request with its spec, which nobody owns', async () => {
   expect(applied.metadata.managedFields).toMatchObject([{ manager: 'm', operation: 'Apply', subresource: 'approval' }]);
 });
 
-test('who writes the status leaves the approval as it is, and may neither add nor remove one', async () => {
+test('a write of the status keeps the approval, and can neither add nor remove one', async () => {
   await must('POST', PATH, request());
   const write = (conditions: object[]) =>
     setup.client.send('PATCH', `${PATH}/r/status`, { status: { conditions } }, MERGE);

@@ -35,9 +35,9 @@ const USAGES = [
 ];
 
 const SHORTEST_SECONDS = 600;
-/** Conditions that say what became of a request: they stay. */
+/** Final conditions of a request, which cannot be removed. */
 const FINAL = ['Approved', 'Denied', 'Failed'];
-/** The signer of requests that named none, which v1beta1 let them do. */
+/** The signer of requests without a signer name, which v1beta1 allowed. */
 const LEGACY = 'kubernetes.io/legacy-unknown';
 const SIGNER_NAME =
   /^([a-z0-9]([-a-z0-9]*[a-z0-9])?\.)+[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?$/;
@@ -136,7 +136,7 @@ const causesOf = (object: ApiObject): StatusCause[] => {
 const withType = (object: ApiObject, type: string): Plain[] =>
   items(look(object, 'status'), 'conditions').filter((condition) => condition.type === type);
 
-/** Final conditions stay, and approval is nobody's business but that of its subresource. */
+/** Final conditions remain, and only the approval subresource may change the approval. */
 function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: StrategyContext): StatusCause[] {
   const forbid = (why: string) => [forbiddenValue('status.conditions', why)];
   const removed = FINAL.flatMap((type) =>
@@ -154,7 +154,7 @@ function transitionCauses(object: ApiObject, old: ApiObject, { subresource }: St
   return [...removed, ...touched];
 }
 
-/** Who writes the status leaves approval as it is, as long as there are as many conditions of it (`preserveConditionInstances`). Mutates. */
+/** A write of the status keeps the approval if the number of conditions is equal (`preserveConditionInstances`). Mutates. */
 function keepApproval(object: ApiObject, old: ApiObject): void {
   const conditions = look(object, 'status').conditions;
   if (!Array.isArray(conditions)) return;
@@ -167,7 +167,7 @@ function keepApproval(object: ApiObject, old: ApiObject): void {
   }
 }
 
-/** Fills in the times of conditions that do not say them. */
+/** Sets missing times of conditions. */
 function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
   const time = `${now.toISOString().slice(0, 19)}Z`;
   for (const condition of items(look(object, 'status'), 'conditions')) {
@@ -180,7 +180,7 @@ function stampConditions(object: ApiObject, old: ApiObject, now: Date): void {
 
 type Strategy = Pick<KindDefinition, 'prepareForCreate' | 'prepareForUpdate' | 'validate' | 'validateUpdate'>;
 
-/** CertificateSigningRequests: the spec stays as it is created; approval and status write their part each. */
+/** CertificateSigningRequests: the spec is immutable; approval and status are separate subresources. */
 export const certificateRequestStrategy: Strategy = {
   prepareForCreate(object) {
     object.status = {};

@@ -37,7 +37,7 @@ export type { EvictionRules } from './node/zones.ts';
 export type { PlaneClient } from './runtime/api.ts';
 export type { ControllerEnvironment } from './runtime/controller.ts';
 
-/** All controllers. Those that look at everything come last: they share the caches of the others. */
+/** All controllers. Those that watch every kind are last, because they share the caches of the others. */
 const CONTROLLERS: readonly Controller[] = [
   disruption,
   scheduler,
@@ -77,10 +77,10 @@ const CONTROLLERS: readonly Controller[] = [
   garbageCollector,
 ];
 
-/** The names by which controllers are chosen. */
+/** The names for the selection of controllers. */
 export const controllerNames: readonly string[] = CONTROLLERS.map(({ name }) => name);
 
-/** Names of kube-controller-manager's `--controllers` for those that have another one here; old and new ones. */
+/** Names of `--controllers` in kube-controller-manager that differ from the names here; old and new ones. */
 const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'endpoints-controller': 'endpoint',
   'pod-garbage-collector-controller': 'pod-garbage-collector',
@@ -103,17 +103,17 @@ const UPSTREAM_NAMES: Readonly<Record<string, string>> = {
   'kube-scheduler': 'scheduler',
 };
 
-/** The name here of a controller that is called by one of its upstream's names. */
+/** The name here for a name of kube-controller-manager. */
 function ownName(name: string): string {
   if (controllerNames.includes(name)) return name;
   const short = name.replace(/-controller$/, '');
   return UPSTREAM_NAMES[name] ?? (controllerNames.includes(short) ? short : name);
 }
 
-/** Controllers that are chosen and not started yet. */
+/** Selected controllers that are not started yet. */
 export interface Controllers {
   readonly names: readonly string[];
-  /** Runs them until the signal is aborted; resolves when they have seen all that is there. */
+  /** Runs them until the signal aborts. Resolves when they have processed all existing objects. */
   start(signal: AbortSignal): Promise<void>;
 }
 
@@ -129,9 +129,9 @@ function namesOf(chosen: boolean | readonly string[]): readonly string[] {
 }
 
 /**
- * The controllers of the control plane over its own API. `chosen`: true for all, false for none, or their names, those of
- * kube-controller-manager among them; `*` stands for all, and a name with `-` before it is left out (`['*', '-job-controller']`).
- * @throws Error for a name that no controller has
+ * The controllers of the control plane, which use its own API. `chosen` is true for all, false for none, or a list of names.
+ * Names of kube-controller-manager are valid too. `*` selects all, and `-` before a name excludes it (`['*', '-job-controller']`).
+ * @throws Error for an unknown name
  */
 export function builtinControllers(
   environment: ControllerEnvironment,

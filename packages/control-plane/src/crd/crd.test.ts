@@ -47,7 +47,7 @@ describe('defaultCrd', () => {
 });
 
 describe('validateCrd', () => {
-  it('has nothing against a plain one', () => {
+  it('accepts a plain one', () => {
     expect(problems(crd())).toEqual([]);
   });
 
@@ -98,7 +98,7 @@ describe('validateCrd', () => {
     expect(problems(object)).toEqual([expected]);
   });
 
-  it('wants exactly one storage version, and it stored', () => {
+  it('requires exactly one storage version, which must be a stored one', () => {
     expect(problems(crd({ versions: [] }))).toEqual([
       'spec.versions: Invalid value: []: must have exactly one version marked as storage version',
       'status.storedVersions: Invalid value: null: must have at least one stored version',
@@ -108,7 +108,7 @@ describe('validateCrd', () => {
     );
   });
 
-  it('wants each name, and of each version a schema before a sound name', () => {
+  it('requires each name, and checks the schema of a version before its name', () => {
     const wanted = ['plural', 'singular', 'kind', 'listKind'].map((name) => `spec.names.${name}: Required value`);
     expect(problems(crd({ names: { plural: 'things' } }))).toEqual(wanted.slice(1));
     expect(problems(crd({ names: {} })).slice(1)).toEqual(wanted);
@@ -124,7 +124,7 @@ describe('validateCrd', () => {
     expect(problems(crd({ versions: null }))[0]).toMatch(/^spec.versions: Invalid value: null: must have exactly one/);
   });
 
-  it('names a version where versions differ, and the spec where they agree', () => {
+  it('reports errors at the version if versions differ, and else at the spec', () => {
     const bad = { openAPIV3Schema: { type: 'object', properties: { a: { type: 'odd' } } } };
     const types =
       'Unsupported value: "odd": supported values: "array", "boolean", "integer", "number", "object", "string"';
@@ -134,7 +134,7 @@ describe('validateCrd', () => {
     ]);
   });
 
-  it('keeps versions that were stored, and what may not change', () => {
+  it('requires stored versions and immutable fields to remain', () => {
     const old = crd({ versions: [version(), version({ name: 'v2', storage: false })] });
     old.status = crdStatus(old, [], now);
     const changed = crd({ versions: [version({ name: 'v2' })], scope: 'Cluster' });
@@ -149,7 +149,7 @@ describe('validateCrd', () => {
 });
 
 describe('defaults', () => {
-  it('judges them by types below and by CEL rules', () => {
+  it('validates them by types and by CEL rules', () => {
     const rule = { 'x-kubernetes-validations': [{ rule: "self == 'a'" }] };
     const d = { type: 'object', properties: { e: { type: 'integer' } }, default: { e: 'q', f: 1 } };
     const at = `${ROOT}.properties`;
@@ -161,7 +161,7 @@ describe('defaults', () => {
     expect(problems(withSchema({ a: { type: 'string', default: 'a', ...rule } }))).toEqual([]);
   });
 
-  it('compares a default with itself for transition rules', () => {
+  it('evaluates transition rules with the default as old and new value', () => {
     const grows = { 'x-kubernetes-validations': [{ rule: 'self > oldSelf' }] };
     expect(problems(withSchema({ n: { type: 'integer', default: 1, ...grows } }))).toEqual([
       `${ROOT}.properties[n].default: Invalid value: 1: failed rule: self > oldSelf`,
@@ -173,7 +173,7 @@ describe('several faults', () => {
   const list = { type: 'array', items: { type: 'object' }, 'x-kubernetes-list-type': 'map' };
   const keys = `${ROOT}.properties[l].x-kubernetes-list-map-keys: Required value: must not be empty if x-kubernetes-list-type is map`;
 
-  it('tells what is not structural and what is wrong with extensions together', () => {
+  it('reports structural errors and errors of extensions together', () => {
     expect(problems(withSchema({ l: list, b: { pattern: '(' } }))).toEqual([
       `${ROOT}.properties[b].pattern: Invalid value: "(": must be a valid regular expression, but isn't: error parsing regexp: missing closing ): \`(\``,
       `${ROOT}.properties[b].type: Required value: must not be empty for specified object fields`,
@@ -181,12 +181,12 @@ describe('several faults', () => {
     ]);
   });
 
-  it.each(['^\\u00b5$', '^(a)\\1$', '^\\cA$'])('refuses %s, which is an expression of JavaScript alone', (pattern) => {
+  it.each(['^\\u00b5$', '^(a)\\1$', '^\\cA$'])('refuses %s, which is only valid in JavaScript', (pattern) => {
     expect(problems(withSchema({ b: { type: 'string', pattern } }))).toHaveLength(1);
     expect(problems(withSchema({ b: { type: 'string', pattern: '^\\\\u00b5$' } }))).toEqual([]);
   });
 
-  it('does not say what is not structural of a schema that cannot be read', () => {
+  it('reports no structural errors for an unreadable schema', () => {
     const unread = { type: 'object', 'x-kubernetes-preserve-unknown-fields': false };
     expect(problems(withSchema({ l: list, b: {}, u: unread }))).toEqual([
       keys,
@@ -251,7 +251,7 @@ describe('structural schemas', () => {
     expect(problems(withSchema(properties))).toEqual([`${ROOT}.${expected}`]);
   });
 
-  it('takes int-or-string with its anyOf, nullable defaults and preserved unknowns', () => {
+  it('accepts int-or-string with its anyOf, nullable defaults and preserved unknown fields', () => {
     const properties = {
       a: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }] },
       b: { type: 'string', nullable: true, default: null },
@@ -291,7 +291,7 @@ describe('CEL rules', () => {
     expect(problems(withSchema(rules(rule)))).toEqual([`${at}${expected}`]);
   });
 
-  it('may not cost too much', () => {
+  it('have a limit for their cost', () => {
     const inner = { type: 'array', items: { type: 'array', items: { type: 'string' } } };
     const dear = { ...inner, 'x-kubernetes-validations': [{ rule: 'self.all(x, x.all(y, y.matches("a")))' }] };
     expect(problems(withSchema({ a: dear })).map((problem) => problem.replace(/\(try.*/, ''))).toEqual([
@@ -307,7 +307,7 @@ describe('CEL rules', () => {
     expect(problems(withSchema({ a: bounded }))).toEqual([]);
   });
 
-  it('may use oldSelf only where an old value can be found', () => {
+  it('may use oldSelf only if the old value can be found', () => {
     const item = { type: 'string', maxLength: 9, 'x-kubernetes-validations': [{ rule: 'self == oldSelf' }] };
     const list = { type: 'array', maxItems: 9, items: item };
     expect(problems(withSchema({ a: list }))).toEqual([
@@ -335,7 +335,7 @@ describe('crdStatus', () => {
     expect(crdStatus(object, [object], new Date('2030-01-01T00:00:00Z'))).toBe(status);
   });
 
-  it('does not accept what another CRD of the group has', () => {
+  it('does not accept names of another CRD of the group', () => {
     const first = crd();
     first.status = crdStatus(first, [], now);
     const second = crd(
@@ -361,7 +361,7 @@ describe('crdStatus', () => {
 });
 
 describe('kindsOfCrd', () => {
-  it('makes a kind of each served version', () => {
+  it('creates a kind for each served version', () => {
     const object = crd({
       versions: [
         version({

@@ -13,15 +13,15 @@ import { childrenOf } from './structural.ts';
 
 const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired'];
 
-/** How many of the dearest rules are named when all together are too dear, and what share of the limit makes a rule one of them. */
+/** The number of the most expensive rules in an error about the total cost, and the share of the limit that a listed rule must have. */
 const NAMED_CONTRIBUTORS = 4;
 const CONTRIBUTION = 0.01;
 
 interface Place {
   readonly path: string;
-  /** How often the schema can occur in an object. */
+  /** The maximum number of occurrences of the schema in an object. */
   readonly cardinality: number;
-  /** The list or map above whose items have no counterpart in the old object; undefined: there is none. */
+  /** The list or map whose items cannot be matched with the old object; undefined: there is none. */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
 }
@@ -31,7 +31,7 @@ interface Total {
   readonly contributors: { readonly field: string; readonly cost: number }[];
 }
 
-/** A rule as Go dumps its structure. */
+/** Formats a rule like Go. */
 function dump(spec: RuleSpec): string {
   const quote = (value: unknown): string =>
     stringifyJson(value).replace(/[<>&]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
@@ -52,7 +52,7 @@ const invalidRule = (field: string, spec: RuleSpec, detail: string): StatusCause
   field,
 });
 
-/** `.a.b['c d']` names a field below the schema. */
+/** Whether a path such as `.a.b['c d']` refers to a field of the schema. */
 function isFieldPath(path: string, schema: Fields): boolean {
   if (!/^(?:\.[A-Za-z_][A-Za-z0-9_]*|\['(?:[^'\\]|\\.)+'\])+$/.test(path)) return false;
   let node = schema;
@@ -66,7 +66,7 @@ function isFieldPath(path: string, schema: Fields): boolean {
 }
 
 function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
-  // A rule of the wrong types has been reported by the schema of schemas.
+  // The schema of CRDs already reports rules with wrong types.
   const message = text(spec.message);
   const causes: StatusCause[] = [];
   if (message !== '') {
@@ -83,7 +83,7 @@ function validateMessage(spec: RuleSpec, field: string): StatusCause[] {
   return causes;
 }
 
-/** What can be said of a rule without compiling it. */
+/** Errors of a rule before its compilation. */
 function validateSpec(spec: RuleSpec, schema: Fields, field: string): StatusCause[] {
   const causes: StatusCause[] = [];
   if (text(spec.rule).trim() === '') causes.push(required(`${field}.rule`, 'rule is not specified'));
@@ -183,7 +183,7 @@ function visit(schema: Fields, place: Place, total: Total): StatusCause[] {
   specs.forEach((spec, at) => {
     causes.push(...validateSpec(spec, schema, field(at)));
   });
-  // Rules of a schema with other faults are not compiled: what that says would only confuse.
+  // The rules of an invalid schema are not compiled, because the results would be misleading.
   if (causes.length > 0) return causes;
   const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;
   specs.forEach((spec, at) => {
@@ -192,7 +192,7 @@ function visit(schema: Fields, place: Place, total: Total): StatusCause[] {
   return causes;
 }
 
-/** Validates the CEL rules of a schema: their form, that they compile, and what they may cost. */
+/** Validates the CEL rules of a schema: their form, their compilation, and their cost. */
 export function validateRuleSpecs(schema: Fields, path: string): StatusCause[] {
   const total: Total = { cost: 0, contributors: [] };
   const causes = visit(schema, { path, cardinality: 1, uncorrelatable: undefined, isResource: true }, total);

@@ -2,7 +2,7 @@ import { equalJson } from '../apimachinery/objects/json-value.ts';
 import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { type Fields, record, records, text, texts } from './fields.ts';
 
-/** A condition of a CRD's status. */
+/** A condition in the status of a CRD. */
 export interface CrdCondition {
   type: string;
   status: 'True' | 'False' | 'Unknown';
@@ -47,7 +47,7 @@ interface NameVerdict {
   readonly message: string;
 }
 
-/** Grants each name that no other CRD of the group has; the last conflict found gives the reason, as the naming controller has it. */
+/** Accepts each name that no other CRD of the group has. The last conflict provides the reason, as in the naming controller. */
 function judgeNames(crd: ApiObject, others: readonly ApiObject[]): NameVerdict {
   const names = record(record(crd.spec).names);
   const inUse = taken(crd, others);
@@ -89,7 +89,7 @@ const ordered = (names: Fields): Fields => {
   return result;
 };
 
-/** Sets a condition; the transition time stays while the status does. */
+/** Sets a condition. The transition time changes only with the status. */
 function put(conditions: CrdCondition[], next: CrdCondition): void {
   const at = conditions.findIndex((condition) => condition.type === next.type);
   const old = conditions[at];
@@ -109,7 +109,7 @@ export const isEstablished = (crd: ApiObject): boolean => isTrue(crd, 'Establish
 /** Whether the objects of a CRD are being deleted. */
 export const isTerminating = (crd: ApiObject): boolean => isTrue(crd, 'Terminating');
 
-/** What the condition `Terminating` says while a CRD is deleted. */
+/** The messages of the condition `Terminating` during the deletion of a CRD. */
 const TERMINATION = {
   InstanceDeletionPending: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
   InstanceDeletionInProgress: 'CustomResource deletion is in progress',
@@ -132,7 +132,7 @@ export function terminatingStatus(crd: ApiObject, reason: keyof typeof TERMINATI
   return { ...old, conditions };
 }
 
-/** The storage version joins the stored ones as soon as the spec names it. */
+/** The stored versions, including the storage version of the spec. */
 function storedVersions(crd: ApiObject): string[] {
   const stored = texts(record(crd.status).storedVersions);
   const storage = records(record(crd.spec).versions).find((version) => version.storage === true);
@@ -140,14 +140,14 @@ function storedVersions(crd: ApiObject): string[] {
   return name === '' || stored.includes(name) ? stored : [...stored, name];
 }
 
-/** The status that a CRD has right after it was written: nothing is accepted yet, but its storage version is stored. */
+/** The status of a CRD right after it was written: no names are accepted yet, but its storage version is stored. */
 export function initialCrdStatus(crd: ApiObject): CrdStatus {
   return { conditions: null, acceptedNames: { plural: '', kind: '' }, storedVersions: storedVersions(crd) };
 }
 
 /**
- * The status that the naming and establishing controllers would give a CRD beside `others` (all CRDs of the server):
- * accepted names, the conditions NamesAccepted and Established, and the stored versions. Equal to the old one when nothing changes.
+ * The status of a CRD from the naming and establishing controllers: accepted names, the conditions NamesAccepted and Established,
+ * and the stored versions. `others` are all CRDs of the server. Equal to the old status when nothing changes.
  */
 export function crdStatus(crd: ApiObject, others: readonly ApiObject[], now: Date): CrdStatus {
   const old = record(crd.status);

@@ -7,12 +7,12 @@ import { type Fields, record, text, texts } from './fields.ts';
 
 const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const UNSUPPORTED = ['definitions', 'dependencies', 'patternProperties', 'additionalItems'];
-/** Go leaves a map without entries out. */
+/** Go omits empty maps. */
 const isThere = (value: unknown): boolean =>
   value !== undefined && !(isRecord(value) && Object.keys(value).length === 0);
 const MAX_DEPTH = 1000;
 
-/** A schema of a schema with its place. */
+/** A nested schema with its path. */
 interface Child {
   readonly schema: Fields;
   readonly path: string;
@@ -46,7 +46,7 @@ function junctorsOf(schema: Fields, path: string): { schema: Fields; path: strin
   return found;
 }
 
-/** What kube-apiserver supports of JSON schema at all, structural or not. */
+/** Validates the keywords of JSON schema that kube-apiserver supports, structural or not. */
 function validateWords(schema: Fields, path: string, causes: StatusCause[], depth = 0): void {
   if (depth > MAX_DEPTH) {
     causes.push(invalid(path, '', 'schema is nested too deep'));
@@ -93,7 +93,7 @@ const TYPE_WORDS = {
 
 const ITEM_WORDS = 'must be atomic as item of a list with x-kubernetes-list-type=set';
 
-/** A type that an extension asks for: missing or another one. */
+/** The error for a missing or wrong type that an extension requires. */
 function wantType(type: string, wanted: string, path: string, extension: string): StatusCause[] {
   if (type === wanted) return [];
   const words = `must be ${wanted} if ${extension}`;
@@ -128,7 +128,7 @@ function validateExtensions(schema: Fields, path: string, causes: StatusCause[])
   }
 }
 
-/** What makes a whole resource of an object in the middle of another one. */
+/** Validates an embedded resource. */
 function validateEmbedded(schema: Fields, path: string, causes: StatusCause[]): void {
   if (schema['x-kubernetes-embedded-resource'] !== true) return;
   const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
@@ -190,7 +190,7 @@ function validateSet(schema: Fields, path: string, causes: StatusCause[]): void 
     causes.push(forbidden(`${path}.items.nullable`, 'cannot be nullable when x-kubernetes-list-type is set'));
   if (text(schema.type) !== 'array') return;
   if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic') {
-    // The real server shows the type of the list here, too.
+    // The real server also prints the type of the list here.
     causes.push(invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, ITEM_WORDS));
   }
   if (items.type === 'array' && listType !== undefined && listType !== 'atomic') {
@@ -198,7 +198,7 @@ function validateSet(schema: Fields, path: string, causes: StatusCause[]): void 
   }
 }
 
-/** Inside allOf, anyOf, oneOf and not only values are judged: what shapes an object must stand in the structural part. */
+/** Keywords that are forbidden in allOf, anyOf, oneOf and not. They must be in the structural part. */
 const VALUE_ONLY = ['type', 'default', 'nullable', 'additionalProperties', 'title', 'description'];
 
 function validateJunctor(schema: Fields, path: string, structure: Fields, causes: StatusCause[]): void {
@@ -283,7 +283,7 @@ function validateMetadata(schema: Fields, path: string, causes: StatusCause[]): 
 
 const UNREADABLE = ['id', '$schema', '$ref', ...UNSUPPORTED];
 
-/** No structural schema can be read from it, here or below; whether it is structural is not judged, then. */
+/** Whether a structural schema cannot be read from it or its children. Then structural errors are not reported. */
 function isUnreadable(schema: Fields, depth = 0): boolean {
   if (depth > MAX_DEPTH || Array.isArray(schema.items)) return true;
   if (schema['x-kubernetes-preserve-unknown-fields'] === false) return true;
@@ -291,7 +291,7 @@ function isUnreadable(schema: Fields, depth = 0): boolean {
   return [...childrenOf(schema, ''), ...junctorsOf(schema, '')].some((below) => isUnreadable(below.schema, depth + 1));
 }
 
-/** Judges whether a schema is structural, in the order of the words; of what cannot be read nothing is said. */
+/** The structural errors of a schema, in the order of the keywords. */
 function structuralCauses(schema: Fields, path: string): StatusCause[] {
   const causes: StatusCause[] = [];
   if (isUnreadable(schema)) return causes;
@@ -301,8 +301,8 @@ function structuralCauses(schema: Fields, path: string): StatusCause[] {
 }
 
 /**
- * Judges a schema: whether it is structural; when it is, its defaults; and in any case the words and extensions it uses.
- * CEL rules are judged elsewhere.
+ * Validates a schema: its structure, its defaults if it is structural, and always its keywords and extensions. CEL rules are
+ * validated elsewhere.
  */
 export function validateSchema(schema: Fields, path: string): StatusCause[] {
   const words: StatusCause[] = [];

@@ -13,11 +13,11 @@ import { labelProblems, subdomainProblems } from './words.ts';
 const APPROVAL = 'api-approved.kubernetes.io';
 const APPROVAL_DOCS = 'see https://github.com/kubernetes/enhancements/pull/1111';
 
-/** What belongs to a version, or to all of them when they agree. */
+/** Fields of a version that are at the top of the internal spec if all versions have the same value. */
 const SHARED = ['schema', 'subresources', 'additionalPrinterColumns', 'selectableFields'];
 
 /**
- * The server's internal type holds what all versions have in common once, at the top of the spec; complaints name it there
+ * The internal type of the server has the values that all versions share once, at the top of the spec. Errors use that path
  * (`spec.validation.openAPIV3Schema…`).
  */
 function isShared(word: string, versions: readonly Fields[]): boolean {
@@ -25,7 +25,7 @@ function isShared(word: string, versions: readonly Fields[]): boolean {
   return first !== undefined && versions.every((version) => equalJson(version[word], first[word]));
 }
 
-/** A version as Go dumps its structure. */
+/** Formats a version like Go. */
 function dumpVersion(version: Fields, shared: ReadonlySet<string>): string {
   const own = (word: string): string => (shared.has(word) ? 'null' : goJson(version[word] ?? null));
   return [
@@ -54,7 +54,7 @@ function validateScope(scope: string): StatusCause[] {
   return scopes.includes(scope) ? [] : [notSupported('spec.scope', scope, scopes)];
 }
 
-/** Schema, subresources, columns and selectable fields of one version, at `path`. */
+/** Validates the schema, subresources, columns and selectable fields of one version at `path`. */
 function validateContents(
   version: Fields,
   words: readonly string[],
@@ -119,7 +119,7 @@ function validateVersions(given: unknown): StatusCause[] {
   }
   const [first] = versions;
   if (first === undefined) return causes;
-  // The name of the first one stands at the top, too, from when there was one alone.
+  // The internal type also has the name of the first version at the top, because early CRDs had only one version.
   const name = text(first.name);
   if (name !== '') causes.push(...labelProblems(name).map((problem) => invalid('spec.version', name, problem)));
   const paths = {
@@ -153,7 +153,7 @@ function validateStoredVersions(crd: ApiObject, versions: readonly Fields[], joi
 
 const isProtected = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group);
 
-/** Groups of the Kubernetes project need a sign that their API was reviewed. */
+/** CRDs in groups of the Kubernetes project need an annotation about the review of their API. */
 function validateApproval(crd: ApiObject, group: string): StatusCause[] {
   if (!isProtected(group)) return [];
   const field = `metadata.annotations[${APPROVAL}]`;
@@ -172,7 +172,7 @@ function isEstablished(crd: ApiObject): boolean {
   );
 }
 
-/** What may not change: group and plural never, scope and kind once the CRD is established. */
+/** Immutable fields: group and plural always, scope and kind after the CRD is established. */
 function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): StatusCause[] {
   const before = record(old.spec);
   const names = record(spec.names);
@@ -187,7 +187,7 @@ function validateImmutable(spec: Fields, crd: ApiObject, old: ApiObject): Status
     : fields.flatMap(([field, now, then]) => (now === then ? [] : [invalid(field, now, 'field is immutable')]));
 }
 
-/** Validates a CRD as kube-apiserver does, with its field names and words; `old` is what an update replaces. */
+/** Validates a CRD with the field names and texts of kube-apiserver; `old` is the CRD before an update. */
 export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
   const spec = record(crd.spec);
   const names = record(spec.names);
@@ -212,7 +212,7 @@ export function validateCrd(crd: ApiObject, old?: ApiObject): StatusCause[] {
     ...validateNames(names, 'spec.names'),
     ...validateConversion(record(spec.conversion), 'spec.conversion'),
     ...(old === undefined ? [] : validateImmutable(spec, crd, old)),
-    // A new storage version joins the stored ones with the update itself.
+    // The update itself adds a new storage version to the stored ones.
     ...validateStoredVersions(crd, versions, old !== undefined),
     ...validateApproval(crd, group),
   );

@@ -3,7 +3,7 @@ import { defaultFlows, FLOW_MANAGER } from './cluster/default-flows.ts';
 import { SYSTEM_PRIORITIES } from './cluster/storage.ts';
 import { SERVICE_RANGE } from './core/service.ts';
 
-/** Something that is there from the start, and in whose name it is made. */
+/** An initial object, and its field manager. */
 export interface SystemObject {
   readonly object: ApiObject;
   readonly fieldManager: string;
@@ -23,7 +23,7 @@ const PRIORITIES: readonly ApiObject[] = Object.entries(SYSTEM_PRIORITIES).map((
   description: DESCRIPTIONS[name],
 }));
 
-/** The range from which services get their addresses. */
+/** The address range of services. */
 const RANGE: ApiObject = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'ServiceCIDR',
@@ -34,7 +34,7 @@ const RANGE: ApiObject = {
 const by = (fieldManager: string, objects: readonly ApiObject[]): SystemObject[] =>
   objects.map((object) => ({ object, fieldManager }));
 
-/** What a cluster has from the start beside its namespaces and its access rules. */
+/** The initial objects of a cluster, without namespaces and RBAC objects. */
 export const systemObjects: readonly SystemObject[] = [
   ...by('kube-apiserver', [...PRIORITIES, RANGE]),
   ...by(FLOW_MANAGER, defaultFlows),

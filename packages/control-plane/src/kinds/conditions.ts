@@ -15,7 +15,7 @@ function typeFindings(findings: Findings, type: string, field: string, seen: Set
   seen.add(type);
 }
 
-/** What is wrong with conditions of the common form, `metav1.Condition` (`ValidateConditions`). `status` holds them. */
+/** Errors of conditions in the common form, `metav1.Condition` (`ValidateConditions`), in `status`. */
 export function conditionsCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();
@@ -39,7 +39,7 @@ export function conditionsCauses(status: unknown, at = 'status.conditions'): Sta
   return findings.causes;
 }
 
-/** What is wrong with conditions that need a type of their own, and nothing else (flow control). */
+/** Errors of conditions that only need unique types (flow control). */
 export function conditionTypesCauses(status: unknown, at = 'status.conditions'): StatusCause[] {
   const findings = new Findings();
   const seen = new Set<string>();

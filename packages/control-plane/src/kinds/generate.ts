@@ -1,10 +1,10 @@
 /**
- * Writes `generated/`: names and types of the fields of every built-in kind (`definitions.json`), taken from the models of
- * `@kubernetes/client-node`, and what upstream's definitions say of them: texts (`descriptions.json`) and allowed values (`enums.json`).
+ * Writes `generated/`: names and types of the fields of every built-in kind (`definitions.json`), from the models of
+ * `@kubernetes/client-node`. Texts (`descriptions.json`) and allowed values (`enums.json`) come from the definitions of Kubernetes.
  *
  *     node --conditions=source src/kinds/generate.ts <folder of @kubernetes/client-node> <folder of k8s.io/kubernetes>
  *
- * Run it again when the client has models of a newer Kubernetes; what a model does not say stands in `facts.ts`.
+ * Run it again for a client with models of a newer Kubernetes. Facts that the models do not contain are in `facts.ts`.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -59,7 +59,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   V1MicroTime: 'date-time-micro',
 };
 
-/** A TypeScript type as the short form of `definitions.json`: `[]` a list of, `{}` a map to, then a scalar or a model. */
+/** Converts a TypeScript type to the short form of `definitions.json`: `[]` a list of, `{}` a map to, then a scalar or a model. */
 function shortType(type: string, format: string): string {
   const list = /^Array<(.*)>$/.exec(type)?.[1];
   if (list !== undefined) return `[]${shortType(list, format)}`;
@@ -73,7 +73,7 @@ function shortType(type: string, format: string): string {
 
 const modelIn = (type: string): string | undefined => /^(?:\[\]|\{\})*([A-Z].*)$/.exec(type)?.[1];
 
-/** Which fields are required, from the declaration of a class. */
+/** The required fields, from the declaration of a class. */
 const readRequired = (source: string): string[] =>
   [...source.matchAll(/^ {4}'(.+?)': /gm)].map(([, name = '']) => name);
 
@@ -86,7 +86,7 @@ const definitions: Record<string, { id: string; required?: string[]; fields: Rec
 const descriptions: Record<string, { text: string; fields: Readonly<Record<string, string>> }> = {};
 const enums: Record<string, Readonly<Record<string, readonly string[]>>> = {};
 
-/** Takes a model and all that it refers to; those not seen before belong to the same API package. */
+/** Adds a model and all its references. New references belong to the same API package. */
 async function take(name: string, apiPackage: string): Promise<void> {
   if (definitions[name] !== undefined) return;
   const module: Record<string, Model> = await import(pathToFileURL(join(models, `${name}.js`)).href);
@@ -117,7 +117,7 @@ async function take(name: string, apiPackage: string): Promise<void> {
 
 for (const id of Object.values(SHARED_SCALARS)) descriptions[id] = { text: textsOf(id).text, fields: {} };
 for (const name of META_MODELS) await take(name, packageOf('meta', 'v1'));
-// Read by kinds of other groups, but of the core package.
+// Used by kinds of other groups, but part of the core package.
 await take('V1TopologySelectorTerm', packageOf('', 'v1'));
 for (const kind of [...builtinKinds, ...bodyKinds]) await take(kind.model ?? '', packageOf(kind.group, kind.version));
 

@@ -29,7 +29,7 @@ test.each([
   expect(ipProblems(text)).toEqual(problems);
 });
 
-test('an address that is not written as RFC 5952 has it is taken with a warning', () => {
+test('an address that is not in the form of RFC 5952 is accepted with a warning', () => {
   expect(ipProblems('2001:DB8:0:0::1')).toEqual([]);
   expect(ipWarnings('f', '2001:DB8:0:0::1')).toEqual([
     'f: IPv6 address "2001:DB8:0:0::1" should be in RFC 5952 canonical format ("2001:db8::1")',
@@ -49,7 +49,7 @@ test.each([
   expect(cidrProblems(text)).toEqual(problems);
 });
 
-test('a range that may mean two things is told', () => {
+test('an ambiguous range causes a warning', () => {
   expect(cidrWarnings('f', '10.0.0.1/8')).toEqual([
     'f: CIDR value "10.0.0.1/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.0.0.1/32"?)',
   ]);
@@ -137,7 +137,7 @@ test.each([
   expect(causes('HorizontalPodAutoscaler', spec, 'v2').join()).toContain(message);
 });
 
-test('HorizontalPodAutoscaler: a behavior is filled up with what is usual', () => {
+test('HorizontalPodAutoscaler: a behavior gets defaults', () => {
   const object = {
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',

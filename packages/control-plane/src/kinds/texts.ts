@@ -1,11 +1,11 @@
 /**
- * What upstream's generated OpenAPI definitions say of the fields of every model: texts with their line breaks, and allowed values. Part of
+ * Reads the OpenAPI definitions of Kubernetes: the texts of all fields with their line breaks, and allowed values. Part of
  * `generate.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The texts and the allowed values of one model, by fields; `name[]` stands for the items (or values) of a list (or map). */
+/** The texts and allowed values of one model, by field. `name[]` is the key for the items or values of a list or map. */
 export interface ModelTexts {
   readonly text: string;
   readonly fields: Readonly<Record<string, string>>;
@@ -31,9 +31,9 @@ function readFields(part: string): Omit<ModelTexts, 'text'> {
 }
 
 /**
- * Reads the definitions of a Kubernetes source folder (`k8s.io/kubernetes` of the Go module cache); answers those of a definition
- * such as `io.k8s.api.core.v1.Container`.
- * @throws Error when there are none, or several, of that name
+ * Reads the definitions of a Kubernetes source folder (`k8s.io/kubernetes` of the Go module cache). The returned function finds a
+ * definition such as `io.k8s.api.core.v1.Container`.
+ * @throws Error when no definition, or more than one, has the name
  */
 export function readTexts(folder: string): (id: string) => ModelTexts {
   const parts = readFileSync(join(folder, SOURCE), 'utf8')

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../plane.ts';
 
-/** What stands, replaced with one part of it changed: the causes that kube-apiserver 1.36 gives for the change, or what it makes of it. */
+/** An object and a change of it, with the errors or the result of kube-apiserver 1.36. */
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -86,7 +86,7 @@ test.each([
 const SERVICES = '/api/v1/namespaces/default/services';
 const PORT = { name: 'a', port: 80 };
 
-test('a service keeps its node ports by name, and loses with its type what only that has', async () => {
+test('a service keeps its node ports by name, and loses the fields of its old type', async () => {
   const path = await create(SERVICES, {
     spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', loadBalancerClass: 'a/b', ports: [PORT] },
   });
@@ -142,12 +142,12 @@ test.each([
   expect(causesOf(answer.body)).toEqual(causes);
 });
 
-test('a balancer with another port for health', async () => {
+test('a load balancer with another health check port', async () => {
   const path = await create(SERVICES, {
     spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', loadBalancerClass: 'a/b', ports: [PORT] },
   });
   const { healthCheckNodePort } = (await send('PATCH', path, {})).body.spec as { healthCheckNodePort: number };
-  // The server has picked the port at random: any fixed one could be the same.
+  // The server has chosen a random port, which could be equal to a fixed one.
   const other = healthCheckNodePort === 31_000 ? 31_001 : 31_000;
   const answer = await send('PATCH', path, { spec: { healthCheckNodePort: other } });
   expect(causesOf(answer.body)).toEqual(['Forbidden spec.healthCheckNodePort']);
@@ -205,7 +205,7 @@ test.each([
   expect(causesOf(answer.body)).toEqual(causes);
 });
 
-test('the claims of a stateful set may not change, and are not judged again', async () => {
+test('the claims of a stateful set are immutable, and not validated again', async () => {
   const sets = '/apis/apps/v1/namespaces/default/statefulsets';
   const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
   const path = await create(sets, {

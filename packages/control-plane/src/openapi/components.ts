@@ -13,7 +13,7 @@ const modelOfId: ReadonlyMap<string, string> = new Map(
 
 const INT_OR_STRING: JsonObject = { oneOf: [{ type: 'integer' }, { type: 'string' }] };
 
-/** Shared scalars as OpenAPI v3 and v2 have them. */
+/** Shared scalars in OpenAPI v3 and v2. */
 const SCALARS: ReadonlyMap<string, readonly [v3: JsonObject, v2: JsonObject]> = new Map([
   [SHARED_SCALARS.time, same({ type: 'string', format: 'date-time' })],
   [SHARED_SCALARS.microTime, same({ type: 'string', format: 'date-time' })],
@@ -46,7 +46,7 @@ const FIELD_TEXTS: Readonly<Record<string, string>> = {
 
 const GVK = 'x-kubernetes-group-version-kind';
 
-/** How a document refers to a shared definition. */
+/** The form of references in a document. */
 export interface Dialect {
   readonly prefix: '#/components/schemas/' | '#/definitions/';
 }
@@ -54,7 +54,7 @@ export interface Dialect {
 export const V3: Dialect = { prefix: '#/components/schemas/' };
 export const V2: Dialect = { prefix: '#/definitions/' };
 
-/** Gathers the schemas that a document needs: kinds, and the definitions they refer to, each once. */
+/** Collects the schemas of a document: kinds and all definitions that they refer to, each once. */
 export class Components {
   readonly schemas: JsonObject = {};
   private readonly dialect: Dialect;
@@ -100,7 +100,7 @@ export class Components {
     });
   }
 
-  /** A reference to a definition, which comes into the document as well. */
+  /** A reference to a definition, which is added to the document. */
   reference(name: string): JsonObject {
     const $ref = `${this.dialect.prefix}${name}`;
     return this.dialect === V2 ? { $ref } : { allOf: [{ $ref }] };
@@ -140,7 +140,7 @@ export class Components {
     return made;
   }
 
-  /** A schema where it is used: a reference for shared definitions, with what the place says of it. */
+  /** A schema in its place: for a shared definition, a reference with the description of the place. */
   private use(schema: JsonSchema): JsonObject {
     const { $id } = schema;
     if ($id !== undefined && SCALARS.has($id)) {
@@ -159,7 +159,7 @@ export class Components {
     return made;
   }
 
-  /** Items of lists and maps carry the zero value of their Go type as default. */
+  /** Items of lists and maps have the zero value of their Go type as the default. */
   private element(schema: JsonSchema): JsonObject {
     const made = this.use(schema);
     const zero = zeroOf(schema);
@@ -191,7 +191,7 @@ export class Components {
     return made;
   }
 
-  /** The schema of a custom kind, with the fields that every object has. */
+  /** The schema of a custom kind, with the common fields of objects. */
   private customSchema(kind: KindDefinition): JsonObject {
     const isV2 = this.dialect === V2;
     const resourceFields = (texts: Readonly<Record<string, string>>): JsonObject => ({
@@ -211,7 +211,7 @@ export class Components {
   }
 }
 
-/** A reference that nothing stands beside needs no `allOf`. */
+/** Removes an `allOf` that contains only one reference. */
 function unframed(schema: JsonObject): JsonObject {
   const [first] = Array.isArray(schema.allOf) ? schema.allOf : [];
   return isRecord(first) && Object.keys(schema).length === 1 ? { ...(first as JsonObject) } : schema;
@@ -223,7 +223,7 @@ const EMBEDDED_TEXTS = {
   kind: `kind is a string value representing the type of this object. In CamelCase. ${CONVENTIONS}#types-kinds`,
 };
 
-/** Allowed values: of fields, and (`name[]`) of the items of lists and the values of maps. */
+/** Adds allowed values to fields, and (`name[]`) to the items of lists and the values of maps. */
 function addEnums(properties: JsonObject, enums: ReturnType<typeof enumsOf>): void {
   for (const [name, values] of Object.entries(enums)) {
     const field = properties[name.replace('[]', '')];
@@ -249,7 +249,7 @@ function zeroOf(schema: JsonSchema): Json | undefined {
   }
 }
 
-/** Words of a schema that OpenAPI v2 does not know, or that its clients would read wrongly. */
+/** Keywords that OpenAPI v2 does not support, or that its clients misinterpret. */
 const V3_WORDS = new Set(['oneOf', 'anyOf', 'allOf', 'not', 'nullable', 'default']);
 
 function withoutV3Words(schema: Json): Json {
@@ -259,7 +259,7 @@ function withoutV3Words(schema: Json): Json {
     return rest as JsonObject;
   }
   if (schema.nullable === true) {
-    // Values without a type may not have items or properties there.
+    // In OpenAPI v2, values without a type may not have items or properties.
     const { type: _type, items: _items, properties: _properties, nullable: _nullable, ...rest } = schema;
     return withoutV3Words(rest as JsonObject);
   }

@@ -14,7 +14,7 @@ const SECURITY: JsonObject = {
   BearerToken: { type: 'apiKey', description: 'Bearer Token authentication', name: 'authorization', in: 'header' },
 };
 
-/** What a document is made from; built-in schemas never change while the server runs. */
+/** The hash of the input of a document. Built-in schemas never change while the server runs. */
 export function fingerprint(kinds: readonly KindDefinition[]): string {
   const hash = createHash('sha512');
   for (const kind of kinds) {
@@ -24,17 +24,17 @@ export function fingerprint(kinds: readonly KindDefinition[]): string {
   return hash.digest('hex').toUpperCase();
 }
 
-/** A group version, as the index of `/openapi/v3` lists it. */
+/** A group version in the index of `/openapi/v3`. */
 export interface GroupVersionEntry {
   readonly group: string;
   readonly version: string;
-  /** Changes when the document does. */
+  /** Changes with the document. */
   readonly hash: string;
 }
 
 /**
- * The index of `/openapi/v3`: one document per group version, with a hash in its url that changes when the document does, so
- * that clients may keep it.
+ * The index of `/openapi/v3`, with one document per group version. The URL contains a hash of the document, so that clients can
+ * cache it.
  */
 export function openApiV3Index(entries: readonly GroupVersionEntry[]): Json {
   const hashes = new Map(entries.map(({ group, version, hash }) => [rootPath(group, version).slice(1), hash]));
@@ -55,23 +55,23 @@ function build(kinds: readonly KindDefinition[], dialect: Dialect): { paths: Jso
   return { paths: operations.paths, schemas: components.schemas };
 }
 
-/** The OpenAPI v3 document of the kinds of one group version: its paths, and the schemas of its kinds with all they refer to. */
+/** The OpenAPI v3 document of the kinds of one group version: its paths, and all schemas of its kinds. */
 export function openApiV3(kinds: readonly KindDefinition[]): Json {
   const { paths, schemas } = build(kinds, V3);
   return { openapi: '3.0.0', info: INFO, paths, components: { schemas, securitySchemes: SECURITY } };
 }
 
-/** What a group version gives to the OpenAPI v2 document, as text: members of its `paths`, and definitions by their names. */
+/** The part of a group version in the OpenAPI v2 document, as text: members of `paths`, and definitions by name. */
 export interface V2Piece {
-  /** Without the braces. */
+  /** Members without the braces. */
   readonly paths: string;
-  /** Of its own kinds: they say which kinds these are. */
+  /** Definitions of its own kinds, which contain the group version and kind. */
   readonly own: ReadonlyMap<string, string>;
-  /** What these refer to. */
+  /** Definitions that these refer to. */
   readonly shared: ReadonlyMap<string, string>;
 }
 
-/** The share of one group version in the OpenAPI v2 document. */
+/** The part of one group version in the OpenAPI v2 document. */
 export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   const { paths, schemas } = build(kinds, V2);
   const names = new Set(kinds.map(schemaName));
@@ -83,7 +83,7 @@ export function openApiV2Piece(kinds: readonly KindDefinition[]): V2Piece {
   };
 }
 
-/** The text of the OpenAPI v2 document: all pieces. What several of them need is the same in each. */
+/** The text of the OpenAPI v2 document, from all parts. Shared definitions are equal in each part. */
 export function openApiV2(pieces: readonly V2Piece[]): string {
   const definitions = new Map(pieces.flatMap(({ shared }) => [...shared]));
   for (const { own } of pieces) for (const [name, text] of own) definitions.set(name, text);

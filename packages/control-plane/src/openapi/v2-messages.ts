@@ -1,31 +1,31 @@
-/** How a value of a field is written: a scalar, `any` (YAML text), or a message by its name. */
+/** The encoding of a field value: a scalar, `any` (YAML text), or the name of a message. */
 export type FieldType = 'string' | 'bool' | 'double' | 'int64' | 'any' | MessageName;
 
-/** A field of a message: its number, what it holds, and whether it is written once or once per item. */
+/** A field of a message: its number, its type, and whether it is repeated. */
 export interface Field {
   readonly number: number;
   readonly type: FieldType;
   readonly repeated: boolean;
 }
 
-/** Members by their JSON names; those that start with `x-` go as named values into the field `extensions`. */
+/** Members by their JSON names. Names that start with `x-` are written to the field `extensions`. */
 export interface Struct {
   readonly fields: Readonly<Record<string, Field>>;
   readonly extensions?: number;
 }
 
-/** Any names: pairs of name and value; with `extensions`, names that start with `x-` go there. */
+/** Pairs of any name and value. With `extensions`, names that start with `x-` are written there. */
 export interface Pairs {
   readonly pairs: Field;
   readonly extensions?: number;
 }
 
-/** One of several forms, told apart by the value. */
+/** One of several forms, which the value selects. */
 export interface OneOf {
   readonly pick: (value: unknown) => Field;
 }
 
-/** A message about one value, or a list of them, that has no names in JSON. */
+/** A message for one value or a list of values, without names in JSON. */
 export interface Wrapper {
   readonly wraps: Field;
 }
@@ -40,7 +40,7 @@ const member = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined;
 const isReference = (value: unknown): boolean => member(value, '$ref') !== undefined;
 
-/** What a value may be that is no schema; the same in every message, from another number on. */
+/** The fields of a simple value, which are the same in every message, with different numbers. */
 function primitive(first: number): Record<string, Field> {
   const types: Readonly<Record<string, FieldType>> = {
     type: 'string',
@@ -74,7 +74,7 @@ const PARAMETER = {
   name: one(4, 'string'),
 };
 const parameter: Struct = { fields: { ...PARAMETER, ...primitive(5) }, extensions: 22 };
-/** Of a query or a form, where a name may stand alone. */
+/** A parameter in a query or a form, where a name may have no value. */
 const emptyParameter: Struct = {
   fields: { ...PARAMETER, allowEmptyValue: one(5, 'bool'), ...primitive(6) },
   extensions: 23,
@@ -92,7 +92,7 @@ const FLOWS: Readonly<Record<string, Field>> = {
   application: one(5, 'Oauth2ApplicationSecurity'),
 };
 
-/** How a client says who it is; the fields of each OAuth flow follow each other without a gap. */
+/** OAuth security definitions. The fields of each flow have consecutive numbers. */
 function oauth2(...urls: readonly string[]): Struct {
   const named = [...urls, 'description'].map((name, at) => [name, one(4 + at, 'string')] as const);
   return {
@@ -162,7 +162,7 @@ export type MessageName =
   | 'TypeItem'
   | 'Xml';
 
-/** The messages of `openapi.v2` by their names in gnostic's `OpenAPIv2.proto`, whose field numbers these are. */
+/** The messages of `openapi.v2`, with the names and field numbers of `OpenAPIv2.proto` in gnostic. */
 export const MESSAGES: Readonly<Record<MessageName, Message>> = {
   AdditionalPropertiesItem: {
     pick: (value) => (typeof value === 'boolean' ? one(2, 'bool') : one(1, 'Schema')),

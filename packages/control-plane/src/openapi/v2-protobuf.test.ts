@@ -4,7 +4,7 @@ import { WireReader } from '../protobuf/reader.ts';
 import { openApiV2, openApiV2Piece } from './index.ts';
 import { encodeOpenApiV2 } from './v2-protobuf.ts';
 
-/** The fields of a message by their numbers; bytes stay bytes. */
+/** The fields of a message by their numbers. */
 type Decoded = ReadonlyMap<number, readonly (Uint8Array | bigint)[]>;
 
 function decode(bytes: Uint8Array): Decoded {
@@ -17,14 +17,14 @@ function decode(bytes: Uint8Array): Decoded {
 
 const all = (message: Decoded, number: number): Uint8Array[] =>
   (message.get(number) ?? []).filter((value) => typeof value !== 'bigint');
-/** The message in a field, at the end of a way of field numbers. */
+/** The nested message at a path of field numbers. */
 const at = (message: Decoded, ...way: readonly number[]): Decoded =>
   way.reduce((inner, number) => decode(all(inner, number)[0] ?? new Uint8Array()), message);
 const texts = (message: Decoded, number: number): string[] =>
   all(message, number).map((bytes) => Buffer.from(bytes).toString());
 const doubles = (message: Decoded, number: number): number[] =>
   all(message, number).map((bytes) => Buffer.from(bytes).readDoubleLE());
-/** Pairs of a name and a value. */
+/** Reads pairs of a name and a value. */
 const named = (message: Decoded, number: number): Map<string, Decoded> =>
   new Map(all(message, number).map((bytes) => [texts(decode(bytes), 1)[0] ?? '', at(decode(bytes), 2)]));
 const yaml = (message: Decoded | undefined): unknown => JSON.parse(texts(message ?? new Map(), 2)[0] ?? 'null');
@@ -41,23 +41,23 @@ describe('the document of the built-in kinds', () => {
   const document = decode(bytes);
   const expected = JSON.parse(json) as Record<'paths' | 'definitions', Record<string, unknown>>;
 
-  it('has every path and definition, in no more bytes than JSON', () => {
+  it('has every path and definition, and is not larger than JSON', () => {
     expect(texts(document, 1)).toEqual(['2.0']);
     expect([...named(at(document, PATHS), 2).keys()]).toEqual(Object.keys(expected.paths));
     expect([...named(at(document, DEFINITIONS), 1).keys()]).toEqual(Object.keys(expected.definitions));
     expect(bytes.length).toBeLessThan(json.length);
-    // It is kept: not with the room that the writer had in reserve.
+    // The document is cached, so its buffer must not have spare capacity.
     expect(bytes.buffer.byteLength).toBe(bytes.length);
   });
 
-  it('says of an operation what kubectl looks for', () => {
+  it('contains the fields of an operation that kubectl reads', () => {
     const item = named(at(document, PATHS), 2).get('/api/v1/namespaces/{namespace}/pods/{name}') ?? new Map();
     const patch = at(item, 8);
     expect(texts(patch, 5)).toEqual(['patchCoreV1NamespacedPod']);
     const gvk = named(patch, 13).get('x-kubernetes-group-version-kind');
     expect(yaml(gvk)).toEqual({ group: '', version: 'v1', kind: 'Pod' });
     const parameters = all(patch, 8).map((one) => at(decode(one), 1));
-    // The body is one form of a parameter, what stands in the query is another one.
+    // A body parameter has another form than a query parameter.
     const [body, ...others] = parameters;
     expect(texts(at(body ?? new Map(), 1, 5), 1)).toEqual(['#/definitions/io.k8s.api.core.v1.Pod']);
     expect(others.flatMap((one) => texts(at(one, 2, 3), 4))).toEqual(
@@ -69,7 +69,7 @@ describe('the document of the built-in kinds', () => {
     expect(texts(at(answers.get('200') ?? new Map(), 1, 2, 1), 1)).toEqual(['#/definitions/io.k8s.api.core.v1.Pod']);
   });
 
-  it('has the words of schemas: types, items, values of maps, extensions', () => {
+  it('has the keywords of schemas: types, items, values of maps, extensions', () => {
     const definitions = named(at(document, DEFINITIONS), 1);
     const spec = definitions.get('io.k8s.api.core.v1.PodSpec') ?? new Map();
     expect(texts(at(spec, 22), 1)).toEqual(['object']);
@@ -84,7 +84,7 @@ describe('the document of the built-in kinds', () => {
 });
 
 describe('a schema', () => {
-  it('has numbers of each sort, and what is zero only where it says something', () => {
+  it('has numbers of each type, and zero values only where they matter', () => {
     const schema = schemaOf({
       maximum: 1.5,
       minimum: 0,
@@ -100,7 +100,7 @@ describe('a schema', () => {
     expect(schemaOf({ maxLength: -1 }).get(11)).toEqual([2n ** 64n - 1n]);
   });
 
-  it('has any value as YAML, also an empty one', () => {
+  it('writes any value as YAML, also an empty one', () => {
     const schema = schemaOf({ default: '', example: { a: [null] }, enum: ['', 'ä', 0], 'x-large': 'é' });
     expect(yaml(at(schema, 5))).toBe('');
     expect(yaml(at(schema, 30))).toEqual({ a: [null] });
@@ -111,7 +111,7 @@ describe('a schema', () => {
     expect(texts(at(definition, 5), 2)).toEqual(['9007199254740993\n']);
   });
 
-  it('may hold properties of any name, and loses words that the message does not have', () => {
+  it('has properties with any name, and omits keywords that the message does not have', () => {
     const properties = named(at(schemaOf({ properties: { 'x-a': { title: 't' }, constructor: {} } }), 25), 1);
     expect([...properties.keys()]).toEqual(['x-a', 'constructor']);
     expect(texts(properties.get('x-a') ?? new Map(), 3)).toEqual(['t']);
@@ -119,7 +119,7 @@ describe('a schema', () => {
   });
 });
 
-describe('forms that one field may have', () => {
+describe('fields with several forms', () => {
   it.each([
     ['header', 1, 5],
     ['formData', 2, 6],
@@ -147,7 +147,7 @@ describe('forms that one field may have', () => {
     expect(texts(at(made, form), 1)).toEqual([definition.type]);
   });
 
-  it('a reference stands for a parameter, and for a response', () => {
+  it('a reference can replace a parameter or a response', () => {
     const paths = {
       '/': { parameters: [{ $ref: '#/p' }], get: { responses: { default: { $ref: '#/r' }, 'x-a': 1 } } },
     };

@@ -3,25 +3,25 @@ import { isRecord } from '../apimachinery/objects/json-value.ts';
 import { WireWriter } from '../protobuf/writer.ts';
 import { type Field, type FieldType, MESSAGES, type Message, type MessageName, type Struct } from './v2-messages.ts';
 
-/** What may be asked for, in the order in which it is offered: kubectl and other users of client-go ask for the older name. */
+/** Media types in the order of preference: kubectl and other users of client-go request the older name. */
 export const V2_PROTOBUF_NAMES = [
   'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
   'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
 ] as const;
 
-/** What the answer is called, whichever name was asked for. */
+/** The media type of the answer, for both requested names. */
 export const V2_PROTOBUF = V2_PROTOBUF_NAMES[1];
 
 const EXTENSION = /^x-/;
 
 /**
- * The text of an OpenAPI v2 document as gnostic's `openapi.v2.Document`. Words that these messages do not have are left out; a value of another type than
- * its word has counts as absent.
+ * Converts the text of an OpenAPI v2 document to `openapi.v2.Document` of gnostic. Keywords that these messages do not have are omitted, and a
+ * value of a wrong type counts as absent.
  */
 export function encodeOpenApiV2(document: string): Uint8Array {
   const writer = new WireWriter();
   writeMessage(writer, MESSAGES.Document, parseJson(document));
-  // A copy: the writer's buffer has up to as much room again before it.
+  // Copy it, because the buffer of the writer has spare capacity.
   return new Uint8Array(writer.finish());
 }
 
@@ -54,7 +54,7 @@ function writeStruct(
 
 const SCALARS: ReadonlySet<FieldType> = new Set(['string', 'bool', 'double', 'int64']);
 
-/** Scalars that are zero are not written, where nothing depends on their being there. */
+/** Zero values of scalars are not written where their presence does not matter. */
 const isZero = (type: FieldType, value: unknown): boolean =>
   SCALARS.has(type) && (value === '' || value === 0 || value === false);
 
@@ -120,7 +120,7 @@ function writeNested(writer: WireWriter, number: number, type: MessageName, valu
   writer.head(number, mark);
 }
 
-/** `Any`, whose second field is YAML: JSON is YAML. */
+/** `Any`, whose second field is YAML. JSON is valid YAML. */
 function writeAny(writer: WireWriter, number: number, value: unknown): void {
   if (value === undefined) return;
   const mark = writer.size;

@@ -1,4 +1,4 @@
-/** What Go's JSON decoder calls the type of a value in its complaints. */
+/** The name of the type of a value in errors of Go's JSON decoder. */
 export function goTypeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

@@ -69,7 +69,7 @@ const json = fc.letrec((tie) => ({
   ),
 })).value;
 
-/** An object that fits the schema. */
+/** A valid object. */
 const fitting = fc
   .record(
     {
@@ -88,7 +88,7 @@ const fitting = fc
 
 const objectOf = (spec: unknown): ApiObject => ({ apiVersion: 'g/v1', kind: 'K', metadata: { name: 'x' }, spec });
 
-/** Runs what may be refused, but not fail in any other way. */
+/** Runs a function that may only fail with a refusal. */
 function refusedOrDone(run: () => unknown): void {
   try {
     run();
@@ -109,8 +109,8 @@ const apply = (live: ApiObject | undefined, applied: ApiObject, manager: string,
     kind,
   });
 
-describe('whatever is sent', () => {
-  it('is refused or done, never a crash, and never reaches a prototype', () => {
+describe('any input', () => {
+  it('is refused or applied, never crashes, and never changes a prototype', () => {
     const compiled = compileSchema(schema);
     fc.assert(
       fc.property(json, json, (target, change) => {
@@ -134,7 +134,7 @@ describe('whatever is sent', () => {
     );
   });
 
-  it('as protobuf is refused or read', () => {
+  it('as protobuf is refused or parsed', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => {
         const envelope = Uint8Array.from([
@@ -166,7 +166,7 @@ describe('whatever is sent', () => {
 });
 
 describe('server-side apply', () => {
-  it('twice is the same as once', () => {
+  it('has the same result when applied twice', () => {
     fc.assert(
       fc.property(fitting, fitting, (first, second) => {
         const live = apply(apply(undefined, first, 'a'), second, 'b');
@@ -176,7 +176,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('of nothing gives back what the manager had added alone', () => {
+  it('an empty configuration removes what only this manager had added', () => {
     fc.assert(
       fc.property(fitting, fitting, (first, second) => {
         const base = apply(undefined, first, 'a');
@@ -189,7 +189,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('never lets two appliers of different values agree without force', () => {
+  it('two appliers with different values always conflict without force', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {
         fc.pre(one !== other);

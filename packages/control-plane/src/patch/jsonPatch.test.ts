@@ -66,7 +66,7 @@ describe('applyJsonPatch', () => {
     expect(applyJsonPatch(target, [operation])).toEqual(expected);
   });
 
-  it('leaves the target as it is', () => {
+  it('does not change the target', () => {
     const before = JSON.stringify(target);
     applyJsonPatch(target, [
       { op: 'remove', path: '/data' },
@@ -92,7 +92,7 @@ describe('applyJsonPatch', () => {
     });
   });
 
-  it('refuses what is no list of operations, and too many of them', () => {
+  it('refuses an invalid list of operations, and too many operations', () => {
     expect(refusal({ op: 'add' })).toMatchObject({
       code: 400,
       message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
@@ -101,7 +101,7 @@ describe('applyJsonPatch', () => {
     expect(refusal(many)).toMatchObject({ code: 413, reason: 'RequestEntityTooLarge' });
   });
 
-  it('refuses copies that are larger than the limit together, as soon as they are', () => {
+  it('refuses copies as soon as their total exceeds the limit', () => {
     // Each operation doubles the data: 40 of them would need a terabyte.
     const doubled = Array.from({ length: 40 }, (_, index) => ({
       op: 'copy',
@@ -116,8 +116,8 @@ describe('applyJsonPatch', () => {
     });
   });
 
-  it('takes copies up to the limit, and counts the bytes of their JSON', () => {
-    // In JSON the text has two quotes, a letter of two bytes, and a sign that Go writes with six.
+  it('accepts copies up to the limit, counted in bytes of JSON', () => {
+    // In JSON, the text has two quotes, a letter of two bytes, and a character that Go escapes with six.
     const text = `${'x'.repeat(MAX_COPIED_BYTES / 2 - 10)}é<`;
     const copy = (path: string) => ({ op: 'copy', from: '/text', path });
     const copied = applyJsonPatch({ text }, [copy('/a'), copy('/b')]);
@@ -127,7 +127,7 @@ describe('applyJsonPatch', () => {
     );
   });
 
-  it('never reaches a prototype', () => {
+  it('never changes a prototype', () => {
     const patched = applyJsonPatch(target, [{ op: 'add', path: '/__proto__', value: { polluted: true } }]);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
     expect(Object.getPrototypeOf(patched)).toBe(Object.prototype);

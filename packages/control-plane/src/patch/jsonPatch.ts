@@ -3,9 +3,9 @@ import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 import { goTypeName } from './errors.ts';
 
-/** The most operations that one patch may hold. */
+/** The maximum number of operations in a patch. */
 export const MAX_OPERATIONS = 10_000;
-/** The most bytes of JSON that the `copy` operations of one patch may copy together, as kube-apiserver limits it. */
+/** The maximum number of bytes of JSON that the `copy` operations of a patch may copy in total, as in kube-apiserver. */
 export const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 interface Operation {
@@ -41,7 +41,7 @@ function parseOperation(entry: unknown): Operation {
   return { op: text('op'), path: text('path'), from: text('from'), value: (own(entry, 'value') ?? null) as Json };
 }
 
-/** The reference tokens of a pointer. The part before the first slash is not looked at, as in evanphx/json-patch. */
+/** The reference tokens of a pointer. The part before the first slash is ignored, as in evanphx/json-patch. */
 const tokens = (pointer: string): string[] =>
   pointer
     .split('/')
@@ -89,7 +89,7 @@ function add(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** An absent map key reads as null, as on a real server. */
+/** An absent map key reads as null, as in a real server. */
 function get(document: Json, pointer: string): Json {
   const { container, token } = find(document, pointer);
   if (Array.isArray(container)) return container[index(token, container.length, false)] ?? null;
@@ -103,7 +103,7 @@ function remove(document: Json, pointer: string): void {
   else throw refused();
 }
 
-/** Replacing a missing key of a map adds it (not in RFC 6902, but so does the library of kube-apiserver). */
+/** Replacing a missing key of a map adds it. This differs from RFC 6902, but equals the library of kube-apiserver. */
 function replace(document: Json, pointer: string, value: Json): Json {
   if (pointer === '') return value;
   const { container, token } = find(document, pointer);
@@ -112,7 +112,7 @@ function replace(document: Json, pointer: string, value: Json): Json {
   return document;
 }
 
-/** Counts what the operations of one patch copy. */
+/** Counts the bytes that the operations of a patch copy. */
 class Copies {
   #bytes = 0;
 
@@ -151,7 +151,7 @@ function apply(document: Json, operation: Operation, copies: Copies): Json {
 
 /**
  * Applies an RFC 6902 patch to a copy of `target`.
- * @throws StatusError 400 for what is no patch, 413 for too many operations, 422 for an operation that cannot be done.
+ * @throws StatusError 400 for an invalid patch, 413 for too many operations, 422 for an operation that fails.
  */
 export function applyJsonPatch(target: JsonObject, operations: unknown): JsonObject {
   if (operations !== null && !Array.isArray(operations)) {

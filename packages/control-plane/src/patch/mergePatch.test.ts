@@ -21,7 +21,7 @@ describe('applyMergePatch', () => {
     expect(JSON.stringify(target)).toBe(before);
   });
 
-  it('refuses what is no object', () => {
+  it('refuses a patch that is not an object', () => {
     expect(() => applyMergePatch({}, [] as unknown as JsonObject)).toThrow(
       'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
     );

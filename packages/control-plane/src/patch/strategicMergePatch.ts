@@ -7,10 +7,11 @@ import { goTypeName } from './errors.ts';
 import { mergeMaps } from './strategic/merge.ts';
 
 /**
- * Applies a strategic merge patch to a copy of `target`: maps are merged by key, lists by `x-kubernetes-patch-merge-key` where the schema's
- * `x-kubernetes-patch-strategy` says `merge` (else replaced), with the directives `$patch`, `$retainKeys`, `$setElementOrder/…` and
- * `$deleteFromPrimitiveList/…`.
- * @throws StatusError 400 for a directive of the wrong form, 500 (as the real server) for a missing merge key or an unknown `$patch`
+ * Applies a strategic merge patch to a copy of `target`. Maps are merged by key. Lists are merged by `x-kubernetes-patch-merge-key` if the
+ * `x-kubernetes-patch-strategy` of the schema is `merge`, else replaced. The directives are `$patch`, `$retainKeys`,
+ * `$setElementOrder/…` and `$deleteFromPrimitiveList/…`.
+ *
+ * @throws StatusError 400 for an invalid directive, 500 (as in the real server) for a missing merge key or an unknown `$patch`
  */
 export function applyStrategicMergePatch(target: JsonObject, patch: JsonObject, schema: JsonSchema): JsonObject {
   const body: unknown = patch;

@@ -7,7 +7,7 @@ import { WireWriter } from './writer.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What has a type. Only APIVersions has no apiVersion. */
+/** An object with a type. Only APIVersions has no apiVersion. */
 type Typed = Pick<ApiObject, 'kind'> & Partial<Pick<ApiObject, 'apiVersion'>> & Fields;
 
 const NOTHING: Fields = {};
@@ -17,7 +17,7 @@ const record = (value: unknown): Fields => (isRecord(value) ? value : NOTHING);
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 const integer = (value: unknown): number | bigint =>
   typeof value === 'bigint' ? value : typeof value === 'number' && Number.isFinite(value) ? Math.trunc(value) : 0;
-/** Scalars only: what else stands where a text belongs has not been through the decoder of its kind. */
+/** Converts a scalar to text. Other values in the place of a text did not pass the decoder of the kind. */
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 
@@ -32,7 +32,7 @@ function writeText(writer: WireWriter, number: number, value: string): void {
   writer.head(number, mark);
 }
 
-/** Seconds and nanos since 1970; nothing for Go's zero time, which JSON has as null. */
+/** Seconds and nanoseconds since 1970; nothing for Go's zero time, which is null in JSON. */
 function writeTime(writer: WireWriter, value: unknown): void {
   if (typeof value !== 'string') return;
   const fraction = /\.(\d+)/.exec(value)?.[1] ?? '';
@@ -49,7 +49,7 @@ function writeIntOrString(writer: WireWriter, value: unknown): void {
 
 const UNITS: Readonly<Record<string, number>> = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, µs: 1e3, ns: 1 };
 
-/** A duration of Go's (`1h30m`) in nanoseconds. */
+/** A Go duration (`1h30m`) in nanoseconds. */
 function nanoseconds(value: string): number {
   let sum = 0;
   for (const [, count, unit] of value.matchAll(/([\d.]+)(h|ms|us|µs|ns|m|s)/g)) {
@@ -58,7 +58,7 @@ function nanoseconds(value: string): number {
   return Math.round(value.startsWith('-') ? -sum : sum);
 }
 
-/** A schema, or what stands in the place of one: a list of schemas, a list of texts, a bool. */
+/** A schema or its alternative: a list of schemas, a list of texts, a bool. */
 function writeSchemaOr(writer: WireWriter, type: string, value: unknown): void {
   if (isRecord(value)) {
     const mark = writer.size;
@@ -76,7 +76,7 @@ function writeSchemaOr(writer: WireWriter, type: string, value: unknown): void {
   }
 }
 
-/** What stands between the head of a field and its end, by the letter of its type. */
+/** Writes the content of a field, by the letter of its type. */
 const CONTENTS: Readonly<Record<string, (writer: WireWriter, value: unknown) => void>> = {
   s: (writer, value) => writer.text(text(value)),
   y: (writer, value) => writer.raw(Buffer.from(text(value), 'base64')),
@@ -132,7 +132,7 @@ function writeMessage(writer: WireWriter, message: string, value: Fields): void 
   for (const [number, field] of fields.descending) writeField(writer, number, field, value);
 }
 
-/** A list of a kind: metadata and items. Its message is in no table, as all of them are alike. */
+/** A list of a kind: metadata and items. All list messages have the same form, so no table contains them. */
 function writeList(writer: WireWriter, item: string, value: Fields): void {
   for (const one of [...list(value.items)].reverse()) {
     const mark = writer.size;
@@ -144,10 +144,10 @@ function writeList(writer: WireWriter, item: string, value: Fields): void {
   writer.head(1, mark);
 }
 
-/** Whether objects of a kind have a protobuf form: built-in kinds, their lists, Status and the like. */
+/** Whether a kind has a protobuf form: built-in kinds, their lists, Status and similar kinds. */
 export const hasProtobuf = (apiVersion: string, kind: string): boolean => formOf(apiVersion, kind) !== undefined;
 
-/** Writes `runtime.Unknown`: the type of the object beside its bytes. @returns the bytes that it took */
+/** Writes `runtime.Unknown`: the type of the object and its bytes. @returns the number of bytes */
 function writeEnvelope(writer: WireWriter, object: Typed): void {
   const { apiVersion = '', kind } = object;
   const form = formOf(apiVersion, kind);
@@ -166,8 +166,8 @@ function writeEnvelope(writer: WireWriter, object: Typed): void {
 }
 
 /**
- * Encodes an object, a list or a Status as `application/vnd.kubernetes.protobuf`, byte by byte as Go's generated code does: fields in the
- * order of their numbers, maps in the order of their keys, plain fields also when they are empty.
+ * Encodes an object, a list or a Status as `application/vnd.kubernetes.protobuf`, with the same bytes as Go's generated code. Fields are in
+ * the order of their numbers, maps in the order of their keys, and scalar fields are written also when they are empty.
  * @throws RangeError when the kind has no protobuf form (see `hasProtobuf`)
  */
 export function encodeProtobuf(object: Typed): Uint8Array {
@@ -176,7 +176,7 @@ export function encodeProtobuf(object: Typed): Uint8Array {
   return writer.finish();
 }
 
-/** One event of a watch: its length in four bytes, then a WatchEvent whose object is an envelope of its own. */
+/** A watch event: its length in four bytes, then a WatchEvent whose object is a separate envelope. */
 export function encodeWatchEvent(type: string, object: Typed): Uint8Array {
   const writer = new WireWriter();
   writeEnvelope(writer, object);

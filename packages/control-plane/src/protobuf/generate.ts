@@ -1,13 +1,18 @@
 /**
- * Writes `generated/messages.json`: the field numbers of the messages that clients send and are answered, read from the
- * `generated.proto` files and the types beside them of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator.
+ * Writes `generated/messages.json`: the field numbers of the messages in requests and answers. It reads the `generated.proto` files and the
+ * Go types of k8s.io/api, apimachinery, apiextensions-apiserver and kube-aggregator.
  *
  *     node --conditions=source src/protobuf/generate.ts <folder with these modules>…
  *
- * A row reads `number name:type …`. Types: `s` string, `b` bool, `i` integer, `d` double, `y` bytes, `t` time, `q` quantity, `o` int or string,
- * `u` duration, `r` raw JSON, `x` a message that JSON has as its list of texts, `A` / `B` / `C` a schema or a list of schemas / a bool / a list
- * of texts, or the name of a message; `[]` before it for lists, `{}` for maps, `~` for what JSON has inline, `+` first for what is
- * always written (no pointer in Go).
+ * A row is `number name:type …`. Types:
+ * - `s` string, `b` bool, `i` integer, `d` double, `y` bytes, `t` time
+ * - `q` quantity, `o` int or string, `u` duration, `r` raw JSON
+ * - `x` a message that JSON has as its list of texts
+ * - `A` / `B` / `C` a schema, or a list of schemas / a bool / a list of texts
+ * - the name of a message
+ *
+ * Prefixes: `[]` for lists, `{}` for maps, `~` for fields that JSON has inline, and first `+` for fields that are always written (no pointer
+ * in Go).
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,7 +26,7 @@ interface Field {
   readonly message: string | undefined;
 }
 
-/** What Go's type says of a field: its name in JSON ('' where it stands inline), and whether it is always written. */
+/** Properties of the Go field: its name in JSON ('' for an inline field), and whether it is always written. */
 interface GoField {
   readonly json: string;
   readonly always: boolean;
@@ -53,7 +58,7 @@ const SCALARS: Readonly<Record<string, string>> = {
   'apiextensions.v1.JSONSchemaPropsOrStringArray': 'C',
 };
 
-/** Kinds that are sent or answered although the models do not have them. */
+/** Kinds in requests or answers that the models do not contain. */
 const FURTHER_ROOTS = [
   'autoscaling.v1.HorizontalPodAutoscaler',
   'autoscaling.v1.Scale',
@@ -74,7 +79,7 @@ const target = new URL('generated/messages.json', import.meta.url);
 
 const lastThree = (name: string): string => name.split('.').slice(-3).join('.');
 
-/** A type of a proto file under the name that this table uses. */
+/** Converts a type of a proto file to its name in this table. */
 const nameOf = (type: string, pack: string): string =>
   lastThree(type.startsWith('.') ? type.slice(1) : type.includes('.') ? type : `${pack}.${type}`);
 
@@ -101,10 +106,10 @@ function parse(text: string, messages: Map<string, Field[]>): void {
   }
 }
 
-/** Named types of Go that are lists or maps, which nil leaves unwritten. */
+/** Named Go types that are lists or maps. A nil value of these is not written. */
 const collections = new Set<string>();
 
-/** Reads the structures of a Go file: `message.number` → what Go says of the field. */
+/** Reads the structures of a Go file: `message.number` → the properties of the field. */
 function parseGo(text: string, pack: string, fields: Map<string, GoField>): void {
   for (const [, name = '', body = ''] of text.matchAll(/^type (\w+) struct \{\n([\s\S]*?)^\}/gm)) {
     for (const row of body.split('\n')) {
@@ -141,11 +146,11 @@ for (const { text } of goFiles) {
 }
 for (const { pack, text } of goFiles) parseGo(text, pack, goFields);
 
-/** Names of JSON fields by message: of a message that the models have, only the fields that they have. */
+/** Names of JSON fields by message. For a message in the models, only the fields of the model. */
 const jsonFields = new Map(
   Object.values(definitions).map((model) => [lastThree(model.id), new Set(Object.keys(model.fields))]),
 );
-// The models have free-form schemas here.
+// In the models, these have free-form schemas.
 for (const name of [...jsonFields.keys()]) if (name.includes('.JSON')) jsonFields.delete(name);
 
 const rows: Record<string, string> = {};
@@ -169,7 +174,7 @@ const visit = (name: string): void => {
   for (const field of kept) if (field.message !== undefined) visit(field.message);
 };
 const roots = [...Object.values(definitions).map((model) => lastThree(model.id)), ...FURTHER_ROOTS];
-// Reached through a letter, not by name.
+// Referenced by a letter instead of a name.
 for (const name of [...roots, 'apiextensions.v1.JSONSchemaProps']) visit(name);
 const sorted = Object.fromEntries(Object.entries(rows).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(target, `${JSON.stringify(sorted, null, 0)}\n`);

@@ -20,7 +20,7 @@ const send = async (method: string, path: string, body: object, headers: Record<
 const owners = (body: { metadata: { managedFields?: readonly { manager?: string; fieldsV1?: object }[] } }) =>
   (body.metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => [manager, fieldsV1]);
 
-test('who gives an empty list where the server writes a null owns it', async () => {
+test('a client that sends an empty list manages it, also if the server writes null', async () => {
   const made = await send('POST', `${ROLES}?fieldManager=a`, { metadata: { name: 'r' }, rules: [] });
   expect(made['rules']).toBeNull();
   expect(owners(made)).toEqual([['a', { 'f:rules': {} }]]);
@@ -32,7 +32,7 @@ test('who gives an empty list where the server writes a null owns it', async () 
   expect(owners(await send('POST', `${ROLES}?fieldManager=a`, { metadata: { name: 's' } }))).toEqual([]);
 });
 
-test('an empty list counts as a new generation of webhooks and network policies, and of nothing else', async () => {
+test('an empty list changes the generation of webhooks and network policies only', async () => {
   const hook = { metadata: { name: 'h' }, webhooks: [] };
   const made = await send('POST', HOOKS, hook);
   expect(made.metadata.generation).toBe(1);
@@ -45,12 +45,12 @@ test('an empty list counts as a new generation of webhooks and network policies,
   const emptied = await send('PUT', `${POLICIES}/n`, policy({ podSelector: { matchLabels: {} } }));
   expect(emptied.metadata.generation).toBe(2);
   expect((await send('PUT', `${POLICIES}/n`, policy({ podSelector: {} }))).metadata.generation).toBe(2);
-  // A default has taken its place.
+  // A default replaces it.
   const types = await send('PUT', `${POLICIES}/n`, policy({ podSelector: {}, policyTypes: [] }));
   expect(types.metadata.generation).toBe(2);
 });
 
-/** A custom kind with an object, a list and a status. */
+/** Creates a custom kind with an object, a list and a status. */
 async function install(): Promise<void> {
   const fields = {
     o: { type: 'object', properties: { a: { type: 'string' } } },
@@ -76,7 +76,7 @@ const apply = (body: object, sub = '') =>
     APPLY,
   );
 
-test('nulls that are applied to a custom object are judged; in any other body they are dropped', async () => {
+test('nulls in an apply of a custom object are validated; in any other body they are removed', async () => {
   await install();
   const refused = await apply({ spec: { o: null } });
   expect([refused.status, refused.body.message]).toEqual([
@@ -88,7 +88,7 @@ test('nulls that are applied to a custom object are judged; in any other body th
   expect((await send('POST', THINGS, thing))['spec']).toEqual({ d: 'x' });
 });
 
-test('a map whose last field its applier lets go of is null, and refused as that; who owns none of it changes nothing', async () => {
+test('a map whose last field its applier removes becomes null and is refused; other managers change nothing', async () => {
   await install();
   expect((await apply({ spec: { o: { a: 'b' } } })).status).toBe(201);
   expect((await apply({ status: { n: 2 } }, '/status')).status).toBe(200);
@@ -104,7 +104,7 @@ test('a map whose last field its applier lets go of is null, and refused as that
   expect([other.status, other.body['spec'], other.body.status]).toEqual([200, { d: 'x', o: { a: 'b' } }, { n: 2 }]);
 });
 
-test('a custom kind is none that a built-in one could be converted from', async () => {
+test('a custom kind cannot be converted to a built-in one', async () => {
   await install();
   const thing = { apiVersion: 'g.dev/v1', kind: 'Thing', metadata: { name: 'x' } };
   expect((await setup.client.send('POST', '/api/v1/namespaces/default/configmaps', thing)).body.message).toBe(

@@ -22,7 +22,7 @@ async function start(options: { eventTtlMs?: number } = {}) {
   return { clock, client, names, record };
 }
 
-test('an event goes an hour after its last write', async () => {
+test('an event is deleted an hour after its last write', async () => {
   const { clock, client, names, record } = await start();
   await record('old');
   await record('repeated');
@@ -37,7 +37,7 @@ test('an event goes an hour after its last write', async () => {
   expect(await names()).toEqual([]);
 });
 
-test('one timer stands for all events, and none once they are gone', async () => {
+test('there is one timer for all events, and none without events', async () => {
   const { clock, client, names, record } = await start();
   const before = clock.pending;
   for (let i = 0; i < 50; i++) await record(`e${i}`);
@@ -47,14 +47,14 @@ test('one timer stands for all events, and none once they are gone', async () =>
   expect(clock.pending).toBe(before);
 });
 
-test('they stay when the time is 0', async () => {
+test('events remain with a TTL of 0', async () => {
   const { clock, names, record } = await start({ eventTtlMs: 0 });
   await record('kept');
   await clock.advance(24 * HOUR);
   expect(await names()).toEqual(['kept']);
 });
 
-test('a closed plane removes nothing more', async () => {
+test('a closed control plane deletes no events', async () => {
   const { clock, record } = await start();
   await record('left');
   const cancelled = vi.fn();

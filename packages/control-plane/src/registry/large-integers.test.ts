@@ -27,7 +27,7 @@ async function send(method: string, path: string, body?: string, type = 'applica
 const thing = (name: string, n: string): string =>
   `{"apiVersion":"x.dev/v1","kind":"Thing","metadata":{"name":"${name}"},"spec":{"num":${n},"free":{"a":[${n}]}}}`;
 
-it('an integer beyond 2^53 is answered digit by digit: after a create, a get, a list, patches and an apply', async () => {
+it('an integer beyond 2^53 is exact in answers: after a create, a get, a list, patches and an apply', async () => {
   const whole = new RegExp(`"num":${LARGE}[,}]`);
   expect(await send('POST', PATH, thing('a', LARGE))).toMatch(whole);
   expect(await send('GET', `${PATH}/a`)).toContain(`"a":[${LARGE}]`);
@@ -47,7 +47,7 @@ it('is read from YAML and written as YAML', async () => {
   expect(await (await setup.plane.fetch(request)).text()).toContain(`num: ${LARGE}\n`);
 });
 
-it('is exact in rules, and refused where it is none of 64 bits or no integer', async () => {
+it('is exact in rules, and refused above 64 bits or with a fraction', async () => {
   expect(await send('POST', PATH, thing('c', '9007199254740995'))).toContain('not that');
   expect(await send('POST', PATH, thing('d', '9007199254740994'))).toContain('"num":9007199254740994');
   expect(await send('POST', PATH, thing('e', '9223372036854775808'))).toContain(
@@ -56,7 +56,7 @@ it('is exact in rules, and refused where it is none of 64 bits or no integer', a
   expect(await send('POST', PATH, thing('f', '1e18'))).toContain('spec.num in body must be of type integer');
 });
 
-it('stands in fields of built-in kinds that have 64 bits, and in none that has 32', async () => {
+it('is accepted in fields of built-in kinds with 64 bits, and refused in those with 32', async () => {
   const lease = (field: string): string => `{"metadata":{"name":"l"},"spec":{"${field}":${LARGE}}}`;
   const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
   expect(await send('POST', leases, lease('leaseTransitions'))).toContain(
@@ -71,7 +71,7 @@ it('stands in fields of built-in kinds that have 64 bits, and in none that has 3
   expect(made).toContain(`"num":${LARGE}`);
 });
 
-it('limits, keys and defaults of a schema take it, and documents and Tables show it', async () => {
+it('is accepted in limits, keys and defaults of a schema, and shown in documents and Tables', async () => {
   const crd = thingCrd({
     type: 'object',
     properties: {
@@ -118,7 +118,7 @@ it('limits, keys and defaults of a schema take it, and documents and Tables show
   expect(await send('GET', '/openapi/v2')).toContain(LARGE);
 });
 
-it('is judged in fields of a pod as any other number', async () => {
+it('is validated in fields of a pod like any other number', async () => {
   await send('POST', '/api/v1/namespaces/default/serviceaccounts', '{"metadata":{"name":"default"}}');
   const pod = (name: string, spec: string): string =>
     `{"metadata":{"name":"${name}"},"spec":{${spec},"containers":[{"name":"c","image":"x"}]}}`;
@@ -138,14 +138,14 @@ it('is judged in fields of a pod as any other number', async () => {
   expect(await send('DELETE', `${pods}/d`)).toContain('"deletionTimestamp":"9999-12-31T23:59:59Z"');
 });
 
-it('a negative one is refused where a count or a revision stands', async () => {
+it('a negative one is refused for a count or a revision', async () => {
   const revisions = '/apis/apps/v1/namespaces/default/controllerrevisions';
   expect(await send('PATCH', `${revisions}/r`, `{"revision":-${LARGE}}`, 'application/merge-patch+json')).toContain(
     `revision: Invalid value: -${LARGE}: must be greater than or equal to 0`,
   );
 });
 
-it('wraps to 32 bits where an apply or a strategic patch brings it, as in the real server', async () => {
+it('wraps to 32 bits in an apply or a strategic patch, as in the real server', async () => {
   const services = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
   const lease =
     '{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"w"},"spec":{"leaseTransitions":4294967303}}';

@@ -16,7 +16,7 @@ const names = (body: object) =>
   ((body as { items?: { metadata: { name: string } }[] }).items ?? []).map(({ metadata }) => metadata.name);
 const left = async () => names((await setup.client.send('GET', MAPS)).body);
 
-test('a collection is deleted by the page that its limit makes, and answered as it was listed', async () => {
+test('a deletion of a collection deletes one page of its limit, and returns the list', async () => {
   const first = await setup.client.send('DELETE', `${MAPS}?limit=1&propagationPolicy=Orphan`);
   expect([first.status, names(first.body)]).toEqual([200, ['a']]);
   expect(first.body.metadata).toMatchObject({ continue: expect.stringMatching(/./), remainingItemCount: 2 });
@@ -26,11 +26,11 @@ test('a collection is deleted by the page that its limit makes, and answered as 
   expect(await left()).toEqual(['a', 'c']);
 });
 
-test('a version given to the deletion of a collection is that of what is deleted', async () => {
+test('the version in the deletion of a collection is the version of the deleted objects', async () => {
   const { metadata } = (await setup.client.send('GET', MAPS)).body;
   await setup.client.send('POST', MAPS, { metadata: { name: 'd' } });
   const path = `${MAPS}?resourceVersion=${metadata.resourceVersion}`;
-  // Without a body it is a precondition of each delete as well.
+  // Without a body, it is also a precondition of each delete.
   expect((await setup.client.send('DELETE', path)).body.message).toContain(
     'does not match the ResourceVersion in record',
   );
@@ -48,7 +48,7 @@ test.each([
   expect(await left()).toEqual(['a', 'b', 'c']);
 });
 
-test('options of a delete that are of another kind are none of the version of such options', async () => {
+test('delete options of another kind are refused', async () => {
   const { body } = await setup.client.send('DELETE', `${MAPS}/a`, { kind: 'Foo' });
   expect(body.message).toContain('no kind "Foo" is registered for version "meta.k8s.io/v1" in scheme');
 });
@@ -56,7 +56,7 @@ test('options of a delete that are of another kind are none of the version of su
 test.each([
   ['a\nb', ['invalid character U+000A (at position 1)']],
   ['é\u0001\u0002', ['invalid character U+0001 (at position 2)', 'invalid character U+0002 (at position 3)']],
-])('each character of a manager that cannot be printed is named: %j', async (manager, expected) => {
+])('each unprintable character of a manager is in the error: %j', async (manager, expected) => {
   const path = `${MAPS}?fieldManager=${encodeURIComponent(manager)}`;
   const { status, body } = await setup.client.send('POST', path, { metadata: { name: 'z' } });
   const causes = (body as { details?: { causes?: { message: string }[] } }).details?.causes ?? [];
@@ -69,7 +69,7 @@ test('the length of a manager is counted in bytes', async () => {
   expect((await setup.client.send('POST', path, { metadata: { name: 'z' } })).body.message).toContain('128 bytes');
 });
 
-test('names of events have to fit into a path; those of the new API have to be good ones', async () => {
+test('names of events must fit into a path; in the new API they must be subdomains', async () => {
   const event = { metadata: { name: 'A_b' }, involvedObject: { namespace: 'default' } };
   expect((await setup.client.send('POST', `${NS}/events`, event)).status).toBe(201);
   const newer = {
@@ -83,7 +83,7 @@ test('names of events have to fit into a path; those of the new API have to be g
   expect([status, body.message]).toEqual([422, expect.stringContaining('a lowercase RFC 1123 subdomain must')]);
 });
 
-test('an applied status makes a service with all that stands beside it', async () => {
+test('an applied status creates a service with its other fields', async () => {
   const service = {
     apiVersion: 'v1',
     kind: 'Service',
@@ -101,7 +101,7 @@ test('an applied status makes a service with all that stands beside it', async (
   });
 });
 
-test('a watch that wants the state of a version that never comes is told as an event; any other begins there', async () => {
+test('a watch for the state of an unreachable version gets an error event; other watches start there', async () => {
   const path = `${MAPS}?watch=1&resourceVersion=99999`;
   const opening = setup.client.watch(`${path}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`);
   await setup.clock.advance(3_000);
@@ -112,7 +112,7 @@ test('a watch that wants the state of a version that never comes is told as an e
   expect(plain.events).toEqual([]);
 });
 
-test('the types of an autoscaler are named by its own version', async () => {
+test('errors contain the types of the version of an autoscaler', async () => {
   const path = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers';
   const { body } = await setup.client.send('POST', path, { metadata: { name: 'h' }, spec: 'x' });
   expect(body.message).toContain('of type v2.HorizontalPodAutoscalerSpec');
@@ -132,18 +132,18 @@ test.each([
   ['a: *x', "unknown anchor 'x' referenced"],
   ['\ta: 1', 'found character that cannot start any token'],
   ['a:\n  - b\n c: d', 'line 2: did not find expected key'],
-])('YAML that is none is refused in the words of the real server: %j', async (text, why) => {
+])('invalid YAML is refused with the text of the real server: %j', async (text, why) => {
   const { status, body } = await setup.client.send('POST', MAPS, text, { 'content-type': 'application/yaml' });
   expect([status, body.message]).toEqual([400, unreadable(why)]);
 });
 
-test('of a YAML text the first document is read, and of a key its last value', async () => {
+test('the first YAML document and the last value of a key count', async () => {
   const text = 'metadata: {name: first}\nmetadata: {name: last}\n---\nmetadata: {name: next}\n';
   const { body } = await setup.client.send('POST', MAPS, text, { 'content-type': 'application/yaml' });
   expect(body.metadata.name).toBe('last');
 });
 
-test('what is no JSON is told by its first byte', async () => {
+test('the error for invalid JSON contains its first byte', async () => {
   const data = { '.dockerconfigjson': Buffer.from([0xc7, 0x1c]).toString('base64') };
   const secret = { metadata: { name: 's' }, type: 'kubernetes.io/dockerconfigjson', data };
   const { body } = await setup.client.send('POST', `${NS}/secrets`, secret);
@@ -158,14 +158,14 @@ test('a driver may give a node an ID of 256 characters', async () => {
   expect((await setup.client.send('POST', path, node('x'.repeat(256)))).status).toBe(201);
 });
 
-test('a condition of flow control without a time has none, and says so', async () => {
+test('a condition of flow control without a time has a null time', async () => {
   const path = '/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt/status';
   const body = { status: { conditions: [{ type: 'Dangling', status: 'False' }] } };
   const made = await setup.client.send('PATCH', path, body, { 'content-type': 'application/merge-patch+json' });
   expect(made.body.status).toEqual({ conditions: [{ type: 'Dangling', status: 'False', lastTransitionTime: null }] });
 });
 
-test('an apply that creates says the name of its object', async () => {
+test('an apply of a new object returns its name', async () => {
   const body = { apiVersion: 'v1', kind: 'ConfigMap', data: {} };
   const made = await setup.client.send('PATCH', `${MAPS}/new?fieldManager=m`, body, APPLY);
   expect([made.status, made.body.message]).toEqual([
@@ -174,7 +174,7 @@ test('an apply that creates says the name of its object', async () => {
   ]);
 });
 
-test('a timeout that is no duration is refused, but of a watch', async () => {
+test('an invalid timeout is refused, except in a watch', async () => {
   expect((await setup.client.send('GET', `${MAPS}?timeout=zap`)).body.message).toBe(
     'invalid timeout specified in the request URL - time: invalid duration "zap"',
   );

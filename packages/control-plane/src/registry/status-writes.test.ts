@@ -18,11 +18,11 @@ const send = async (method: string, path: string, body: object) => {
   return answer.body;
 };
 
-/** What each manager of a part of the object owns, by its top-level fields. */
+/** The top-level fields of each manager. */
 const owned = (entries: readonly { manager?: string; subresource?: string; fieldsV1?: object }[] = []) =>
   entries.map(({ manager, subresource = '', fieldsV1 = {} }) => [manager, subresource, Object.keys(fieldsV1)]);
 
-test('the status of a CRD is written together with its metadata; what the server writes there is its own', async () => {
+test('a write of the status of a CRD includes metadata; the server manages its own changes', async () => {
   const schema = { openAPIV3Schema: { type: 'object' } };
   const versions = [{ name: 'v1', served: true, storage: true, schema }];
   const spec = { group: 'g.dev', scope: 'Namespaced', names: { plural: 'things', kind: 'Thing' }, versions };
@@ -52,7 +52,7 @@ test('the status of an APIService is written without its metadata', async () => 
   expect(owned(metadata.managedFields).at(-1)).toEqual([expect.anything(), 'status', ['f:status']]);
 });
 
-test('who finalizes a namespace owns nothing of its status', async () => {
+test('a client that finalizes a namespace manages no status fields', async () => {
   await send('POST', '/api/v1/namespaces', { metadata: { name: 'n' } });
   const body = { metadata: { name: 'n' }, spec: { finalizers: ['a.b/c'] }, status: { phase: 'Terminating' } };
   const { metadata, status } = await send('PUT', '/api/v1/namespaces/n/finalize?fieldManager=f', body);

@@ -39,17 +39,20 @@ test.each<[what: string, ...request: Parameters<typeof send>, status: number, me
     400,
     'strict decoding error: unknown field "deleteOptions.zzz"',
   ],
-])('unknown fields of %s are refused, or told', async (_what, method, path, body, headers, status, message) => {
-  const strict = await send(method, `${path}?fieldValidation=Strict`, body, headers);
-  expect([strict.status, strict.body.message]).toEqual([status, expect.stringContaining(message)]);
-  const told = await send(method, `${path}?dryRun=All`, body, headers);
-  expect(told.status).toBeLessThan(300);
-  expect(told.headers.get('warning')).toMatch(/unknown field \\"(deleteOptions\.)?zzz\\"/);
-  const quiet = await send(method, `${path}?dryRun=All&fieldValidation=Ignore`, body, headers);
-  expect(quiet.headers.get('warning')).toBeNull();
-});
+])(
+  'unknown fields of %s are refused, or cause warnings',
+  async (_what, method, path, body, headers, status, message) => {
+    const strict = await send(method, `${path}?fieldValidation=Strict`, body, headers);
+    expect([strict.status, strict.body.message]).toEqual([status, expect.stringContaining(message)]);
+    const told = await send(method, `${path}?dryRun=All`, body, headers);
+    expect(told.status).toBeLessThan(300);
+    expect(told.headers.get('warning')).toMatch(/unknown field \\"(deleteOptions\.)?zzz\\"/);
+    const quiet = await send(method, `${path}?dryRun=All&fieldValidation=Ignore`, body, headers);
+    expect(quiet.headers.get('warning')).toBeNull();
+  },
+);
 
-test('a Scale stays one: other kinds are refused in each form of a write', async () => {
+test('other kinds than Scale are refused in each form of a write', async () => {
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'd' } };
   const put = await send('PUT', SCALE, pod);
   expect([put.status, put.body.message]).toEqual([

@@ -38,24 +38,24 @@ test.each([
   ['x', 'invalid syntax'],
   ['', 'invalid syntax'],
   ['9223372036854775808', 'value out of range'],
-])('a template generation %j is no number', async (given, why) => {
+])('a template generation %j is invalid', async (given, why) => {
   const { status, body } = await send('POST', PATH, daemonSet(given));
   const words = `strconv.ParseInt: parsing ${JSON.stringify(given)}: ${why}`;
   expect([status, body.message]).toEqual([400, `DaemonSet in version "v1" cannot be handled as a DaemonSet: ${words}`]);
 });
 
-test('no update sets the template generation: it counts changes of the template', async () => {
+test('an update cannot set the template generation, which counts changes of the template', async () => {
   await send('POST', PATH, daemonSet('5'));
   expect(shown((await send('PUT', `${PATH}/d`, daemonSet('9'))).body)).toBe('5');
   expect(shown((await send('PUT', `${PATH}/d`, daemonSet(undefined, 'other'))).body)).toBe('6');
   const { body } = await send('PUT', `${PATH}/d/status?fieldManager=s`, daemonSet('77', 'i', { numberReady: 1 }));
   expect(shown(body)).toBe('6');
-  // What the body said counts as a change, as upstream, though it was undone.
+  // The value in the body counts as a change, as in Kubernetes, although it was reset.
   const ofStatus = body.metadata.managedFields?.find(({ manager }) => manager === 's');
   expect(ofStatus?.fieldsV1).toMatchObject({ 'f:metadata': { 'f:annotations': { [`f:${NAME}`]: {} } } });
 });
 
-test('metadata alone does not show the template generation, and tells the version that was asked for', async () => {
+test('metadata-only answers omit the template generation and have the requested version', async () => {
   await send('POST', PATH, daemonSet('5'));
   const { body } = await send('GET', `${PATH}/d`, undefined, PARTIAL);
   expect([body.kind, body.metadata.annotations]).toEqual(['PartialObjectMetadata', undefined]);

@@ -45,7 +45,7 @@ async function must({ client }: Setup, path: string, body: object): Promise<void
   expect([status, answer.message]).toEqual([201, undefined]);
 }
 
-/** What a guard asks of requests beside their resource. */
+/** Conditions of a guard in addition to the resource. */
 interface Narrow {
   readonly namespaceSelector?: object;
   readonly objectSelector?: object;
@@ -86,13 +86,13 @@ async function makeGuards(setup: Setup, name: string, resources: string, narrow:
 
 const byName = (name: string): object => ({ matchLabels: { managed: 'yes', 'kubernetes.io/metadata.name': name } });
 
-/** Guards of other kinds, and of this one in other namespaces and of other objects. */
+/** Creates guards for other kinds, and for this kind in other namespaces and for other objects. */
 async function makeOthers(setup: Setup, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
     await makeGuards(setup, `kind-${i}`, 'secrets');
     await makeGuards(setup, `namespace-${i}`, 'configmaps', { namespaceSelector: byName(`n-${i}`) });
     await makeGuards(setup, `object-${i}`, 'configmaps', { objectSelector: byName(`o-${i}`) });
-    // Webhooks know no names of objects.
+    // Webhooks cannot select by object name.
     const spec = {
       matchConstraints: { resourceRules: [{ ...rule('configmaps'), resourceNames: [`name-${i}`] }] },
       validations: [{ expression: 'true' }],
@@ -106,7 +106,7 @@ async function makeOthers(setup: Setup, count: number): Promise<void> {
   }
 }
 
-/** What the first write of a kind looks at after a change of one guard, among so many others. */
+/** The numbers of guards that the first write after a change of one guard reads, among a number of others. */
 async function guardsLookedAt(others: number): Promise<number[]> {
   const allow = async ({ body }: { body: string }) => {
     const { request } = JSON.parse(body) as { request: { uid: string } };
@@ -130,15 +130,15 @@ async function guardsLookedAt(others: number): Promise<number[]> {
   return counts;
 }
 
-test('the first write after a change of a guard looks at the webhooks and policies that concern it, however many others there are', async () => {
+test('the first write after a change of a guard reads only matching webhooks and policies, independent of the number of others', async () => {
   const few = await guardsLookedAt(1);
-  // Two configurations of webhooks came, and each was read once.
+  // Two webhook configurations were created, and each was read once.
   expect(few).toEqual([expect.any(Number), expect.any(Number), expect.any(Number), 2]);
   expect(Math.min(...few)).toBeGreaterThan(0);
   expect(await guardsLookedAt(12)).toEqual(few);
 });
 
-/** How many rules are asked about a read of a user, among so many roles and bindings of others. */
+/** The number of rules that are evaluated for a read of a user, among a number of roles and bindings of others. */
 async function rulesAsked(others: number): Promise<number> {
   const setup = await startTestPlane();
   const grant = async (name: string): Promise<void> => {
@@ -160,13 +160,13 @@ async function rulesAsked(others: number): Promise<number> {
   return asked;
 }
 
-test('a user is judged by the rules of their own bindings, however many others have some', async () => {
+test('only the rules of the bindings of a user are evaluated, independent of the number of others', async () => {
   const alone = await rulesAsked(0);
   expect(alone).toBeGreaterThan(0);
   expect(await rulesAsked(30)).toBe(alone);
 });
 
-/** How many objects are read when an owner goes and its one dependent follows, among so many other owners with dependents. */
+/** The number of objects that the garbage collector reads for an owner with one dependent, among a number of other owners. */
 async function readsOfACollection(others: number): Promise<number> {
   await using plane = await TestPlane.start('garbage-collector');
   const makeFamily = async (name: string): Promise<void> => {
@@ -185,7 +185,7 @@ async function readsOfACollection(others: number): Promise<number> {
   return reads;
 }
 
-test('the garbage collector reads the family of what went, however many others there are', async () => {
+test('the garbage collector reads only related objects, independent of the number of others', async () => {
   const alone = await readsOfACollection(0);
   expect(alone).toBeGreaterThan(0);
   expect(await readsOfACollection(25)).toBe(alone);

@@ -18,7 +18,7 @@ export function lookup(
 
 const MARKED = 'marked';
 
-/** An index of the few objects of a kind that are marked in some way, so that nobody looks for them among the others. */
+/** An index of the few marked objects of a kind, so that a lookup does not read all objects. */
 export const markedBy = (isMarked: (object: ApiObject) => boolean): Words => ({
   of: ({ json }) => (isMarked(JSON.parse(json) as ApiObject) ? [[MARKED]] : []),
 });

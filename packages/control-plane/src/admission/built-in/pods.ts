@@ -15,7 +15,7 @@ const isPod = ({ served, subresource, operation }: AdmissionAttributes, ...opera
 
 const MIRROR = 'kubernetes.io/config.mirror';
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** An hour and seven seconds: how the real server marks tokens that may live longer. */
+/** An hour and seven seconds. The real server marks tokens that may live longer with this number. */
 const TOKEN_SECONDS = 3607;
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 
@@ -37,7 +37,7 @@ function tokenVolume(name: string): Plain {
   };
 }
 
-/** Gives every container the account's token, unless something is mounted in its place. */
+/** Mounts the token of the account into every container without a mount at its path. */
 function mountToken(spec: Plain, random: () => number): void {
   const letter = (): string => SUFFIX_LETTERS.charAt(Math.floor(random() * SUFFIX_LETTERS.length));
   let name: string | undefined;
@@ -50,7 +50,7 @@ function mountToken(spec: Plain, random: () => number): void {
   if (name !== undefined) spec.volumes = [...items(spec, 'volumes'), tokenVolume(name)];
 }
 
-/** What the mirror of a static pod may not have: its node runs it without asking the API for anything. */
+/** The first forbidden field of a mirror pod. Its node runs a static pod without the API. */
 function mirrorProblem(pod: ApiObject): string | undefined {
   const spec = look(pod, 'spec');
   if (text(spec, 'serviceAccountName') !== '') return 'a mirror pod may not reference service accounts';
@@ -62,8 +62,8 @@ function mirrorProblem(pod: ApiObject): string | undefined {
 }
 
 /**
- * ServiceAccount: a pod runs as an account of its namespace (`default` when it names none) and gets its token. The default account of a
- * new namespace is taken to be on its way, as the real plugin waits for it.
+ * ServiceAccount: a pod runs as an account of its namespace (by default `default`) and gets its token. In a new namespace, the
+ * default account may be missing, because the real plugin waits for it.
  */
 export const serviceAccountAdmission = (registry: Registry): AdmissionPlugin => ({
   name: 'ServiceAccount',

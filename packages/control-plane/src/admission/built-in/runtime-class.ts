@@ -6,7 +6,7 @@ import type { AdmissionAttributes, AdmissionPlugin } from '../../resources/admis
 import type { Registry } from '../../resources/registry.ts';
 import { lookup } from './lookup.ts';
 
-/** Whether one toleration covers all that another one does. */
+/** Whether one toleration covers everything that another one covers. */
 function covers(wide: Plain, narrow: Plain): boolean {
   const same = (field: string): boolean => text(wide, field) === text(narrow, field);
   if (text(wide, 'key') !== '' && !same('key')) return false;
@@ -19,13 +19,13 @@ function covers(wide: Plain, narrow: Plain): boolean {
   return text(narrow, 'operator') !== 'Exists' && same('value');
 }
 
-/** Both lists without what the rest of them covers (`MergeTolerations`). */
+/** Both lists without tolerations that others cover (`MergeTolerations`). */
 function merged(first: readonly Plain[], second: readonly Plain[]): Plain[] {
   const all = [...first, ...second];
   return all.filter((one, index) => {
     const covered = all.some((other, position) => {
       if (position === index || !covers(other, one)) return false;
-      // Of two that cover each other the first stays.
+      // Of two tolerations that cover each other, the first one remains.
       return position < index || !covers(one, other);
     });
     return !covered;
@@ -35,7 +35,7 @@ function merged(first: readonly Plain[], second: readonly Plain[]): Plain[] {
 const isNewPod = ({ served, subresource, operation }: AdmissionAttributes): boolean =>
   served.resource === '/pods' && subresource === '' && operation === 'CREATE';
 
-/** RuntimeClass: a pod costs what its runtime costs besides, and goes where its runtime is. */
+/** RuntimeClass: adds the overhead and the scheduling constraints of its runtime to a pod. */
 export function runtimeClassAdmission(registry: Registry): AdmissionPlugin {
   const refuse = ({ served, name, object }: AdmissionAttributes, why: string): never => {
     throw forbidden(served.kind, name || (object?.metadata.name ?? ''), why);

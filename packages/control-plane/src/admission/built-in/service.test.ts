@@ -15,7 +15,7 @@ afterEach(() => plane.close());
 const create = (name: string, spec: object = {}) =>
   call('POST', SERVICES, { body: { metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } } });
 
-test('node ports and addresses are never given twice, even when asked for at once', async () => {
+test('node ports and addresses are never allocated twice, even for concurrent requests', async () => {
   const names = Array.from({ length: 400 }, (_, index) => `s-${index}`);
   const answers = await Promise.all(names.map((name) => create(name, { type: 'NodePort' })));
   expect(answers.filter(({ status }) => status !== 201)).toEqual([]);
@@ -24,7 +24,7 @@ test('node ports and addresses are never given twice, even when asked for at onc
   expect([new Set(ports).size, new Set(addresses).size]).toEqual([400, 400]);
 });
 
-test('what a client asks for is refused while another service has it, and free when that is gone', async () => {
+test('a requested port is refused while another service has it, and available after its deletion', async () => {
   expect((await create('a', { clusterIP: '10.96.7.7' })).status).toBe(201);
   expect((await create('b', { clusterIP: '10.96.7.7' })).body.message).toBe(
     'Service "b" is invalid: spec.clusterIPs: Invalid value: ["10.96.7.7"]: failed to allocate IP 10.96.7.7: provided IP is already allocated',

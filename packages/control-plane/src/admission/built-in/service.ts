@@ -7,20 +7,20 @@ import type { Registry } from '../../resources/registry.ts';
 
 const SERVICES = '/services';
 const IP_ADDRESSES = 'networking.k8s.io/ipaddresses';
-/** How long something counts as taken before its service is stored, in milliseconds: longer than webhooks may take. */
+/** How long a claim is valid before its service is stored, in milliseconds. It is longer than the timeout of webhooks. */
 const PENDING_MS = 60_000;
 
 interface Claim {
   readonly namespace: string;
   readonly name: string;
   readonly at: number;
-  /** The service was stored with it: from then on the store tells whether it still has it. */
+  /** The service is stored. From then on, the stored service decides whether it has the address or port. */
   stored: boolean;
 }
 
 /**
- * Who has which address and node port. Claims are never taken back: one whose service is gone, or has something else by now, counts no
- * more when somebody asks for it.
+ * The owners of addresses and node ports. Claims are not removed when a service changes. Instead, the next claim checks
+ * whether the service still has the address or port.
  */
 class Claims {
   readonly #registry: Registry;
@@ -41,7 +41,7 @@ class Claims {
     });
   }
 
-  /** Takes it for a service unless another one has it. `isTrial`: only looks. */
+  /** Claims an address or port for a service, unless another service has it. With `isTrial` it only checks. */
   claim(thing: string, service: ApiObject, isTrial: boolean): boolean {
     const now = this.#registry.now().getTime();
     const claim = this.#claims.get(thing);
@@ -53,7 +53,7 @@ class Claims {
     return true;
   }
 
-  /** Whether an IPAddress keeps the address for something that is no service. */
+  /** Whether an IPAddress reserves the address for another object than a service. */
   #isForeign(thing: string): boolean {
     const record = this.#registry.store.get(IP_ADDRESSES, '', thing);
     if (record === undefined) return false;
@@ -73,7 +73,7 @@ class Claims {
 
 const portThing = (port: Plain): string => `${text(port, 'protocol')} ${number(port, 'nodePort')}`;
 
-/** Everything that only one service may have. */
+/** The addresses and node ports of a service, each of which only one service may have. */
 function held(service: ApiObject): string[] {
   const spec = look(service, 'spec');
   const addresses = strings(spec, 'clusterIPs').filter((address) => address !== '' && address !== 'None');
@@ -81,7 +81,7 @@ function held(service: ApiObject): string[] {
   return [...addresses, ...ports.map(portThing)];
 }
 
-/** The first of the server's own choices that is free. @throws StatusError 500 when there is none */
+/** The first free choice of the server. @throws StatusError 500 when no choice is free */
 function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choice: T) => boolean, what: string): T {
   for (let attempt = 0; ; attempt++) {
     const choice = choices(attempt);
@@ -91,8 +91,8 @@ function firstFree<T>(choices: (attempt: number) => T | undefined, isFree: (choi
 }
 
 /**
- * Sees to it that no two services share an address or a node port: what the server chose is chosen again, what the client asked for is refused.
- * It comes where the real server allocates, between mutating and validating admission.
+ * Prevents that two services share an address or a node port. A conflict with a choice of the server leads to another choice,
+ * and a conflict with a requested value to a refusal. It runs between mutating and validating admission, as in the real server.
  */
 export function serviceAddresses(registry: Registry): AdmissionPlugin {
   let claims: Claims | undefined;

@@ -2,10 +2,10 @@ import { look, text } from '../../apimachinery/objects/plain.ts';
 import type { AdmissionPlugin } from '../../resources/admission.ts';
 import type { Registry } from '../../resources/registry.ts';
 
-/** The labels that tell where a node stands; of its others a pod gets none. */
+/** The topology labels of a node, which are copied to its pods. */
 const TOPOLOGY = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
 
-/** PodTopologyLabels: a pod, or the Binding that puts it there, gets the topology labels of its node, whatever it had. */
+/** PodTopologyLabels: a pod, or its Binding, gets the topology labels of its node, which replace its own ones. */
 export const topologyLabels = (registry: Registry): AdmissionPlugin => ({
   name: 'PodTopologyLabels',
   admit({ served, subresource, operation, object }) {

@@ -28,7 +28,7 @@ const container = (name: string, limits: object, requests: object) => ({
   resources: { limits, requests },
 });
 
-test('what a range does not say follows from what it says', async () => {
+test('missing values of a range are derived from the others', async () => {
   const { body } = await limit({
     type: 'Container',
     max: { cpu: '2', memory: '1Gi' },
@@ -40,7 +40,7 @@ test('what a range does not say follows from what it says', async () => {
   });
 });
 
-test('containers get what they do not say', async () => {
+test('containers get default limits', async () => {
   await limit({ type: 'Container', default: { cpu: '500m', memory: '1Gi' }, defaultRequest: { cpu: '100m' } });
   const { body } = await run({
     initContainers: [container('i', { cpu: '1' }, {})],
@@ -93,7 +93,7 @@ test.each([
   expect([status, body.message]).toEqual([403, `pods "p" is forbidden: ${why}`]);
 });
 
-test('several refusals are told together', async () => {
+test('several violations are reported together', async () => {
   await limit({ type: 'Container', max: { cpu: '1', memory: '1Gi' } });
   const { body } = await run({ containers: [container('c', { cpu: '2', memory: '2Gi' }, {})] });
   expect(body.message).toBe(

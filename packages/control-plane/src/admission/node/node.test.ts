@@ -36,7 +36,7 @@ describe('its node', () => {
     expect((await register({ labels }, { taints: [{ key: 'a', effect: 'NoExecute' }] })).status).toBe(201);
   });
 
-  test('is no other node', async () => {
+  test('cannot change another node', async () => {
     const { body } = await asNode('POST', '/api/v1/nodes', { metadata: { name: 'n-2' } });
     expect(body.message).toBe('nodes "n-2" is forbidden: node "n-1" is not allowed to modify node "n-2"');
   });
@@ -125,7 +125,7 @@ describe('pods', () => {
 describe('tokens', () => {
   const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
   const DRIVERS = '/apis/storage.k8s.io/v1/csidrivers';
-  /** A pod of the node, by its uid. */
+  /** Creates a pod of the node, and returns its UID. */
   const run = async (name: string, volumes: object[] = [], nodeName = 'n-1'): Promise<string> => {
     const containers = [{ name: 'c', image: 'i' }];
     const spec = { nodeName, serviceAccountName: 'bot', automountServiceAccountToken: false, containers, volumes };
@@ -147,7 +147,7 @@ describe('tokens', () => {
     await call('POST', ACCOUNTS, { body: { metadata: { name: 'bot' } } });
   });
 
-  test('are asked for by a node for pods of its own', async () => {
+  test('can be requested by a node for its own pods', async () => {
     const mine = await run('mine', [projected()]);
     const other = await run('other', [projected()], 'n-2');
     expect(await ask('mine', mine)).toBeUndefined();
@@ -160,7 +160,7 @@ describe('tokens', () => {
     expect(await ask('none', 'x')).toBe('pod "none" not found');
   });
 
-  test('are for the audiences of its volumes, of their drivers, and of what RBAC lets it ask for', async () => {
+  test('may have the audiences of its volumes, of their drivers, and those that RBAC allows', async () => {
     await call('POST', DRIVERS, { body: { metadata: { name: 'd' }, spec: { tokenRequests: [{ audience: 'csi' }] } } });
     const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
     const volume = {
@@ -201,7 +201,7 @@ describe('tokens', () => {
   });
 });
 
-test('its lease is its own', async () => {
+test('a node can only write its own lease', async () => {
   await call('POST', '/api/v1/namespaces', { body: { metadata: { name: 'kube-node-lease' } } });
   const lease = (namespace: string, name: string) =>
     asNode('POST', `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`, { metadata: { name } });
@@ -211,6 +211,6 @@ test('its lease is its own', async () => {
   expect((await lease('kube-node-lease', 'n-1')).status).toBe(201);
 });
 
-test('labels that were there and stay are nobody’s business', () => {
+test('existing labels are not checked', () => {
   expect(forbiddenLabels({ 'k8s.io/a': '1', b: '2' }, { 'k8s.io/a': '1', 'k8s.io/c': '3' })).toEqual(['k8s.io/c']);
 });

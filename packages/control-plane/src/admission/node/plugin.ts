@@ -37,7 +37,7 @@ function checkNode(node: string, { operation, name, object, old }: AdmissionAttr
   if (labels.length > 0) refuse(`is not allowed to modify labels: ${labels.join(', ')}`);
 }
 
-/** What of a claim stays as it is when a node writes its status. */
+/** The fields of a claim that a node must not change when it writes the status. */
 function keptOfClaim(claim: ApiObject | undefined): unknown {
   const { resourceVersion: _version, managedFields: _managed, ...metadata } = claim?.metadata ?? {};
   const {
@@ -58,7 +58,7 @@ function checkClaim(node: string, { operation, subresource, object, old }: Admis
   }
 }
 
-/** The name that a write is about; a create says it in its object. */
+/** The name of the written object; for a create it is in the object. */
 const nameOf = ({ name, object }: AdmissionAttributes): string => (name === '' ? (object?.metadata.name ?? '') : name);
 
 function check(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
@@ -90,8 +90,8 @@ function check(registry: Registry, node: string, attributes: AdmissionAttributes
 }
 
 /**
- * NodeRestriction: a kubelet (`system:node:NAME` of the group `system:nodes`) writes its own node, pods, leases and CSINode, and no label by which
- * workloads are steered. Signing requests are judged by their signers.
+ * NodeRestriction: a kubelet (`system:node:NAME` of the group `system:nodes`) may only write its own node, pods, leases and
+ * CSINode, and no labels that select nodes for workloads. Signing requests are checked by their signers.
  */
 export const nodeRestriction = (registry: Registry): AdmissionPlugin => ({
   name: 'NodeRestriction',

@@ -14,14 +14,14 @@ function find({ store }: Registry, group: string, singular: string, namespace: s
   return JSON.parse(record.json) as ApiObject;
 }
 
-/** The CSI driver of a claim's volume; '': it has none, or another plugin's. @throws StatusError 404 */
+/** The CSI driver of the volume of a claim; '' for no volume or another plugin. @throws StatusError 404 */
 function driverOfClaim(registry: Registry, namespace: string, claim: string): string {
   const { spec } = find(registry, '', 'persistentvolumeclaim', namespace, claim);
   const volume = find(registry, '', 'persistentvolume', '', text((spec ?? {}) as Plain, 'volumeName'));
   return text(look(look(volume, 'spec'), 'csi'), 'driver');
 }
 
-/** The CSI driver that mounts a volume of the pod; ''. Volumes of plugins that have moved to CSI are not translated. */
+/** The CSI driver that mounts a volume of the pod, or ''. Volumes of migrated in-tree plugins are not translated. */
 function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   const { name = '', namespace = '' } = pod.metadata;
   if (isPlain(look(volume, 'ephemeral').volumeClaimTemplate)) {
@@ -33,7 +33,7 @@ function driverOf(registry: Registry, pod: ApiObject, volume: Plain): string {
   return text(look(volume, 'csi'), 'driver');
 }
 
-/** Whether the pod says that it wants tokens for this audience, itself or by the driver of a volume. */
+/** Whether the pod requests tokens for this audience, directly or through the driver of a volume. */
 function wants(
   registry: Registry,
   pod: ApiObject,
@@ -59,7 +59,7 @@ function wants(
   return { found: false, why: more.length === 0 ? first : `[${[first, ...more].join(', ')}]` };
 }
 
-/** Who may ask for tokens of an audience that no volume of the pod names: those whom RBAC lets. */
+/** An audience that no volume of the pod names needs a permission of RBAC. */
 function checkAudience(registry: Registry, pod: ApiObject, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { user, namespace, name } = attributes;
   const audiences = strings(look(attributes.object, 'spec'), 'audiences');
@@ -77,8 +77,8 @@ function checkAudience(registry: Registry, pod: ApiObject, attributes: Admission
 }
 
 /**
- * A node asks for tokens that are bound to a pod of its own, and for audiences that the pod names.
- * @throws StatusError 403, or 404 for a pod that is not there
+ * A node may request tokens that are bound to its own pods, for audiences that the pod names.
+ * @throws StatusError 403, or 404 for an unknown pod
  */
 export function checkToken(registry: Registry, node: string, attributes: AdmissionAttributes, refuse: Refuse): void {
   const { operation, subresource, namespace, object } = attributes;

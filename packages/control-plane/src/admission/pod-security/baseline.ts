@@ -14,7 +14,7 @@ import {
   type Violation,
 } from './words.ts';
 
-/** Looks at a pod as of a minor version. */
+/** Checks a pod against a minor version of the standard. */
 export type Check = (pod: PodLike, minor: number) => Violation | undefined;
 
 const APP_ARMOR = 'container.apparmor.security.beta.kubernetes.io/';
@@ -167,7 +167,7 @@ export const seLinuxOptions: Check = ({ spec }, minor) => {
 
 export const isSeccompAllowed = (part: Plain): boolean => ['Localhost', 'RuntimeDefault'].includes(text(part, 'type'));
 
-/** Who sets a seccomp profile that is not allowed. */
+/** A violation for the pod or containers with a forbidden seccomp profile. */
 export function badSeccomp(spec: Plain): Violation | undefined {
   const { pod, containers } = parts(spec, 'seccompProfile');
   const bad = containers.filter(([, part]) => !isSeccompAllowed(part));
@@ -203,7 +203,7 @@ function badSeccompNotes({ annotations, spec }: PodLike): Violation | undefined 
 
 export const seccompBaseline: Check = (pod, minor) => (minor < 19 ? badSeccompNotes(pod) : badSeccomp(pod.spec));
 
-/** Sysctls that are safe, and the minor version that took them in. */
+/** Safe sysctls, with the minor version that added them. */
 const SYSCTLS: Readonly<Record<string, number>> = {
   'kernel.shm_rmid_forced': 0,
   'net.ipv4.ip_local_port_range': 0,

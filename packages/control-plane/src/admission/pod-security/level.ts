@@ -4,13 +4,13 @@ import type { StatusCause } from '../../apimachinery/objects/status.ts';
 const LEVELS = ['privileged', 'baseline', 'restricted'] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** A level as of a minor version 1.x; `latest` is newer than all. */
+/** A level of a minor version 1.x; `latest` is newer than all. */
 export interface Standard {
   readonly level: Level;
   readonly minor: number | 'latest';
 }
 
-/** What a namespace asks for. Audit has no log here to go to; its labels are checked like the others. */
+/** The levels of a namespace. This server writes no audit log; the audit labels are only validated. */
 export interface Policy {
   readonly enforce: Standard;
   readonly warn: Standard;
@@ -36,8 +36,8 @@ function parseMinor(version: string): number | 'latest' | undefined {
 }
 
 /**
- * The policy in the labels of a namespace, and what is wrong with them. A level that cannot be read counts as the strictest for enforcing and
- * as none for the others; a version that cannot be read is the latest. Without a level of its own, `warn` follows a stricter `enforce`.
+ * The policy in the labels of a namespace, and the errors in these labels. An invalid level is the strictest one for `enforce`,
+ * and none for the others. An invalid version is the latest one. Without its own level, `warn` follows a stricter `enforce`.
  */
 export function policyOf(labels: Readonly<Record<string, string>> = {}): {
   readonly policy: Policy;

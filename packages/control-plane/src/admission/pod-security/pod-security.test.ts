@@ -5,7 +5,7 @@ import { inDetail, violations } from './evaluate.ts';
 import type { Level } from './level.ts';
 
 const C = { name: 'c', image: 'i' };
-/** What restricted asks of a container. */
+/** The container fields that the level restricted requires. */
 const TIGHT = {
   allowPrivilegeEscalation: false,
   capabilities: { drop: ['ALL'] },
@@ -76,7 +76,7 @@ describe('baseline', () => {
     ],
   ])('%j: %s', (spec, expected) => expect(judge(spec as Record<string, unknown>)).toBe(expected));
 
-  test('older versions know less', () => {
+  test('older versions have fewer checks', () => {
     const probed = { containers: [{ ...C, livenessProbe: { httpGet: { host: 'x' } } }] };
     expect([judge(probed, 'baseline', 33), judge(probed, 'baseline', 34)]).toEqual(['', expect.stringMatching('host')]);
     const notes = { 'seccomp.security.alpha.kubernetes.io/pod': 'unconfined' };
@@ -163,7 +163,7 @@ describe('a namespace', () => {
     ]);
   });
 
-  test('judges an update only when an image changes', async () => {
+  test('checks an update only when an image changes', async () => {
     await run('p', { hostNetwork: true });
     await label({ enforce: 'baseline' });
     const kept = await call('PATCH', `${CORE}/pods/p`, { body: { metadata: { labels: { a: 'b' } } } });
@@ -175,7 +175,7 @@ describe('a namespace', () => {
     expect(changed.status).toBe(403);
   });
 
-  test('of a stricter level warns of its pods', async () => {
+  test('with a stricter level warns about existing pods', async () => {
     for (const name of ['b', 'a']) await run(name, { hostNetwork: true });
     await run('c', { hostPID: true, volumes: [{ name: 'v', hostPath: { path: '/' } }] });
     const { status, warnings } = await label({ enforce: 'baseline' });
@@ -189,7 +189,7 @@ describe('a namespace', () => {
     expect((await label({ enforce: 'privileged' })).warnings).toEqual([]);
   });
 
-  test('has labels that can be read', async () => {
+  test('must have valid labels', async () => {
     const { status, body } = await label({ enforce: 'strict', 'audit-version': '1.2' });
     expect([status, body.message]).toEqual([
       422,

@@ -13,7 +13,7 @@ import {
   sorted,
 } from './words.ts';
 
-/** From this minor version on, pods that say that they are for Windows are spared what Windows does not have. */
+/** From this minor version on, Windows pods are exempt from checks that do not exist for Windows. */
 const WINDOWS_SINCE = 25;
 
 export const allowPrivilegeEscalation: Check = ({ spec }, minor) => {

@@ -1,6 +1,6 @@
 import { isPlain, items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** What a check finds wrong: in a word, and in detail ('' for none). */
+/** A violation: a short reason, and details ('' for none). */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
@@ -16,10 +16,10 @@ export const plural = (count: number, one: string, many = `${one}s`): string => 
 
 export const quoted = (words: readonly string[]): string => words.map((word) => `"${word}"`).join(', ');
 
-/** Each once, in order. */
+/** Unique words, sorted. */
 export const sorted = (words: Iterable<string>): string[] => [...new Set(words)].sort();
 
-/** All containers in the order in which violations name them. */
+/** All containers, in the order of violation messages. */
 export const containersOf = (spec: Plain): Plain[] => [
   ...items(spec, 'initContainers'),
   ...items(spec, 'containers'),
@@ -29,23 +29,23 @@ export const containersOf = (spec: Plain): Plain[] => [
 export const named = (containers: readonly Plain[]): string =>
   `${plural(containers.length, 'container')} ${quoted(containers.map((container) => text(container, 'name')))}`;
 
-/** The security context of a pod or container; undefined when it says nothing. */
+/** The security context of a pod or container; undefined without one. */
 export const context = (holder: Plain): Plain => look(holder, 'securityContext');
 
 export const isWindows = (spec: Plain): boolean => text(look(spec, 'os'), 'name') === 'windows';
 
-/** Pods in a user namespace of their own may be root there. */
+/** Pods in their own user namespace may run as root there. */
 export const hasUserNamespace = (spec: Plain): boolean => spec.hostUsers === false;
 
-/** Who sets what is wrong: the pod, some containers, or both. '' for nobody. */
+/** Names the pod, the containers, or both, that violate a rule. Empty if neither does. */
 export function setters(podDoes: boolean, containers: readonly Plain[]): string {
   return [...(podDoes ? ['pod'] : []), ...(containers.length > 0 ? [named(containers)] : [])].join(' and ');
 }
 
-/** Whether a field is there; Go knows no difference between null and absent. */
+/** Whether a field is set; Go does not distinguish null from absent. */
 export const has = (holder: Plain, field: string): boolean => holder[field] !== undefined && holder[field] !== null;
 
-/** The pod's own and each container's part of the security context called `field`, where there is one. */
+/** The field `field` in the security contexts of the pod and of each container that has it. */
 export function parts(spec: Plain, field: string): { pod: Plain | undefined; containers: [Plain, Plain][] } {
   const own = context(spec)[field];
   const containers = containersOf(spec).flatMap((container): [Plain, Plain][] => {

@@ -1,12 +1,12 @@
 import { conditionsHold, LazyVariables, type Scope } from '../expression.ts';
 import type { Policy, Validation } from './policy.ts';
 
-/** A validation that does not hold, or could not be evaluated. */
+/** A validation that failed, or that could not be evaluated. */
 export interface Failure {
   readonly message: string;
   /** '' for the default. */
   readonly reason: string;
-  /** It is wrong by itself, whatever its binding says. */
+  /** The policy itself is invalid, so the action of the binding does not matter. */
   readonly ofPolicy?: boolean;
 }
 
@@ -22,7 +22,7 @@ function messageOf({ expression, message, messageExpression }: Validation, scope
   return message !== '' ? message : `failed expression: ${expression.source.trim()}`;
 }
 
-/** What a policy finds wrong, in the order of its validations. An error counts unless the policy ignores failures. */
+/** The failures of a policy, in the order of its validations. An error counts unless the policy ignores failures. */
 export function evaluatePolicy(policy: Policy, base: Scope): Failure[] {
   const scope: Scope = { ...base, variables: new LazyVariables(policy.variables, base) };
   const held = conditionsHold(policy.conditions, scope);

@@ -42,13 +42,13 @@ async function define(name: string, mutations: readonly object[], more: object =
 const create = (name = 'x') =>
   call('POST', CONFIG_MAPS, { body: { metadata: { name, labels: { a: 'b' } }, data: { k: 'v' } } });
 
-describe('what a mutation has made', () => {
+describe('the result of a mutation', () => {
   test.each([
     ["[JSONPatch{op: 'replace', path: '/kind', value: 'Secret'}]", 500, 'no kind "Secret" is registered'],
     ["[JSONPatch{op: 'add', path: '/zzz', value: 'x'}]", 500, 'strict decoding error: unknown field "zzz"'],
     ["[JSONPatch{op: 'add', path: '/data/q', value: 5}]", 500, 'cannot unmarshal number into Go struct field'],
     ["[JSONPatch{op: 'remove', path: '/metadata'}]", 422, 'metadata.name: Required value'],
-  ])('is read as an object of its kind: %s', async (expression, status, message) => {
+  ])('is validated as an object of its kind: %s', async (expression, status, message) => {
     await define('p', [patch(expression)]);
     const answer = await create();
     expect([answer.status, answer.body.message]).toEqual([status, expect.stringContaining(message)]);
@@ -56,7 +56,7 @@ describe('what a mutation has made', () => {
 });
 
 describe('a mutation', () => {
-  test('lays a configuration over the object, and patches it, one after the other', async () => {
+  test('applies a configuration and then a patch', async () => {
     await define('p', [
       apply("Object{metadata: Object.metadata{labels: {'added': object.metadata.name}}}"),
       patch(
@@ -66,11 +66,11 @@ describe('a mutation', () => {
     const { status, body } = await create();
     expect(status).toBe(201);
     expect(body).toMatchObject({ metadata: { labels: { a: 'b', added: 'x', 'x/y': '2' } }, data: { k: 'v' } });
-    // Nobody owns what a policy has set.
+    // Fields from a policy have no manager.
     expect(JSON.stringify(body.metadata?.managedFields)).not.toContain('added');
   });
 
-  test('merges list items by their keys, and counts with what there is', async () => {
+  test('merges list items by their keys, with the existing items', async () => {
     const containers = 'Object.spec.template.spec.containers';
     await define(
       'p',
@@ -90,7 +90,7 @@ describe('a mutation', () => {
     });
   });
 
-  test('looks at conditions, variables and the authorizer', async () => {
+  test('uses conditions, variables and the authorizer', async () => {
     await define('p', [apply("Object{data: {'may': string(variables.may)}}")], {
       variables: [{ name: 'may', expression: "authorizer.group('').resource('pods').check('create').allowed()" }],
       matchConditions: [{ name: 'm', expression: "object.metadata.name != 'skip'" }],
@@ -99,7 +99,7 @@ describe('a mutation', () => {
     expect((await create('skip')).body).toMatchObject({ data: { k: 'v' } });
   });
 
-  test('a test that fails leaves the object alone', async () => {
+  test('a failed test operation leaves the object unchanged', async () => {
     await define('p', [
       patch(
         "[JSONPatch{op: 'replace', path: '/data/k', value: 'new'}, JSONPatch{op: 'test', path: '/data/k', value: 'v'}]",
@@ -108,7 +108,7 @@ describe('a mutation', () => {
     expect((await create()).body).toMatchObject({ data: { k: 'v' } });
   });
 
-  test('an earlier policy that wants it sees what a later one has done', async () => {
+  test('an earlier policy with reinvocation sees the changes of a later one', async () => {
     const seen = [apply("Object{data: {'labels': string(size(object.metadata.labels))}}")];
     await define('a', seen, { reinvocationPolicy: 'IfNeeded' });
     await define('b', [apply("Object{metadata: Object.metadata{labels: {'late': 'yes'}}}")]);
@@ -141,12 +141,12 @@ describe('a mutation that fails', () => {
     expect(status).toBe(403);
   });
 
-  test('lets it pass when failures are ignored', async () => {
+  test('accepts the request when failures are ignored', async () => {
     await define('p', [apply("Object{data: {'a': object.data.nope}}")], { failurePolicy: 'Ignore' });
     expect((await create()).body).toMatchObject({ data: { k: 'v' } });
   });
 
-  test('refuses to replace what can only be replaced as a whole', async () => {
+  test('refuses a partial change of an atomic list', async () => {
     await define('p', [apply("Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'q': 'r'}}}}")], {
       matchConstraints: { resourceRules: rules('apps', 'deployments') },
     });

@@ -12,8 +12,8 @@ import { MutationError, mutate } from './mutate.ts';
 import { ParamsError, paramsOf } from './params.ts';
 import { compileMutatingPolicy, type MutatingPolicy } from './policy.ts';
 
-/** What went wrong with policies that are not to be ignored, in their order. */
-type Complaints = string[];
+/** The errors of policies with failure policy Fail, in their order. */
+type Failures = string[];
 
 function refusal({ served, name }: AdmissionAttributes, messages: readonly string[]): StatusError {
   const { group, plural } = served.kind;
@@ -30,18 +30,18 @@ function refusal({ served, name }: AdmissionAttributes, messages: readonly strin
   });
 }
 
-/** One policy with one binding, over every parameter. */
+/** Runs one policy with one binding for every parameter. */
 function invoke(
   policies: BoundPolicies<MutatingPolicy>,
   registry: Registry,
   { policy, binding, as }: Bound<MutatingPolicy>,
   attributes: AdmissionAttributes,
-  complaints: Complaints,
+  failures: Failures,
 ): ApiObject | undefined {
   const complain = (message: string, ofPolicy = false): void => {
     if (policy.ignoresFailure) return;
     const through = ofPolicy ? '' : ` with binding '${binding.name}'`;
-    complaints.push(`policy '${policy.name}'${through} denied request: ${message}`);
+    failures.push(`policy '${policy.name}'${through} denied request: ${message}`);
   };
   let current = presented(attributes.object, as, attributes);
   const base = policies.scope(attributes, as);
@@ -56,7 +56,7 @@ function invoke(
         continue;
       }
       for (const mutation of policy.mutations) {
-        // Variables may depend on the object, so that each step sees them anew.
+        // Variables may depend on the object, so each step evaluates them again.
         const scope: Scope = { ...fixed, variables: new LazyVariables(policy.variables, fixed) };
         current =
           current === null
@@ -81,7 +81,7 @@ function attempt(make: () => ApiObject, complain: (message: string) => void, oth
   }
 }
 
-/** The object of a request in the version of the request, as a body of it would be read. */
+/** Converts the mutated object to the version of the request and validates it like a request body. */
 function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: string): ApiObject {
   const changed = structuredClone(made);
   if (attributes.carries !== undefined) return readCarried(changed, attributes);
@@ -89,28 +89,28 @@ function taken(made: ApiObject, attributes: AdmissionAttributes, apiVersion: str
 }
 
 /**
- * MutatingAdmissionPolicy: one after another, and once more those that want to see what later ones have changed. What it changes is
- * nobody's in the managedFields, as on the real server.
+ * MutatingAdmissionPolicy: runs the policies in order, and then those with reinvocation if later ones changed the object. The
+ * changed fields have no manager in managedFields, as in the real server.
  */
 export function mutatingPolicies(registry: Registry): AdmissionPlugin {
   const policies = new BoundPolicies(registry, 'mutating', compileMutatingPolicy);
 
   const run = (attributes: AdmissionAttributes): ApiObject | undefined => {
-    const complaints: Complaints = [];
+    const failures: Failures = [];
     const repeats = (attributes.reinvocation ?? new Reinvocation()).of(policies);
     let { object } = attributes;
     repeats.begin(object);
     for (const bound of policies.applicable(attributes)) {
-      // One binding stands for its policy: the list of them is made anew in each round.
+      // A policy is identified by its binding, because the list of policies is rebuilt in each round.
       if (repeats.isSkipped(bound.binding)) continue;
       const seen = { ...attributes, object };
-      const made = invoke(policies, registry, bound, seen, complaints);
+      const made = invoke(policies, registry, bound, seen, failures);
       const changed = made !== undefined && !jsonEquals(made, presented(object, bound.as, attributes));
       if (changed) object = taken(made, seen, bound.as.apiVersion);
       repeats.ran(bound.binding, bound.policy.reinvoked, changed);
     }
     repeats.end(object);
-    if (complaints.length > 0) throw refusal(attributes, complaints);
+    if (failures.length > 0) throw refusal(attributes, failures);
     return object;
   };
 

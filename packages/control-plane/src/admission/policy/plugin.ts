@@ -17,10 +17,10 @@ const CODES: Readonly<Record<string, number>> = {
   Invalid: 422,
 };
 
-/** The refusal: an admission's words with the code of the validation's reason. */
+/** A refusal with the message of an admission plugin and the code of the reason of the validation. */
 function refusal({ served, name, object }: AdmissionAttributes, message: string, reason: string): StatusError {
   const { kind } = served;
-  // A name that is not there yet, or that of one of many.
+  // The name, or the prefix of a generated name.
   const shown = name || object?.metadata.name || object?.metadata.generateName || 'Unknown';
   const { group, plural } = kind;
   return new StatusError({
@@ -36,12 +36,12 @@ function refusal({ served, name, object }: AdmissionAttributes, message: string,
   });
 }
 
-/** Judges requests by ValidatingAdmissionPolicies, through their bindings. */
-function judge(policies: BoundPolicies<Policy>, registry: Registry, attributes: AdmissionAttributes): void {
+/** Checks a request with the ValidatingAdmissionPolicies and their bindings. */
+function validate(policies: BoundPolicies<Policy>, registry: Registry, attributes: AdmissionAttributes): void {
   let denial: StatusError | undefined;
   for (const bound of policies.applicable(attributes)) {
     for (const failure of failuresOf(policies, registry, bound, attributes)) {
-      // Every binding warns, also after one that denies.
+      // Every binding can warn, also after one that denies.
       const refused = act(bound.policy, bound.binding, failure, attributes);
       denial ??= refused;
     }
@@ -66,7 +66,7 @@ function failuresOf(
   return params.flatMap((param) => evaluatePolicy(policy, { ...scope, params: () => param }));
 }
 
-/** Does with a failure what the binding asks for: the refusal, when it is to be denied. Audit has no log here to go to. */
+/** Applies the actions of the binding to a failure. Returns the refusal for Deny. This server writes no audit log. */
 function act(
   policy: Policy,
   binding: Binding,
@@ -86,7 +86,7 @@ export function validatingPolicies(registry: Registry): AdmissionPlugin {
   return {
     name: 'ValidatingAdmissionPolicy',
     validate(attributes) {
-      if (!policies.isEmpty && !isExemptFromPolicies(attributes.served)) judge(policies, registry, attributes);
+      if (!policies.isEmpty && !isExemptFromPolicies(attributes.served)) validate(policies, registry, attributes);
       return undefined;
     },
   };

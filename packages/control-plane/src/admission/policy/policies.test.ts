@@ -8,7 +8,7 @@ const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
 let plane: ControlPlane;
 let call: ReturnType<typeof caller>;
-/** Timers of the plane fire at once after the current turn. */
+/** Timers of the control plane fire immediately after the current turn. */
 const clock: Clock = {
   now: realClock.now,
   setTimeout(fn) {
@@ -85,7 +85,7 @@ describe('an expression', () => {
     else expect(String(answer.body.message).replace(/\s+/g, ' ')).toContain(message.replace(/\s+/g, ' '));
   });
 
-  test('sees the old object of an update', async () => {
+  test('reads the old object of an update', async () => {
     await enforce({
       validations: [{ expression: 'oldObject == null || object.data.a == oldObject.data.a', message: 'a stays' }],
     });
@@ -95,7 +95,7 @@ describe('an expression', () => {
   });
 });
 
-describe('what a policy is about', () => {
+describe('the scope of a policy', () => {
   const no = [{ expression: 'false', message: 'no' }];
 
   test.each([
@@ -115,7 +115,7 @@ describe('what a policy is about', () => {
     expect((await create({})).status).toBe(201);
   });
 
-  test('ends with its binding', async () => {
+  test('has no effect without its binding', async () => {
     await enforce({ validations: no });
     expect((await create({})).status).toBe(422);
     await call('DELETE', `${REGISTRATION}/validatingadmissionpolicybindings/b`);
@@ -124,12 +124,12 @@ describe('what a policy is about', () => {
 });
 
 describe('failures', () => {
-  test('of an expression pass under Ignore', async () => {
+  test('of an expression are ignored under Ignore', async () => {
     await enforce({ failurePolicy: 'Ignore', validations: [{ expression: "object.data.none == 'x'" }] });
     expect((await create({ a: '1' })).status).toBe(201);
   });
 
-  test('of a message fall back to the message', async () => {
+  test('of a message expression fall back to the message', async () => {
     const validations = [{ expression: 'false', message: 'plain', messageExpression: 'string(object.data.none)' }];
     await enforce({ validations });
     expect((await create({ a: '1' })).body.message).toBe(`${DENIED}plain`);
@@ -144,7 +144,7 @@ describe('failures', () => {
     expect((await create({})).body).toMatchObject({ code, reason });
   });
 
-  test('are warned of when the binding says so', async () => {
+  test('cause warnings when the binding requests them', async () => {
     await enforce({ validations: [{ expression: 'false', message: 'no' }] }, { validationActions: ['Warn'] });
     const answer = await create({});
     expect(answer.status).toBe(201);
@@ -155,7 +155,7 @@ describe('failures', () => {
 });
 
 describe('bindings', () => {
-  test('each warns, also after one that denies', async () => {
+  test('each one warns, also after one that denies', async () => {
     await enforce({ validations: [{ expression: 'false', message: 'no' }] });
     const spec = { policyName: 'p', validationActions: ['Warn'] };
     await post(`${REGISTRATION}/validatingadmissionpolicybindings`, { metadata: { name: 'c' }, spec });
@@ -166,7 +166,7 @@ describe('bindings', () => {
     ]);
   });
 
-  test('are not blamed for a policy whose parameters are of no kind', async () => {
+  test('do not fail for a policy with an unknown parameter kind', async () => {
     await enforce(
       { paramKind: { apiVersion: 'nope.dev/v1', kind: 'Nope' }, validations: [{ expression: 'true' }] },
       { paramRef: { name: 'x', parameterNotFoundAction: 'Deny' } },
@@ -196,21 +196,21 @@ describe('parameters', () => {
     expect((await create({ a: '1' })).status).toBe(201);
   });
 
-  test('by selector: all of them judge', async () => {
+  test('by selector: all of them are evaluated', async () => {
     await secret('s', '1');
     await secret('t', '2');
     await withParams({ selector: { matchLabels: { of: 'p' } }, parameterNotFoundAction: 'Deny' });
     expect((await create({ a: '1' })).status).toBe(422);
   });
 
-  test('that are not there', async () => {
+  test('that do not exist', async () => {
     await withParams({ name: 's', parameterNotFoundAction: 'Deny' });
     expect((await create({ a: '1' })).body.message).toContain(
       'no params found for policy binding with `Deny` parameterNotFoundAction',
     );
   });
 
-  test('that need not be there', async () => {
+  test('that are optional', async () => {
     await withParams({ name: 's', parameterNotFoundAction: 'Allow' });
     expect((await create({ a: '1' })).status).toBe(201);
   });
@@ -229,7 +229,7 @@ describe('the authorizer', () => {
     expect((await create({ a: '1' })).status).toBe(status);
   });
 
-  test('an expression that uses it wrongly is refused', async () => {
+  test('an expression that uses it incorrectly is refused', async () => {
     const body = {
       metadata: { name: 'p' },
       spec: {

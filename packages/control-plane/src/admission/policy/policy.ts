@@ -19,7 +19,7 @@ interface MatchResourcesObject {
   readonly matchPolicy?: string;
 }
 
-/** Which requests a policy or a binding is about. */
+/** The requests that a policy or a binding matches. */
 export interface MatchResources {
   /** Empty: every resource (of a binding). */
   readonly rules: readonly MatchRule[];
@@ -27,7 +27,7 @@ export interface MatchResources {
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly exact: boolean;
-  /** By what it is found. */
+  /** The words for the index. */
   readonly about: About;
 }
 
@@ -38,7 +38,7 @@ export interface Validation {
   readonly reason: string;
 }
 
-/** What both sorts of policies have. */
+/** The common part of both kinds of policies. */
 export interface PolicyBase {
   readonly name: string;
   readonly ignoresFailure: boolean;
@@ -48,7 +48,7 @@ export interface PolicyBase {
   readonly paramKind: { readonly apiVersion: string; readonly kind: string } | undefined;
 }
 
-/** A ValidatingAdmissionPolicy that is ready to judge. */
+/** A compiled ValidatingAdmissionPolicy. */
 export interface Policy extends PolicyBase {
   readonly validations: readonly Validation[];
 }
@@ -59,10 +59,10 @@ export interface Mutation {
   readonly expression: Expression;
 }
 
-/** A MutatingAdmissionPolicy that is ready to change objects. */
+/** A compiled MutatingAdmissionPolicy. */
 export interface MutatingPolicy extends PolicyBase {
   readonly mutations: readonly Mutation[];
-  /** Looks again at what a later one has changed. */
+  /** Whether it runs again after a later policy changed the object. */
   readonly reinvoked: boolean;
 }
 
@@ -110,7 +110,7 @@ function compileBase(object: ApiObject, spec: PolicySpec): PolicyBase {
   };
 }
 
-/** Compiles a policy once, when it is written. */
+/** Compiles a policy once per write. */
 export function compilePolicy(object: ApiObject): Policy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {
@@ -124,7 +124,7 @@ export function compilePolicy(object: ApiObject): Policy {
   };
 }
 
-/** Compiles a mutating policy once, when it is written. */
+/** Compiles a mutating policy once per write. */
 export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
   const spec = (object['spec'] ?? {}) as PolicySpec;
   return {
@@ -137,15 +137,15 @@ export function compileMutatingPolicy(object: ApiObject): MutatingPolicy {
   };
 }
 
-/** Where a binding takes its parameters from. */
+/** The parameter reference of a binding. */
 export interface ParamRef {
   readonly name: string;
-  /** '': that of the request. */
+  /** '': the namespace of the request. */
   readonly namespace: string;
   readonly selector: LabelSelector | undefined;
-  /** What everything has that the selector means. */
+  /** Index words that all objects have that the selector matches. */
   readonly where: readonly Demand[];
-  /** Whether a request is refused when there are none. */
+  /** Whether a request is refused without parameters. */
   readonly required: boolean;
 }
 

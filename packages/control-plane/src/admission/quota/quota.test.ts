@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => plane.close());
 
-/** Follows the quota until its status is as wanted. */
+/** Watches the quota until its status fulfills the condition. */
 async function until(done: (status: { hard?: object; used?: Record<string, string> }) => boolean): Promise<void> {
   const path = `http://plane${CORE}/resourcequotas?watch=true&fieldSelector=metadata.name%3Dq`;
   const response = await plane.fetch(new Request(path));
@@ -53,8 +53,8 @@ const pod = (name: string, resources: object = {}, more: object = {}) => ({
   },
 });
 
-describe('what is counted', () => {
-  test('objects, those that are there already too', async () => {
+describe('counting', () => {
+  test('objects, also those that exist already', async () => {
     await create('secrets', { metadata: { name: 'a' } });
     await limit({ 'count/secrets': '2', secrets: '5' });
     expect(await used()).toEqual({ 'count/secrets': '1', secrets: '1' });
@@ -66,7 +66,7 @@ describe('what is counted', () => {
     ]);
   });
 
-  test('a delete gives room again', async () => {
+  test('a delete frees quota', async () => {
     await limit({ secrets: '1' });
     await create('secrets', { metadata: { name: 'a' } });
     await call('DELETE', `${CORE}/secrets/a`);
@@ -74,7 +74,7 @@ describe('what is counted', () => {
     expect((await create('secrets', { metadata: { name: 'b' } })).status).toBe(201);
   });
 
-  test('what pods request and are limited to', async () => {
+  test('requests and limits of pods', async () => {
     await limit({ cpu: '1', 'requests.cpu': '1', 'limits.memory': '1Gi', pods: '5' });
     expect((await create('pods', pod('p'))).body.message).toBe(
       'pods "p" is forbidden: failed quota: q: must specify cpu for: c,d; limits.memory for: c,d; requests.cpu for: c,d',
@@ -97,7 +97,7 @@ describe('what is counted', () => {
     expect((await create('persistentvolumeclaims', claim)).body.message).toContain('requested: requests.storage=2Gi');
   });
 
-  test('in a scope only its pods', async () => {
+  test('only pods in its scope', async () => {
     await limit({ pods: '0' }, { scopes: ['BestEffort'] });
     const small = { requests: { cpu: '1m' } };
     expect((await create('pods', pod('p', small))).status).toBe(201);
@@ -105,14 +105,14 @@ describe('what is counted', () => {
   });
 });
 
-test('what is made before a new quota has a status is counted, too', async () => {
+test('objects that are created before a new quota has a status are counted too', async () => {
   const quota = create('resourcequotas', { metadata: { name: 'q' }, spec: { hard: { 'count/secrets': '3' } } });
   await Promise.all([quota, ...['a', 'b', 'c'].map((name) => create('secrets', { metadata: { name } }))]);
   await until(({ used: now }) => now?.['count/secrets'] === '3');
   expect((await create('secrets', { metadata: { name: 'd' } })).status).toBe(403);
 });
 
-test('what is charged belongs to the server, what is counted to the controller', async () => {
+test('the server manages charged usage, and the controller counted usage', async () => {
   await limit({ 'count/secrets': '3', 'count/configmaps': '3' });
   await create('secrets', { metadata: { name: 'a' } });
   const { managedFields } = (await call('GET', QUOTA)).body.metadata as { managedFields?: Owner[] };
@@ -126,13 +126,13 @@ test('what is charged belongs to the server, what is counted to the controller',
   });
 });
 
-test('a dry run is judged and not charged', async () => {
+test('a dry run is checked and not charged', async () => {
   await limit({ secrets: '1' });
   expect((await create('secrets', { metadata: { name: 'a' } }, '?dryRun=All')).status).toBe(201);
   expect(await used()).toEqual({ secrets: '0' });
 });
 
-test('of creates at the same time no more pass than there is room for', async () => {
+test('concurrent creates cannot exceed the quota', async () => {
   await limit({ configmaps: '3' });
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, index) => create('configmaps', { metadata: { name: `c-${index}` } })),

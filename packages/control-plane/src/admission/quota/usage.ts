@@ -2,7 +2,7 @@ import { type Amounts, addAmount, amountsOf, podAmounts, wholeNumber } from '../
 import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, text } from '../../apimachinery/objects/plain.ts';
 
-/** Resources with a name of their own in quotas, beside `count/…`. */
+/** Resources with their own names in quotas, in addition to `count/…`. */
 const NAMED = new Set([
   'configmaps',
   'persistentvolumeclaims',
@@ -13,10 +13,10 @@ const NAMED = new Set([
   'services',
 ]);
 
-/** Of the requests of a pod, those that quotas also know without their prefix. */
+/** Pod requests that quotas also accept without the prefix `requests.`. */
 const UNPREFIXED = new Set(['cpu', 'memory', 'ephemeral-storage']);
 
-/** A pod that has ended uses nothing any more. */
+/** A finished pod uses no quota. */
 const isOver = (pod: ApiObject): boolean => ['Succeeded', 'Failed'].includes(text(look(pod, 'status'), 'phase'));
 
 function addPod(usage: Amounts, pod: ApiObject): void {
@@ -51,7 +51,7 @@ function addClaim(usage: Amounts, claim: ApiObject): void {
   if (storage !== undefined) usage.set(`${prefix}/requests.storage`, storage);
 }
 
-/** What one object takes of the quotas of its namespace, by the names that quotas use. */
+/** The quota usage of one object, by the names of quotas. */
 export function usageOf(group: string, plural: string, object: ApiObject): Amounts {
   const one = wholeNumber(1);
   const usage: Amounts = new Map([[`count/${plural}${group === '' ? '' : `.${group}`}`, one]]);

@@ -4,7 +4,7 @@ import { Expression } from '../expression.ts';
 import type { Guard } from '../guard-index.ts';
 import { compileSelector, type MatchRule } from '../match.ts';
 
-/** A webhook as its configuration has it, with the defaults filled in. */
+/** A webhook of a configuration, with defaults. */
 interface WebhookObject {
   readonly name: string;
   readonly clientConfig: ClientConfig;
@@ -32,29 +32,29 @@ export interface ClientConfig {
   readonly caBundle?: string;
 }
 
-/** A webhook that is ready to be asked. */
+/** A compiled webhook. */
 export interface Hook {
   readonly name: string;
-  /** Name of its configuration and place in it: in this order webhooks are asked. */
+  /** Name of its configuration and position in it, which define the order of the calls. */
   readonly configuration: string;
   readonly position: number;
   readonly clientConfig: ClientConfig;
   readonly rules: readonly MatchRule[];
   readonly ignoresFailure: boolean;
   readonly exact: boolean;
-  /** undefined: everything passes. */
+  /** Undefined: it matches everything. */
   readonly namespaceSelector: LabelSelector | undefined;
   readonly objectSelector: LabelSelector | undefined;
   readonly timeoutSeconds: number;
-  /** Whether it may be asked in a dry run. */
+  /** Whether it may be called in a dry run. */
   readonly dryRuns: boolean;
   readonly version: 'v1' | 'v1beta1';
-  /** Asked again when a later one has changed the object. */
+  /** Whether it is called again when a later one changed the object. */
   readonly reinvoked: boolean;
   readonly conditions: readonly Expression[];
 }
 
-/** Whether one webhook is asked after another. */
+/** Whether one webhook is called after another. */
 export const isAfter = (one: Hook, other: Hook): boolean =>
   one.configuration === other.configuration ? one.position > other.position : one.configuration > other.configuration;
 
@@ -83,7 +83,7 @@ function compileHook(webhook: WebhookObject, configuration: string, position: nu
   };
 }
 
-/** The webhooks of a configuration, in its order. One without rules is about nothing. */
+/** The webhooks of a configuration, in order. A webhook without rules matches nothing. */
 export const hooksOf = (configuration: ApiObject): Guard<Hook>[] =>
   ((configuration.webhooks as readonly WebhookObject[] | undefined) ?? []).flatMap((webhook, position) => {
     const { rules = [], namespaceSelector, objectSelector } = webhook;

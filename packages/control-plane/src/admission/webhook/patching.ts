@@ -11,14 +11,14 @@ import { presented } from '../request.ts';
 import type { Invocation } from './plugins.ts';
 import { type Verdict, WebhookFailure } from './reply.ts';
 
-/** What a patch has made. */
+/** The result of a patch. */
 export interface Patched {
   readonly object: ApiObject;
-  /** Whether others are to look at it again. */
+  /** Whether other webhooks must be called again. */
   readonly changed: boolean;
 }
 
-/** @throws WebhookFailure for what is no patch */
+/** @throws WebhookFailure for an invalid patch */
 function operationsOf(patch: string): readonly unknown[] {
   const text = Buffer.from(patch, 'base64').toString('utf8');
   const undecodable = (why: string) => new WebhookFailure(`received undecodable patch in webhook response: ${why}`);
@@ -49,15 +49,15 @@ function applied(object: ApiObject, operations: readonly unknown[]): ApiObject {
   return document as unknown as ApiObject;
 }
 
-/** The patches of one round. */
+/** Applies the patches of one round. */
 export class Patching {
   readonly #fresh: boolean;
   #patched = false;
 
-  /** `attributes` at the begin of the round. */
+  /** @param attributes at the start of the round */
   constructor({ served, object, old, reinvocation }: AdmissionAttributes) {
-    // The time of a new entry in the managedFields of a built-in kind has fractions of a second until the object is first written out; so the first
-    // patch always changes something.
+    // In a built-in kind, the time of a new entry in managedFields has fractions of a second until the object is written. Therefore the
+    // first patch always changes something.
     this.#fresh =
       !served.kind.custom &&
       (reinvocation?.round ?? 0) === 0 &&
@@ -65,8 +65,9 @@ export class Patching {
   }
 
   /**
-   * Applies a webhook's patch. The result is read as a request's body is: unknown fields go, defaults come. undefined: nothing to apply.
-   * @throws WebhookFailure for what is no patch; StatusError 500 for one that cannot be applied
+   * Applies the patch of a webhook. The result is parsed like a request body: unknown fields are removed, and defaults are set.
+   * Undefined: there is no patch.
+   * @throws WebhookFailure for an invalid patch; StatusError 500 for one that cannot be applied
    */
   apply(attributes: AdmissionAttributes, { hook, as }: Invocation, verdict: Verdict): Patched | undefined {
     const { object, served } = attributes;

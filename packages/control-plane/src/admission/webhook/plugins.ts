@@ -14,13 +14,13 @@ import { Patching } from './patching.ts';
 import { type Verdict, WebhookFailure } from './reply.ts';
 import type { WebhookTransport } from './transport.ts';
 
-/** A webhook that is about a kind, and the version of it that its rules name. */
+/** A webhook that matches a request, and the version of the kind in its rules. */
 export interface Invocation {
   readonly hook: Hook;
   readonly as: ServedKind;
 }
 
-/** The webhooks of one sort of configuration, found by kind and operation without looking at each of them. */
+/** The webhooks of one kind of configuration, indexed by kind and operation. */
 class Hooks {
   readonly #registry: Registry;
   readonly #transport: WebhookTransport;
@@ -34,17 +34,17 @@ class Hooks {
     this.#mutates = sort === 'mutating';
   }
 
-  /** Whether there is any at all: most clusters have none. */
+  /** Whether there are no webhooks, as in most clusters. */
   get isEmpty(): boolean {
     return this.#hooks.isEmpty;
   }
 
-  /** Those that may be about a request, in order. */
+  /** The webhooks that may match a request, in order. */
   find(attributes: AdmissionAttributes): readonly Hook[] {
     return this.#hooks.find(attributes);
   }
 
-  /** How a webhook is asked about a request as it is now. undefined: it is not. @throws StatusError 403 for a condition without a result */
+  /** The call of a webhook for the current request. Undefined: no match. @throws StatusError 403 for a condition without a result */
   invocation(hook: Hook, attributes: AdmissionAttributes): Invocation | undefined {
     const as = versionNamed(this.#registry.kinds, hook.rules, hook.exact, attributes);
     if (as === undefined) return undefined;
@@ -53,7 +53,7 @@ class Hooks {
     return { hook, as };
   }
 
-  /** Asks one. @throws StatusError of its refusal; WebhookFailure */
+  /** Calls a webhook. @throws StatusError for a refusal; WebhookFailure */
   async ask({ hook, as }: Invocation, attributes: AdmissionAttributes): Promise<Verdict> {
     if (attributes.dryRun && !hook.dryRuns) {
       throw badRequest(`admission webhook ${JSON.stringify(hook.name)} does not support dry run`);
@@ -71,7 +71,7 @@ class Hooks {
       object: () => presented(object, as, attributes),
       oldObject: () => presented(old, as, attributes),
       request: () => describeRequest(attributes, as, this.#registry.uid()),
-      // Webhooks may name it, and find nothing in it.
+      // Conditions may use the variable, but it is empty.
       namespaceObject: () => ({}),
       ...authorizerScope(this.#registry, attributes, as),
     };
@@ -82,15 +82,15 @@ class Hooks {
   }
 }
 
-/** What comes of a failure. @throws StatusError */
+/** Applies the failure policy to an error. @throws StatusError */
 function tolerate(error: unknown, hook: Hook): void {
   if (!(error instanceof WebhookFailure)) throw error;
   if (!hook.ignoresFailure) throw failureOf(hook, error);
 }
 
 /**
- * MutatingAdmissionWebhook: one after another, each about the object as the one before has left it, and in a second round those that want it once
- * more when a later one has changed the object.
+ * MutatingAdmissionWebhook: calls the webhooks in order, each with the object of the previous one. A second round calls those
+ * with reinvocation if a later one changed the object.
  */
 export function mutatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'mutating');
@@ -113,7 +113,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
         if (made !== undefined) {
           changed = made.changed;
           object = made.object;
-          // Its labels may have brought others in.
+          // Changed labels may match other webhooks.
           waiting = hooks.find({ ...attributes, object }).filter((other) => isAfter(other, current));
         }
       } catch (error) {
@@ -135,7 +135,7 @@ export function mutatingWebhooks(registry: Registry, transport: WebhookTransport
   };
 }
 
-/** ValidatingAdmissionWebhook: all at once; the first that refuses is answered, once all have been heard. */
+/** ValidatingAdmissionWebhook: calls all at once, waits for all, and returns the first refusal. */
 export function validatingWebhooks(registry: Registry, transport: WebhookTransport): AdmissionPlugin {
   const hooks = new Hooks(registry, transport, 'validating');
   return {

@@ -6,12 +6,12 @@ import { parseJsonBody } from '../../registry/bodies/body.ts';
 import { parseYamlText } from '../../registry/bodies/yaml-body.ts';
 import type { WebhookReply } from './transport.ts';
 
-/** The webhook could not be asked, or gave no answer that can be used: its failure policy decides. */
+/** The call of a webhook failed, or its answer is invalid. The failure policy decides what follows. */
 export class WebhookFailure extends Error {
   override readonly name = 'WebhookFailure';
 }
 
-/** What a webhook said. */
+/** The answer of a webhook. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly status: Partial<Status> | undefined;
@@ -21,7 +21,7 @@ export interface Verdict {
   readonly warnings: readonly string[];
 }
 
-/** What is expected of an answer. */
+/** The expected properties of an answer. */
 export interface Expected {
   readonly version: 'v1' | 'v1beta1';
   readonly uid: string;
@@ -30,14 +30,14 @@ export interface Expected {
 
 const GROUP = 'admission.k8s.io';
 const KIND = 'AdmissionReview';
-/** As much of a body as an error shows, in bytes. */
+/** The maximum part of a body in an error, in bytes. */
 const SHOWN = 2048;
 const HEAD = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
 const uncalled = (why: string): WebhookFailure => new WebhookFailure(`failed to call webhook: ${why}`);
 const invalid = (why: string): WebhookFailure => new WebhookFailure(`received invalid webhook response: ${why}`);
 
-/** What client-go says of an answer that only its code explains. */
+/** The texts of client-go for codes without a usable body. */
 const CODES: Readonly<Record<number, string>> = {
   400: 'the server rejected our request for an unknown reason',
   401: 'the server has asked for the client to provide credentials',
@@ -49,7 +49,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'the server is currently unable to handle the request',
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 };
-/** Codes of which the body tells what is wrong. */
+/** Codes with a useful body. */
 const TOLD: ReadonlySet<number> = new Set([403, 406, 415]);
 
 function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookFailure {
@@ -66,7 +66,7 @@ function httpFailure({ status, body, contentType = '' }: WebhookReply): WebhookF
   );
 }
 
-/** The message of a Status that tells of a failure. */
+/** The message of a Status with a failure. */
 function statusMessage(body: string): string | undefined {
   try {
     const answer = parseJsonBody(body);
@@ -78,7 +78,7 @@ function statusMessage(body: string): string | undefined {
   }
 }
 
-/** JSON, or else YAML. @throws WebhookFailure in the words of the real server's decoder */
+/** Parses JSON, or else YAML. @throws WebhookFailure with the text of the decoder of the real server */
 function decode({ status, body, contentType = '' }: WebhookReply): Record<string, unknown> {
   if (body === '') throw uncalled(`0-length response with status code: ${status} and content type: ${contentType}`);
   const unread = (why: string) => uncalled(`couldn't get version/kind; json parse error: ${why}`);
@@ -95,7 +95,7 @@ function decode({ status, body, contentType = '' }: WebhookReply): Record<string
   return answer;
 }
 
-/** An answer without a kind or version is taken for what is expected. */
+/** An answer without a kind or version has the expected one. */
 function checkKind(answer: Record<string, unknown>, expected: Expected): void {
   const kind = String(answer.kind ?? '') || KIND;
   const apiVersion = String(answer.apiVersion ?? '') || `${GROUP}/${expected.version}`;
@@ -114,7 +114,7 @@ function checkKind(answer: Record<string, unknown>, expected: Expected): void {
 type Fits = (value: unknown) => boolean;
 const isText: Fits = (value) => typeof value === 'string';
 
-/** Fields of an answer, what they take, and the name of that type. */
+/** Fields of an answer, their checks, and the names of their types. */
 const FIELDS: readonly (readonly [string, Fits, string])[] = [
   ['uid', isText, 'types.UID'],
   ['allowed', (value) => typeof value === 'boolean', 'bool'],
@@ -139,7 +139,7 @@ function checkFields(response: Record<string, unknown>, version: string): void {
   if (at !== undefined) throw uncalled(`illegal base64 data at input byte ${at}`);
 }
 
-/** Where a text stops being base64. */
+/** The position of the first invalid character in base64. */
 function base64Problem(text: string): number | undefined {
   const stray = /[^A-Za-z0-9+/=\r\n]/.exec(text);
   if (stray !== null) return stray.index;
@@ -164,7 +164,7 @@ function checkPatch(patch: string, patchType: string | undefined, mutates: boole
   if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
 }
 
-/** Reads the answer of a webhook. @throws WebhookFailure for one that cannot be used */
+/** Parses the answer of a webhook. @throws WebhookFailure for an invalid one */
 export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   if (reply.status < 200 || reply.status > 206) throw httpFailure(reply);
   const answer = decode(reply);
@@ -182,7 +182,7 @@ export function readReply(reply: WebhookReply, expected: Expected): Verdict {
   } & { readonly allowed?: boolean; readonly status?: Partial<Status>; readonly warnings?: readonly string[] };
   const rest = { allowed: allowed === true, status: status ?? undefined, warnings: warnings ?? [] };
   const given = patch ?? '';
-  // The older version asks for neither the uid nor the sort of a patch, and what validates may send one in vain.
+  // Version v1beta1 requires neither the uid nor the type of a patch. The patch of a validating webhook is ignored.
   if (expected.version === 'v1beta1') {
     const taken = expected.mutates && given !== '';
     return { ...rest, patch: taken ? given : undefined, patchType: taken ? 'JSONPatch' : undefined };

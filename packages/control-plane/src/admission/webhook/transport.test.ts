@@ -11,17 +11,17 @@ import { httpsTransport, type WebhookReply } from './transport.ts';
 let server: Server;
 let caBundle: string;
 let port: number;
-/** Of the server, in order. */
+/** The connections of the server, in order. */
 let connections: TLSSocket[];
 let bodies: string[];
-/** What the server does instead of an answer, call by call. */
+/** Faults of the server instead of an answer, one per call. */
 let faults: (((socket: Duplex) => void) | undefined)[];
 
 beforeEach(async () => {
   connections = [];
   bodies = [];
   faults = [];
-  // An authority of its own: connections are kept per authority.
+  // A separate CA for each test, because connections are kept per CA.
   const authority = createAuthority(realClock.now());
   caBundle = authority.certificate;
   const { key, certificate } = authority.issueServer(['hook.test']);
@@ -55,42 +55,42 @@ const call = (body: string): Promise<WebhookReply> =>
 
 const closes = (socket: Duplex): void => void socket.destroy();
 
-test('a connection is kept for the next call', async () => {
+test('a connection is reused for the next call', async () => {
   expect((await call('a')).body).toBe('seen a');
   expect((await call('b')).body).toBe('seen b');
   expect(connections).toHaveLength(1);
 });
 
-test('a kept connection that is closed at the moment of the call is no failure', async () => {
+test('a kept connection that closes at the moment of the call causes no failure', async () => {
   await call('a');
   connections[0]?.destroy();
-  // In the same turn: the client cannot have heard of it.
+  // In the same turn, so the client cannot have read the close.
   expect((await call('b')).body).toBe('seen b');
   expect(bodies).toEqual(['a', 'b']);
   expect(connections).toHaveLength(2);
 });
 
-test('a kept connection that is closed upon the call, before an answer, is no failure', async () => {
+test('a kept connection that closes after the call and before the answer causes no failure', async () => {
   await call('a');
   faults = [closes];
   expect((await call('b')).body).toBe('seen b');
   expect(bodies).toEqual(['a', 'b', 'b']);
 });
 
-test('the call is sent once more, not again and again', async () => {
+test('the call is repeated only once', async () => {
   await call('a');
   faults = [closes, closes];
   await expect(call('b')).rejects.toThrow('EOF');
   expect(bodies).toEqual(['a', 'b', 'b']);
 });
 
-test('a fresh connection that is closed is a failure', async () => {
+test('a new connection that closes causes a failure', async () => {
   faults = [closes];
   await expect(call('a')).rejects.toThrow('EOF');
   expect(bodies).toEqual(['a']);
 });
 
-test('a kept connection that ends within an answer is a failure', async () => {
+test('a kept connection that closes during the answer causes a failure', async () => {
   await call('a');
   faults = [(socket) => socket.write('HTTP/1.1 200 OK\r\n', () => (socket as TLSSocket).destroy())];
   await expect(call('b')).rejects.toThrow();

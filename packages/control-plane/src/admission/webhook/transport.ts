@@ -4,9 +4,9 @@ import { isIP } from 'node:net';
 /** One call of a webhook. */
 export interface WebhookCall {
   readonly url: URL;
-  /** Where to connect when it is not what the URL names (a service). */
+  /** The address of the connection, if it differs from the URL (for a service). */
   readonly connectTo?: { readonly host: string; readonly port: number };
-  /** PEM; absent: the system's authorities. */
+  /** PEM; absent: the CAs of the system. */
   readonly caBundle: string | undefined;
   readonly body: string;
   readonly signal: AbortSignal;
@@ -15,19 +15,19 @@ export interface WebhookCall {
 export interface WebhookReply {
   readonly status: number;
   readonly body: string;
-  /** As the header says. */
+  /** The value of the header. */
   readonly contentType?: string;
 }
 
-/** Carries calls to webhooks. @throws Error in the words of the real server's network library */
+/** Sends calls to webhooks. @throws Error with the text of the network library of the real server */
 export type WebhookTransport = (call: WebhookCall) => Promise<WebhookReply>;
 
-/** Larger answers are not read. */
+/** The maximum size of an answer. */
 const REPLY_LIMIT = 10 * 1024 * 1024;
 
 const agents = new Map<string, Agent>();
 
-/** Connections are kept per authority, and in number small. */
+/** Connections are kept per CA, and only a few of them. */
 function agentFor(caBundle: string | undefined): Agent {
   const key = caBundle ?? '';
   let agent = agents.get(key);
@@ -61,15 +61,14 @@ function inGoWords(error: NodeJS.ErrnoException, host: string, port: number): st
   return error.message;
 }
 
-/** What a connection ends with when its other end closes it. */
+/** Errors of a connection that the other end closed. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Calls over HTTPS. A call is sent once more, on a connection of its own, when the kept one it was written to turns out
- * to have been closed and nothing came back. Go's client sees that a server closes an idle connection while the
- * connection idles, writes nothing to it and takes another; here the news may still wait behind the very work that makes
- * the call. A webhook that heard the call and then closed hears it twice, as it does when a client repeats a request or
- * the review is made anew: to bear that is asked of every webhook.
+ * Sends calls over HTTPS. A call is repeated once on a new connection if its kept connection was closed before an answer.
+ *
+ * Go's client notices such a close while the connection is idle. Here the event may still be in the queue. A webhook may
+ * therefore receive a call twice, which webhooks must support, because clients also repeat requests.
  */
 export const httpsTransport: WebhookTransport = (call) => send(call, true);
 

@@ -7,11 +7,11 @@ import type { WebhookCall, WebhookReply } from './transport.ts';
 const CONFIGURATIONS = '/apis/admissionregistration.k8s.io/v1';
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 
-/** The request of a review, as far as responders read it. */
+/** The request of a review, as far as the tests read it. */
 interface Review {
   readonly uid: string;
   readonly operation: string;
-  /** Null when the object is deleted. */
+  /** Null for a deleted object. */
   readonly object: { readonly data: Readonly<Record<string, string>>; readonly metadata: object } | null;
 }
 type Responder = (review: Review, call: WebhookCall) => object | Promise<WebhookReply>;
@@ -20,7 +20,7 @@ let plane: ControlPlane;
 let call: ReturnType<typeof caller>;
 let asked: { name: string; review: Review }[] = [];
 let responders: Record<string, Responder> = {};
-/** Timers of the plane fire when a test says so. */
+/** The tests fire the timers of the control plane. */
 let timers: { fn: () => void; ms: number }[] = [];
 const clock: Clock = {
   now: realClock.now,
@@ -31,7 +31,7 @@ const clock: Clock = {
   },
 };
 
-/** Answers at `https://NAME/` as the test has said. */
+/** Answers at `https://NAME/` as defined by the test. */
 const transport = async (outgoing: WebhookCall): Promise<WebhookReply> => {
   const name = outgoing.url.hostname;
   const review: { request: Review } = JSON.parse(outgoing.body);
@@ -79,8 +79,8 @@ const patchOf = (...operations: object[]): object => ({
 });
 const addData = (key: string, value: string) => ({ op: 'add', path: `/data/${key}`, value });
 
-describe('who is asked', () => {
-  test('nobody about the configurations themselves', async () => {
+describe('the called webhooks', () => {
+  test('no webhook is called for webhook configurations', async () => {
     responders = { a: () => ({ allowed: false }) };
     await configure(
       'Validating',
@@ -109,20 +109,20 @@ describe('who is asked', () => {
     ['other objects', { objectSelector: { matchLabels: { x: 'y' } } }],
     ['other data', { matchConditions: [{ name: 'c', expression: "object.data.a == '2'" }] }],
     ['other users', { matchConditions: [{ name: 'c', expression: "request.userInfo.username == 'bob'" }] }],
-  ])('not one for %s', async (_what, more) => {
+  ])('no webhook for %s', async (_what, more) => {
     await configure('Validating', hook('a', more));
     expect((await create('x')).status).toBe(201);
     expect(asked).toEqual([]);
   });
 
-  test('an object that loses its label is still the selector’s', async () => {
+  test('an object that loses its label still matches the selector', async () => {
     await create('x', { metadata: { name: 'x', labels: { x: 'y' } } });
     await configure('Validating', hook('a', { objectSelector: { matchLabels: { x: 'y' } } }));
     await call('PATCH', `${CONFIG_MAPS}/x`, { body: { metadata: { labels: { x: null } } } });
     expect(asked.map(({ review }) => review.operation)).toEqual(['UPDATE']);
   });
 
-  test('a condition that fails refuses, or passes the webhook by under Ignore', async () => {
+  test('a failed condition refuses the request, or skips the webhook under Ignore', async () => {
     const matchConditions = [{ name: 'c', expression: "object.data.missing == '2'" }];
     await configure('Validating', hook('a', { matchConditions }));
     const refused = await create('x');
@@ -133,13 +133,13 @@ describe('who is asked', () => {
     expect(asked).toEqual([]);
   });
 
-  test('a condition may name the namespace, and finds nothing in it', async () => {
+  test('a condition may use the namespace, which is empty', async () => {
     const expression = "namespaceObject.metadata.name == 'default'";
     await configure('Validating', hook('a', { matchConditions: [{ name: 'c', expression }] }));
     expect((await create('x')).body.message).toContain('resulted in error: no such key: metadata');
   });
 
-  test('in another version of the resource too, which the review is then in', async () => {
+  test('a webhook with rules for another version gets the review in that version', async () => {
     const names = { plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' };
     const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
     const version = (name: string, storage: boolean) => ({ name, served: true, storage, schema });
@@ -169,7 +169,7 @@ describe('who is asked', () => {
 });
 
 describe('a mutating webhook', () => {
-  test('is asked again when a later one changed the object and it wants to be', async () => {
+  test('is called again when it allows reinvocation and a later one changed the object', async () => {
     responders = {
       a: ({ object }) => (object?.data.b === undefined ? {} : patchOf(addData('seen', object.data.b))),
       b: () => patchOf(addData('b', '1')),
@@ -180,11 +180,11 @@ describe('a mutating webhook', () => {
       hook('b', { reinvocationPolicy: 'IfNeeded' }),
     );
     expect((await create('x')).body.data).toEqual({ a: '1', b: '1', seen: '1' });
-    // What the first has changed in the second round is seen by the other once more.
+    // The second round changes the object, so the other one is called again too.
     expect(asked.map(({ name }) => name)).toEqual(['a', 'b', 'a', 'b']);
   });
 
-  test('sees an object without what the server fills in afterwards', async () => {
+  test('gets an object without the fields that the server sets later', async () => {
     await configure('Mutating', hook('a'));
     await configure('Validating', hook('v'));
     await create('x');
@@ -194,7 +194,7 @@ describe('a mutating webhook', () => {
     expect(validating).toHaveProperty('uid');
   });
 
-  test('is asked by what an earlier one has made of the object', async () => {
+  test('matches the object after the patches of earlier webhooks', async () => {
     const labelled = { objectSelector: { matchLabels: { k: 'v' } } };
     const condition = { matchConditions: [{ name: 'c', expression: '!has(object.metadata.labels)' }] };
     responders = { a: () => patchOf({ op: 'add', path: '/metadata/labels', value: { k: 'v' } }) };
@@ -203,7 +203,7 @@ describe('a mutating webhook', () => {
     expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('is asked before the version is compared, and may not patch what is deleted', async () => {
+  test('is called before the check of the version, and cannot patch a delete', async () => {
     await create('x');
     responders = { a: ({ object }) => (object === null ? patchOf(addData('z', '1')) : {}) };
     await configure('Mutating', hook('a'));
@@ -213,14 +213,14 @@ describe('a mutating webhook', () => {
     expect((await call('DELETE', `${CONFIG_MAPS}/x`)).status).toBe(500);
   });
 
-  test('is not asked again when it does not want to be', async () => {
+  test('is not called again without reinvocation', async () => {
     responders = { b: () => patchOf(addData('b', '1')) };
     await configure('Mutating', hook('a'), hook('b'));
     await create('x');
     expect(asked.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
-  test('that breaks the object is answered as the user would be', async () => {
+  test('that makes the object invalid causes the error of an invalid request', async () => {
     responders = { a: () => patchOf({ op: 'add', path: '/metadata/labels', value: { 'no good': 'x' } }) };
     await configure('Mutating', hook('a'));
     expect((await create('x')).status).toBe(422);
@@ -261,7 +261,7 @@ describe('a mutating webhook', () => {
     expect([answer.status, answer.body.message]).toEqual([500, expect.stringContaining(message)]);
   });
 
-  test('can change the scale', async () => {
+  test('can change a scale', async () => {
     const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
     const spec = { replicas: 1, selector: { matchLabels: { a: 'b' } }, template };
     const deployments = '/apis/apps/v1/namespaces/default/deployments';
@@ -326,7 +326,7 @@ describe('failure', () => {
       () => Promise.reject(new Error('dial tcp 10.0.0.1:443: connect: connection refused')),
       'failed to call webhook: Post "https://a/?timeout=10s": dial tcp',
     ],
-  ])('%s is one of the server, unless it is to be ignored', async (_what, respond, message) => {
+  ])('%s causes a server error, unless failures are ignored', async (_what, respond, message) => {
     responders = { a: respond as Responder };
     await configure('Validating', hook('a'));
     const answer = await create('x');
@@ -336,7 +336,7 @@ describe('failure', () => {
     expect((await create('x')).status).toBe(201);
   });
 
-  test('silence ends at the timeout', async () => {
+  test('a call without an answer ends at the timeout', async () => {
     responders = {
       a: (_review, { signal }) =>
         new Promise((_resolve, reject) => {
@@ -348,7 +348,7 @@ describe('failure', () => {
     expect((await create('x')).body.message).toContain('Post "https://a/?timeout=3s": context deadline exceeded');
   });
 
-  test('a service that is not there', async () => {
+  test('a missing service', async () => {
     const service = { namespace: 'default', name: 's', path: '/hook' };
     await configure('Validating', hook('a', { clientConfig: { service } }));
     expect((await create('x')).body.message).toContain(
@@ -356,7 +356,7 @@ describe('failure', () => {
     );
   });
 
-  test('a service is called at its address, under its name', async () => {
+  test('a service is called at its address, with its name', async () => {
     const ports = [{ port: 443 }];
     const service = await call('POST', '/api/v1/namespaces/default/services', {
       body: { metadata: { name: 's' }, spec: { ports, clusterIP: '10.0.0.77' } },
@@ -378,7 +378,7 @@ describe('failure', () => {
   });
 });
 
-test('in a dry run only those without side effects are asked', async () => {
+test('a dry run calls only webhooks without side effects', async () => {
   const path = `${CONFIGURATIONS}/validatingwebhookconfigurations`;
   const webhooks = [hook('a', { sideEffects: 'NoneOnDryRun' })];
   await call('POST', path, { body: { metadata: { name: 'h' }, webhooks } });
@@ -386,7 +386,7 @@ test('in a dry run only those without side effects are asked', async () => {
   expect(asked[0]?.review).toMatchObject({ dryRun: true, options: { dryRun: ['All'] } });
 });
 
-test('all validating webhooks are asked, and the first that refuses is told', async () => {
+test('all validating webhooks are called, and the first refusal is returned', async () => {
   responders = {
     a: () => ({}),
     b: () => ({
@@ -406,7 +406,7 @@ test('all validating webhooks are asked, and the first that refuses is told', as
   expect(asked).toHaveLength(3);
 });
 
-test('a delete is asked about with the old object alone', async () => {
+test('the review of a delete has only the old object', async () => {
   await create('x');
   await configure('Validating', hook('a'));
   await call('DELETE', `${CONFIG_MAPS}/x`, { body: { gracePeriodSeconds: 0 } });
@@ -418,7 +418,7 @@ test('a delete is asked about with the old object alone', async () => {
   });
 });
 
-test('an eviction is asked about as what it is, and not as a delete', async () => {
+test('an eviction is reviewed as an Eviction, not as a delete', async () => {
   const pods = '/api/v1/namespaces/default/pods';
   const spec = { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] };
   await call('POST', '/api/v1/namespaces/default/serviceaccounts', { body: { metadata: { name: 'default' } } });
@@ -436,7 +436,7 @@ test('an eviction is asked about as what it is, and not as a delete', async () =
   ]);
 });
 
-test('a binding is asked about as the creation of a Binding', async () => {
+test('a binding is reviewed as the creation of a Binding', async () => {
   const pods = '/api/v1/namespaces/default/pods';
   const spec = { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'i' }] };
   await call('POST', '/api/v1/namespaces/default/serviceaccounts', { body: { metadata: { name: 'default' } } });

@@ -60,11 +60,11 @@ export function joinCauses(causes: readonly StatusCause[]): string {
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
-/** A view of a core kind is refused under the name of that. */
+/** The kind in errors: for a view of a core kind, the core kind. */
 export const shownKind = (kind: KindDefinition): Pick<KindDefinition, 'group' | 'kind'> =>
   kind.storedAs?.resource.startsWith('/') === true ? { group: '', kind: kind.kind } : kind;
 
-/** 422 with its causes. A kind that is a view of another one is named by the group of that. */
+/** 422 with its causes. A kind that is a view of another one has the group of that one. */
 export const invalid = (
   kind: Pick<KindDefinition, 'group' | 'kind'> & Partial<Pick<KindDefinition, 'storedAs'>>,
   name: string,
@@ -73,7 +73,7 @@ export const invalid = (
   invalidWith(
     { kind: kind.kind, group: kind.storedAs?.resource.split('/')[0] ?? kind.group },
     name,
-    // A cause about the object as a whole.
+    // A cause for the whole object.
     given.map((cause) => (cause.field === '' ? { ...cause, field: '[]' } : cause)),
   );
 
@@ -92,10 +92,10 @@ const invalidWith = (
 export const badRequest = (message: string): StatusError =>
   new StatusError({ message, reason: 'BadRequest', code: 400 });
 
-/** A failure of the server's own, as a plain error becomes one there: no reason. */
+/** An internal error without a reason, as the real server converts plain errors. */
 export const internal = (message: string): StatusError => new StatusError({ message, code: 500 });
 
-/** 404 of the router: path or subresource unknown. */
+/** 404 of the router: unknown path or subresource. */
 export const unknownResource = (): StatusError =>
   new StatusError({
     message: 'the server could not find the requested resource',
@@ -122,7 +122,7 @@ export const notSupported = (kind: Named, verb: string): StatusError =>
     code: 405,
   });
 
-/** 403 of an admission check or of the authorizer. */
+/** 403 of an admission plugin or of the authorizer. */
 export const forbidden = (kind: Named, name: string, why: string, causes?: StatusCause[]): StatusError =>
   new StatusError({
     message: `${qualifiedResource(kind)}${name === '' ? '' : ` "${name}"`} is forbidden: ${why}`,
@@ -138,7 +138,7 @@ interface NamedRequest {
   readonly object: ApiObject | undefined;
 }
 
-/** 403 of an admission plugin, which names an object that has no name yet by the beginning of it, and one of a collection not at all. */
+/** 403 of an admission plugin. An object without a name has its generateName in the message, and a collection has no name. */
 export const notAdmitted = ({ served, name, object }: NamedRequest, why: string, causes?: StatusCause[]): StatusError =>
   forbidden(served.kind, name || object?.metadata.name || object?.metadata.generateName || 'Unknown', why, causes);
 
@@ -160,7 +160,7 @@ export const tooLargeResourceVersion = (asked: string, current: number): StatusE
 export const unauthorized = (): StatusError =>
   new StatusError({ message: 'Unauthorized', reason: 'Unauthorized', code: 401 });
 
-/** Causes in the field's terms. Values are shown as Go's `%q` or JSON shows them. */
+/** Values in causes are printed like Go's `%q`, or as JSON. */
 const shown = (value: unknown): string => (value === undefined ? 'null' : stringifyJson(value));
 
 export const invalidValue = (field: string, value: unknown, message: string): StatusCause => ({
@@ -193,11 +193,11 @@ export const tooLong = (field: string, limit: number): StatusCause => ({
   field,
 });
 
-/** The type of a JSON value, as Go's decoder names it. */
+/** The type of a JSON value, with the name of Go's decoder. */
 export const jsonTypeOf = (value: unknown): string =>
   value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-/** What went wrong within the server itself, as apimachinery's `NewInternalError` tells it. */
+/** An internal error of the server, with the text of `NewInternalError` in apimachinery. */
 export const internalError = (why: string): StatusError =>
   new StatusError({
     message: `Internal error occurred: ${why}`,

@@ -1,4 +1,4 @@
-/** Rules for names, labels and values, with the sentences of the real server (apimachinery's `validation`). */
+/** Rules for names, labels and values, with the texts of `validation` in apimachinery. */
 
 const DNS1123_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS1123_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -14,7 +14,7 @@ const NAME_RULE =
 const VALUE_RULE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/** What is wrong with a DNS subdomain, the form of most names. [] when fine. */
+/** The errors of a DNS subdomain, the form of most names. */
 export function subdomainProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 253) problems.push('must be no more than 253 characters');
@@ -22,7 +22,7 @@ export function subdomainProblems(name: string): string[] {
   return problems;
 }
 
-/** What is wrong with a DNS label, the form of namespace names. */
+/** The errors of a DNS label, the form of namespace names. */
 export function labelProblems(name: string): string[] {
   const problems: string[] = [];
   if (name.length > 63) problems.push('must be no more than 63 characters');
@@ -32,7 +32,7 @@ export function labelProblems(name: string): string[] {
   return problems;
 }
 
-/** What is wrong with a name that only has to fit into a path. */
+/** The errors of a name that only has to fit into a path. */
 export function pathSegmentProblems(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   return ['/', '%']
@@ -40,7 +40,7 @@ export function pathSegmentProblems(name: string): string[] {
     .map((character) => `may not contain '${character}'`);
 }
 
-/** What is wrong with the key of a label or an annotation. */
+/** The errors of the key of a label or an annotation. */
 export function qualifiedNameProblems(key: string): string[] {
   const parts = key.split('/');
   if (parts.length > 2) {
@@ -59,7 +59,7 @@ export function qualifiedNameProblems(key: string): string[] {
   return problems;
 }
 
-/** What is wrong with the value of a label. */
+/** The errors of the value of a label. */
 export function labelValueProblems(value: string): string[] {
   const problems: string[] = [];
   if (value.length > 63) problems.push('must be no more than 63 bytes');

@@ -8,7 +8,7 @@ afterEach(() => vi.unstubAllGlobals());
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const answer = (body: (sink: Sink) => void) => ({ status: 200, headers: {}, body });
 
-/** A stream that is written to from outside. */
+/** A stream that the test writes to. */
 function stream() {
   let sink: Sink | undefined;
   let closed = 0;
@@ -19,7 +19,7 @@ function stream() {
   return { response, write: (text: string) => sink?.write(encode(text)), end: () => sink?.end(), closed: () => closed };
 }
 
-test('a request is read as it was sent', async () => {
+test('a request is parsed as it was sent', async () => {
   const request = inProcess({
     method: 'PATCH',
     target: '/api/v1/nodes/a%20b?dryRun=All&x=1',
@@ -32,13 +32,13 @@ test('a request is read as it was sent', async () => {
   expect(request.trusted).toBe(true);
 });
 
-test('the text of an answer, of text or of bytes; a stream has none', () => {
+test('an answer of text or bytes has a text; a stream has none', () => {
   expect(textOf({ status: 200, headers: {}, body: 'ä' })).toBe('ä');
   expect(textOf({ status: 200, headers: {}, body: encode('ä') })).toBe('ä');
   expect(() => textOf(answer(() => undefined))).toThrow(TypeError);
 });
 
-test('pieces come as they are written, before and after somebody waits for them, until the stream ends', async () => {
+test('chunks arrive as they are written, before and after a read, until the stream ends', async () => {
   const { response, write, end, closed } = stream();
   const pieces = piecesOf(response, new AbortController().signal);
   const first = pieces.next();
@@ -54,7 +54,7 @@ test('pieces come as they are written, before and after somebody waits for them,
   expect(closed()).toBe(1);
 });
 
-test('the signal ends a stream that waits, with its reason, and the writer is told', async () => {
+test('the signal ends a waiting stream with its reason, and notifies the writer', async () => {
   const { response, closed } = stream();
   const stop = new AbortController();
   const waiting = piecesOf(response, stop.signal).next();
@@ -63,7 +63,7 @@ test('the signal ends a stream that waits, with its reason, and the writer is to
   expect(closed()).toBe(1);
 });
 
-test('a reader that leaves the loop ends the stream', async () => {
+test('a break in the loop of the reader ends the stream', async () => {
   const { response, write, closed } = stream();
   const pieces = piecesOf(response, new AbortController().signal);
   const first = pieces.next();
@@ -91,6 +91,6 @@ test('controllers work without a single Request or stream of the platform', asyn
   });
   const { status } = await plane.must('GET', `${budgets}/b`);
   expect(status).toMatchObject({ observedGeneration: 1, desiredHealthy: 1 });
-  // Ours of this test, and none for the status that the controller wrote.
+  // Only the requests of this test, without the status update of the controller.
   expect(made).toBe(2);
 });

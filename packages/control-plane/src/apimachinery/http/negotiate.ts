@@ -5,13 +5,13 @@ export const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const MEDIA_TYPES = ['application/json', 'application/yaml', PROTOBUF] as const;
 type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** How an answer is written. */
+/** The format of an answer. */
 export interface Format {
   readonly mediaType: MediaType;
   readonly pretty: boolean;
-  /** Indented, without an end of its last line: what is written where no form was agreed. */
+  /** Indented and without a final line break: used when no format was negotiated. */
   readonly bare?: boolean;
-  /** Shown as a table or as metadata instead of whole. */
+  /** The conversion to a table or to metadata; undefined: none. */
   readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | undefined;
   /** `v1` or `v1beta1` of `meta.k8s.io`. */
   readonly version: 'v1' | 'v1beta1';
@@ -23,13 +23,13 @@ interface Clause {
   readonly quality: number;
 }
 
-/** Go's order of clauses: the better quality first, then what is not a wildcard. */
+/** Go's order of clauses: higher quality first, then types without a wildcard. */
 const precedes = (a: Clause, b: Clause): boolean =>
   a.quality > b.quality ||
   (!a.type.startsWith('*') && b.type.startsWith('*')) ||
   (!a.type.endsWith('*') && b.type.endsWith('*'));
 
-/** Cached: clients send the same few headers over and over. */
+/** A cache, because clients send the same few headers. */
 const parsedHeaders = new Map<string, readonly Clause[]>();
 
 function parseAccept(header: string): readonly Clause[] {
@@ -56,7 +56,7 @@ function parseAccept(header: string): readonly Clause[] {
 const REPRESENTATIONS = MEDIA_TYPES.join(', ');
 const STREAMS = 'application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch';
 
-/** 406 of a watch in a form that has no streams. */
+/** 406 of a watch in a format without streams. */
 export const noStream = (): StatusError =>
   new StatusError({
     message: `only the following media types are accepted: ${STREAMS}`,
@@ -64,7 +64,7 @@ export const noStream = (): StatusError =>
     code: 406,
   });
 
-/** 406 in the words of the router (built-in kinds and discovery) or of a handler (custom kinds). */
+/** 406 with the text of the router (built-in kinds and discovery) or of a handler (custom kinds). */
 export function notAcceptable(by: 'router' | 'handler', streams = false, available = REPRESENTATIONS): StatusError {
   const message =
     by === 'router'
@@ -78,7 +78,7 @@ export function notAcceptable(by: 'router' | 'handler', streams = false, availab
   });
 }
 
-/** 415 of the router: a patch type that no handler has. */
+/** 415 of the router: a patch type without a handler. */
 export const unsupportedByRouter = (): StatusError =>
   new StatusError({
     message: '415: Unsupported Media Type',
@@ -95,7 +95,7 @@ export const unsupportedBody = (accepted: readonly string[]): StatusError =>
     code: 415,
   });
 
-/** `pretty` of the query; without it, programs that people read with get indented JSON. */
+/** The query parameter `pretty`; without it, browsers and command line tools get indented JSON. */
 function isPretty(request: ServerRequest): boolean {
   const pretty = request.query.get('pretty');
   if (pretty !== null) return pretty === 'true' || pretty === '1' || pretty === '';
@@ -103,21 +103,21 @@ function isPretty(request: ServerRequest): boolean {
 }
 
 export interface NegotiateOptions {
-  /** Who refuses: the router looks at the plain type first, a handler only at what it can convert to. */
+  /** The component that refuses: the router checks the media type first, a handler only its conversions. */
   readonly by: 'router' | 'handler';
-  /** Which conversions are offered. */
+  /** The available conversions. */
   readonly as: readonly NonNullable<Format['as']>[];
-  /** The path also serves streams (lists). */
+  /** Whether the path also serves streams (lists). */
   readonly streams: boolean;
   /** Whether whole objects have a protobuf form; their metadata always has one. Default: yes. */
   readonly protobuf?: boolean;
 }
 
-/** Which of the types that the server writes a clause means, in the server's order. */
+/** The media types of the server that match a clause, in the order of the server. */
 const typesOf = (clause: string): readonly MediaType[] =>
   MEDIA_TYPES.filter((type) => clause === type || clause === 'application/*' || clause === '*/*' || clause === '*');
 
-/** What errors are written as: any form that the client takes, else JSON, never refusing. */
+/** The format of errors: any format that the client accepts, else JSON. Never refuses. */
 export function plainFormat(request: ServerRequest): Format {
   for (const { type, parameters } of parseAccept(request.header('accept') ?? '*/*')) {
     const [mediaType] = typesOf(type);
@@ -132,7 +132,7 @@ export function plainFormat(request: ServerRequest): Format {
 
 type Conversion = Pick<Format, 'as' | 'version'>;
 
-/** What a clause asks for in one media type; undefined: that is not served. */
+/** The conversion of a clause for one media type; undefined if it is not supported. */
 function conversionOf(parameters: Clause['parameters'], type: MediaType, options: NegotiateOptions) {
   const stream = parameters.get('stream') ?? '';
   if (stream !== '' && (stream !== 'watch' || type === 'application/yaml')) return undefined;
@@ -149,7 +149,7 @@ function conversionOf(parameters: Clause['parameters'], type: MediaType, options
   return converted;
 }
 
-/** What the router of built-in kinds lets through; it knows no `application/*`. */
+/** The types that the router of built-in kinds accepts; it does not support `application/*`. */
 const passesRouter = (clauses: readonly Clause[]): boolean =>
   clauses.some(({ type }) => type === '*/*' || MEDIA_TYPES.some((one) => one === type));
 
@@ -158,10 +158,10 @@ const acceptOf = (request: ServerRequest): readonly Clause[] => {
   return parseAccept(header === '' ? '*/*' : header);
 };
 
-/** Whether the router of built-in kinds finds a handler for what the client accepts. */
+/** Whether the router of built-in kinds finds a handler for the accepted types. */
 export const reachesHandler = (request: ServerRequest): boolean => passesRouter(acceptOf(request));
 
-/** Picks the first acceptable form. @throws StatusError 406 */
+/** The first acceptable format. @throws StatusError 406 */
 export function negotiate(request: ServerRequest, options: NegotiateOptions): Format {
   const clauses = acceptOf(request);
   if (options.by === 'router' && !passesRouter(clauses)) throw notAcceptable('router', options.streams);
@@ -174,7 +174,7 @@ export function negotiate(request: ServerRequest, options: NegotiateOptions): Fo
   throw notAcceptable('handler');
 }
 
-/** Picks one of a path's own media types by the client's order, then the path's. undefined: it takes none of them. */
+/** The first accepted media type of a path, by the order of the client, then of the path. Undefined: none. */
 export function pickMediaType<T extends string>(request: ServerRequest, offered: readonly T[]): T | undefined {
   for (const { type } of acceptOf(request)) {
     const [main = '', sub = '*'] = type.split('/');
@@ -189,7 +189,7 @@ export function pickMediaType<T extends string>(request: ServerRequest, offered:
 
 const PARAMETER = /^\s*[^\s;=]+\s*=\s*(?:"[^"]*"|[^\s;"]*)\s*$/;
 
-/** The type of a body, without its parameters. One that is no media type, or has parameters that are none, is no type that anybody knows. */
+/** The media type of a body without parameters. An invalid type or invalid parameters give a type that no handler supports. */
 export function bodyType(request: ServerRequest): string {
   const header = request.header('content-type') ?? '';
   const [type = '', ...parameters] = header.split(';');
@@ -197,5 +197,5 @@ export function bodyType(request: ServerRequest): string {
   return isSound ? type.trim().toLowerCase() : header;
 }
 
-/** A media type without its parameters, letter by letter. */
+/** A media type without its parameters, unchanged. */
 export const typeAlone = (header: string): string => header.split(';')[0]?.trim() ?? '';

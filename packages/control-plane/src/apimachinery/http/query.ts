@@ -1,7 +1,7 @@
 const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/;
 
 /**
- * The query of a request target as Go's `url.ParseQuery` reads it for the server: a parameter with a broken escape or a semicolon is left out.
+ * Parses the query of a request target like Go's `url.ParseQuery`: it omits a parameter with an invalid escape or a semicolon.
  */
 export function queryOf(target: string): URLSearchParams {
   const mark = target.indexOf('?');

@@ -9,11 +9,11 @@ const told = (...texts: string[]): string[] => {
 };
 
 describe('warnings of an answer', () => {
-  test('each is told once; empty ones and those with control characters are not', () => {
+  test('each is sent once; empty ones and those with control characters are omitted', () => {
     expect(told('a', '', 'b\nc', 'a', 'd')).toEqual(['a', 'd']);
   });
 
-  test('beyond 4096 characters each is cut to 256, and what comes then is left out', () => {
+  test('above 4096 characters in total, each is cut to 256 and the rest is omitted', () => {
     const long = (n: number): string => String(n).padEnd(1000, 'x');
     const out = told(...Array.from({ length: 30 }, (_, n) => long(n)));
     expect(new Set(out.map((one) => one.length))).toEqual(new Set([256]));

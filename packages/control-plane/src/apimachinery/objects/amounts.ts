@@ -5,7 +5,7 @@ import { formatQuantity, parseQuantity, type Quantity } from './quantity.ts';
 /** Quantities by the name of their resource. */
 export type Amounts = Map<string, Quantity>;
 
-/** Reads a `ResourceList` without the values that are not quantities. */
+/** Parses a `ResourceList`. Omits values that are not quantities. */
 export function amountsOf(list: Readonly<Plain>): Amounts {
   const amounts: Amounts = new Map();
   for (const [name, value] of Object.entries(list)) {
@@ -19,7 +19,7 @@ export const wholeNumber = (count: number): Quantity => ({ nanos: BigInt(count) 
 
 const ZERO: Quantity = { nanos: 0n, format: 'decimal' };
 
-/** Adds to a sum. The format of what comes first stays. */
+/** Adds to a sum. The sum keeps the format of its first quantity. */
 export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity): void {
   const before = to.get(name);
   to.set(name, {
@@ -30,10 +30,10 @@ export function addAmount(to: Amounts, name: string, { nanos, format }: Quantity
 
 export const isMore = (a: Quantity, b: Quantity): boolean => a.nanos > b.nanos;
 
-/** In canonical form; of an absent one `0`. */
+/** The canonical form of a quantity; `0` if it is absent. */
 export const showAmount = (quantity: Quantity | undefined): string => formatQuantity(quantity ?? ZERO);
 
-/** In the form of a `ResourceList`. */
+/** The amounts as a `ResourceList`. */
 export const shownAmounts = (amounts: Amounts): Record<string, string> =>
   Object.fromEntries([...amounts].map(([name, quantity]) => [name, formatQuantity(quantity)]));
 
@@ -50,8 +50,8 @@ function raiseTo(sum: Amounts, amounts: Amounts): void {
 }
 
 /**
- * What the containers of a pod spec request, or are limited to. An init container runs beside the restartable init containers that come
- * before it; the others run together.
+ * The requests or limits of the containers of a pod spec. An init container runs together with the restartable init containers
+ * before it. All other containers run together.
  */
 export function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amounts {
   const of = (container: Plain): Amounts => amountsOf(look(container, 'resources', field));
@@ -76,7 +76,7 @@ export function containerAmounts(spec: Plain, field: 'requests' | 'limits'): Amo
 
 const isPodLevel = (name: string): boolean => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-');
 
-/** What a pod requests, or is limited to: its own resources in place of those of its containers, and its overhead. */
+/** The requests or limits of a pod: its own resources, else those of its containers, plus its overhead. */
 export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amounts {
   const spec = look(pod, 'spec');
   const sum = containerAmounts(spec, field);
@@ -84,15 +84,15 @@ export function podAmounts(pod: ApiObject, field: 'requests' | 'limits'): Amount
     if (isPodLevel(name)) sum.set(name, quantity);
   }
   for (const [name, quantity] of amountsOf(look(spec, 'overhead'))) {
-    // Overhead adds to a limit, and makes none.
+    // Overhead is added to an existing limit only.
     if (field === 'requests' || (sum.get(name)?.nanos ?? 0n) !== 0n) addAmount(sum, name, quantity);
   }
   return sum;
 }
 
 /**
- * Completes the resources of a pod as a whole: huge pages from the limits of the containers, and requests from the containers or its own
- * limits (`defaultHugePagePodLimits`, `defaultPodRequests`). Mutates.
+ * Completes the resources of a pod: huge pages from the limits of its containers, and requests from its containers or its own
+ * limits (`defaultHugePagePodLimits`, `defaultPodRequests`). Mutates the pod.
  */
 export function defaultPodResources(spec: Plain): void {
   const { resources } = spec;

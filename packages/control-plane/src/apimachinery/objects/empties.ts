@@ -2,24 +2,24 @@ import { cloneJson, isRecord } from './json-value.ts';
 import type { Plain } from './plain.ts';
 
 /**
- * Fields of a body that were given as an empty list or map, by the object that held them. The stored form leaves such fields out, as the
- * server's own types do, but while a request lasts the server tells `[]` and `{}` from nothing: refusals print them, and some defaults
- * are not set over them. Kept beside the objects, so that nothing that reads or compares them sees it; only what had such a field has an
- * entry, so reading any other body costs nothing.
+ * Fields of a body that were given as an empty list or map, by their object. The stored form omits such fields, as the types of
+ * the real server do. During a request, the server distinguishes `[]` and `{}` from absent fields: refusals print them, and
+ * some defaults do not replace them. They are kept outside of the objects, so that no other code reads them. Only objects with
+ * such a field have an entry, so other bodies cost nothing.
  */
 const noted = new WeakMap<Plain, Readonly<Plain>>();
 
 const NONE: Readonly<Plain> = {};
 
-/** Every field that was given as an empty list or map. */
+/** The fields of an object that were given as an empty list or map. */
 export const emptiesOf = (record: Plain): Readonly<Plain> => noted.get(record) ?? NONE;
 
-/** Notes that this field was given as this empty list or map. */
+/** Records that this field was given as this empty list or map. */
 export function noteEmpty(record: Plain, field: string, empty: unknown): void {
   noted.set(record, { ...noted.get(record), [field]: empty });
 }
 
-/** Forgets what was noted of a field that the server sets back. */
+/** Removes the record for a field that the server resets. */
 export function forgetEmpty(record: Plain, field: string): void {
   const notes = noted.get(record);
   if (notes === undefined) return;
@@ -27,18 +27,18 @@ export function forgetEmpty(record: Plain, field: string): void {
   noted.set(record, rest);
 }
 
-/** A field's value; `[]` or `{}` where the body had that; null when it had nothing. */
+/** The value of a field: `[]` or `{}` if the body had it, and null if the body had none. */
 export const given = (record: unknown, field: string): unknown =>
   isRecord(record) ? (record[field] ?? emptiesOf(record)[field] ?? null) : null;
 
-/** Gives a shallow copy the notes of what it was made of. */
+/** Copies the records of an object to its shallow copy. */
 export function keepEmpties<T extends Plain>(copy: T, source: Plain): T {
   const notes = noted.get(source);
   if (notes !== undefined) noted.set(copy, notes);
   return copy;
 }
 
-/** A deep copy with the notes. */
+/** A deep copy with the records. */
 export function copyWithEmpties<T>(value: T): T {
   const copy = cloneJson(value);
   carryNotes(value, copy);
@@ -55,11 +55,11 @@ function carryNotes(from: unknown, to: unknown): void {
   for (const key of Object.keys(from)) carryNotes(from[key], to[key]);
 }
 
-/** Whether a field of a record was given as an empty list or map, and no default has taken its place. */
+/** Whether a field of an object was given as an empty list or map, and has no default. */
 export const isGivenEmpty = (record: Plain): boolean =>
   Object.keys(emptiesOf(record)).some((field) => (record[field] ?? null) === null);
 
-/** Whether anything in a value was given as an empty list or map. */
+/** Whether any part of a value was given as an empty list or map. */
 export function holdsEmpties(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsEmpties);
   if (!isRecord(value)) return false;

@@ -10,16 +10,16 @@ describe('JSON with integers of 64 bits', () => {
     '9007199254740991',
     '0',
     '-1.5',
-  ])('%s comes back as it was', (number) => {
+  ])('%s is unchanged after a round trip', (number) => {
     const text = `{"a":[${number}],"b":{"c":${number}}}`;
     expect(stringifyJson(parseJson(text))).toBe(text);
   });
 
-  it('what is beyond 64 bits is a double, as Go reads it', () => {
+  it('a number beyond 64 bits is a double, as in Go', () => {
     expect(parseJson('[9223372036854775808]')).toEqual([2 ** 63]);
   });
 
-  it('texts and fractions with many digits are left alone', () => {
+  it('texts and fractions with many digits are unchanged', () => {
     const text = '{"a":"12345678901234567890","b": 0.1234567890123456,"c":" 12345678901234567890"}';
     expect(parseJson(text)).toEqual({ a: '12345678901234567890', b: 0.1234567890123456, c: ' 12345678901234567890' });
   });
@@ -30,7 +30,7 @@ describe('JSON with integers of 64 bits', () => {
     expect(stringifyJson(value)).toBe('{"__proto__":9007199254740993}');
   });
 
-  it('refuses what is no JSON as JSON.parse does', () => {
+  it('refuses invalid JSON like JSON.parse', () => {
     expect(() => parseJson('[9007199254740993')).toThrow(SyntaxError);
     const circle: Record<string, unknown> = {};
     circle.self = circle;

@@ -6,11 +6,11 @@ import type { Access, Authorizer } from '../../apimachinery/users/authorizer.ts'
 import { MASTERS, type UserInfo } from '../../apimachinery/users/user.ts';
 import { accountOf, nodeOf, type Wanted } from './wanted.ts';
 
-/** From how many values on one permission for all of them is asked for first. */
+/** From this number of values on, a permission for all values is checked first. */
 const MANY = 4;
 const AUTHENTICATION = 'authentication.k8s.io';
 
-/** One thing that impersonation asks the authorizer for. */
+/** One permission check of an impersonation. */
 type Part = Pick<Access, 'group' | 'resource' | 'subresource' | 'namespace' | 'name'>;
 
 const part = (group: string, resource: string, name: string, more: Partial<Part> = {}): Part => ({
@@ -22,19 +22,19 @@ const part = (group: string, resource: string, name: string, more: Partial<Part>
   ...more,
 });
 
-/** Asks the authorizer; its refusal, or undefined when it allows. */
+/** Checks a permission. Returns the refusal, or undefined if it is allowed. */
 export function denial(access: Access, authorize: Authorizer): StatusError | undefined {
   const { allowed, reason } = authorize(access);
   return allowed ? undefined : refusal(access, reason);
 }
 
-/** Asks for the parts of a user under the verb of a mode. `isConstrained`: the rules that `impersonate` alone does not have. */
+/** Checks the parts of a user with the verb of a mode. `isConstrained`: with the rules of the constrained modes. */
 export interface Checks {
   readonly requestor: UserInfo;
   readonly verb: string;
   readonly isConstrained: boolean;
   readonly authorize: Authorizer;
-  /** The name under which a node is asked for, where it is not its own. */
+  /** The node name for the check, if it is not the name of the wanted node. */
   readonly nodeName?: string;
 }
 
@@ -97,7 +97,7 @@ function firstOf<T>(list: readonly T[], ask: (one: T) => StatusError | undefined
   return undefined;
 }
 
-/** Asks for all parts of a user: its name, UID, groups and extras. The first refusal, or undefined when all are allowed. */
+/** Checks all parts of a user: its name, UID, groups and extras. Returns the first refusal, or undefined. */
 export function partsDenial(checks: Checks, wanted: Wanted): StatusError | undefined {
   const { authorize } = checks;
   return (

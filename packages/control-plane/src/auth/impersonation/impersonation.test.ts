@@ -34,11 +34,11 @@ const AGENT: UserInfo = {
   extra: { 'authentication.kubernetes.io/node-name': ['n1'] },
 };
 
-/** What an authorizer is asked, as `verb resource/subresource.group name`. */
+/** A permission check, as `verb resource/subresource.group name`. */
 const words = ({ verb, resource, subresource, group, name }: Access): string =>
   `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}${group === '' ? '' : '.auth'} ${name}`.trim();
 
-/** Somebody who may do just this. */
+/** A user with only these permissions. */
 function who(...allowed: string[]) {
   const asked: string[] = [];
   const impersonate = impersonation((access) => {
@@ -62,7 +62,7 @@ const as = (name: string, more: Readonly<Record<string, readonly string[]>> = {}
 });
 const groups = (...names: string[]) => ({ 'impersonate-group': names });
 
-describe('a constrained mode needs a verb for the user and one for what is done in its name', () => {
+describe('a constrained mode needs a verb for the user and one for the request', () => {
   test('a user', () => {
     const { be } = who('impersonate-on:user-info:list pods', 'impersonate:user-info users.auth alice');
     expect(be(as('alice'))).toEqual({ name: 'alice', groups: ['system:authenticated'] });
@@ -71,13 +71,13 @@ describe('a constrained mode needs a verb for the user and one for what is done 
     );
   });
 
-  test('the one without the other is not enough', () => {
+  test('one without the other is not sufficient', () => {
     expect(who('impersonate:user-info users.auth alice').be(as('alice'))).toContain(
       'cannot impersonate-on:user-info:list resource "pods" in API group "" in the namespace "n"',
     );
   });
 
-  test('a service account has its groups', () => {
+  test('a service account gets its groups', () => {
     const { be } = who('impersonate-on:serviceaccount:list pods', 'impersonate:serviceaccount serviceaccounts.auth x');
     expect(be(as('system:serviceaccount:n:x'))).toEqual({
       name: 'system:serviceaccount:n:x',
@@ -85,13 +85,13 @@ describe('a constrained mode needs a verb for the user and one for what is done 
     });
   });
 
-  test('a node has the group of nodes, and may not be given others', () => {
+  test('a node gets the group of nodes, and cannot have other groups', () => {
     const { be } = who('impersonate-on:arbitrary-node:list pods', 'impersonate:arbitrary-node nodes.auth n2');
     expect(be(as('system:node:n2'))).toMatchObject({ groups: ['system:nodes', 'system:authenticated'] });
     expect(be(as('system:node:n2', groups('g')))).toContain('cannot impersonate resource "users"');
   });
 
-  test('the node beside a service account is asked for as any, and is that one alone', () => {
+  test('the associated node of a service account is checked with the name *, and only this node is allowed', () => {
     const { be } = who('impersonate-on:associated-node:list pods', 'impersonate:associated-node nodes.auth *');
     expect(be(as('system:node:n1'), AGENT)).toMatchObject({ name: 'system:node:n1' });
     expect(be(as('system:node:n2'), AGENT)).toContain('cannot impersonate-on:arbitrary-node:list');
@@ -103,7 +103,7 @@ describe('a constrained mode needs a verb for the user and one for what is done 
     [groups(''), 'impersonating the empty string group is not allowed'],
     [{ 'impersonate-extra-scopes': ['x'] }, 'extra.key: Invalid value: "scopes": must be a domain-prefixed path'],
     [{ 'impersonate-extra-a.dev%2fb': [''] }, 'impersonating the empty string value in extra is not allowed'],
-  ])('%j is not for it, whatever is allowed', (more, why) => {
+  ])('%j is refused with any permissions', (more, why) => {
     const { be } = who(
       'impersonate-on:user-info:list pods',
       'impersonate:user-info users.auth alice',
@@ -113,7 +113,7 @@ describe('a constrained mode needs a verb for the user and one for what is done 
     expect(be(as('alice', more))).toContain(why);
   });
 
-  test('many groups may be allowed by one permission', () => {
+  test('one permission can allow many groups', () => {
     const may = ['impersonate-on:user-info:list pods', 'impersonate:user-info users.auth alice'];
     const { be } = who(...may, 'impersonate:user-info groups.auth *');
     expect(be(as('alice', groups('a', 'b', 'c', 'd')))).toMatchObject({ name: 'alice' });
@@ -129,7 +129,7 @@ describe('the verb impersonate', () => {
     });
   });
 
-  test('is what is refused to who has used it last; the first constrained mode to others', () => {
+  test('is in the refusal for a user that used it last; other users get the first constrained mode', () => {
     const { be, asked } = who('impersonate users alice');
     expect(be(as('bob'))).toContain('cannot impersonate-on:user-info:list');
     expect(be(as('alice'))).toMatchObject({ name: 'alice' });
@@ -140,7 +140,7 @@ describe('the verb impersonate', () => {
   });
 });
 
-test('each header is one value, also with a comma in it; an empty one without a user is refused', () => {
+test('each header is one value, also with a comma; an empty one without a user is refused', () => {
   const { be } = who('impersonate users alice', 'impersonate groups a, b');
   expect(be(as('alice', groups('a, b')))).toMatchObject({ groups: ['a, b', 'system:authenticated'] });
   expect(be(groups(''))).toContain('without impersonating a user name');

@@ -6,15 +6,15 @@ import { AUTHENTICATED, anonymous, NODES, UNAUTHENTICATED, type UserInfo } from 
 import { denial, partsDenial } from './check.ts';
 import { accountOf, isNameAlone, nodeOf, type Wanted, wantedOf } from './wanted.ts';
 
-/** How many users are remembered with the mode that they have used. */
+/** The number of users whose last mode is cached. */
 const REMEMBERED = 10_000;
 const NODE_NAME = 'authentication.kubernetes.io/node-name';
 
-/** A way of being somebody else. `legacy`: the verb `impersonate` alone; the others are limited to some users, and to verbs. */
+/** A mode of impersonation. `legacy` is the verb `impersonate`; the others are limited to some users and verbs. */
 type Mode = 'associated-node' | 'arbitrary-node' | 'serviceaccount' | 'user-info' | 'legacy';
 const MODES: readonly Mode[] = ['associated-node', 'arbitrary-node', 'serviceaccount', 'user-info', 'legacy'];
 
-/** Whether a mode is about such a user at all. */
+/** Whether a mode applies to the wanted user. */
 function isFor(mode: Mode, wanted: Wanted, requestor: UserInfo): boolean {
   const node = nodeOf(wanted.name);
   switch (mode) {
@@ -34,7 +34,7 @@ function isFor(mode: Mode, wanted: Wanted, requestor: UserInfo): boolean {
   }
 }
 
-/** Why a mode does not allow it; undefined when it does. */
+/** The refusal of a mode; undefined if it allows the impersonation. */
 function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authorizer): StatusError | undefined {
   const requestor = access.user;
   if (mode === 'legacy') {
@@ -43,7 +43,7 @@ function denialOf(mode: Mode, wanted: Wanted, access: Access, authorize: Authori
   const checks = { requestor, verb: `impersonate:${mode}`, isConstrained: true, authorize };
   return (
     denial({ ...access, verb: `impersonate-on:${mode}:${access.verb}` }, authorize) ??
-    // Who may be the node beside it may be any: which one is known, and is not asked for.
+    // A permission for the associated node applies to any node, so it is checked with the name *.
     partsDenial(mode === 'associated-node' ? { ...checks, nodeName: '*' } : checks, wanted)
   );
 }
@@ -62,14 +62,14 @@ function groupsOf(mode: Mode, wanted: Wanted): string[] {
   return isUnknown || own.includes(AUTHENTICATED) ? own : [...own, AUTHENTICATED];
 }
 
-/** The user of a request that may impersonate another, or its own. @throws StatusError */
+/** Returns the impersonated user of a request, or its own user. @throws StatusError */
 export type Impersonate = (request: ServerRequest, user: UserInfo, access: Omit<Access, 'user'>) => UserInfo;
 
 /**
- * Lets users be others where the authorizer allows it: in one of the constrained modes, each with a verb for the user and one for what is done
- * in its name, or by the verb `impersonate` alone. The mode that a user has last used is tried first, so that its refusal is the one that is told.
+ * Allows users to impersonate others. A constrained mode needs a verb for the user and one for the request; the legacy mode
+ * needs only the verb `impersonate`. The last used mode of a user is tried first, so its refusal is the one in the answer.
  * @see https://kep.k8s.io/5284
- * @throws StatusError (of what is returned) 400 for groups without a user, 403 for who may not
+ * @throws StatusError (from the returned function) 400 for groups without a user, 403 without permission
  */
 export function impersonation(authorize: Authorizer): Impersonate {
   const last = new Map<string, Mode>();

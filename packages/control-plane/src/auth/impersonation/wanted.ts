@@ -5,21 +5,21 @@ import type { ServerRequest } from '../../apimachinery/http/exchange.ts';
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 const NODE_PREFIX = 'system:node:';
 
-/** The service account of a user name; undefined for a name that none can have. */
+/** The service account of a user name; undefined for a name that is not valid for one. */
 export function accountOf(user: string): { namespace: string; name: string } | undefined {
   const [, namespace = '', name = ''] = SERVICE_ACCOUNT.exec(user) ?? [];
   if (namespace === '' || labelProblems(namespace).length > 0 || subdomainProblems(name).length > 0) return undefined;
   return { namespace, name };
 }
 
-/** The node of a user name; undefined for a name that none can have. */
+/** The node of a user name; undefined for a name that is not valid for one. */
 export function nodeOf(user: string): string | undefined {
   if (!user.startsWith(NODE_PREFIX)) return undefined;
   const name = user.slice(NODE_PREFIX.length);
   return name === '' || subdomainProblems(name).length > 0 ? undefined : name;
 }
 
-/** Whom a request asks to be, as its headers have it. */
+/** The user that a request wants to impersonate, from its headers. */
 export interface Wanted {
   readonly name: string;
   readonly uid: string;
@@ -27,13 +27,13 @@ export interface Wanted {
   readonly extra: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Whether a user is asked for by its name alone. */
+/** Whether only the name of a user is requested. */
 export const isNameAlone = ({ uid, groups, extra }: Wanted): boolean =>
   uid === '' && groups.length === 0 && extra.size === 0;
 
 const quoteList = (list: readonly string[]): string => `{${list.map((item) => JSON.stringify(item)).join(', ')}}`;
 
-/** Go's `%#v` of the user that was asked for. */
+/** The requested user in the format `%#v` of Go. */
 function dump({ name, uid, groups, extra }: Wanted): string {
   const shownGroups = groups.length === 0 ? '[]string(nil)' : `[]string${quoteList(groups)}`;
   const entries = [...extra].map(([key, values]) => `${JSON.stringify(key)}:[]string${quoteList(values)}`);
@@ -41,7 +41,7 @@ function dump({ name, uid, groups, extra }: Wanted): string {
   return `&user.DefaultInfo{Name:${JSON.stringify(name)}, UID:${JSON.stringify(uid)}, Groups:${shownGroups}, Extra:map[string][]string${shownExtra}}`;
 }
 
-/** A key as it was before it was escaped for its header; one that is not escaped well stays as it is. */
+/** Unescapes the key in the name of a header. An invalid escape remains unchanged. */
 function unescaped(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -54,9 +54,9 @@ function unescaped(key: string): string {
 const EXTRA = 'impersonate-extra-';
 
 /**
- * Reads the headers of impersonation; undefined where there are none. A header that is given several times has several values; one that is
- * there and empty counts for groups and extras.
- * @throws StatusError 400 for what belongs to a user without its name
+ * Parses the headers of impersonation; undefined without any. A repeated header has several values. An empty header counts for
+ * groups and extras.
+ * @throws StatusError 400 for other parts without a user name
  */
 export function wantedOf(request: ServerRequest): Wanted | undefined {
   const first = (name: string): string => request.headerValues(name)[0] ?? '';

@@ -6,7 +6,7 @@ import { keysOf, type Subject, subjectKey } from './subjects.ts';
 
 const GROUP = 'rbac.authorization.k8s.io';
 
-/** A binding as it is needed to decide. */
+/** A binding, parsed for decisions. */
 export interface Binding {
   readonly kind: 'ClusterRoleBinding' | 'RoleBinding';
   /** '' for ClusterRoleBindings. */
@@ -16,7 +16,7 @@ export interface Binding {
   readonly subjects: readonly Subject[];
 }
 
-/** A binding that a user has, and by which of its subjects. */
+/** A binding of a user, and the matching subject. */
 export interface Grant {
   readonly binding: Binding;
   readonly subject: Subject;
@@ -24,7 +24,7 @@ export interface Grant {
 
 const placeOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-/** Roles and bindings of a cluster, indexed by whom they are for. They follow the store. */
+/** Roles and bindings of a cluster, indexed by their subjects. They follow the store. */
 export class BindingIndex {
   /** By namespace and name; ClusterRoles in the namespace ''. */
   readonly #roles = new Map<string, readonly PolicyRule[]>();
@@ -61,7 +61,7 @@ export class BindingIndex {
     for (const key of keysOf(user)) yield* held.get(key) ?? [];
   }
 
-  /** The rules of a role; undefined: there is no such role. */
+  /** The rules of a role; undefined if it does not exist. */
   rules({ role, namespace }: Pick<Binding, 'role' | 'namespace'>): readonly PolicyRule[] | undefined {
     return this.#roles.get(placeOf(role.kind === 'Role' ? namespace : '', role.name));
   }

@@ -9,7 +9,7 @@ import type { RbacAuthorizer } from './authorizer.ts';
 import { RBAC_GROUP } from './policy.ts';
 import { breakDown, isCovered, type PolicyRule } from './rules.ts';
 
-/** Who decides, and by which rules. */
+/** The authorizers for the check. */
 interface Security {
   readonly rbac: RbacAuthorizer;
   readonly authorize: Authorizer;
@@ -17,7 +17,7 @@ interface Security {
 
 const quoted = (list: readonly string[] = []): string => `[${list.map((item) => JSON.stringify(item)).join(' ')}]`;
 
-/** A rule as Go prints it: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
+/** Formats a rule like Go: `{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}`. */
 function showRule({
   apiGroups = [],
   resources = [],
@@ -36,7 +36,7 @@ function showRule({
   return `{${shown.join(', ')}}`;
 }
 
-/** Rules that differ in their verb only, as one. In the order in which they are shown. */
+/** Merges rules that differ only in their verb. Returns them in the order of the message. */
 function compact(rules: readonly PolicyRule[]): PolicyRule[] {
   const merged = new Map<string, PolicyRule>();
   for (const { verbs, ...rest } of rules) {
@@ -50,7 +50,7 @@ function compact(rules: readonly PolicyRule[]): PolicyRule[] {
 const isRole = ({ served: { kind } }: AdmissionAttributes): boolean =>
   kind.kind === 'Role' || kind.kind === 'ClusterRole';
 
-/** What a write of a role or binding would give to somebody; undefined: it gives nothing new. */
+/** The permissions that a write of a role or binding would grant; undefined if it grants no new ones. */
 function granted(attributes: AdmissionAttributes, security: Security): readonly PolicyRule[] | undefined {
   const { object, old, namespace, served } = attributes;
   if (object === undefined) return undefined;
@@ -86,7 +86,7 @@ function uncovered(security: Security, user: UserInfo, namespace: string, rules:
   return rules.flatMap((rule) => [...breakDown(rule)]).filter((part) => !isCovered(owned, part));
 }
 
-/** A verb on the role that stands above the check: `escalate` for roles, `bind` for bindings. */
+/** Whether the user has the verb that skips the check: `escalate` for roles, `bind` for bindings. */
 function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean {
   const { object, user, namespace, name } = attributes;
   const about = isRole(attributes)
@@ -107,7 +107,7 @@ function mayAnyway(attributes: AdmissionAttributes, security: Security): boolean
 }
 
 /**
- * Keeps users from giving away, by roles and bindings, what they do not have themselves.
+ * Refuses roles and bindings that grant permissions which the user does not have.
  * @see kubernetes pkg/registry/rbac/*\/policybased
  */
 export const escalationCheck = (security: Security): AdmissionPlugin => ({

@@ -1,6 +1,6 @@
 /**
- * Roles of the controllers of kube-controller-manager, in the form of `CLUSTER_ROLES`, without their prefix `system:controller:`.
- * Each is bound to the service account of its name in kube-system.
+ * Roles of the controllers of kube-controller-manager, in the format of `CLUSTER_ROLES`, without their prefix
+ * `system:controller:`. Each is bound to the service account of the same name in kube-system.
  */
 export const CONTROLLER_ROLES = `
 attachdetach-controller

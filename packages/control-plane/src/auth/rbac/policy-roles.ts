@@ -1,7 +1,9 @@
 /**
- * Roles that a cluster has from the start, in lines: the role's name (`+x`: aggregated to the role x; `=x`: made of the roles
- * that are aggregated to x), then its rules: `verbs group: resources [names]`, or `verbs paths`. `core` stands for the
- * group ''. Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy of kubernetes 1.36, as a server shows it.
+ * The initial cluster roles. Format of a role: its name, then its rules.
+ * - `+x` after the name: aggregated to the role x; `=x`: contains the roles that are aggregated to x
+ * - a rule is `verbs group: resources [names]`, or `verbs paths`; `core` represents the group ''
+ *
+ * Source: plugin/pkg/auth/authorizer/rbac/bootstrappolicy of kubernetes 1.36, as a server returns it.
  */
 export const CLUSTER_ROLES = `
 admin =admin
@@ -171,7 +173,7 @@ system:volume-scheduler
 view +edit =view
 `;
 
-/** The same for roles of a namespace, each after `namespace/name`. */
+/** The initial roles of namespaces. Each name is `namespace/name`. */
 export const ROLES = `
 kube-public/system:controller:bootstrap-signer
   get,list,watch core: configmaps
@@ -195,9 +197,9 @@ kube-system/system:controller:token-cleaner
 `;
 
 /**
- * Bindings: `name: role kind:subject …`; without subjects nobody has the role. A service account is `sa:namespace/name`.
- * The last ones are those of kubeadm and its like, by which nodes join: a bootstrap token may ask for a node's
- * certificate, which is approved by itself, and nodes may renew theirs.
+ * The initial bindings: `name: role kind:subject …`; the subjects may be missing. A service account is `sa:namespace/name`.
+ * The last ones are those of kubeadm and similar tools, for nodes that join. A bootstrap token may request a node certificate,
+ * which is approved automatically, and nodes may renew theirs.
  */
 export const CLUSTER_ROLE_BINDINGS = `
 cluster-admin: cluster-admin g:system:masters
@@ -217,7 +219,7 @@ node-autoapprove-bootstrap: system:certificates.k8s.io:certificatesigningrequest
 node-autoapprove-certificate-rotation: system:certificates.k8s.io:certificatesigningrequests:selfnodeclient g:system:nodes
 `;
 
-/** The same in a namespace: `namespace/name: role …`. */
+/** The initial bindings in namespaces: `namespace/name: role …`. */
 export const ROLE_BINDINGS = `
 kube-public/system:controller:bootstrap-signer: system:controller:bootstrap-signer sa:kube-system/bootstrap-signer
 kube-system/system::extension-apiserver-authentication-reader: extension-apiserver-authentication-reader u:system:kube-controller-manager u:system:kube-scheduler

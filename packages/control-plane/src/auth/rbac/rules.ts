@@ -1,4 +1,4 @@
-/** A rule of a role, as `rules` of Roles and ClusterRoles hold it. */
+/** A rule in the field `rules` of Roles and ClusterRoles. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
@@ -7,7 +7,7 @@ export interface PolicyRule {
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** What a rule is asked about. */
+/** The attributes of a request for a rule. */
 export interface Attributes {
   readonly verb: string;
   /** A path outside of the resources; '' for a resource. */
@@ -32,7 +32,7 @@ function coversResource(resources: readonly string[], resource: string, subresou
 const coversPath = (urls: readonly string[], path: string): boolean =>
   urls.some((url) => url === ANY || url === path || (url.endsWith(ANY) && path.startsWith(url.slice(0, -1))));
 
-/** Whether a rule allows this. An empty list of names stands for all names. */
+/** Whether a rule allows a request. An empty list of names allows all names. */
 export function ruleAllows(rule: PolicyRule, wanted: Attributes): boolean {
   if (!has(rule.verbs, wanted.verb)) return false;
   if (wanted.path !== '') return coversPath(rule.nonResourceURLs ?? [], wanted.path);
@@ -42,7 +42,7 @@ export function ruleAllows(rule: PolicyRule, wanted: Attributes): boolean {
   return resourceNames.length === 0 || resourceNames.includes(wanted.name);
 }
 
-/** Cuts a rule into rules of one verb, one group, one resource and one name each. */
+/** Splits a rule into rules with one verb, group, resource and name each. */
 export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   for (const verb of rule.verbs) {
     for (const url of rule.nonResourceURLs ?? []) yield { verbs: [verb], nonResourceURLs: [url] };
@@ -57,7 +57,7 @@ export function* breakDown(rule: PolicyRule): Generator<PolicyRule> {
   }
 }
 
-/** Whether one of the owner's rules covers a rule that `breakDown` gave. */
+/** Whether one of the rules of the owner covers a rule of `breakDown`. */
 export const isCovered = (owned: readonly PolicyRule[], part: PolicyRule): boolean =>
   owned.some((rule) => {
     if (!part.verbs.every((verb) => has(rule.verbs, verb))) return false;

@@ -1,6 +1,6 @@
 import type { UserInfo } from '../../apimachinery/users/user.ts';
 
-/** Whom a binding is for. */
+/** A subject of a binding. */
 export interface Subject {
   readonly kind: string;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface Subject {
 
 export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
 
-/** The word under which a subject is looked up; undefined for kinds that RBAC does not know. */
+/** The key of a subject in the index; undefined for kinds that RBAC does not support. */
 export function subjectKey({ kind, name, namespace = '' }: Subject, bindingNamespace: string): string | undefined {
   switch (kind) {
     case 'User':
@@ -25,13 +25,13 @@ export function subjectKey({ kind, name, namespace = '' }: Subject, bindingNames
   }
 }
 
-/** The words of a user: the name and every group. */
+/** The keys of a user: its name and every group. */
 export function* keysOf(user: UserInfo): Generator<string> {
   yield `u:${user.name}`;
   for (const group of user.groups) yield `g:${group}`;
 }
 
-/** `ServiceAccount "bot/default"`, as the reason of a decision has it. */
+/** A subject in the reason of a decision, such as `ServiceAccount "bot/default"`. */
 export function showSubject({ kind, name, namespace = '' }: Subject, bindingNamespace: string): string {
   if (kind !== 'ServiceAccount') return `${kind} ${JSON.stringify(name)}`;
   return `${kind} ${JSON.stringify(`${name}/${namespace === '' ? bindingNamespace : namespace}`)}`;

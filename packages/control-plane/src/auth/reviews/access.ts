@@ -11,7 +11,7 @@ import type { ReviewHandler } from '../../resources/review.ts';
 import { fieldDemands } from '../../selectors/field-selector.ts';
 import { answered, invalidReview } from './answer.ts';
 
-/** The path part of the attributes as the refusal shows it: a Go structure. */
+/** The path attributes in a refusal, as a Go structure. */
 const shownPath = (attributes: Plain): Plain => ({ Path: text(attributes, 'path'), Verb: text(attributes, 'verb') });
 
 function attributeCauses(spec: Plain): StatusCause[] {
@@ -54,7 +54,7 @@ function selectorCauses(attributes: Plain): StatusCause[] {
 const WITH_VALUES = ['In', 'NotIn'];
 const WITHOUT_VALUES = ['Exists', 'DoesNotExist'];
 
-/** Operators that nobody knows are let through: later versions of clients may know them. */
+/** Accepts unknown operators, because newer clients may send them. */
 function requirementCauses(requirement: Plain, at: string, field: string): StatusCause[] {
   const findings = new Findings();
   const operator = text(requirement, 'operator');
@@ -81,7 +81,7 @@ function subjectCauses(spec: Plain): StatusCause[] {
   return [invalidValue('spec.user', '', 'at least one of user or group must be specified')];
 }
 
-/** Of the metadata only the managed fields, and of a local review its namespace, may be there. */
+/** The metadata may only contain managed fields, and in a local review its namespace. */
 function metadataCauses({ metadata }: ApiObject, namespaced: boolean): StatusCause[] {
   const { managedFields: _managed, namespace, ...rest } = metadata;
   const others = tidyMeta(namespaced ? rest : { ...rest, ...(namespace === undefined ? {} : { namespace }) });
@@ -104,7 +104,7 @@ function localCauses({ metadata }: ApiObject, spec: Plain): StatusCause[] {
   return causes;
 }
 
-/** The field selector of a review, as a request would bring it: text, or requirements with one value each. */
+/** The field selector of a review: text, or requirements with one value each. */
 function fieldsOf(selector: Plain): { fields?: readonly FieldDemand[] } {
   const raw = text(selector, 'rawSelector');
   const fields =
@@ -144,7 +144,7 @@ const subjectOf = (spec: Plain): UserInfo => ({
   extra: look(spec, 'extra') as Record<string, string[]>,
 });
 
-/** The two forms of a review: of whoever asks, or of somebody named in the spec. */
+/** Reviews for the caller itself, or for the subject in the spec. */
 export function accessReview(authorize: Authorizer, about: 'self' | 'subject' | 'local'): ReviewHandler {
   return ({ object, call }) => {
     const spec = look(object, 'spec');

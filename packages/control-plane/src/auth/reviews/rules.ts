@@ -14,7 +14,7 @@ const resourceRule = ({ verbs, apiGroups, resources, resourceNames }: PolicyRule
   ...(resourceNames === undefined ? {} : { resourceNames }),
 });
 
-/** SelfSubjectRulesReview: everything that the user's roles allow in a namespace. Neither spec nor metadata come back. */
+/** SelfSubjectRulesReview: all permissions of the roles of the user in a namespace. The answer has no spec and metadata. */
 export const rulesReview =
   (rbac: RbacAuthorizer): ReviewHandler =>
   ({ object, call }) => {
@@ -26,7 +26,7 @@ export const rulesReview =
     const status = {
       resourceRules,
       nonResourceRules,
-      // Roles that are missing are told of; nothing else is left out.
+      // Missing roles are reported in `evaluationError`; everything else is complete.
       incomplete: false,
       ...(errors.length === 0 ? {} : { evaluationError: joinErrors(errors) }),
     };

@@ -2,7 +2,7 @@ import { formatTime } from '../../apimachinery/objects/object-text.ts';
 import type { ReviewHandler } from '../../resources/review.ts';
 import { answered, showUser } from './answer.ts';
 
-/** SelfSubjectReview: who the server takes the client for. */
+/** SelfSubjectReview: the user of the request. */
 export const selfReview =
   (now: () => Date): ReviewHandler =>
   ({ object, call }) =>

@@ -13,7 +13,7 @@ const policy = (validations: object[], resources = ['deployments'], apiGroups = 
   },
 });
 
-test('an expression is read with the types of the kinds that it is about', () => {
+test('an expression is checked with the types of its kinds', () => {
   const validations = [{ expression: 'object.spec.replicas > "x"' }, { expression: 'object.spec.replicas > 1' }];
   expect(typeWarnings(policy(validations), builtinKinds)).toEqual([
     {
@@ -24,7 +24,7 @@ test('an expression is read with the types of the kinds that it is about', () =>
   ]);
 });
 
-test('each kind complains for itself, and messages are read too', () => {
+test('errors are reported per kind, also in message expressions', () => {
   const validations = [{ expression: 'true', messageExpression: 'object.spec.replicas + "x"' }];
   const [warning, ...others] = typeWarnings(policy(validations, ['deployments', 'replicasets']), builtinKinds);
   expect(others).toEqual([]);
@@ -33,6 +33,6 @@ test('each kind complains for itself, and messages are read too', () => {
   expect(String(warning?.['warning'])).toMatch(/\^\n\napps\/v1, Kind=ReplicaSet/);
 });
 
-test('what is named by a wildcard is not checked', () => {
+test('a wildcard is not checked', () => {
   expect(typeWarnings(policy([{ expression: 'object.none' }], ['*'], ['*']), builtinKinds)).toEqual([]);
 });

@@ -15,7 +15,7 @@ interface Condition {
   readonly lastUpdateTime: string;
 }
 
-/** A request as it is told; a Status, which has the message alone, is not looked into any further. */
+/** A request in an answer. A Status, which has only the message, is not checked further. */
 interface Told {
   readonly metadata: { readonly name: string };
   readonly spec: Readonly<Record<string, unknown>>;
@@ -54,7 +54,7 @@ function csr(node: string, more: Record<string, unknown> = {}) {
   return { key, object: { apiVersion: 'certificates.k8s.io/v1', kind: 'CertificateSigningRequest', metadata, spec } };
 }
 
-/** Follows one request until `done` says so. */
+/** Watches one request until `done` returns true. */
 async function follow(name: string, done: (object: Told) => boolean): Promise<Told> {
   const response = await plane.fetch(
     new Request(`http://plane${REQUESTS}?watch=true&fieldSelector=metadata.name%3D${name}`),
@@ -119,7 +119,7 @@ function overTls(
 }
 
 describe('a kubelet joins', () => {
-  test('its bootstrap token gets it a certificate, by which it is known as its node', async () => {
+  test('gets a certificate with its bootstrap token, and then authenticates as its node', async () => {
     const { key, object } = csr('n-1');
     const created = await call('POST', REQUESTS, object, TOKEN);
     expect(created).toMatchObject({
@@ -141,7 +141,7 @@ describe('a kubelet joins', () => {
     });
   });
 
-  test('what the client says of itself in the spec does not count', async () => {
+  test('the identity in the spec of the client is ignored', async () => {
     const { object } = csr('n-1', { username: 'admin', groups: ['system:masters'], uid: 'x' });
     const created = await call('POST', REQUESTS, object, TOKEN);
     expect(created.body.spec).toMatchObject({ username: 'system:bootstrap:abc123' });
@@ -149,7 +149,7 @@ describe('a kubelet joins', () => {
   });
 });
 
-describe('who may have a certificate without being asked', () => {
+describe('automatic approval', () => {
   const asking = async (headers: Record<string, string>): Promise<Told> => {
     const { object } = csr('n-1');
     const response = await plane.fetch(
@@ -162,13 +162,13 @@ describe('who may have a certificate without being asked', () => {
     expect(response.status).toBe(201);
     return (await response.json()) as Told;
   };
-  /** Waits until a later request of the bootstrap token has been through. */
+  /** Waits until a later request of the bootstrap token was processed. */
   const settle = async (): Promise<void> => {
     const created = await call('POST', REQUESTS, csr('later').object, TOKEN);
     await follow(created.body.metadata.name, issued);
   };
 
-  test('a node that renews its own', async () => {
+  test('a node that renews its own certificate', async () => {
     const created = await asking({ 'impersonate-user': 'system:node:n-1', 'impersonate-group': 'system:nodes' });
     const done = await follow(created.metadata.name, issued);
     expect(done.status.conditions?.[0]?.message).toContain('self kubelet client certificate');
@@ -207,7 +207,7 @@ describe('signing', () => {
     });
   });
 
-  test('another signer’s requests are left to it', async () => {
+  test('requests of other signers are ignored', async () => {
     const { object } = csr('n-1', { signerName: 'example.com/other' });
     const { name } = (await call('POST', REQUESTS, object, TOKEN)).body.metadata;
     const later = csr('n-2');
@@ -236,7 +236,7 @@ describe('the request', () => {
     expect(body.message).toContain(message);
   });
 
-  test('its spec stays as it was, and approval is not withdrawn', async () => {
+  test('its spec is immutable, and an approval cannot be removed', async () => {
     const { object } = csr('n-1', { signerName: 'example.com/other' });
     const { name } = (await call('POST', REQUESTS, object)).body.metadata;
     const current = (await call('GET', `${REQUESTS}/${name}`)).body;

@@ -29,7 +29,7 @@ const missing = {
   message: `${about} but there is no such object`,
 };
 
-test('Dangling: a schema says whether its level is there, as it comes and goes', async () => {
+test('Dangling: a schema reports whether its priority level exists', async () => {
   await using plane = await TestPlane.start('flowschema-status');
   const condition = async () =>
     ((await plane.must('GET', `${SCHEMAS}/mine`)).status as { conditions: Record<string, unknown>[] }).conditions[0];
@@ -49,7 +49,7 @@ test('Dangling: a schema says whether its level is there, as it comes and goes',
   expect(plane.errors).toEqual([]);
 });
 
-test('Dangling: what somebody else says of it is put right, and nothing else is touched', async () => {
+test('Dangling: a wrong condition is corrected, and other conditions are unchanged', async () => {
   await using plane = await TestPlane.start('flowschema-status');
   await plane.must('POST', SCHEMAS, mine);
   const other = { type: 'Other', status: 'True' };
@@ -61,7 +61,7 @@ test('Dangling: what somebody else says of it is put right, and nothing else is 
   expect((await plane.must('GET', `${SCHEMAS}/mine`)).metadata.resourceVersion).toBe(resourceVersion);
 });
 
-test('Dangling: the schema that every cluster has has its level', async () => {
+test('Dangling: the built-in schema has its priority level', async () => {
   await using plane = await TestPlane.start('flowschema-status');
   const schemas = await plane.list(SCHEMAS);
   expect(schemas.map(({ metadata }) => metadata.name)).toContain('exempt');
@@ -69,7 +69,7 @@ test('Dangling: the schema that every cluster has has its level', async () => {
     expect(status).toMatchObject({ conditions: [{ status: 'False', reason: 'Found' }] });
 });
 
-test('a new cluster has the flows and levels of kube-apiserver, and none of them hangs in the air', async () => {
+test('a new cluster has the flows and levels of kube-apiserver, and none of them is dangling', async () => {
   await using plane = await TestPlane.start('flowschema-status');
   await plane.clock.advance(0);
   const schemas = await plane.list(SCHEMAS);

@@ -41,7 +41,7 @@ test('cluster-info is signed with every token that may sign, and the signature g
   expect(await signatures(plane)).toEqual({});
 });
 
-test('a changed kubeconfig is signed anew, and a strange signature is taken away', async () => {
+test('a changed kubeconfig is signed again, and a foreign signature is removed', async () => {
   await using plane = await start();
   await giveToken(plane);
   const before = await signatures(plane);
@@ -62,7 +62,7 @@ test.each([
   expect(await signatures(plane)).toEqual({});
 });
 
-test('a token is deleted at the second at which it ends', async () => {
+test('a token is deleted at the second of its expiry', async () => {
   await using plane = await start();
   await giveToken(plane, { expiration: '2024-01-01T01:00:00Z' });
   await plane.clock.advance(3_599_999);
@@ -71,7 +71,7 @@ test('a token is deleted at the second at which it ends', async () => {
   expect(await plane.exists(`${SECRETS}/bootstrap-token-abc123`)).toBe(false);
 });
 
-test('a token without an end stays, one whose end cannot be read has ended', async () => {
+test('a token without an expiry remains, and one with an invalid expiry has expired', async () => {
   await using plane = await start();
   await giveToken(plane);
   await giveToken(plane, { expiration: 'tomorrow', 'token-id': 'abc124' }, 'bootstrap-token-abc124');

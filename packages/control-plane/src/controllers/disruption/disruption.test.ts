@@ -44,14 +44,14 @@ const evict = (plane: TestPlane, name: string, deleteOptions?: unknown) =>
     ...(deleteOptions === undefined ? {} : { deleteOptions }),
   });
 
-test('a budget without pods tells NoPods and allows nothing', async () => {
+test('a budget without pods reports NoPods and allows nothing', async () => {
   await using plane = await TestPlane.start('disruption');
   await giveBudget(plane, { minAvailable: 0 });
   expect(await statusOf(plane)).toMatchObject({ disruptionsAllowed: 0, expectedPods: 0 });
   expect(await reasons(plane)).toEqual(['Normal NoPods']);
 });
 
-test('the scale of an owner without a cache of its own is asked for by its scale subresource', async () => {
+test('the scale of an owner of a kind without a cache is read from its scale subresource', async () => {
   await using plane = await TestPlane.start('disruption');
   const rc = await plane.must('POST', `${NAMESPACE}/replicationcontrollers`, {
     metadata: { name: 'rc' },
@@ -71,7 +71,7 @@ test('the scale of an owner without a cache of its own is asked for by its scale
   expect(await statusOf(plane)).toMatchObject({ expectedPods: 4, desiredHealthy: 3, currentHealthy: 1 });
 });
 
-test('an owner that is not there fails the sync: nothing is allowed, the condition and an event say why', async () => {
+test('a missing owner fails the sync: nothing is allowed, and a condition and an event contain the reason', async () => {
   await using plane = await TestPlane.start('disruption');
   await givePod(plane, 'a', { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'gone', uid: '1' });
   await giveBudget(plane, { minAvailable: '50%' });
@@ -108,7 +108,7 @@ test.each([
   expect(await statusOf(plane)).toMatchObject({ conditions: [{ reason: 'SyncFailed', message }] });
 });
 
-test('pods without an owner are told of where a scale is needed, and count for nothing', async () => {
+test('pods without an owner are reported if a scale is needed, and do not count', async () => {
   await using plane = await TestPlane.start('disruption');
   await givePod(plane, 'a');
   await giveBudget(plane, { maxUnavailable: 1 });
@@ -120,7 +120,7 @@ test('pods without an owner are told of where a scale is needed, and count for n
   );
 });
 
-test('a pod under two budgets is told, and cannot be evicted', async () => {
+test('a pod with two budgets is reported, and cannot be evicted', async () => {
   await using plane = await TestPlane.start('disruption');
   await giveBudget(plane, { minAvailable: 0 });
   await giveBudget(plane, { minAvailable: 0 }, 'c');
@@ -134,7 +134,7 @@ test('a pod under two budgets is told, and cannot be evicted', async () => {
   });
 });
 
-test('an evicted pod that stays is counted again after two minutes, told, and loses its mark', async () => {
+test('an evicted pod that still exists after two minutes counts again, is reported, and loses its condition', async () => {
   await using plane = await TestPlane.start('disruption');
   await givePod(plane, 'a');
   await giveBudget(plane, { minAvailable: 0 });
@@ -161,7 +161,7 @@ test('an evicted pod that stays is counted again after two minutes, told, and lo
   expect(plane.errors).toEqual([]);
 });
 
-test('an eviction with the version of the pod as precondition holds although the eviction marks the pod', async () => {
+test('an eviction with the version of the pod as precondition succeeds although the eviction changes the pod', async () => {
   await using plane = await TestPlane.start('disruption');
   await givePod(plane, 'a');
   const { resourceVersion } = (await plane.must('GET', `${NAMESPACE}/pods/a`)).metadata;
@@ -186,7 +186,7 @@ test.each([
   expect((await evict(plane, 'a')).code).toBe(code);
 });
 
-test('an unready pod goes without using the budget up when enough others are healthy', async () => {
+test('the eviction of an unready pod does not use the budget if enough others are healthy', async () => {
   await using plane = await TestPlane.start('disruption');
   await givePod(plane, 'a');
   await givePod(plane, 'b');

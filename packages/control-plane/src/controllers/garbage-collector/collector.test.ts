@@ -23,7 +23,7 @@ const dependent = (resourceVersion: string, ...ownerReferences: object[]): ApiOb
     metadata: { name: 'd', namespace: 'default', uid: 'd', resourceVersion, ownerReferences },
   }) as ApiObject;
 
-/** A collector of one object that others write between two of its reads: `states` are what it reads, one after the other. */
+/** Runs the collector for one object that other clients change between reads: `states` are the results of the reads. */
 async function collect(
   states: readonly ApiObject[],
   refusals: number,
@@ -66,21 +66,21 @@ async function collect(
   return { deletes, gets };
 }
 
-test('an object is deleted as it was judged; one that changed in between keeps its owners and goes all the same', async () => {
+test('an object is deleted with its checked version; after a change with the same owners it is deleted too', async () => {
   const { deletes } = await collect([dependent('1', ghost), dependent('2', ghost)], 1);
   expect(deletes.slice(0, 2)).toEqual([{ uid: 'd', resourceVersion: '1' }, { uid: 'd' }]);
 });
 
-test('an object that got another owner in between is judged again', async () => {
+test('an object that got another owner in between is checked again', async () => {
   const other = { ...ghost, name: 'other', uid: 'other' };
   await expect(collect([dependent('1', ghost), dependent('2', ghost, other)], 1)).rejects.toThrow('changed');
 });
 
-test('an object that has no owner any more stays, whatever the cache says', async () => {
+test('an object without owners remains, also if the cache is outdated', async () => {
   expect((await collect([dependent('2')], 0)).deletes).toEqual([]);
 });
 
-test('an owner that was not there is not asked for again', async () => {
+test('a missing owner is not requested again', async () => {
   const { gets } = await collect([dependent('1', ghost)], 0);
   expect(gets.filter((name) => name === 'ghost')).toHaveLength(1);
 });

@@ -25,7 +25,7 @@ const owned = (
 
 const plain = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
 
-test('background: dependents follow their owner', async () => {
+test('background: dependents are deleted after their owner', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, plain('o'));
   await plane.must('POST', MAPS, owned('d', [{ name: 'o', uid: owner.metadata.uid }]));
@@ -35,7 +35,7 @@ test('background: dependents follow their owner', async () => {
   expect(plane.errors).toEqual([]);
 });
 
-test('a dependent with two owners lives until both are gone', async () => {
+test('a dependent with two owners remains until both are deleted', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const [o, p] = [await plane.must('POST', MAPS, plain('o')), await plane.must('POST', MAPS, plain('p'))];
   await plane.must(
@@ -52,7 +52,7 @@ test('a dependent with two owners lives until both are gone', async () => {
   expect(await plane.exists(`${MAPS}/d`)).toBe(false);
 });
 
-test('foreground: the owner waits for what blocks it', async () => {
+test('foreground: the owner waits for its blocking dependents', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, plain('o'));
   await plane.must('POST', MAPS, owned('d', [{ name: 'o', uid: owner.metadata.uid, block: true }], ['example.dev/f']));
@@ -63,7 +63,7 @@ test('foreground: the owner waits for what blocks it', async () => {
   expect(await plane.exists(`${MAPS}/o`)).toBe(false);
 });
 
-test('orphan: dependents stay, without their reference', async () => {
+test('orphan: dependents remain, without their reference', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, plain('o'));
   await plane.must('POST', MAPS, owned('d', [{ name: 'o', uid: owner.metadata.uid }]));
@@ -83,7 +83,7 @@ test.each([
   expect(await plane.exists(`${MAPS}/o`)).toBe(true);
 });
 
-test('OwnerRefInvalidNamespace: an owner in another namespace is none, and the dependent is told of and goes', async () => {
+test('OwnerRefInvalidNamespace: an owner in another namespace is ignored, and the dependent is reported and deleted', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   await plane.must('POST', '/api/v1/namespaces', { metadata: { name: 'other' } });
   const maps = (namespace: string): string => `/api/v1/namespaces/${namespace}/configmaps`;
@@ -114,7 +114,7 @@ const dependent = (...ownerReferences: unknown[]) => ({
 test.each([
   ['name', { name: 'p' }],
   ['kind', { kind: 'Secret' }],
-])('an owner that has another %s than its dependent says is none', async (_name, wrong) => {
+])('an owner with a different %s than in the reference is ignored', async (_name, wrong) => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, plain('o'));
   await plane.must('POST', MAPS, dependent(reference(owner, wrong)));
@@ -122,7 +122,7 @@ test.each([
   expect(plane.errors).toEqual([]);
 });
 
-test('an owner may be referred to by any version that it is served in', async () => {
+test('a reference may have any served version of its owner', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const path = '/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers';
   const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'x' };
@@ -135,7 +135,7 @@ test('an owner may be referred to by any version that it is served in', async ()
   expect(await plane.exists(`${MAPS}/d`)).toBe(false);
 });
 
-test('of an owner of a kind that is not served nothing is said until it is', async () => {
+test('an owner of a kind that is not served counts as unknown until the kind is served', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const ghost = reference({ metadata: { uid: 'u' } }, { name: 'ghost' });
   await plane.must('POST', MAPS, dependent(ghost, reference({ metadata: { uid: 'x' } }, { apiVersion: 'x.dev/v1' })));
@@ -157,7 +157,7 @@ test('of an owner of a kind that is not served nothing is said until it is', asy
   expect(plane.errors).toEqual([]);
 });
 
-test('a cluster-scoped object with an owner in a namespace is left alone, and told of once', async () => {
+test('a cluster-scoped object with an owner in a namespace is not changed, and reported once', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, plain('o'));
   const ghost = { apiVersion: 'v1', kind: 'Node', name: 'ghost', uid: 'u' };
@@ -169,7 +169,7 @@ test('a cluster-scoped object with an owner in a namespace is left alone, and to
   expect(told).toEqual([['OwnerRefInvalidNamespace', 1]]);
 });
 
-test('foreground: what does not block goes at once as well, whoever else holds the owner', async () => {
+test('foreground: dependents that do not block are deleted at once too, independent of other finalizers of the owner', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, { ...plain('o'), metadata: { name: 'o', finalizers: ['x.dev/f'] } });
   await plane.must('POST', MAPS, dependent(reference(owner)));
@@ -178,7 +178,7 @@ test('foreground: what does not block goes at once as well, whoever else holds t
   expect((await plane.must('GET', `${MAPS}/o`)).metadata.finalizers).toEqual(['x.dev/f']);
 });
 
-test('a dependent that another owner holds loses the one that waits for it', async () => {
+test('a dependent with another owner loses the reference to the waiting owner', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, plain('o'));
   const other = await plane.must('POST', MAPS, plain('p'));
@@ -189,7 +189,7 @@ test('a dependent that another owner holds loses the one that waits for it', asy
   expect((await plane.must('GET', `${MAPS}/d`)).metadata.ownerReferences).toMatchObject([{ name: 'p' }]);
 });
 
-test('foreground: two that block each other go', async () => {
+test('foreground: two objects that block each other are deleted', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, plain('o'));
   const blocking = { blockOwnerDeletion: true };
@@ -203,7 +203,7 @@ test('foreground: two that block each other go', async () => {
   expect(plane.errors).toEqual([]);
 });
 
-test('orphan: an object that asks for it when it loses its owner leaves its own dependents behind', async () => {
+test('orphan: an object with the orphan finalizer that loses its owner keeps its own dependents', async () => {
   await using plane = await TestPlane.start('garbage-collector');
   const owner = await plane.must('POST', MAPS, plain('o'));
   const middle = await plane.must('POST', MAPS, owned('m', [{ name: 'o', uid: owner.metadata.uid }], ['orphan']));

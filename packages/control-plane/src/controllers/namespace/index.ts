@@ -10,13 +10,13 @@ import { NAMESPACES } from '../runtime/resources.ts';
 
 const FINALIZER = 'kubernetes';
 /**
- * How long a namespace that begins to go is left alone, so that whoever asks meanwhile sees it as its deletion left it. Upstream waits five
- * seconds for other API servers to hear of it; there is one here.
+ * The delay before the content of a namespace is deleted, so that clients can see the state right after its deletion.
+ * Kubernetes waits five seconds for other API servers to notice it; here is only one.
  */
 const FIRST_LOOK_MS = 300;
 const IGNORED = new Set(['events.k8s.io/events']);
 
-/** What is still in a namespace. */
+/** The remaining objects of one kind in a namespace. */
 interface Content {
   readonly resource: ServedResource;
   readonly objects: readonly ApiObject[];
@@ -46,7 +46,7 @@ function finalizersMessage(content: readonly Content[]): string | undefined {
 const failuresMessage = (failures: readonly string[]): string =>
   `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}`;
 
-/** The conditions of a namespace on its way out, in the order of the real controller. */
+/** The conditions of a terminating namespace, in the order of the real controller. */
 export function terminationConditions(
   namespace: ApiObject,
   content: readonly Content[],
@@ -87,7 +87,7 @@ export function terminationConditions(
   });
 }
 
-/** While there are pods they alone are deleted: what they need to end well stays until they have. */
+/** While there are pods, only pods are deleted, because they may need the other objects for a graceful end. */
 function firstOf(content: readonly Content[]): readonly Content[] {
   const pods = content.filter(({ resource }) => resource.group === '' && resource.plural === 'pods');
   return pods.length > 0 ? pods : content;
@@ -145,14 +145,14 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
     return failures;
   };
 
-  /** Takes this controller's name off the namespace: the server lets it go when it was the last one. */
+  /** Removes the finalizer of this controller from the namespace. The server deletes the namespace with the last one. */
   const finalize = async (namespace: ApiObject): Promise<void> => {
     const finalizers = strings(look(namespace, 'spec'), 'finalizers').filter((finalizer) => finalizer !== FINALIZER);
     const path = pathOf(NAMESPACES, { name: namespace.metadata.name ?? '', subresource: 'finalize' });
     await allowing(api.call<ApiObject>(path, 'PUT', { ...namespace, spec: { finalizers } }), 404, 409);
   };
 
-  /** Tells how far it is; the namespace as it is then, or undefined when it has changed or gone meanwhile. */
+  /** Writes the conditions. Returns the new namespace, or undefined if it was changed or deleted in between. */
   const tell = async (namespace: ApiObject, content: readonly Content[], messages: readonly string[]) => {
     const conditions = terminationConditions(namespace, content, messages, clock.now());
     if (jsonEquals(look(namespace, 'status').conditions, conditions)) return namespace;
@@ -208,7 +208,7 @@ function setup({ api, clock, directory, informer, metadataInformer, queue }: Con
 }
 
 /**
- * Empties a namespace that is being deleted and lets it go.
+ * Deletes the content of a namespace in deletion, and then its finalizer.
  * @see kubernetes pkg/controller/namespace
  */
 export const namespaceController: Controller = { name: 'namespace', setup };

@@ -19,7 +19,7 @@ const begin = async (plane: TestPlane): Promise<void> => {
   await plane.must('POST', `${NS}/configmaps`, { metadata: { name: 'held', finalizers: ['example.dev/hold'] } });
 };
 
-test('what is left with finalizers is counted and told, and the namespace goes when it has gone', async () => {
+test('objects with finalizers are counted and reported, and the namespace is deleted after them', async () => {
   await using plane = await TestPlane.start('namespace');
   await begin(plane);
   await plane.must('DELETE', NS);
@@ -38,7 +38,7 @@ test('what is left with finalizers is counted and told, and the namespace goes w
   expect(plane.errors).toEqual([]);
 });
 
-test('pods go first: until they have, everything else stays, and nothing is said of it', async () => {
+test('pods are deleted first; other objects remain until then and are not reported', async () => {
   await using plane = await TestPlane.start('namespace');
   await begin(plane);
   await plane.must('POST', `${NS}/pods`, {
@@ -58,7 +58,7 @@ test('pods go first: until they have, everything else stays, and nothing is said
   expect(plane.errors).toEqual([]);
 });
 
-test('deletions that are refused are told in order, with their number', () => {
+test('refused deletions are reported in order, with their number', () => {
   const namespace: ApiObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'gone' } };
   const failures = ['a is refused', 'b is refused'];
   const conditions = terminationConditions(namespace, [], failures, new Date('2024-01-01T00:00:00Z'));
@@ -70,10 +70,10 @@ test('deletions that are refused are told in order, with their number', () => {
   });
 });
 
-describe('what else holds a namespace', () => {
+describe('other finalizers of a namespace', () => {
   const status = async (plane: TestPlane): Promise<Record<string, string>> => conditionsOf(await plane.must('GET', NS));
 
-  test('a finalizer of its own: it is emptied, told to be empty, and goes with the finalizer', async () => {
+  test('a finalizer in its metadata: its content is deleted, and the namespace is deleted with the finalizer', async () => {
     await using plane = await TestPlane.start('namespace');
     await plane.must('POST', '/api/v1/namespaces', { metadata: { name: 'gone', finalizers: ['example.dev/hold'] } });
     await plane.must('POST', `${NS}/configmaps`, { metadata: { name: 'c' } });
@@ -88,7 +88,7 @@ describe('what else holds a namespace', () => {
     expect(await plane.exists(NS)).toBe(false);
   });
 
-  test("a finalizer of somebody else's in its spec: it goes when that has been taken away", async () => {
+  test('a foreign finalizer in its spec: it is deleted when this finalizer is removed', async () => {
     await using plane = await TestPlane.start('namespace');
     await plane.must('POST', '/api/v1/namespaces', {
       metadata: { name: 'gone' },

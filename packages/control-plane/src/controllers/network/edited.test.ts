@@ -25,7 +25,7 @@ async function start(spec: object = {}): Promise<TestPlane> {
   return plane;
 }
 
-test('a label that its service loses goes from slices and endpoints too, and so does one that somebody set on a slice', async () => {
+test('labels that the service does not have are removed from slices and endpoints, also foreign ones on slices', async () => {
   await using plane = await start();
   const [{ metadata: { name = '' } = {} } = {}] = await plane.list(SLICES);
   await plane.patch(`${SLICES}/${name}`, { metadata: { labels: { mine: 'x' } } });
@@ -39,7 +39,7 @@ test('a label that its service loses goes from slices and endpoints too, and so 
   expect(plane.errors).toEqual([]);
 });
 
-test('slices of a service that selects no more are left as they are', async () => {
+test('slices of a service that lost its selector are not changed', async () => {
   await using plane = await start();
   const before = await plane.list(SLICES);
   await plane.patch(SERVICE, { spec: { selector: null } });
@@ -47,7 +47,7 @@ test('slices of a service that selects no more are left as they are', async () =
   expect(before).toHaveLength(1);
 });
 
-test('what somebody writes into endpoints stays until their service changes; deleted ones are made anew', async () => {
+test('manual changes of endpoints remain until their service changes; deleted ones are created again', async () => {
   await using plane = await start();
   const subsets = async () => (await plane.must('GET', `${ENDPOINTS}/s`)).subsets;
   await plane.patch(`${ENDPOINTS}/s`, { subsets: null });
@@ -58,14 +58,14 @@ test('what somebody writes into endpoints stays until their service changes; del
   expect(await subsets()).toMatchObject([{ addresses: [{ ip: '10.0.0.1' }] }]);
 });
 
-test('endpoints that somebody keeps without a service are nobody’s to delete', async () => {
+test('endpoints without a service that a user created are not deleted', async () => {
   await using plane = await start();
   await plane.must('POST', ENDPOINTS, { metadata: { name: 'mine' }, subsets: [{ addresses: [{ ip: '10.0.0.9' }] }] });
   await plane.patch(`${ENDPOINTS}/mine`, { metadata: { labels: { a: 'b' } } });
   expect(await plane.exists(`${ENDPOINTS}/mine`)).toBe(true);
 });
 
-test('trafficDistribution: endpoints say whom they are near to', async () => {
+test('trafficDistribution: endpoints have hints for their zone', async () => {
   await using plane = await start({ trafficDistribution: 'PreferSameNode' });
   const hints = async () => {
     const [slice] = await plane.list(SLICES);

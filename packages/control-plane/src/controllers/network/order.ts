@@ -1,8 +1,8 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** The start of the hash, in words of 32 bits, the lowest first. */
+/** The initial value of the hash, in words of 32 bits, the lowest first. */
 const BASIS = [0x6295c58d, 0x62b82175, 0x07bb0142, 0x6c62272e] as const;
-/** The prime is 2^88 and this. */
+/** The prime is 2^88 plus this. */
 const FACTOR = 0x13b;
 const WORD = 2 ** 32;
 
@@ -11,7 +11,7 @@ export function fnv128a(value: string): string {
   let [a, b, c, d]: [number, number, number, number] = [...BASIS];
   for (const byte of new TextEncoder().encode(value)) {
     a = (a ^ byte) >>> 0;
-    // Times the factor, word by word, and once more 88 bits up, which is two words and 24 bits.
+    // Multiply by the factor, word by word, and add the product shifted by 88 bits, which is two words and 24 bits.
     const low = a * FACTOR;
     const second = b * FACTOR + Math.floor(low / WORD);
     const third = c * FACTOR + Math.floor(second / WORD) + ((a << 24) >>> 0);
@@ -21,7 +21,7 @@ export function fnv128a(value: string): string {
   return [d, c, b, a].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** A pointer of Go to a text, as its values are dumped for hashing. */
+/** A Go pointer to a text, in the dump that is hashed. */
 const pointer = (value: unknown, type = 'string'): string =>
   `(*${type})${value === undefined || value === null ? '<nil>' : String(value)}`;
 
@@ -69,18 +69,18 @@ function dumpSubset(subset: Plain): string {
   return `{${fields.join(' ')}}`;
 }
 
-/** The same items by the hashes of what they are; equal ones stay as they stand. */
+/** The items in the order of their hashes; equal ones keep their order. */
 function byHash(list: readonly Plain[], type: string, dump: (item: Plain) => string): Plain[] {
   if (list.length < 2) return [...list];
   const hashed = list.map((item) => ({ item, hash: fnv128a(`(v1.${type})${dump(item)}`) }));
   return hashed.sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0)).map(({ item }) => item);
 }
 
-/** Ports of Endpoints in the order of upstream (`portsByHash`). */
+/** Ports of Endpoints in the order of Kubernetes (`portsByHash`). */
 export const orderPorts = (ports: readonly Plain[]): Plain[] => byHash(ports, 'EndpointPort', dumpPort);
 
-/** Ports of an EndpointSlice in the order of upstream (`portsInOrder`). */
+/** Ports of an EndpointSlice in the order of Kubernetes (`portsInOrder`). */
 export const orderSlicePorts = (ports: readonly Plain[]): Plain[] => byHash(ports, 'EndpointPort', dumpSlicePort);
 
-/** Subsets of Endpoints, whose addresses and ports are in order, in the order of upstream (`subsetsByHash`). */
+/** Subsets of Endpoints in the order of Kubernetes (`subsetsByHash`). Their addresses and ports must be in order. */
 export const orderSubsets = (subsets: readonly Plain[]): Plain[] => byHash(subsets, 'EndpointSubset', dumpSubset);

@@ -9,7 +9,7 @@ const SERVICES = '/api/v1/namespaces/default/services';
 const service = (name: string, spec: object = {}) => ({ metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } });
 const range = (name: string, ...cidrs: string[]) => ({ metadata: { name }, spec: { cidrs } });
 
-test('every address of a service has its IPAddress, in the name of kube-apiserver, as long as the service has it', async () => {
+test('every address of a service has its IPAddress, managed by kube-apiserver, as long as the service has it', async () => {
   await using plane = await TestPlane.start('service-addresses');
   await plane.must('POST', SERVICES, service('a', { clusterIP: '10.96.7.7' }));
   await plane.must('POST', SERVICES, service('headless', { clusterIP: 'None' }));
@@ -33,10 +33,10 @@ test('every address of a service has its IPAddress, in the name of kube-apiserve
   expect(plane.errors).toEqual([]);
 });
 
-test('an address that passes to another service is written anew; one that somebody else wrote is left and keeps services away', async () => {
+test('the IPAddress of an address that passes to another service is replaced; a foreign one remains and reserves its address', async () => {
   await using plane = await TestPlane.start('service-addresses');
   await plane.must('POST', SERVICES, service('a', { clusterIP: '10.96.7.7' }));
-  // Without a pause: the deletion and the new service are seen at once.
+  // Without a pause: the controller gets the deletion and the new service together.
   await plane.send('DELETE', `${SERVICES}/a`);
   await plane.must('POST', SERVICES, service('b', { clusterIP: '10.96.7.7' }));
   const [object] = await plane.list(ADDRESSES);
@@ -50,7 +50,7 @@ test('an address that passes to another service is written anew; one that somebo
   expect(plane.errors).toEqual([]);
 });
 
-test('the range of the cluster is there from the start, and ready', async () => {
+test('the range of the cluster exists and is ready from the start', async () => {
   await using plane = await TestPlane.start('service-cidr');
   await plane.clock.advance(0);
   const { metadata, spec, status } = await plane.must('GET', `${RANGES}/kubernetes`);
@@ -76,7 +76,7 @@ test('the range of the cluster is there from the start, and ready', async () => 
   ]);
 });
 
-test('a range goes ten seconds after its deletion, and not while an address of a service lies in it alone', async () => {
+test('a range is deleted after ten seconds, but not while it is the only range of the address of a service', async () => {
   await using plane = await TestPlane.start('service-cidr', 'service-addresses');
   const status = async (name: string) =>
     ((await plane.must('GET', `${RANGES}/${name}`)).status as { conditions: unknown[] }).conditions;
@@ -85,7 +85,7 @@ test('a range goes ten seconds after its deletion, and not while an address of a
   await plane.must('DELETE', `${RANGES}/own`);
   await plane.clock.advance(60_000);
   expect(await status('own')).toMatchObject([{ type: 'Ready', status: 'False', reason: 'Terminating' }]);
-  // A wider range takes the address over.
+  // A wider range contains the address too.
   await plane.must('POST', RANGES, range('wide', '10.77.0.0/16'));
   await plane.clock.advance(1000);
   expect(await plane.exists(`${RANGES}/own`)).toBe(false);

@@ -11,9 +11,9 @@ const expelling = (node: ApiObject | undefined): Plain[] =>
   items(look(node, 'spec'), 'taints').filter(({ effect }) => effect === 'NoExecute');
 
 /**
- * When a pod has to leave its node because of taints: `now` for a taint that it does not tolerate, later for one that it tolerates for a
- * limited time.
- * Undefined if the pod may stay. A taint without `timeAdded` counts from the time when it was `seen`.
+ * The time when a pod must leave its node because of taints: `now` for a taint that it does not tolerate, and later for one that
+ * it tolerates for a limited time. Undefined if the pod may stay.
+ * A taint without `timeAdded` counts from the time when it was `seen`.
  */
 export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, seen: Date = now): Date | undefined {
   const tolerations = items(look(pod, 'spec'), 'tolerations');
@@ -21,7 +21,7 @@ export function leavesAt(pod: ApiObject, taints: readonly Plain[], now: Date, se
   for (const taint of taints) {
     const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
     if (matching.length === 0) return now;
-    // Of several tolerations the shortest counts; one without an end does not shorten.
+    // Of several tolerations, the shortest duration applies. A toleration without a duration is ignored.
     const seconds = Math.min(
       ...matching.map((toleration) => number(toleration, 'tolerationSeconds') ?? Number.POSITIVE_INFINITY),
     );
@@ -64,7 +64,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     await allowing(api.delete(PODS, place, { preconditions: { uid: pod.metadata.uid ?? '' } }), 404, 409);
   };
 
-  /** Pods that will have to leave, since they were seen to. */
+  /** Pods that will have to leave, with the time when this was detected. */
   const waiting = new Map<string, Date>();
 
   const work = queue(async (key) => {

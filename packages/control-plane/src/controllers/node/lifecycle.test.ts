@@ -6,7 +6,7 @@ import { Heartbeats } from './heartbeats.ts';
 const NODES = '/api/v1/nodes';
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases';
 const PODS = '/api/v1/namespaces/default/pods';
-/** Longer than the grace period and the round in which its end is seen. */
+/** Longer than the grace period and the following round. */
 const LOST_MS = 56_000;
 
 const says = (plane: TestPlane, name: string, status: string): Promise<ApiObject> => {
@@ -19,7 +19,7 @@ const says = (plane: TestPlane, name: string, status: string): Promise<ApiObject
   });
 };
 
-/** Nodes that are ready, in a zone each or in none. */
+/** Creates ready nodes, each in a zone or in none. */
 async function join(plane: TestPlane, zones: Record<string, string>): Promise<void> {
   for (const [name, zone] of Object.entries(zones)) {
     const labels = zone === '' ? {} : { 'topology.kubernetes.io/zone': zone };
@@ -37,7 +37,7 @@ async function join(plane: TestPlane, zones: Record<string, string>): Promise<vo
 const renew = (plane: TestPlane, name: string): Promise<ApiObject> =>
   plane.patch(`${LEASES}/${name}`, { spec: { renewTime: plane.clock.now().toISOString().replace('Z', '000Z') } });
 
-/** Lets time pass in which only these nodes renew their leases. */
+/** Advances the time while only these nodes renew their leases. */
 async function pass(plane: TestPlane, ms: number, alive: readonly string[]): Promise<void> {
   for (let left = ms; left > 0; left -= 10_000) {
     for (const name of alive) await renew(plane, name);
@@ -52,7 +52,7 @@ const taintsOf = async (plane: TestPlane, name: string): Promise<string[]> => {
   );
 };
 
-/** The nodes whose pods have to leave. */
+/** The nodes with a taint that evicts pods. */
 async function expelled(plane: TestPlane): Promise<string[]> {
   const names = (await plane.list(NODES)).map(({ metadata }) => metadata.name ?? '');
   const left: string[] = [];
@@ -61,7 +61,7 @@ async function expelled(plane: TestPlane): Promise<string[]> {
   return left;
 }
 
-test('a node that renews its lease stays ready, without a write; one that stops becomes unreachable', async () => {
+test('a node that renews its lease stays ready without a write, and becomes unreachable when it stops', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane, { n: '', other: '' });
   await plane.clock.advance(5_000);
@@ -90,7 +90,7 @@ test('a node that renews its lease stays ready, without a write; one that stops 
   expect(plane.errors).toEqual([]);
 });
 
-test('a node that never reports is lost a minute after its creation', async () => {
+test('a node that never reports is unreachable a minute after its creation', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane, { other: '' });
   await plane.must('POST', NODES, { metadata: { name: 'mute' } });
@@ -100,7 +100,7 @@ test('a node that never reports is lost a minute after its creation', async () =
   expect(await taintsOf(plane, 'mute')).toEqual(['unreachable:NoSchedule', 'unreachable:NoExecute']);
 });
 
-test('lost nodes of a zone are expelled one each ten seconds', async () => {
+test('unreachable nodes of a zone are tainted at a rate of one per ten seconds', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane, { a: 'z', b: 'z', c: 'z', d: 'z', e: 'y' });
   await pass(plane, LOST_MS, ['c', 'd', 'e']);
@@ -109,19 +109,19 @@ test('lost nodes of a zone are expelled one each ten seconds', async () => {
   expect(await expelled(plane)).toEqual(['a', 'b']);
 });
 
-test('of a zone of which much is lost nobody is expelled while it is small; of one that is lost beside others they are', async () => {
+test('a small zone with many unreachable nodes gets no taints; a completely unreachable zone does while other zones are healthy', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane, { a: 'z', b: 'z', c: 'z', d: 'z', x: 'y' });
   await pass(plane, LOST_MS + 60_000, ['d', 'x']);
   expect(await taintsOf(plane, 'a')).toEqual(['unreachable:NoSchedule']);
   expect(await expelled(plane)).toEqual([]);
-  // The last one goes as well: from then on they leave, after a new start of the pace.
+  // The last zone becomes unreachable too. After that, the rate limit starts again.
   await pass(plane, LOST_MS, ['x']);
   await pass(plane, 60_000, ['x']);
   expect(await expelled(plane)).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('when all zones are lost nobody is expelled, who was is not any more, and all get time when some are back', async () => {
+test('when all zones are unreachable, no node is tainted and existing taints are removed; the time starts again when zones recover', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane, { a: 'z', b: 'y', c: 'y' });
   await pass(plane, LOST_MS, ['b', 'c']);
@@ -137,7 +137,7 @@ test('when all zones are lost nobody is expelled, who was is not any more, and a
   expect(plane.errors).toEqual([]);
 });
 
-test('a node that counts for nothing does not keep its zone', async () => {
+test('an excluded node does not keep its zone healthy', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane, { a: '', b: '' });
   await plane.patch(`${NODES}/b`, { metadata: { labels: { 'node.kubernetes.io/exclude-disruption': '' } } });
@@ -145,7 +145,7 @@ test('a node that counts for nothing does not keep its zone', async () => {
   expect(await expelled(plane)).toEqual([]);
 });
 
-test('not ready and unreachable are swapped at once, whatever the pace', async () => {
+test('the taints not-ready and unreachable are exchanged at once, without the rate limit', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane, { n: '', other: '', third: '' });
   await says(plane, 'n', 'False');
@@ -156,7 +156,7 @@ test('not ready and unreachable are swapped at once, whatever the pace', async (
   expect((await taintsOf(plane, 'n')).toSorted()).toEqual(['unreachable:NoExecute', 'unreachable:NoSchedule']);
 });
 
-test('pods of a lost node are ready for nobody, and leave it five minutes after its taint', async () => {
+test('pods of an unreachable node become unready, and are evicted five minutes after its taint', async () => {
   await using plane = await TestPlane.start('node-lifecycle', 'taint-eviction');
   await join(plane, { n: '', other: '' });
   const containers = [{ name: 'c', image: 'i' }];
@@ -174,7 +174,7 @@ test('pods of a lost node are ready for nobody, and leave it five minutes after 
   expect(await plane.exists(`${PODS}/p`)).toBe(false);
 });
 
-test('labels of old names follow those of the new ones', async () => {
+test('deprecated labels get the values of the new ones', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   const labels = { 'kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'old', 'kubernetes.io/arch': 'arm64' };
   await plane.must('POST', NODES, { metadata: { name: 'n', labels } });
@@ -185,12 +185,12 @@ test('labels of old names follow those of the new ones', async () => {
   });
 });
 
-test('a heartbeat makes nobody look at any node', async () => {
+test('a heartbeat causes no check of a node', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane, { a: '', b: '', c: '' });
   await plane.clock.advance(5_000);
   const deadline = vi.spyOn(Heartbeats.prototype, 'deadline');
-  // Ten beats of each: one look at each.
+  // Ten heartbeats of each node cause one check of each.
   await pass(plane, 55_000, ['a', 'b', 'c']);
   expect(deadline.mock.calls.length).toBe(3);
   deadline.mockRestore();

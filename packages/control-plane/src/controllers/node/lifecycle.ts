@@ -10,9 +10,9 @@ import { NodeMonitor } from './monitor.ts';
 import { scheduleTaints } from './taints.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/** Nodes that were there before this controller have been told of already. */
+/** Older nodes existed before this controller started, so no event is written for them. */
 const NEW_MS = 60_000;
-/** How long after a conflict a pod is marked again. */
+/** The delay before a retry after a conflict with a pod. */
 const RETRY_MS = 20;
 
 /** The deprecated labels get the values of the new ones. */
@@ -26,7 +26,7 @@ const isNew = (node: ApiObject, now: Date): boolean =>
 
 const heartbeatOf = (node: ApiObject): unknown => conditionOf(node, 'Ready')?.lastHeartbeatTime;
 
-/** The labels that a node lacks or has wrong. */
+/** The deprecated labels that a node lacks, or whose values are wrong. */
 function oldLabels({ metadata: { labels = {} } }: ApiObject): Record<string, string> {
   const missing: Record<string, string> = {};
   for (const [current, old] of OLD_LABELS) {
@@ -103,7 +103,7 @@ function setup(context: ControllerContext): void {
     if (type === 'added' && isNew(object, clock.now())) {
       tell(about, 'Normal', 'RegisteredNode', `Node ${name} event: Registered Node ${name} in Controller`);
     }
-    // A status that changes is a sign of life, too, unless it is this controller that has given the node up.
+    // A changed status is a heartbeat too, unless this controller wrote it.
     const speaks = old !== undefined && readyOf(object) !== readyOf(old) && readyOf(object) !== 'Unknown';
     if (old !== undefined && (heartbeatOf(object) !== heartbeatOf(old) || speaks)) monitor.beat(name);
     if (old !== undefined && looksAlike(object, old)) return;

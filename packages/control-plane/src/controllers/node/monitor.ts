@@ -11,9 +11,9 @@ import { PacedQueue } from './paced-queue.ts';
 import { expellingKey, expellingKeyFor, expellingTaints } from './taints.ts';
 import { countsInZone, EVICTION_RULES, judgeZones, type ZoneCount, type ZoneState, zoneOf } from './zones.ts';
 
-/** Nodes are looked at in rounds (`--node-monitor-period`), so that those which go together are seen together. */
+/** Nodes are checked in rounds (`--node-monitor-period`), so that nodes that fail at the same time are found together. */
 const ROUND_MS = 5_000;
-/** Nodes that are looked at at the same time. */
+/** The number of nodes that are checked concurrently. */
 const AT_ONCE = 16;
 
 interface Known {
@@ -30,9 +30,9 @@ interface Hooks {
 type Context = Pick<ControllerContext, 'api' | 'clock' | 'queue' | 'evictionRules'>;
 
 /**
- * Finds nodes that have gone silent, and taints nodes that are not ready so that their pods leave: at the rate that the state of their zone
- * allows, and not at all when every zone is lost. A round looks at nodes that have changed and at those that are overdue, at no others; none
- * is kept when there are none.
+ * Finds unreachable nodes, and taints nodes that are not ready, so that their pods are evicted. The rate of taints depends on the
+ * state of the zone, and is zero when every zone is unreachable. A round checks only nodes that changed or are overdue. Without
+ * such nodes there are no rounds.
  */
 export class NodeMonitor {
   readonly #context: Context;
@@ -59,20 +59,20 @@ export class NodeMonitor {
     this.#expulsions = context.queue((name) => this.#expel(name));
   }
 
-  /** The status of a node's Ready condition as this controller knows it, which may be ahead of the cache. */
+  /** The status of the Ready condition of a node. This controller may know it before the cache. */
   ready(name: string): string | undefined {
     return this.#known.get(name)?.ready;
   }
 
-  /** A sign of life. */
+  /** Records a heartbeat. */
   beat(name: string): void {
     this.#heartbeats.beat(name, this.#now());
   }
 
-  /** The node is new, or something about it has changed. */
+  /** Handles a new or changed node. */
   changed(node: ApiObject): void {
     const { name = '', creationTimestamp } = node.metadata;
-    // A node that has never reported is given time from its creation on.
+    // For a node that has never reported, the grace period starts at its creation.
     const created = Date.parse(creationTimestamp ?? '');
     if (!this.#heartbeats.knows(name)) {
       this.#heartbeats.beat(name, readyOf(node) === undefined && created < this.#now() ? created : this.#now());
@@ -98,7 +98,7 @@ export class NodeMonitor {
     return this.#context.clock.now().getTime();
   }
 
-  /** Sets the timer for the next round that has something to do. */
+  /** Sets the timer for the next round with work. */
   #arm(): void {
     const hasWork = this.#pending.size > 0 || this.#rejudge;
     const next = hasWork ? (Math.floor(this.#now() / ROUND_MS) + 1) * ROUND_MS : this.#heartbeats.next();
@@ -131,7 +131,7 @@ export class NodeMonitor {
       if (queue.isEmpty && !this.#counts.has(zone)) this.#queues.delete(zone);
     }
     this.#arm();
-    // The queue comes back sooner than the next round, and tells of the failure.
+    // The queue retries before the next round, and reports the failure.
     if (failures.length > 0) throw failures[0];
   }
 
@@ -159,12 +159,12 @@ export class NodeMonitor {
     if (conditions === undefined) return 'told';
     const patch = { metadata: { resourceVersion }, status: { conditions } };
     const told = await allowing(this.#context.api.patch(NODES, { name, subresource: 'status' }, patch), 404, 409);
-    // Its event brings the node back; the next round looks at it in any case.
+    // The event of the change adds the node again, and the next round checks it in any case.
     if (told === undefined) this.#pending.add(name ?? '');
     return told === undefined ? 'conflict' : 'told';
   }
 
-  /** A ready node loses its taint, one that has the other's gets its own at once; any other has to wait its turn. */
+  /** Removes the taint of a ready node, and exchanges a wrong taint at once. Other nodes wait for the rate limit. */
   async #markForExpulsion(node: ApiObject, ready: string): Promise<void> {
     const { name = '' } = node.metadata;
     const queue = this.#queueOf(zoneOf(node));
@@ -176,12 +176,12 @@ export class NodeMonitor {
     else queue.add(name);
   }
 
-  /** The turn of a node has come. */
+  /** Taints a node when the rate limit allows it. */
   async #expel(name: string): Promise<void> {
     const node = this.#nodes.get(name);
     if (node === undefined) return;
     const wanted = expellingKeyFor(readyOf(node) ?? '');
-    // It may be ready again.
+    // The node may have become ready again.
     if (wanted !== undefined) await this.#taint(node, wanted);
   }
 
@@ -220,7 +220,7 @@ export class NodeMonitor {
     return queue;
   }
 
-  /** Keeps how many nodes of each zone are ready. */
+  /** Updates the numbers of ready nodes per zone. */
   #count(name: string, next: Known | undefined): void {
     const old = this.#known.get(name);
     if (old !== undefined && old.zone !== next?.zone) this.#queues.get(old.zone)?.remove(name);

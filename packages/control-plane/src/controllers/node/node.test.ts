@@ -21,7 +21,7 @@ const taintsOf = async (plane: TestPlane): Promise<unknown[]> => {
   return (spec.taints ?? []).map(({ key, effect }) => `${key}:${effect}`);
 };
 
-test('cordons and pressures become taints, and go with them', async () => {
+test('cordons and pressure conditions become taints, which are removed with them', async () => {
   await using plane = await TestPlane.start('node-lifecycle');
   await join(plane);
   await plane.patch('/api/v1/nodes/n', { spec: { unschedulable: true } });
@@ -38,7 +38,7 @@ test('cordons and pressures become taints, and go with them', async () => {
   expect(await taintsOf(plane)).toEqual(['node.kubernetes.io/disk-pressure:NoSchedule']);
 });
 
-test('pods leave a node by their tolerations', async () => {
+test('pods are evicted according to their tolerations', async () => {
   await using plane = await TestPlane.start('taint-eviction');
   await join(plane);
   const pod = (name: string, tolerations: unknown[]) => ({
@@ -70,7 +70,7 @@ test('pods leave a node by their tolerations', async () => {
   expect(plane.errors).toEqual([]);
 });
 
-test('a taint that does not say since when it is there counts from when it was seen; without it nobody has to leave', async () => {
+test('a taint without timeAdded counts from its first observation; without a taint no pod is evicted', async () => {
   await using plane = await TestPlane.start('taint-eviction');
   await join(plane);
   const spec = { nodeName: 'n', terminationGracePeriodSeconds: 0, containers: [{ name: 'c', image: 'i' }] };
@@ -93,7 +93,7 @@ test('a taint that does not say since when it is there counts from when it was s
   expect(plane.errors).toEqual([]);
 });
 
-test('a pod on its way out is expelled as well: it says why it was disrupted', async () => {
+test('a terminating pod is evicted too, and gets the reason as a condition', async () => {
   await using plane = await TestPlane.start('taint-eviction');
   await join(plane);
   const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
@@ -106,7 +106,7 @@ test('a pod on its way out is expelled as well: it says why it was disrupted', a
   expect(plane.errors).toEqual([]);
 });
 
-test('a pod that is expelled again is told so once more; what its status says of it stands', async () => {
+test('a pod that is evicted again gets another event, and keeps its condition', async () => {
   await using plane = await TestPlane.start('taint-eviction');
   await join(plane);
   const spec = { nodeName: 'n', containers: [{ name: 'c', image: 'i' }] };
@@ -117,14 +117,14 @@ test('a pod that is expelled again is told so once more; what its status says of
   expect(before.status).toMatchObject({ conditions: [{ type: 'DisruptionTarget', observedGeneration: 1 }] });
   await plane.clock.advance(1000);
   await plane.patch('/api/v1/nodes/n', { spec: { taints: [taint('k'), taint('l')] } });
-  // Its deletion has given the pod another generation.
+  // The deletion has increased the generation of the pod.
   expect((await plane.must('GET', `${PODS}/p`)).status).toEqual(before.status);
   const told = await plane.list('/api/v1/namespaces/default/events');
   expect(told.map(({ reason, count }) => `${reason} ${count}`)).toEqual(['TaintManagerEviction 2']);
   expect(plane.errors).toEqual([]);
 });
 
-test('pods of a node that is gone are removed after a while', async () => {
+test('pods of a deleted node are removed after a delay', async () => {
   await using plane = await TestPlane.start('pod-garbage-collector');
   await join(plane);
   await plane.must('POST', PODS, {
@@ -149,7 +149,7 @@ const give = (plane: TestPlane, name: string, spec: Record<string, unknown>, met
     spec: { containers: [{ name: 'c', image: 'i' }], ...spec },
   });
 
-test('podgc, orphaned: a pod of a node that is gone fails, and says why, before it goes', async () => {
+test('podgc, orphaned: a pod of a deleted node becomes Failed with a reason before it is deleted', async () => {
   await using plane = await TestPlane.start('pod-garbage-collector');
   await join(plane);
   await give(plane, 'p', { nodeName: 'n' }, { finalizers: ['example.dev/stay'] });
@@ -173,14 +173,14 @@ test('podgc, orphaned: a pod of a node that is gone fails, and says why, before 
   expect(plane.errors).toEqual([]);
 });
 
-test('podgc, unscheduled: a dying pod that never had a node goes', async () => {
+test('podgc, unscheduled: a terminating pod without a node is deleted', async () => {
   await using plane = await TestPlane.start('pod-garbage-collector');
   await give(plane, 'p', { schedulerName: 'nobody' }, { finalizers: ['example.dev/stay'] });
   await plane.must('DELETE', `${PODS}/p`);
   expect((await plane.must('GET', `${PODS}/p`))['status']).toMatchObject({ phase: 'Failed' });
 });
 
-test('podgc, terminated: of too many pods that have ended the evicted go first, then the oldest', () => {
+test('podgc, terminated: surplus finished pods are deleted, first the evicted ones, then the oldest', () => {
   const ended = (name: string, day: number, reason?: string) => ({
     apiVersion: 'v1',
     kind: 'Pod',

@@ -23,14 +23,17 @@ test.each<[ready: number, notReady: number, state: ZoneState, rate: number]>([
   [20, 30, 'PartialDisruption', 0],
   [20, 31, 'PartialDisruption', 0.01],
   [24, 27, 'Normal', 0.1],
-])('a zone with %i ready nodes and %i others is in %s, and %d a second go', (ready, notReady, state, rate) => {
-  expect(zoneState({ ready, notReady }, EVICTION_RULES)).toBe(state);
-  expect(evictionRate(state, { ready, notReady }, EVICTION_RULES)).toBe(rate);
-});
+])(
+  'a zone with %i ready nodes and %i others is in %s, and %d nodes per second are tainted',
+  (ready, notReady, state, rate) => {
+    expect(zoneState({ ready, notReady }, EVICTION_RULES)).toBe(state);
+    expect(evictionRate(state, { ready, notReady }, EVICTION_RULES)).toBe(rate);
+  },
+);
 
 const node = (labels: Record<string, string>) => ({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', labels } });
 
-test('a zone is a region and a zone; the old labels go first', () => {
+test('a zone is a region and a zone; the deprecated labels take precedence', () => {
   expect(zoneOf(node({}))).toBe('');
   expect(zoneOf(node({ 'topology.kubernetes.io/zone': 'a' }))).toBe(':\u0000:a');
   expect(zoneOf(node({ 'topology.kubernetes.io/region': 'r', 'topology.kubernetes.io/zone': 'a' }))).toBe('r:\u0000:a');
@@ -43,7 +46,7 @@ const LOST: ZoneCount = { ready: 0, notReady: 3 };
 const WELL: ZoneCount = { ready: 3, notReady: 0 };
 const HALF: ZoneCount = { ready: 1, notReady: 3 };
 
-test('a zone that is lost beside others goes at the normal rate; when all are lost nobody goes', () => {
+test('an unreachable zone has the normal rate if others are healthy; if all are unreachable the rate is zero', () => {
   const judge = (counts: Record<string, ZoneCount>, before: Record<string, ZoneState>) => {
     const { change, rates } = judgeZones(
       new Map(Object.entries(counts)),
@@ -64,7 +67,7 @@ test('a zone that is lost beside others goes at the normal rate; when all are lo
   ]);
 });
 
-test('names wait their turn, and longer after the rate was zero', async () => {
+test('names wait for the rate limit, and longer after the rate was zero', async () => {
   const clock = new TestClock();
   const came: string[] = [];
   const start = clock.now().getTime();
@@ -86,7 +89,7 @@ test('names wait their turn, and longer after the rate was zero', async () => {
   expect(came).toEqual(['a 0', 'b 10', 'd 80']);
 });
 
-test('a node is looked at once in a grace period, in the round after its deadline', () => {
+test('a node is checked once per grace period, in the round after its deadline', () => {
   const heartbeats = new Heartbeats(5_000);
   heartbeats.beat('n', 1_000);
   heartbeats.watch('n', heartbeats.deadline('n', true));

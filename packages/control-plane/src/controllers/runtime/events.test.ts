@@ -43,7 +43,7 @@ const written = async () => {
   return [...events.values()].map(({ message, count }) => `${count} ${message}`);
 };
 
-test('an event that is told again raises its count, also when somebody has deleted it', async () => {
+test('a repeated event increases its count, also after its deletion', async () => {
   tell('a');
   tell('a');
   expect(await written()).toEqual(['2 a']);
@@ -54,18 +54,18 @@ test('an event that is told again raises its count, also when somebody has delet
   expect([...events.keys()]).toEqual([before?.metadata.name]);
 });
 
-test('of each type 25 events about one subject are written at once, and one more each five minutes', async () => {
+test('25 events of each type per subject are written at once, then one per five minutes', async () => {
   for (let turn = 0; turn < 30; turn++) tell('a');
   tell('b', 'Warning');
   expect(await written()).toEqual(['25 a', '1 b']);
   await clock.advance(5 * MINUTES);
   tell('a');
   tell('a');
-  // Those that were not written count.
+  // Events that were not written count too.
   expect(await written()).toEqual(['31 a', '1 b']);
 });
 
-test('of many messages for one reason the first nine stand alone, the others are one event; so for ten minutes', async () => {
+test('the first nine messages for one reason are separate events, the others are combined for ten minutes', async () => {
   for (let turn = 1; turn <= 12; turn++) tell(`m${turn}`);
   tell('m1');
   expect((await written()).sort()).toEqual(

@@ -5,7 +5,7 @@ import { type Api, allowing } from './api.ts';
 import { timestamp } from './objects.ts';
 import { EVENTS, NEW_EVENTS } from './resources.ts';
 
-/** What an event is about; uid and the rest may be unknown. */
+/** The object of an event; its uid and other fields may be unknown. */
 export interface EventSubject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -26,13 +26,13 @@ export const subjectOf = ({ apiVersion, kind, metadata }: ApiObject): EventSubje
   resourceVersion: metadata.resourceVersion,
 });
 
-/** Events of one type about one object that may be written at once, and how long it takes until one more may. */
+/** The number of events of one type and object that may be written at once, and the time until one more is allowed. */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** So many events that differ in their message only become one, within this time. */
+/** This number of events that differ only in their message are combined within this time. */
 const SIMILAR = 10;
 const SIMILAR_MS = 600_000;
-/** Events and subjects that are remembered. */
+/** The number of cached events and subjects. */
 const REMEMBERED = 4096;
 const COMBINED = '(combined from similar events): ';
 
@@ -49,7 +49,7 @@ interface Group {
   last: number;
 }
 
-/** A map that forgets what was set longest ago. */
+/** A map with a limited size, which removes the entry that was set first. */
 class Recent<V> extends Map<string, V> {
   override set(key: string, value: V): this {
     this.delete(key);
@@ -111,7 +111,7 @@ export class EventWriter {
       reportingComponent: combined ? '' : component,
       reportingInstance: '',
     };
-    // One after the other: a count is raised on an event that was made before.
+    // Events are written sequentially, because the count is increased on an existing event.
     this.#last = this.#last
       .then(() => this.#write(event))
       .catch((error: unknown) => this.#onError(`${subject.namespace}/${subject.name}`, error));
@@ -165,17 +165,17 @@ export class EventWriter {
       const raised = await allowing(this.#api.patch(EVENTS, metadata, { count, lastTimestamp, message }), 404);
       if (raised !== undefined) return;
     }
-    // A namespace on its way out takes no events; neither do names that no event can have.
+    // A terminating namespace accepts no events, and the name of an object may be invalid for an event.
     await allowing(this.#api.create(EVENTS, event, { namespace: metadata.namespace }), 403, 404, 422);
   }
 
-  /** Sixteen hexadecimal digits as upstream's, which are the time in nanoseconds; here the last of them count. */
+  /** Sixteen hexadecimal digits of the time in nanoseconds, as in Kubernetes; here the last ones are a counter. */
   #suffix(): string {
     const nanos = BigInt(this.#clock.now().getTime()) * 1_000_000n + BigInt(this.#number++ % 1_000_000);
     return nanos.toString(16);
   }
 
-  /** Whether this message is one of more than a few for the same reason. */
+  /** Whether the reason has too many different messages. */
   #isOneOfMany(key: string, message: string): boolean {
     const now = this.#clock.now().getTime();
     const group = this.#groups.get(key);
@@ -186,7 +186,7 @@ export class EventWriter {
     group.last = now;
     group.messages.add(message);
     if (group.messages.size < SIMILAR) return false;
-    // Messages that were told before there were too many are told on by themselves.
+    // Messages that had their own event before the limit keep it.
     group.messages.delete(message);
     return true;
   }
@@ -204,16 +204,16 @@ export class EventWriter {
   }
 }
 
-/** Tells events in the name of one component. */
+/** Writes events of one component. */
 export type Recorder = (subject: EventSubject | ApiObject, type: EventType, reason: string, message: string) => void;
 
-/** A recorder of one component over the writer. */
+/** A recorder of one component. */
 export const recorderOf =
   (writer: EventWriter, component: string): Recorder =>
   (subject, type, reason, message) =>
     writer.record(component, 'metadata' in subject ? subjectOf(subject) : subject, type, reason, message);
 
-/** Tells events of `events.k8s.io` in the name of one component, with what was being done. */
+/** Writes events of `events.k8s.io` of one component, with the field `action`. */
 export type Announcer = (
   subject: EventSubject | ApiObject,
   type: EventType,
@@ -222,7 +222,7 @@ export type Announcer = (
   note: string,
 ) => void;
 
-/** An announcer of one component over the writer. */
+/** An announcer of one component. */
 export const announcerOf =
   (writer: EventWriter, component: string): Announcer =>
   (subject, type, reason, action, note) =>

@@ -2,14 +2,14 @@ import type { Clock, Timer } from '../../apimachinery/objects/clock.ts';
 
 const FIRST_RETRY_MS = 5;
 const LAST_RETRY_MS = 30_000;
-/** What a timer of the platform can hold (31 bits). */
+/** The longest delay of a platform timer (31 bits). */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Keys worked on at the same time. */
+/** The number of keys that are processed concurrently. */
 const WORKERS = 16;
 
 /**
- * A queue of keys to look at. A key waits once however often it is added, is worked on by one worker at a time, and comes again with a
- * growing delay when its work fails.
+ * A queue of keys. A waiting key is in the queue once. One worker processes it at a time. After a failure, it is retried with a
+ * growing delay.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class WorkQueue {
     this.#schedule();
   }
 
-  /** Adds the key at this time, unless it is due earlier already. */
+  /** Adds the key at this time, unless it is already due earlier. */
   addAt(key: string, at: Date): void {
     if (this.#stopped) return;
     const time = at.getTime();
@@ -67,7 +67,7 @@ export class WorkQueue {
     this.#timers.clear();
   }
 
-  /** Work starts after the current turn, so that all changes of one turn are seen at once. */
+  /** Work starts after the current turn, so that it sees all changes of one turn together. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

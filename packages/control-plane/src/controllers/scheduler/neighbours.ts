@@ -8,7 +8,7 @@ import { crowded, final, type Refusal } from './refusal.ts';
 type Counts = Map<string, number>;
 type NamespaceLabels = (namespace: string) => Readonly<Record<string, string>>;
 
-/** Pods that look alike (namespace, labels, whether they go), or one anti-affinity term of pods, counted by node. */
+/** Numbers of pods per node, for similar pods (namespace, labels, termination) or for one anti-affinity term. */
 interface Group<T> {
   readonly of: T;
   readonly nodes: Counts;
@@ -31,7 +31,7 @@ interface OwnedTerm {
   readonly term: Plain;
 }
 
-/** Why a node is not for a pod because of other pods; undefined when it is. */
+/** Why other pods exclude a node; undefined if they do not. */
 export type NeighbourCheck = (node: ApiObject) => Refusal | undefined;
 
 const REQUIRED = 'requiredDuringSchedulingIgnoredDuringExecution';
@@ -55,21 +55,21 @@ function count(counts: Counts, key: string, by: number): void {
 }
 
 /**
- * Whether labels are what a term selects. No selector selects nothing. The keys of labels that it takes over from its own pod
- * (`matchLabelKeys`) are in the selector since the pod was made.
+ * Whether labels match a term. Without a selector nothing matches. The selector already contains the labels that the term takes
+ * from its own pod (`matchLabelKeys`), because they are added at the creation of the pod.
  */
 function labelMatcher(term: Plain): (labels: Readonly<Record<string, string>>) => boolean {
   if (!isPlain(term.labelSelector)) return () => false;
   return selectorOf(term.labelSelector as Parameters<typeof selectorOf>[0]);
 }
 
-/** Whether a term selects whatever there is. */
+/** Whether a term selects all pods. */
 const selectsAll = (term: Plain): boolean =>
   isPlain(term.labelSelector) &&
   Object.keys(look(term, 'labelSelector', 'matchLabels')).length === 0 &&
   items(look(term, 'labelSelector'), 'matchExpressions').length === 0;
 
-/** Whether a term of `owner` means pods like these: its namespaces (default: the owner's own) and its labels. */
+/** Whether a term of `owner` applies to pods: its namespaces (default: the namespace of the owner) and its labels. */
 function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabels): (pods: Alike) => boolean {
   const matches = labelMatcher(term);
   const named = strings(term, 'namespaces');
@@ -85,16 +85,16 @@ function termMatcher({ owner, term }: OwnedTerm, namespaceLabels: NamespaceLabel
 
 const SPREAD = "node(s) didn't match pod topology spread constraints";
 
-/** Whether a node is one over which a constraint spreads. */
+/** Whether a constraint applies to a node. */
 const countsFor = (constraint: Plain, pod: ApiObject, node: ApiObject): boolean =>
   (constraint.nodeAffinityPolicy === 'Ignore' || isNamed(pod, node)) &&
   (constraint.nodeTaintsPolicy !== 'Honor' || isTolerated(pod, node));
 
-/** Which pods stand on which nodes, as sums by what they look like: a decision reads the kinds of pods, never the pods. */
+/** The numbers of similar pods per node. A decision reads groups of pods, not single pods. */
 export class Neighbours {
   readonly #alike = new Map<string, Group<Alike>>();
   readonly #repelling = new Map<string, Group<OwnedTerm>>();
-  /** Of a pod, by uid, only where it was counted: it may be held in memory many thousand times. */
+  /** The place of each counted pod by uid, because the cache may contain many thousand pods. */
   readonly #pods = new Map<string, Place>();
 
   put(pod: ApiObject, node: string): void {
@@ -117,7 +117,7 @@ export class Neighbours {
     for (const key of known.repelling) leave(this.#repelling, key, known.node);
   }
 
-  /** What other pods mean for this one on these nodes. `namespaceLabels` serves terms that select namespaces. */
+  /** The check of nodes for a pod, because of other pods. `namespaceLabels` is used for terms that select namespaces. */
   checkFor(pod: ApiObject, nodes: readonly ApiObject[], namespaceLabels: NamespaceLabels): NeighbourCheck {
     const checks: NeighbourCheck[] = [];
     const byName = new Map(nodes.map((node) => [node.metadata.name ?? '', node]));
@@ -156,7 +156,7 @@ export class Neighbours {
     };
   }
 
-  /** Only pods that all terms mean count for any. A pod that its own terms mean may be the first of its kind. */
+  /** A pod counts only if all terms match it. The first pod of a group may match its own terms. */
   #attracted(
     pod: ApiObject,
     terms: readonly Plain[],
@@ -183,10 +183,10 @@ export class Neighbours {
     const key = text(constraint, 'topologyKey');
     const matches = labelMatcher(constraint);
     const namespace = namespaceOf(pod);
-    // Pods that go count no more, and none is counted for a selector that would take them all.
+    // Terminating pods do not count, and a selector that matches all pods counts none.
     const counted = (pods: Alike): boolean => !pods.dying && pods.namespace === namespace && matches(pods.labels);
     const groups = selectsAll(constraint) ? [] : [...this.#matching(counted)];
-    // Only nodes that the pod could go to count, as far as the policies of the constraint say so, and pods on them.
+    // Only nodes that are possible for the pod count, depending on the policies of the constraint, and the pods on them.
     const counts: Counts = new Map();
     for (const node of nodes) {
       if (!countsFor(constraint, pod, node)) continue;

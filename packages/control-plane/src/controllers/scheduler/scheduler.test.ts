@@ -63,7 +63,7 @@ test.each<[string, ApiObject, ApiObject[], string]>([
   expect(choose(wanting, nodes)).toBe(outcome);
 });
 
-test('what is taken is not given twice, and is free again afterwards', () => {
+test('resources are not assigned twice, and are free again afterwards', () => {
   const usage = new Usage();
   usage.put(pod({}, 'first'), 'a');
   expect(choose(pod(), [node('a')], usage)).toBe('0/1 nodes are available: 1 Insufficient cpu.');
@@ -88,7 +88,7 @@ test.each<[string, Record<string, unknown>, string, string]>([
   ['a label', { nodeSelector: { a: 'b' } }, "1 node(s) didn't match Pod's node affinity/selector.", HELPLESS],
   ['without displacing', { preemptionPolicy: 'Never' }, '1 Insufficient cpu.', 'never'],
 ])(
-  'a pod that asks for %s is told all that is missing, and whether room could be made',
+  'a pod that requests %s gets all missing resources, and whether preemption could help',
   (_what, spec, why, outlook) => {
     const usage = new Usage();
     usage.put(pod({ containers: [ONE] }, 'first'), 'a');
@@ -114,14 +114,14 @@ const named = (...lists: string[][]) => ({
   },
 });
 
-test('of a pod that names its nodes the others are not looked at', () => {
+test('for a pod that names its nodes, other nodes are not checked', () => {
   expect(choose(pod(named(['b'], ['c'])), [node('a'), node('b')])).toBe('b');
   expect(choose(pod(named(['c'])), [node('a'), node('b', { spec: { unschedulable: true } })])).toBe(
     "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [NodeAffinity].",
   );
 });
 
-test('a pod that fits nowhere says so, and is bound when a node comes', async () => {
+test('a pod without a suitable node reports it, and is bound when a node is added', async () => {
   await using plane = await TestPlane.start('scheduler');
   const pods = '/api/v1/namespaces/default/pods';
   const spec = { containers: [{ name: 'c', image: 'i' }], tolerations: [{ operator: 'Exists' }] };
@@ -184,7 +184,7 @@ test.each<[string, ApiObject, string]>([
     placed('new', {}, near('podAffinity', 'nobody')),
     "0/3 nodes are available: 3 node(s) didn't match pod affinity rules.",
   ],
-])('other pods decide: %s', (title, wanting, outcome) => {
+])('other pods affect the decision: %s', (title, wanting, outcome) => {
   const usage = new Usage();
   usage.put(placed('first', { app: 'a' }), 'x1');
   usage.put(
@@ -199,7 +199,7 @@ test.each<[string, ApiObject, string]>([
 test.each([
   ['Ignore', 'y1'],
   ['Honor', 'x1'],
-])('pods are spread over nodes that expel them too, unless the policy is to %s them: %s', (policy, outcome) => {
+])('pods are also spread over nodes with taints, unless the policy is %s: %s', (policy, outcome) => {
   const usage = new Usage();
   usage.put(placed('first', { app: 'a' }), 'x1');
   const tainted = node('y1', { spec: { taints: [{ key: 'k', effect: 'NoSchedule' }] } }, { zone: 'y' });
@@ -218,7 +218,7 @@ const going = (pod: ApiObject): ApiObject => ({
   metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
 });
 
-test('pods that go count no more where pods are spread, and still for those who want or shun them', () => {
+test('terminating pods do not count for spreading, but for affinity and anti-affinity', () => {
   const nodes = ['x', 'y'].map((zone) => node(`${zone}1`, { status: {} }, { zone }));
   const usage = new Usage();
   usage.put(going(placed('first', { app: 'a' })), 'x1');
@@ -242,7 +242,7 @@ test('a constraint that selects every pod counts none of them', () => {
   ).toBe('x1');
 });
 
-test('of several pods that one wants to stand beside, each must be all that it wants', () => {
+test('each matching pod of an affinity must match all terms', () => {
   const usage = new Usage();
   usage.put(placed('red', { colour: 'red' }), 'x1');
   usage.put(placed('round', { shape: 'round' }), 'x1');
@@ -262,7 +262,7 @@ test('of several pods that one wants to stand beside, each must be all that it w
   expect(choose(wanting, [roomy], usage)).toBe('x1');
 });
 
-test('a claim for one pod alone keeps a second one waiting until the first has gone', async () => {
+test('a second pod with a ReadWriteOncePod claim waits until the first is deleted', async () => {
   await using plane = await TestPlane.start('scheduler', 'persistentvolume-binder');
   const pods = '/api/v1/namespaces/default/pods';
   const modes = { accessModes: ['ReadWriteOncePod'], storageClassName: 'x' };
@@ -309,7 +309,7 @@ test('a claim for one pod alone keeps a second one waiting until the first has g
   expect(plane.errors).toEqual([]);
 });
 
-test("a pod that has gone is nobody's neighbor any more", () => {
+test('a deleted pod does not affect other pods', () => {
   const usage = new Usage();
   usage.put(placed('first', { app: 'a' }, near('podAntiAffinity', 'a')), 'x1');
   const wanting = placed('new', { app: 'a' });
@@ -318,7 +318,7 @@ test("a pod that has gone is nobody's neighbor any more", () => {
   expect(choose(wanting, [inZone('x1', 'x')], usage)).toBe('x1');
 });
 
-test('a pod that waits for company is bound when its company is', async () => {
+test('a pod that waits for an affinity is bound when the other pod is', async () => {
   await using plane = await TestPlane.start('scheduler');
   const pods = '/api/v1/namespaces/default/pods';
   const body = (name: string, app: string, spec: object = {}) => ({
@@ -335,7 +335,7 @@ test('a pod that waits for company is bound when its company is', async () => {
   expect(plane.errors).toEqual([]);
 });
 
-test('when there is room again, what matters most comes first', async () => {
+test('when resources are free again, the pod with the highest priority is bound first', async () => {
   await using plane = await TestPlane.start('scheduler');
   const pods = '/api/v1/namespaces/default/pods';
   await plane.must('POST', '/apis/scheduling.k8s.io/v1/priorityclasses', {
@@ -359,7 +359,7 @@ test('when there is room again, what matters most comes first', async () => {
   expect((await plane.must('GET', `${pods}/low`)).spec).not.toHaveProperty('nodeName');
 });
 
-test('of the nodes that will do the nominated one is taken, and nominated no more', async () => {
+test('the nominated node is used if it is suitable, and the nomination is removed', async () => {
   await using plane = await TestPlane.start('scheduler');
   const pods = '/api/v1/namespaces/default/pods';
   const roomy = { status: { allocatable: { cpu: '4', pods: '9' } } };

@@ -8,11 +8,11 @@ import { conditionOf, isDying, isTerminal, namespaceOf, nodeNameOf } from '../ru
 import { CLAIMS, CSI_DRIVERS, NODES, PODS, VOLUME_ATTACHMENTS, VOLUMES } from '../runtime/resources.ts';
 import { claimNamesOf } from '../scheduler/volumes.ts';
 
-/** `csi-` and a hash, as the real controller names attachments. */
+/** The name of an attachment in the real controller: `csi-` and a hash. */
 export const attachmentName = (handle: string, driver: string, node: string): string =>
   `csi-${createHash('sha256').update(`${handle}${driver}${node}`).digest('hex')}`;
 
-/** The unique name of a CSI volume, as nodes list it. */
+/** The unique name of a CSI volume in the status of nodes. */
 export const volumeId = (driver: string, handle: string): string => `kubernetes.io/csi/${driver}^${handle}`;
 
 /** A volume that pods of a node use. */
@@ -40,7 +40,7 @@ export const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
 export const isOutOfService = (node: ApiObject | undefined): boolean =>
   items(look(node, 'spec'), 'taints').some(({ key }) => key === OUT_OF_SERVICE);
 
-/** What of a node decides whether its volumes may be taken away. */
+/** The properties of a node that decide whether its volumes may be detached. */
 const detachView = (node: ApiObject | undefined): string => {
   const inUse = strings(look(node, 'status'), 'volumesInUse').join();
   const ready = node === undefined ? undefined : conditionOf(node, 'Ready')?.status;
@@ -96,7 +96,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return wanted;
   };
 
-  /** Tells the pods why they wait for a volume that another node has, without naming pods of other namespaces. */
+  /** Reports to pods that another node has their volume. Does not name pods of other namespaces. */
   const tellTaken = ({ volume, pods: waiting }: Wanted, holders: readonly string[]): void => {
     const users = claimsOf(volume.metadata.name ?? '')
       .flatMap((claim) => podsUsing(keyOf(claim)))
@@ -133,7 +133,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
     return volumeId(text(csi, 'driver') || text(look(attachment, 'spec'), 'attacher'), text(csi, 'volumeHandle'));
   };
 
-  /** Brings a node's list of attached volumes in step. */
+  /** Updates the list of attached volumes of a node. */
   const report = async (node: ApiObject): Promise<void> => {
     const { name = '', resourceVersion } = node.metadata;
     const attached = attachmentsOn(name)
@@ -151,8 +151,8 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   };
 
   /**
-   * When a volume is detached although a kubelet still has it mounted: immediately from a node that is out of service, and after six
-   * minutes from a node that is unhealthy or gone. Never from a healthy node.
+   * When a volume is detached although a kubelet still has it mounted. From a node that is out of service it is immediately, and from
+   * an unhealthy or deleted node after six minutes. It is never from a healthy node.
    */
   const forcedAt = (node: ApiObject | undefined, attachment: ApiObject): number => {
     const { name: key = '' } = attachment.metadata;
@@ -217,7 +217,7 @@ function setup({ api, clock, informer, queue, recorder }: ControllerContext): vo
   attachments.onChange(({ type, object }) => {
     if (type === 'deleted') {
       pending.delete(object.metadata.name ?? '');
-      // Another node may wait for it.
+      // Another node may wait for the volume.
       const volume = text(look(object, 'spec', 'source'), 'persistentVolumeName');
       for (const claim of claimsOf(volume)) enqueueClaim(keyOf(claim));
     }

@@ -10,7 +10,7 @@ import { claimNamesOf } from '../scheduler/volumes.ts';
 const CLAIM_FINALIZER = 'kubernetes.io/pvc-protection';
 const VOLUME_FINALIZER = 'kubernetes.io/pv-protection';
 
-/** The metadata with the finalizer, or without it, as a patch; undefined when it is so already. */
+/** A patch of the finalizers; undefined if they are already correct. */
 function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown {
   const { finalizers = [], resourceVersion } = object.metadata;
   if (finalizers.includes(finalizer) === wanted) return undefined;
@@ -21,8 +21,8 @@ function patchOf(object: ApiObject, finalizer: string, wanted: boolean): unknown
 const isShutDown = (pod: ApiObject): boolean => isDying(pod) && pod.metadata.deletionGracePeriodSeconds === 0;
 
 /**
- * Whether a pod may still have a claim mounted. One without a node never had; one that has ended keeps its claims until it is deleted,
- * and those made for it alone until it is done.
+ * Whether a pod may still have a claim mounted. A pod without a node has not. A finished pod keeps its claims until it is deleted,
+ * but its ephemeral ones only until it is finished.
  */
 function mayUse(pod: ApiObject, claim: string): boolean {
   if (nodeNameOf(pod) === '') return false;
@@ -71,5 +71,5 @@ function setup({ api, informer, queue }: ControllerContext): void {
   });
 }
 
-/** Lets claims and volumes go when nothing uses them any more. @see kubernetes pkg/controller/volume/pvcprotection */
+/** Removes the finalizers of unused claims and volumes. @see kubernetes pkg/controller/volume/pvcprotection */
 export const storageProtection: Controller = { name: 'pvc-protection', setup };

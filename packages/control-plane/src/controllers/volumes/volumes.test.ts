@@ -37,7 +37,7 @@ const pod = {
   },
 };
 
-test('a claim is bound, its volume attached while a pod uses it, and kept while a node has it mounted', async () => {
+test('a claim is bound; its volume is attached while a pod uses it or a node has it mounted', async () => {
   await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach', 'pvc-protection');
   await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
   await plane.must('POST', CLAIMS, claim);
@@ -69,7 +69,7 @@ test('a claim is bound, its volume attached while a pod uses it, and kept while 
   expect(plane.errors).toEqual([]);
 });
 
-/** A claim that a pod of node `n` uses; the kubelet has it mounted, and the pod goes. */
+/** A claim that a pod of node `n` used. The kubelet still has it mounted, and the pod is deleted. */
 async function leftMounted(plane: TestPlane, ready: string): Promise<void> {
   const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } };
   await plane.must('POST', '/api/v1/nodes', { ...node, status: { conditions: [{ type: 'Ready', status: ready }] } });
@@ -107,7 +107,7 @@ test('a node out of service loses its dying pods and its volumes at once', async
   expect(plane.errors).toEqual([]);
 });
 
-/** A second node with a pod that wants the volume that the first one has. */
+/** A second node with a pod that needs the volume of the first node. */
 async function wantedTwice(plane: TestPlane, accessModes: string[]): Promise<void> {
   for (const name of ['n', 'm']) {
     await plane.must('POST', '/api/v1/nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name } });
@@ -126,7 +126,7 @@ const toldOf = async (plane: TestPlane, name: string): Promise<string[]> =>
     .filter((event) => (event['involvedObject'] as { name: string }).name === name)
     .map((event) => `${event['type']} ${event['reason']}: ${event['message']}`);
 
-test('Multi-Attach: a volume for one node waits until the other has let it go, and the pod says so', async () => {
+test('Multi-Attach: a volume for one node waits until the other node detached it, and the pod reports it', async () => {
   await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach');
   await wantedTwice(plane, ['ReadWriteOnce']);
   expect(await nodesOf(plane)).toEqual(['n']);
@@ -141,13 +141,13 @@ test('Multi-Attach: a volume for one node waits until the other has let it go, a
   expect(plane.errors).toEqual([]);
 });
 
-test('Multi-Attach: a volume that many may write is on both nodes', async () => {
+test('Multi-Attach: a ReadWriteMany volume is attached to both nodes', async () => {
   await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach');
   await wantedTwice(plane, ['ReadWriteMany']);
   expect(await nodesOf(plane)).toEqual(['m', 'n']);
 });
 
-test('what a node that has gone had attached is taken from it after six minutes', async () => {
+test('volumes of a deleted node are detached after six minutes', async () => {
   await using plane = await TestPlane.start('persistentvolume-binder', 'attachdetach');
   await leftMounted(plane, 'True');
   await plane.must('DELETE', '/api/v1/nodes/n');
@@ -157,7 +157,7 @@ test('what a node that has gone had attached is taken from it after six minutes'
   expect(await plane.list(ATTACHMENTS)).toHaveLength(0);
 });
 
-test('ephemeral-volume: a pod gets claims of its own, which are not somebody else’s', async () => {
+test('ephemeral-volume: a pod gets its own claims, and does not use foreign ones', async () => {
   await using plane = await TestPlane.start('ephemeral-volume', 'garbage-collector');
   const volumeClaimTemplate = { metadata: { labels: { a: 'b' } }, spec: claim.spec };
   const withEphemeral = (name: string) => ({

@@ -42,7 +42,7 @@ test.each<[string, Facts, Facts]>([
   ['the one that was ready for half as long goes first', { ready: 20 }, { ready: 45 }],
   ['the one that was started again more often goes first', { ready: 10, restarts: 2 }, { ready: 10 }],
   ['the one of half the age goes first', { ready: 5, age: 40 }, { ready: 5, age: 100 }],
-])('of two pods %s', (_title, lesser, better) => {
+])('comparison of two pods: %s', (_title, lesser, better) => {
   for (const [a, b] of [
     ['a', 'b'],
     ['b', 'a'],
@@ -52,13 +52,13 @@ test.each<[string, Facts, Facts]>([
   }
 });
 
-test('of pods on one node the first is given up before one that stands alone', () => {
+test('of several pods on one node, one is deleted before a pod that is alone on its node', () => {
   const pods = [pod('a', { node: 'one', ready: 10 }), pod('b', { node: 'two', ready: 10 })];
   const sibling = pod('c', { node: 'two', ready: 10 });
   expect(byWorth(pods, NOW, [...pods, sibling]).map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
 });
 
-test('of pods of nearly one age the uid decides; to the second where no time is given', () => {
+test('for pods of similar age the uid decides; without a time, the age is compared in seconds', () => {
   const pods = [pod('b', { ready: 70 }), pod('a', { ready: 80 })];
   expect(byWorth(pods, NOW).map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
   expect(byWorth(pods).map(({ metadata }) => metadata.name)).toEqual(['b', 'a']);
@@ -68,14 +68,14 @@ test.each<[string, Facts, Facts]>([
   ['the younger, by its exact age', { age: 99 }, { age: 100 }],
   ['the one that was ready last', { ready: 99, restarts: 0 }, { ready: 100, restarts: 5 }],
   ['the one that was started again more often', { restarts: 1, age: 200 }, { age: 100 }],
-])('a job gives up %s, whatever it costs and however many stand beside it', (_name, first, second) => {
+])('a job deletes %s, independent of cost and of other pods on the node', (_name, first, second) => {
   const crowd = [pod('c', { node: 'n', age: 500 }), pod('d', { node: 'n', age: 500 })];
   const pods = [pod('a', { ...first, node: 'm', cost: 9 }), pod('b', { ...second, node: 'n', cost: -9 }), ...crowd];
   const order = byState(pods).map(({ metadata }) => metadata.name);
   expect(order.indexOf('a')).toBeLessThan(order.indexOf('b'));
 });
 
-test('a cost that is no whole number says nothing, and sidecars decide where containers do not', () => {
+test('a cost that is not an integer is ignored, and sidecars decide if containers are equal', () => {
   const costly = (name: string, cost: string, age: number): ApiObject => {
     const one = pod(name, { node: 'n', age });
     return {

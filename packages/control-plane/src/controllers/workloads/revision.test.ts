@@ -14,12 +14,12 @@ const replicaSet = (revision: string, image: string): ApiObject => ({
   spec: { template: { spec: { containers: [{ name: 'c', image }] } } },
 });
 
-it('reads revisions of 64 bits, and nothing else', () => {
+it('parses only revisions of 64 bits', () => {
   expect(parseRevision('9223372036854775807')).toBe(2n ** 63n - 1n);
   for (const text of [undefined, '', '1.0', '9223372036854775808', 'x']) expect(parseRevision(text)).toBeUndefined();
 });
 
-it('gives a deployment the revision after one beyond 2^53', () => {
+it('increments a revision above 2^53 exactly', () => {
   const old = replicaSet(LARGE, 'a');
   const next = nextRevision(highest([revisionOf(old)]));
   expect(missingAnnotations({ ...old, metadata: {} }, { [REVISION]: LARGE }, next)).toMatchObject({
@@ -28,7 +28,7 @@ it('gives a deployment the revision after one beyond 2^53', () => {
   expect(missingAnnotations({ ...old, metadata: {} }, { [REVISION]: '9007199254740994' }, next)).toEqual({});
 });
 
-it('goes back to exactly the revision beyond 2^53 that is asked for', () => {
+it('rolls back to the exact revision above 2^53', () => {
   const sets = ['9007199254740992', LARGE, '9007199254740994'].map((revision) => replicaSet(revision, `i${revision}`));
   const deployment = { ...replicaSet('1', 'new'), kind: 'Deployment' };
   const wanted = rollbackOf({
@@ -41,7 +41,7 @@ it('goes back to exactly the revision beyond 2^53 that is asked for', () => {
   expect(planRollback(deployment, sets, 0n).message).toContain(`to revision ${LARGE}`);
 });
 
-it('reads the revision of a ControllerRevision beyond 2^53', () => {
+it('parses the revision of a ControllerRevision above 2^53', () => {
   const revision = {
     apiVersion: 'apps/v1',
     kind: 'ControllerRevision',

@@ -39,7 +39,7 @@ const allReady = async (plane: TestPlane): Promise<void> => {
   }
 };
 
-test('a stateful set renews from its last pod down to its partition; one below it comes back as it was', async () => {
+test('a stateful set updates from its last pod to its partition; a pod below the partition keeps its template', async () => {
   await using plane = await TestPlane.start('statefulset');
   const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { partition: 2 } };
   await create(plane, 'StatefulSet', { replicas: 3, serviceName: 'x', updateStrategy });
@@ -60,7 +60,7 @@ test('a stateful set renews from its last pod down to its partition; one below i
   expect(plane.errors).toEqual([]);
 });
 
-test('a stateful set on delete renews nothing itself; in parallel it waits for nobody', async () => {
+test('with OnDelete a stateful set updates no pod itself; with Parallel it does not wait', async () => {
   await using plane = await TestPlane.start('statefulset');
   await create(plane, 'StatefulSet', {
     replicas: 3,
@@ -78,7 +78,7 @@ test('a stateful set on delete renews nothing itself; in parallel it waits for n
   expect(plane.errors).toEqual([]);
 });
 
-test('claims of a stateful set go by its policy: with a pod that is given up, or with the set', async () => {
+test('claims of a stateful set are deleted by its policy: with a scaled-in pod, or with the set', async () => {
   await using plane = await TestPlane.start('statefulset', 'garbage-collector', 'pvc-protection');
   await create(plane, 'StatefulSet', {
     replicas: 2,
@@ -118,7 +118,7 @@ const down = async (plane: TestPlane): Promise<number> =>
 test.each([
   ['one by one', { maxUnavailable: 1 }, 1],
   ['two at a time', { maxUnavailable: '50%' }, 2],
-])('a daemon set renews its pods %s', async (_name, rollingUpdate, most) => {
+])('a daemon set updates its pods %s', async (_name, rollingUpdate, most) => {
   await using plane = await TestPlane.start('daemonset', 'scheduler');
   await nodes(plane, 'a', 'b', 'c', 'd');
   await create(plane, 'DaemonSet', { updateStrategy: { type: 'RollingUpdate', rollingUpdate } });
@@ -133,7 +133,7 @@ test.each([
   expect(plane.errors).toEqual([]);
 });
 
-test('a daemon set with a surge makes the new pod before it deletes the old one', async () => {
+test('a daemon set with a surge creates the new pod before it deletes the old one', async () => {
   await using plane = await TestPlane.start('daemonset', 'scheduler');
   await nodes(plane, 'a', 'b');
   const rollingUpdate = { maxSurge: 1, maxUnavailable: 0 };
@@ -146,7 +146,7 @@ test('a daemon set with a surge makes the new pod before it deletes the old one'
   expect(plane.errors).toEqual([]);
 });
 
-test('a daemon stays on a node that takes no more pods, and leaves one that expels it', async () => {
+test('a daemon stays on a cordoned node, and leaves a node with a NoExecute taint without a toleration', async () => {
   await using plane = await TestPlane.start('daemonset', 'scheduler');
   await nodes(plane, 'a');
   await create(plane, 'DaemonSet', {});
@@ -163,7 +163,7 @@ test('a daemon stays on a node that takes no more pods, and leaves one that expe
   expect(plane.errors).toEqual([]);
 });
 
-test('a failed daemon is replaced, and not again at once', async () => {
+test('a failed daemon is replaced, and the next one after a delay', async () => {
   await using plane = await TestPlane.start('daemonset', 'scheduler');
   await nodes(plane, 'a');
   await create(plane, 'DaemonSet', {});
@@ -181,7 +181,7 @@ test('a failed daemon is replaced, and not again at once', async () => {
   expect(plane.errors).toEqual([]);
 });
 
-test('a replica set that may make no pods says why, until it may', async () => {
+test('a replica set that cannot create pods reports the reason until it can', async () => {
   await using plane = await TestPlane.start('replicaset', 'resourcequota');
   const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'q' }, spec: { hard: { pods: '1' } } };
   await plane.must('POST', '/api/v1/namespaces/default/resourcequotas', quota);
@@ -198,7 +198,7 @@ test('a replica set that may make no pods says why, until it may', async () => {
   expect(await status()).not.toHaveProperty('conditions');
 });
 
-test('Parallel: a set that shrinks, misses a pod and has a new template does all of it at once', async () => {
+test('Parallel: a set scales in, creates a missing pod and updates its template at once', async () => {
   await using plane = await TestPlane.start('statefulset');
   await create(plane, 'StatefulSet', { replicas: 4, serviceName: 'x', podManagementPolicy: 'Parallel' });
   await allReady(plane);

@@ -79,7 +79,7 @@ const bindingCauses =
     return findings.causes;
   };
 
-/** Whom a binding names: people and groups are of this API, accounts of the core. */
+/** Default API groups of subjects: users and groups are in this group, accounts in the core group. */
 function defaultBinding(binding: ApiObject): void {
   preset(look(binding, 'roleRef'), 'apiGroup', GROUP);
   for (const subject of items(binding, 'subjects')) {

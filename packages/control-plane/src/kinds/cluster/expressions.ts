@@ -20,7 +20,7 @@ const KIND = structureOf('group', 'version', 'kind');
 const RESOURCE = structureOf('group', 'version', 'resource');
 const STRINGS: JsonSchema = { type: 'array', items: STRING_FIELD };
 
-/** What expressions may see of the request (`AdmissionRequest` without its objects). */
+/** The request in expressions (`AdmissionRequest` without its objects). */
 const REQUEST = structure({
   kind: KIND,
   resource: RESOURCE,
@@ -55,19 +55,19 @@ const REQUEST_VARIABLES: readonly Declaration[] = [
   { name: 'authorizer.requestResource', type: RESOURCE_CHECK },
 ];
 
-/** Variables of the match conditions of a webhook. It may name the namespace, too, and finds nothing in it. */
+/** Variables of the match conditions of a webhook. The namespace is declared, but always empty. */
 export const webhookVariables = (): Declaration[] => [
   ...REQUEST_VARIABLES,
   declare('namespaceObject', definitionSchema('V1Namespace'), 'kubernetes.Namespace'),
 ];
 
-/** Variables of a policy's expressions, beside those that it names itself. */
+/** The built-in variables of the expressions of a policy. */
 export const policyVariables = (hasParams: boolean): Declaration[] => [
   ...webhookVariables(),
   ...(hasParams ? [untyped('params')] : []),
 ];
 
-/** The schema of the values of a type; `{}` (anything) for what a schema cannot say. */
+/** The schema of the values of a type; `{}` (any value) if a schema cannot describe it. */
 function schemaOf(type: CelType): JsonSchema {
   switch (type.kind) {
     case 'string':
@@ -93,7 +93,7 @@ function schemaOf(type: CelType): JsonSchema {
   }
 }
 
-/** The types that an expression may have; none: any. */
+/** The allowed types of an expression; empty: any. */
 type Wanted = readonly ('bool' | 'string' | 'null')[];
 
 function typeComplaint(type: CelType, wanted: Wanted): string | undefined {
@@ -103,7 +103,7 @@ function typeComplaint(type: CelType, wanted: Wanted): string | undefined {
   return `must evaluate to ${list} but got ${printType(type)}`;
 }
 
-/** Causes of one expression, and its type when it has one. */
+/** Errors of an expression, and its type if it is valid. */
 function check(source: string, field: string, wanted: Wanted, variables: readonly Declaration[]) {
   try {
     const { type } = compileCel(source, variables);
@@ -117,7 +117,7 @@ function check(source: string, field: string, wanted: Wanted, variables: readonl
 
 const isBlank = (source: string): boolean => source.trim() === '';
 
-/** Causes of an expression in `holder[name]`. */
+/** Errors of the expression in `holder[name]`. */
 export function expressionCauses(
   holder: Plain,
   name: string,
@@ -131,7 +131,7 @@ export function expressionCauses(
   return check(source.trim(), field, wanted, variables).causes;
 }
 
-/** Causes of an expression that makes a patch: it gives a value of `wanted`. */
+/** Errors of an expression for a patch, which must return a value of `wanted`. */
 export function mutationCauses(
   holder: Plain,
   path: string,
@@ -153,7 +153,7 @@ export function mutationCauses(
   }
 }
 
-/** Causes of the match conditions in `holder`. */
+/** Errors of the match conditions in `holder`. */
 export function conditionCauses(holder: Plain, path: string, variables: readonly Declaration[]): StatusCause[] {
   const names = new Set<string>();
   return items(holder, 'matchConditions').flatMap((condition, index) => {
@@ -171,7 +171,7 @@ export function conditionCauses(holder: Plain, path: string, variables: readonly
   });
 }
 
-/** Causes of the variables that a policy names; each may use those before it. Appends `variables` to what is declared. */
+/** Errors of the variables of a policy. Each may use earlier ones. Adds `variables` to the declarations. */
 export function variableCauses(spec: Plain, declared: Declaration[]): StatusCause[] {
   const known: Record<string, JsonSchema> = {};
   const base = [...declared];
@@ -186,7 +186,7 @@ export function variableCauses(spec: Plain, declared: Declaration[]): StatusCaus
     }
     if (isBlank(source)) return [...causes, requiredValue(`${at}.expression`, 'expression is not specified')];
     const found = check(source.trim(), `${at}.expression`, [], declared);
-    // A variable that does not compile may still be named by others: it is complained of once.
+    // Other expressions may use a variable that does not compile, so its error is reported only once.
     if (name !== '') known[name] = found.type === undefined ? {} : schemaOf(found.type);
     declared.splice(0, declared.length, ...base, declare('variables', structure({ ...known }), 'kubernetes.variables'));
     return [...causes, ...found.causes];

@@ -21,7 +21,7 @@ function hostProblems(host: string): string[] {
   ];
 }
 
-/** A reference to an object by its group, kind and name. */
+/** Validates a reference to an object by group, kind and name. */
 function referenceFindings(findings: Findings, reference: Plain, at: string): void {
   const { apiGroup } = reference;
   if (typeof apiGroup === 'string') findings.problems(`${at}.apiGroup`, apiGroup, subdomainProblems(apiGroup));
@@ -90,7 +90,7 @@ function ruleFindings(findings: Findings, rule: Plain, at: string): void {
 
 const rulesOf = (ingress: ApiObject): Plain[] => items(look(ingress, 'spec'), 'rules');
 
-/** What an update no longer judges, since the old object breaks it already. */
+/** Checks that an update skips, because the old object already violates them. */
 interface Leniency {
   readonly secretNames: boolean;
   readonly wildcardRules: boolean;
@@ -172,7 +172,7 @@ function statusCauses(ingress: ApiObject, old: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Rules of an ingress (`ValidateIngressCreate`, `ValidateIngressUpdate`). */
+/** Validation of an ingress (`ValidateIngressCreate`, `ValidateIngressUpdate`). */
 export const ingressStrategy = {
   ...strategy({
     prepareForCreate(ingress) {
@@ -187,7 +187,7 @@ export const ingressStrategy = {
   ): StatusCause[] => (subresource === 'status' ? statusCauses(ingress, old) : specCauses(ingress, leniencyOf(old))),
 };
 
-/** Addresses in the status that are not written as they should be. */
+/** Warnings about addresses in the status that are not in canonical form. */
 export const ingressStatusWarnings = (ingress: ApiObject): string[] =>
   pointsOf(ingress).flatMap((point, index) =>
     ipWarnings(`status.loadBalancer.ingress[${index}].ip`, text(point, 'ip')),
@@ -212,7 +212,7 @@ function parameterFindings(findings: Findings, parameters: Plain): void {
   } else findings.problems(`${at}.namespace`, namespace, labelProblems(namespace));
 }
 
-/** The controller of a class stays, its parameters may change (`ValidateIngressClass`). */
+/** The controller of a class is immutable, and its parameters are mutable (`ValidateIngressClass`). */
 export const ingressClassStrategy = strategy({
   setDefaults(object) {
     const { parameters } = look(object, 'spec');

@@ -7,7 +7,7 @@ const OPERATIONS = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const SCOPES = ['*', 'Cluster', 'Namespaced'];
 const MATCHES = ['Equivalent', 'Exact'];
 
-/** `*` stands for all, and then alone. */
+/** `*` includes all values, so it must be the only one. */
 function alone(findings: Findings, values: readonly string[], at: string, field: string): void {
   if (values.length > 1 && values.includes('*')) {
     findings.invalid(`${at}.${field}`, values, `if '*' is present, must not specify other ${WORDS[field] ?? field}`);
@@ -16,7 +16,7 @@ function alone(findings: Findings, values: readonly string[], at: string, field:
 
 const WORDS: Readonly<Record<string, string>> = { apiGroups: 'API groups', apiVersions: 'API versions' };
 
-/** Of resources, `*` may cover others and their subresources, when it comes before them (`validateResources`). */
+/** In resources, `*` may cover following ones and their subresources (`validateResources`). */
 function resourceFindings(findings: Findings, resources: readonly string[], at: string): void {
   const withStars = new Set<string>();
   const starred = new Set<string>();
@@ -48,7 +48,7 @@ function resourceFindings(findings: Findings, resources: readonly string[], at: 
   }
 }
 
-/** What requests a webhook or a policy is about (`validateRuleWithOperations`). */
+/** Validates a rule of a webhook or a policy (`validateRuleWithOperations`). */
 export function ruleFindings(findings: Findings, rule: Plain, at: string): void {
   const operations = strings(rule, 'operations');
   if (operations.length === 0) findings.required(`${at}.operations`);
@@ -71,7 +71,7 @@ export function ruleFindings(findings: Findings, rule: Plain, at: string): void 
   if (rule.scope !== undefined) findings.oneOf(`${at}.scope`, rule.scope, SCOPES);
 }
 
-/** The selectors of a webhook, a policy or a binding, and how it reads its rules. */
+/** Validates the selectors and the match policy of a webhook, a policy or a binding. */
 export function matchFindings(findings: Findings, holder: Plain, at: string): void {
   if (holder.matchPolicy !== undefined) findings.oneOf(`${at}.matchPolicy`, holder.matchPolicy, MATCHES);
   for (const field of ['namespaceSelector', 'objectSelector']) {
@@ -79,7 +79,7 @@ export function matchFindings(findings: Findings, holder: Plain, at: string): vo
   }
 }
 
-/** The objects that a rule of a policy is about. */
+/** Validates the resource names in a rule of a policy. */
 function nameFindings(findings: Findings, rule: Plain, at: string): void {
   const names = strings(rule, 'resourceNames');
   for (const [index, name] of names.entries()) {
@@ -89,7 +89,7 @@ function nameFindings(findings: Findings, rule: Plain, at: string): void {
   }
 }
 
-/** The constraints of a policy, or of a binding. */
+/** Validates the constraints of a policy or of a binding. */
 export function constraintFindings(findings: Findings, constraints: Plain, at: string): void {
   matchFindings(findings, constraints, at);
   for (const list of ['resourceRules', 'excludeResourceRules']) {

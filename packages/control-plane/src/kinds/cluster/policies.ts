@@ -28,7 +28,7 @@ const NEEDS_RULES = 'validations or auditAnnotations must contain at least one i
 const FAILURE_POLICIES = ['Fail', 'Ignore'];
 const REASONS = ['Forbidden', 'Invalid', 'RequestEntityTooLarge'];
 
-/** What a policy is about, before any expression is read. */
+/** Validates the scope of a policy, before its expressions. */
 export function formCauses(spec: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const policy = text(spec, 'failurePolicy');
@@ -66,7 +66,7 @@ function messageCauses(validation: Plain, at: string, variables: readonly Declar
     causes.push(requiredValue(`${at}.message`, 'message must be specified if expression contains line breaks'));
   }
   if (text(validation, 'messageExpression') !== '') {
-    // Messages are made when the request has been judged: there is no more authorizer to ask.
+    // Messages are created after the validation of the request, when no authorizer is available.
     const allowed = variables.filter(({ name }) => name !== 'authorizer');
     causes.push(...expressionCauses(validation, 'messageExpression', at, ['string'], allowed));
   }
@@ -116,7 +116,7 @@ export const validatingPolicyStrategy = strategy({
   prepareForCreate: withStatus(),
   causes(object) {
     const spec = look(object, 'spec');
-    // Variables, once read, are among what the later expressions may use.
+    // Later expressions can use the variables.
     const variables = policyVariables(spec.paramKind !== undefined);
     return [
       ...formCauses(spec),
@@ -129,7 +129,7 @@ export const validatingPolicyStrategy = strategy({
   statusCauses: policyStatusCauses,
 });
 
-/** What a policy's checker has found in its expressions, and the conditions. */
+/** Validates the results of the type check, and the conditions, in the status of a policy. */
 function policyStatusCauses({ status }: ApiObject): StatusCause[] {
   const findings = new Findings();
   for (const [index, warning] of items(look(status, 'typeChecking'), 'expressionWarnings').entries()) {
@@ -140,7 +140,7 @@ function policyStatusCauses({ status }: ApiObject): StatusCause[] {
   return [...findings.causes, ...conditionsCauses(status)];
 }
 
-/** Which objects a binding gives to its policy as parameters. */
+/** Validates the parameter reference of a binding. */
 export function paramFindings(findings: Findings, ref: unknown): void {
   if (!isPlain(ref)) return;
   const at = 'spec.paramRef';

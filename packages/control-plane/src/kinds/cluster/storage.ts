@@ -21,7 +21,7 @@ const RECLAIM = ['Delete', 'Retain'];
 const BINDING = ['Immediate', 'WaitForFirstConsumer'];
 
 function topologyFindings(findings: Findings, object: ApiObject): void {
-  // The server begins with as many empty terms as there are.
+  // The real server starts with an empty entry for each term.
   const terms = items(object, 'allowedTopologies').map(() => '[]');
   for (const [index, term] of items(object, 'allowedTopologies').entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;
@@ -69,7 +69,7 @@ export const storageClassStrategy = strategy({
   change: (object, old) => unchanged(object, old, ['parameters', 'provisioner', 'reclaimPolicy', 'volumeBindingMode']),
 });
 
-/** The Go structure of an attachment's spec, as the refusal shows it. */
+/** The spec of an attachment as a Go structure, for a refusal. */
 const shownAttachment = (spec: Plain): Plain => {
   const source = look(spec, 'source');
   return {
@@ -85,7 +85,7 @@ const shownAttachment = (spec: Plain): Plain => {
 const LONGEST_ERROR = 1024;
 const LARGEST_METADATA = 256 * 1024;
 
-/** What an attacher says of its work (`validateVolumeAttachmentStatus`). */
+/** Validates the results of an attacher (`validateVolumeAttachmentStatus`). */
 function attachmentStatusFindings(findings: Findings, status: Plain): void {
   const size = Object.entries(look(status, 'attachmentMetadata')).reduce(
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
@@ -95,7 +95,7 @@ function attachmentStatusFindings(findings: Findings, status: Plain): void {
   for (const name of ['attachError', 'detachError']) {
     const { message, errorCode } = look(status, name);
     if (typeof message === 'string' && Buffer.byteLength(message) > LONGEST_ERROR) {
-      // The limit that is shown is that of the metadata.
+      // The real server prints the limit of the metadata here.
       findings.tooLong(`status.${name}.message`, LARGEST_METADATA);
     }
     if (typeof errorCode === 'number' && errorCode < 0) {
@@ -139,7 +139,7 @@ export const volumeAttachmentStrategy = strategy({
       : [invalidValue('spec', shownAttachment(look(object, 'spec')), 'field is immutable')],
 });
 
-/** The longest name that a driver may give to a node. */
+/** The maximum length of the node name of a driver. */
 const LONGEST_ID = 256;
 
 const shownDriver = (driver: Plain): Plain => ({
@@ -149,7 +149,7 @@ const shownDriver = (driver: Plain): Plain => ({
   Allocatable: driver.allocatable ?? null,
 });
 
-/** How many volumes a driver can take may change. */
+/** The number of volumes that a driver supports may change. */
 const withoutCount = ({ allocatable: _allocatable, ...driver }: Plain): Plain => driver;
 
 export const csiNodeStrategy = strategy({
@@ -216,11 +216,11 @@ export const csiDriverStrategy = strategy({
     spec.requiresRepublish ??= false;
     spec.seLinuxMount ??= false;
   },
-  // Behind a feature that is off.
+  // Behind a disabled feature gate.
   prepareForCreate: (object) => void delete child(object, 'spec').preventPodSchedulingIfMissing,
   prepareForUpdate(object, old) {
     delete child(object, 'spec').preventPodSchedulingIfMissing;
-    // A new driver has no generation: its first change has.
+    // A new driver has no generation; its first change sets it.
     if (!jsonEquals(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
   },
   causes(object) {
@@ -281,7 +281,7 @@ export const SYSTEM_PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 export const priorityClassStrategy: Strategy = {
-  // It never becomes another one.
+  // The generation never changes.
   prepareForCreate(object) {
     object.metadata.generation = 1;
   },
@@ -311,7 +311,7 @@ export const priorityClassStrategy: Strategy = {
     findings.oneOf('preemptionPolicy', object.preemptionPolicy, ['PreemptLowerPriority', 'Never'], true);
     return [...causes, ...findings.causes];
   },
-  // What it says is not judged again: it may not change.
+  // The immutable value is not validated again.
   validateUpdate(object, old) {
     const causes: StatusCause[] = [];
     const why = 'may not be changed in an update.';

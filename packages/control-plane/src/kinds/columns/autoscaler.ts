@@ -3,7 +3,7 @@ import type { ApiObject } from '../../apimachinery/objects/object.ts';
 import { items, look, number, type Plain, text } from '../../apimachinery/objects/plain.ts';
 import { AGE, column, countAt, NAME, NONE, shownAt, shownFirst, textAt } from './column.ts';
 
-/** Which field of a metric holds its measure. */
+/** The field of a metric with its value. */
 const SOURCES: Readonly<Record<string, string>> = {
   Resource: 'resource',
   ContainerResource: 'containerResource',
@@ -12,7 +12,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   Object: 'object',
 };
 
-/** Sources that may have a total as well as an average tell which they show. */
+/** Sources with either a total or an average print which one it is. */
 const WITH_TOTAL = ['External', 'Object'];
 
 const UNKNOWN = '<unknown>';
@@ -20,7 +20,7 @@ const UNKNOWN = '<unknown>';
 const percent = (value: number | undefined, otherwise: string): string =>
   value === undefined ? otherwise : `${value}%`;
 
-/** What a metric stands at and shall stand at. */
+/** The current and the target value of a metric. */
 function shownMetric(metric: Plain, status: Plain | undefined): string {
   const type = text(metric, 'type');
   const field = SOURCES[type];

@@ -12,7 +12,7 @@ interface Summary {
 const conditionIs = (pod: ApiObject, type: string): boolean =>
   items(look(pod, 'status'), 'conditions').some((one) => one.type === type && one.status === 'True');
 
-/** How a container ended, in one word. */
+/** The end of a container in one word. */
 function endOf(terminated: Plain): string {
   const reason = text(terminated, 'reason');
   if (reason !== '') return reason;
@@ -20,7 +20,7 @@ function endOf(terminated: Plain): string {
   return signal !== 0 ? `Signal:${signal}` : `ExitCode:${number(terminated, 'exitCode') ?? 0}`;
 }
 
-/** What an init container that has not finished holds the pod up with; undefined when it does not. */
+/** The status of an unfinished init container that blocks the pod; undefined if it does not block. */
 function initProgress(status: Plain, index: number, total: number): string | undefined {
   const { terminated, waiting } = look(status, 'state') as { terminated?: Plain; waiting?: Plain };
   if (terminated !== undefined) {
@@ -30,7 +30,7 @@ function initProgress(status: Plain, index: number, total: number): string | und
   return reason !== '' && reason !== 'PodInitializing' ? `Init:${reason}` : `Init:${index}/${total}`;
 }
 
-/** Restarts of some containers, and when the last of them was. */
+/** The number of restarts of containers, and the time of the last one. */
 class Restarts {
   count = 0;
   last = '';
@@ -93,7 +93,7 @@ export function summarize(pod: ApiObject, now: Date): Summary {
         ready++;
       }
     }
-    // Completed containers beside running ones are a pod that runs.
+    // A pod with running and completed containers is Running.
     if (shown === 'Completed' && running) shown = conditionIs(pod, 'Ready') ? 'Running' : 'NotReady';
   }
   if (pod.metadata.deletionTimestamp !== undefined) {
@@ -110,7 +110,7 @@ const ENDS: Readonly<Record<string, string>> = {
   Failed: 'The pod failed.',
 };
 
-/** Tells clients which rows they may leave out: those of pods that have ended. */
+/** Marks rows that clients may omit: those of finished pods. */
 export function podRowConditions(pod: ApiObject): JsonObject[] {
   const reason = textAt(pod, 'status.phase');
   const message = ENDS[reason];

@@ -13,7 +13,7 @@ import type { Strategy } from '../strategy.ts';
 const EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 const NANO = 1_000_000_000n;
 
-/** The address range of a node's pods is kept twice: as one, and as the first of a list. */
+/** The pod CIDR of a node is stored twice: as a single value, and as the first of a list. */
 function followCidr(node: ApiObject): void {
   const { spec } = node;
   if (!isPlain(spec)) return;
@@ -37,7 +37,7 @@ function cidrCauses(spec: Plain): StatusCause[] {
   return findings.causes;
 }
 
-/** What a node has, where its kubelet does not say what of it may be used. */
+/** Without `allocatable` from the kubelet, the capacity is allocatable. */
 function defaultAllocatable(node: ApiObject): void {
   const status = child(node, 'status');
   const { capacity } = status;
@@ -47,7 +47,7 @@ function defaultAllocatable(node: ApiObject): void {
   if (isPlain(capacity) && status.allocatable === undefined) status.allocatable = { ...capacity };
 }
 
-/** Extended resources (`example.dev/gpu`) are counted in whole pieces. */
+/** Extended resources (`example.dev/gpu`) are integers. */
 const isExtended = (resource: string): boolean =>
   resource.includes('/') && !resource.startsWith('kubernetes.io/') && !resource.startsWith('requests.');
 
@@ -106,7 +106,7 @@ function changeCauses(node: ApiObject, old: ApiObject): StatusCause[] {
   return causes;
 }
 
-/** Dynamic kubelet configuration is gone: what is sent of it is dropped. */
+/** Removes the field of dynamic kubelet configuration, which no longer exists. */
 function dropConfig(node: ApiObject): void {
   delete look(node, 'spec').configSource;
   delete look(node, 'status').config;
@@ -125,7 +125,7 @@ export const nodeStrategy: Strategy = {
     ...taintCauses(look(node, 'spec')),
     ...quantityCauses(look(node, 'status')),
     ...cidrCauses(look(node, 'spec')),
-    // The server judges the taints of an updated node twice.
+    // The real server validates the taints of an updated node twice.
     ...taintCauses(look(node, 'spec')),
     ...changeCauses(node, old),
   ],

@@ -16,7 +16,7 @@ const POLICIES = ['Cluster', 'Local'];
 const FAMILY_POLICIES = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
 const DAY_SECONDS = 86_400;
 
-/** Whether a service can be reached from outside of the cluster. */
+/** Whether a service is reachable from outside of the cluster. */
 export const isReachable = (spec: Plain): boolean =>
   spec.type === 'LoadBalancer' ||
   spec.type === 'NodePort' ||
@@ -44,7 +44,7 @@ function portFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** A port of the nodes is for one port of the service, and only where the type has such. */
+/** A node port can only belong to one port of the service, and only some types have node ports. */
 function nodePortFindings(findings: Findings, spec: Plain): void {
   const ports = items(spec, 'ports');
   if (spec.type === 'ClusterIP') {
@@ -84,7 +84,7 @@ function addressFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Addresses that mean the machine itself, or nobody. */
+/** The error for an unspecified, loopback, link-local or multicast address. */
 function special(address: string): string | undefined {
   if (address === '0.0.0.0' || address === '::') return `may not be unspecified (${address})`;
   if (address.startsWith('127.') || address === '::1') return 'may not be in the loopback range (127.0.0.0/8, ::1/128)';
@@ -184,7 +184,7 @@ function trafficFindings(findings: Findings, spec: Plain): void {
   }
 }
 
-/** Only a balancer has a class, which is a name. */
+/** Only a load balancer has a class, which is a name. */
 export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   const findings = new Findings();
   const field = 'spec.loadBalancerClass';
@@ -194,7 +194,7 @@ export function balancerClassCauses(spec: Plain): readonly StatusCause[] {
   return findings.causes;
 }
 
-/** What a service has to keep to (`ValidateService`), in the order of the server. */
+/** Validates a service (`ValidateService`), in the order of the server. */
 export function serviceCauses(service: ApiObject): StatusCause[] {
   const findings = new Findings();
   const spec = look(service, 'spec');
@@ -204,7 +204,7 @@ export function serviceCauses(service: ApiObject): StatusCause[] {
   if (ports.length === 0 && !isHeadless && type !== 'ExternalName') findings.required('spec.ports');
   if (type === 'LoadBalancer') {
     for (const [index, port] of ports.entries()) {
-      // The port of every kubelet would be taken away from it.
+      // The service would take the port of every kubelet.
       if (port.port === 10_250) {
         const why = 'may not expose port 10250 externally since it is used by kubelet';
         findings.invalid(`spec.ports[${index}]`, port.port, why);
@@ -241,7 +241,7 @@ export function serviceCauses(service: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** Addresses and their families, which the server judges first of all when it allocates. */
+/** Errors of addresses and their families. The server validates these first, when it allocates addresses. */
 export function familiesOf(spec: Plain): readonly StatusCause[] {
   const findings = new Findings();
   familyFindings(findings, spec);

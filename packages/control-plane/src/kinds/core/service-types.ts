@@ -2,26 +2,26 @@ import { jsonEquals } from '../../apimachinery/objects/object-text.ts';
 import { items, number, type Plain, strings, text } from '../../apimachinery/objects/plain.ts';
 import { isReachable } from './service-rules.ts';
 
-/** Whether the server gives such a service an address. */
+/** Whether the server allocates an address for a service. */
 const needsAddress = (spec: Plain): boolean => spec.type !== 'ExternalName';
 
-/** Whether the server gives each of its ports one of the nodes. */
+/** Whether the server allocates a node port for each port of a service. */
 export const needsNodePorts = (spec: Plain): boolean =>
   spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 
-/** Whether its nodes are asked on a port of their own if they serve it. */
+/** Whether a service has a port for health checks of its nodes. */
 export const needsHealthPort = (spec: Plain): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
 
 const nodePortOf = (port: Plain): number => number(port, 'nodePort') ?? 0;
 
-/** What the server has chosen stays when a PUT leaves it out: addresses, node ports by the name of their port, the port for health checks. */
+/** Keeps allocated values that a PUT omits: addresses, node ports by the name of their port, the health check port. */
 export function keepAllocated(spec: Plain, before: Plain): void {
   if (needsAddress(before) && needsAddress(spec)) {
     if (text(spec, 'clusterIP') === '') spec.clusterIP = before.clusterIP;
     const isSame = spec.clusterIP === before.clusterIP;
     if (isSame && strings(spec, 'clusterIPs').length === 0) spec.clusterIPs = before.clusterIPs;
-    // One who names another address means the list, too.
+    // A client that changes the address also changes the list.
     if (!isSame && jsonEquals(spec.clusterIPs, before.clusterIPs)) delete spec.clusterIPs;
     for (const field of ['ipFamilies', 'ipFamilyPolicy']) spec[field] ??= before[field];
   }
@@ -57,7 +57,7 @@ const TYPED_FIELDS: readonly (readonly [(spec: Plain) => boolean, readonly strin
   [isReachable, ['externalTrafficPolicy']],
 ];
 
-/** A change of the type takes along what only the old one has, unless the client has changed that as well. */
+/** A change of the type removes the fields of the old type, unless the client changed them too. */
 export function dropOfOldType(spec: Plain, before: Plain): void {
   for (const [needs, fields] of TYPED_FIELDS) {
     if (!needs(before) || needs(spec) || !fields.every((field) => jsonEquals(spec[field], before[field]))) continue;
@@ -67,7 +67,7 @@ export function dropOfOldType(spec: Plain, before: Plain): void {
   const [ports, old] = [items(spec, 'ports'), items(before, 'ports')];
   const known = new Set(old.map(nodePortOf));
   if (!ports.every((port) => known.has(nodePortOf(port)))) return;
-  // A balancer whose nodes need no ports keeps those that it names.
+  // A load balancer that does not need node ports keeps explicit ones.
   if (spec.type === 'LoadBalancer') return;
   for (const port of ports) delete port.nodePort;
 }

@@ -21,7 +21,7 @@ import { balancerClassCauses, familiesOf, isReachable, serviceCauses } from './s
 import { dropOfOldType, keepAllocated, needsHealthPort, needsNodePorts } from './service-types.ts';
 
 const SERVICE_NET = [10, 96] as const;
-/** Where addresses of services come from. */
+/** The address range of services. */
 export const SERVICE_RANGE = `${SERVICE_NET.join('.')}.0.0/16`;
 const HOSTS = 65_534;
 const FIRST_NODE_PORT = 30_000;
@@ -51,7 +51,7 @@ function defaultService(service: ApiObject): void {
   if (type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
 }
 
-/** A number below `range` that stays the same for the same text (FNV-1a). */
+/** A number below `range` that depends only on the text (FNV-1a). */
 function spread(seed: string, range: number): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193) >>> 0;
@@ -59,8 +59,8 @@ function spread(seed: string, range: number): number {
 }
 
 /**
- * An address of the service network, from the service's uid; `attempt` counts those that were taken (see `admission/service.ts`).
- * Undefined when there are no more.
+ * An address of the service network, derived from the uid of the service; `attempt` counts occupied ones (see
+ * `admission/service.ts`). Undefined when all attempts failed.
  */
 export function clusterAddress(uid: string, attempt = 0): string | undefined {
   if (attempt >= HOSTS) return undefined;
@@ -68,7 +68,7 @@ export function clusterAddress(uid: string, attempt = 0): string | undefined {
   return `${SERVICE_NET[0]}.${SERVICE_NET[1]}.${host >> 8}.${host & 255}`;
 }
 
-/** The node port of the port at `index`, likewise. */
+/** The node port of the port at `index`, derived in the same way. */
 export const nodePort = (uid: string, index: number, attempt = 0): number | undefined =>
   attempt >= NODE_PORTS ? undefined : FIRST_NODE_PORT + ((spread(uid, NODE_PORTS) + index + attempt) % NODE_PORTS);
 
@@ -80,11 +80,11 @@ function allocate(service: ApiObject): void {
   const headless = spec.clusterIP === 'None';
   preset(spec, 'clusterIP', clusterAddress(uid));
   if (strings(spec, 'clusterIPs').length === 0) spec.clusterIPs = [spec.clusterIP];
-  // A headless service without a selector may be of any family.
+  // A headless service without a selector may have any family.
   const open = headless && spec.selector === undefined;
   spec.ipFamilyPolicy ??= open ? 'RequireDualStack' : 'SingleStack';
   if (strings(spec, 'ipFamilies').length === 0) spec.ipFamilies = open ? ['IPv4', 'IPv6'] : ['IPv4'];
-  // Without a policy that needs it there is no port to be asked about one's health.
+  // Only some policies need a health check port.
   if (needsHealthPort(spec) && (number(spec, 'healthCheckNodePort') ?? 0) === 0) {
     spec.healthCheckNodePort = nodePort(uid, items(spec, 'ports').length + 1);
   }
@@ -96,7 +96,7 @@ function allocate(service: ApiObject): void {
   }
 }
 
-/** The address of a service stays, unless the service becomes an ExternalName or stops being one; so does the class of a balancer. */
+/** The address of a service is immutable, unless its type changes from or to ExternalName. The class of a load balancer is immutable too. */
 function changeCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(service, 'spec');
   const before = look(old, 'spec');
@@ -119,7 +119,7 @@ function changeCauses(service: ApiObject, old: ApiObject): StatusCause[] {
 
 const pointsOf = (service: ApiObject): Plain[] => items(look(service, 'status', 'loadBalancer'), 'ingress');
 
-/** Where a balancer is reached (`ValidateLoadBalancerStatus`); an address that was there before stays as it is written. */
+/** Validates the addresses of a load balancer (`ValidateLoadBalancerStatus`). Existing addresses keep their form. */
 function balancerCauses(service: ApiObject, old: ApiObject): StatusCause[] {
   const findings = new Findings();
   const points = pointsOf(service);
@@ -150,7 +150,7 @@ export const serviceStrategy: Strategy = {
   setDefaults: defaultService,
   prepareForCreate(service, { subresource }) {
     service.status = { loadBalancer: {} };
-    // One that a write of its status makes gets no address.
+    // A service that a write of its status creates gets no address.
     if (subresource === '') allocate(service);
   },
   prepareForUpdate(service, old, { subresource }) {
@@ -159,7 +159,7 @@ export const serviceStrategy: Strategy = {
     const before = look(old, 'spec');
     keepAllocated(spec, before);
     dropOfOldType(spec, before);
-    // A service without endpoints has none to choose from.
+    // A service without endpoints has no policy for them.
     if (spec.type === 'ExternalName') delete spec.internalTrafficPolicy;
     allocate(service);
     if (!isPlain(service.status)) service.status = { loadBalancer: {} };
@@ -167,7 +167,7 @@ export const serviceStrategy: Strategy = {
   validate: serviceCauses,
   validateUpdate(service, old, { subresource }) {
     if (subresource === 'status') return balancerCauses(service, old);
-    // Addresses are allocated before anything is judged, and what stands against that is told alone.
+    // Addresses are allocated before the validation, so errors of addresses are reported alone.
     const unfit = familiesOf(look(service, 'spec'));
     return unfit.length > 0 ? [...unfit] : [...changeCauses(service, old), ...serviceCauses(service)];
   },

@@ -17,7 +17,7 @@ import { affinityChange } from './volume-affinity.ts';
 
 const NANO = 1_000_000_000n;
 
-/** Fields of a volume's spec that are no source. */
+/** Fields of a volume spec that are not a source. */
 const PLAIN_FIELDS = new Set([
   'capacity',
   'accessModes',
@@ -33,7 +33,7 @@ const PLAIN_FIELDS = new Set([
 const sourceOf = (spec: Plain): Plain =>
   Object.fromEntries(Object.entries(spec).filter(([field]) => !PLAIN_FIELDS.has(field)));
 
-/** The order in which the real server looks at them. */
+/** The sources, in the order of the real server. */
 const SOURCES = [
   ...[
     'hostPath',
@@ -97,7 +97,7 @@ function capacityFindings(findings: Findings, spec: Plain, at: string): void {
 }
 
 /**
- * What the spec of a volume has to keep to (`ValidatePersistentVolumeSpec`).
+ * Validates the spec of a volume (`ValidatePersistentVolumeSpec`).
  * @param inline the volume is part of its attachment
  */
 export function volumeSpecFindings(findings: Findings, spec: Plain, at: string, inline: boolean): void {
@@ -147,7 +147,7 @@ function oneSource(findings: Findings, spec: Plain, name: string, source: unknow
     if (spec.nodeAffinity === undefined) findings.required(`${at}.nodeAffinity`, 'Local volume requires node affinity');
   } else {
     sourceFindings(findings, name, source, at);
-    // A volume of the cluster says in which namespace its secret is.
+    // The secret of a cluster-scoped volume needs a namespace.
     const secret = isPlain(source) ? source.secretRef : undefined;
     if (['cinder', 'storageos'].includes(name) && isPlain(secret) && text(secret, 'namespace') === '') {
       findings.required(`${at}.${name}.secretRef.namespace`);
@@ -201,7 +201,7 @@ export const volumeStrategy = strategy({
   change(volume, old) {
     const spec = look(volume, 'spec');
     const before = look(old, 'spec');
-    // The server judges the whole of an updated volume twice.
+    // The real server validates an updated volume twice.
     const causes = volumeCauses(volume);
     if (!jsonEquals(sourceOf(spec), sourceOf(before))) {
       causes.push(
@@ -225,13 +225,13 @@ function claimCauses(claim: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** What of a claim may not change (`ValidatePersistentVolumeClaimUpdate`). */
+/** Immutable fields of a claim (`ValidatePersistentVolumeClaimUpdate`). */
 function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(claim, 'spec');
   const before = copyJson(look(old, 'spec'));
   const bound = look(claim, 'status').phase === 'Bound';
   const frozen = copyWithEmpties(spec);
-  // The binder names the volume once, and a class may be given to a claim that has none.
+  // The binder sets the volume name once, and a claim without a class may get one.
   if (text(before, 'volumeName') === '') carry(before, 'volumeName', frozen.volumeName);
   if (before.storageClassName === undefined && spec.storageClassName !== undefined) {
     delete frozen.storageClassName;
@@ -264,13 +264,13 @@ function claimChange(claim: ApiObject, old: ApiObject): StatusCause[] {
 
 const storageOf = (spec: Plain): unknown => look(spec, 'resources', 'requests').storage;
 
-/** Sets a field, or takes it away. */
+/** Sets or deletes a field. */
 function carry(target: Plain, field: string, value: unknown): void {
   if (value === undefined) delete target[field];
   else target[field] = value;
 }
 
-/** A class of attributes that is in effect may be changed and not taken away. */
+/** An applied attributes class may be changed but not removed. */
 function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   if (status.currentVolumeAttributesClassName === undefined) return [];
   const field = 'spec.volumeAttributesClassName';
@@ -279,7 +279,7 @@ function attributesClassCauses(spec: Plain, status: Plain): StatusCause[] {
   return spec.volumeAttributesClassName === '' ? [forbiddenValue(field, `update to empty string ${why}`)] : [];
 }
 
-/** Only these kinds may stand under the old name of a claim's source of data; of others it is dropped. */
+/** Removes a data source with a kind that the old field does not support. */
 function dropSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (!isPlain(dataSource) || dataSourceRef !== undefined) return;
@@ -290,12 +290,12 @@ function dropSource(spec: Plain): void {
   if (!isKnown) delete spec.dataSource;
 }
 
-/** A source of another namespace needs a feature that is off. */
+/** Removes a data source in another namespace, because its feature gate is disabled. */
 function dropForeignSource(spec: Plain): void {
   if (text(spec.dataSourceRef, 'namespace') !== '') delete spec.dataSourceRef;
 }
 
-/** The source of a claim's data is kept under its old name and its new one. */
+/** Copies the data source between its old and its new field. */
 function mirrorSource(spec: Plain): void {
   const { dataSource, dataSourceRef } = spec;
   if (isPlain(dataSource) && dataSourceRef === undefined) spec.dataSourceRef = { ...dataSource };
@@ -312,7 +312,7 @@ const RESIZES = [
   'NodeResizeInfeasible',
 ].sort();
 
-/** What of a claim can be resized: its storage, or something that a driver names. */
+/** Validates a resource of a claim that can be resized: storage, or a resource of a driver. */
 function resizableFindings(findings: Findings, name: string, at: string): boolean {
   const problems = qualifiedNameProblems(name);
   findings.problems(at, name, problems);
@@ -361,7 +361,7 @@ export const claimStrategy = strategy({
     if (subresource !== '') return;
     const spec = child(claim, 'spec');
     if (look(old, 'spec').dataSourceRef === undefined) dropForeignSource(spec);
-    // What is there already is judged as it is.
+    // An existing data source is not validated.
     if (look(old, 'spec').dataSource === undefined) dropSource(spec);
     mirrorSource(spec);
   },

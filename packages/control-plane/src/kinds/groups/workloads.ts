@@ -37,7 +37,7 @@ const scale = {
   labelSelectorPath: '.spec.selector',
 } as const;
 
-/** Kinds of `apps/v1` and `batch/v1`, and the autoscaler and the budget that act on them. */
+/** Kinds of `apps/v1` and `batch/v1`, with the autoscaler and the disruption budget. */
 export const workloadKinds: readonly KindDefinition[] = [
   defineKind({
     group: 'apps',

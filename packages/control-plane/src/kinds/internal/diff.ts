@@ -9,10 +9,10 @@ interface Match {
 }
 
 const CONTEXT = 3;
-/** From this many lines on, lines that come often do not start a match. */
+/** From this number of lines on, frequent lines do not start a match. */
 const MANY_LINES = 200;
 
-/** Where each line of `b` is, but for lines that come so often that they tell nothing. */
+/** The positions of each line of `b`, without frequent lines. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (const [index, line] of b.entries()) {
@@ -28,7 +28,7 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 
 type Range = readonly [aLow: number, aHigh: number, bLow: number, bHigh: number];
 
-/** The longest run that both have in common, the first of several; grown over frequent lines at both ends. */
+/** The first longest common run, extended at both ends by frequent lines. */
 function longest(
   a: readonly string[],
   b: readonly string[],
@@ -58,7 +58,7 @@ function longest(
   return { a: i, b: j, size };
 }
 
-/** All runs in common, in order (Ratcliff and Obershelp); a last one of no lines stands for the end. */
+/** All common runs, in order (Ratcliff and Obershelp). The last one has no lines and marks the end. */
 function matches(a: readonly string[], b: readonly string[]): Match[] {
   const places = placesOf(b);
   const found: Match[] = [];
@@ -75,7 +75,7 @@ function matches(a: readonly string[], b: readonly string[]): Match[] {
   return [...found, { a: a.length, b: b.length, size: 0 }];
 }
 
-/** `3,7`: the first line and how many. */
+/** A range of a diff, such as `3,7`: the first line and the number of lines. */
 const span = (start: number, count: number): string => {
   if (count === 1) return String(start + 1);
   return `${count === 0 ? start : start + 1},${count}`;
@@ -97,7 +97,7 @@ function changesOf(a: readonly string[], b: readonly string[]): Change[] {
   return changes;
 }
 
-/** A unified diff of two texts, with three lines around each change. */
+/** A unified diff of two texts, with three lines of context. */
 export function unifiedDiff(before: string, after: string): string {
   const a = before.split('\n');
   const b = after.split('\n');
@@ -130,7 +130,7 @@ function hunk(a: readonly string[], b: readonly string[], group: readonly Change
   return `@@ -${span(aFrom, aTo - aFrom)} +${span(bFrom, bTo - bFrom)} @@\n${lines.join('\n')}\n`;
 }
 
-/** Two values of one structure as a diff of how the server holds them: what refusals of immutable fields end in. */
+/** A diff of two values in the internal form of the server, for refusals of immutable fields. */
 export function internalDiff(structure: string, before: Plain, after: Plain): string {
   const shown = (value: Plain): string => JSON.stringify(internalForm(structure, value), null, 1);
   return unifiedDiff(shown(before), shown(after));

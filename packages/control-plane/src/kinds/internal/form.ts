@@ -5,7 +5,7 @@ import { INTERNAL } from './table.ts';
 interface InternalField {
   readonly name: string;
   readonly type: string;
-  /** What the API calls it, in lower case. */
+  /** The name in the API, in lower case. */
   readonly key: string;
 }
 
@@ -28,10 +28,10 @@ function structureOf(name: string): readonly InternalField[] | undefined {
   return structures.get(name);
 }
 
-/** Fields of a pod's spec that the server holds in its security context. */
+/** Fields of a pod spec that are in the security context of the internal form. */
 const HOST_FIELDS = ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace', 'hostUsers'];
 
-/** A pod's security context with what the API keeps beside it. */
+/** The security context of a pod in the internal form, with the host fields of the spec. */
 function podForm(spec: Plain): Plain {
   const context = look(spec, 'securityContext');
   const held = HOST_FIELDS.filter((field) => spec[field] !== undefined).map((field) => [field, spec[field]]);
@@ -45,7 +45,7 @@ const ZEROS: Readonly<Record<string, unknown>> = { "''": '', '0': 0, b: false, q
 export const inOrder = (value: unknown): unknown =>
   isPlain(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
 
-/** Selectors keep their form of the API, in the order of their structure. */
+/** Selectors have the form of the API, in the order of their structure. */
 export function selectorForm(selector: Plain): Plain {
   const { matchLabels, matchExpressions } = selector;
   return {
@@ -77,8 +77,8 @@ function formOf(type: string, value: unknown): unknown {
 }
 
 /**
- * A value of the API as the server's own structure holds it: Go's field names and order, zero values written out. Structures that are not
- * in the table are left as they are.
+ * Converts a value of the API to the internal structure of the server: Go's field names and order, with zero values. Structures
+ * that are not in the table are unchanged.
  */
 export function internalForm(structure: string, value: Plain): Plain {
   const fields = structureOf(structure);
@@ -91,7 +91,7 @@ export function internalForm(structure: string, value: Plain): Plain {
   }
   const form: Plain = {};
   for (const { name, type, key } of fields) {
-    // Metadata is embedded: its fields stand beside the others, under their names in the API.
+    // Metadata is embedded: its fields are next to the others, with their names in the API.
     if (type === 'ObjectMeta') Object.assign(form, byKey.get(key) ?? {});
     else form[name] = formOf(type, byKey.get(key));
   }

@@ -1,10 +1,13 @@
 /**
- * The server's own structures behind some kinds: their fields in order, for answers that show a value as the server holds it (refusals of
- * an immutable field end in a diff of two such values).
+ * Internal structures of the server for some kinds, with their fields in order. Refusals of an immutable field end with a diff of
+ * two such values.
  *
- * A row reads `Structure: Field:type …`; `Field:type=name` where the API calls the field by another name than its own in other case
- * letters, `=-` where it has it elsewhere. Types: `''`, `0`, `b` (false), `q` (quantity) are always there; `?` is null when it is not
- * given; `s` is a selector or null; `*S`, `[]S` and `{}S` are null or hold structures; `S` is a structure that is always there.
+ * A row is `Structure: Field:type …`. `Field:type=name` has the name in the API if it differs in more than the case, and `=-` if
+ * the API has the field elsewhere. Types:
+ * - `''`, `0`, `b` (false) and `q` (quantity) always have a value
+ * - `?` is null if it is not set; `s` is a selector or null
+ * - `*S`, `[]S` and `{}S` are null or contain structures; `S` is a structure that always exists
+ *
  * Source: the types of k8s.io/kubernetes pkg/apis v1.36, by reflection.
  */
 export const INTERNAL = `

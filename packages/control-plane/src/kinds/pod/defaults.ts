@@ -2,12 +2,12 @@ import { defaultPodResources } from '../../apimachinery/objects/amounts.ts';
 import { isPlain, items, look, type Plain, preset, presets, text } from '../../apimachinery/objects/plain.ts';
 import { roundAmounts } from '../../apimachinery/objects/quantity.ts';
 
-/** `repo/name:tag@digest` without its digest: whether the tag is `latest`, given or implied. */
+/** Splits `repo/name:tag@digest`, to find whether the tag is `latest`, explicit or implied. */
 const REFERENCE =
   /^(?:[a-zA-Z0-9](?:[-.a-zA-Z0-9]*[a-zA-Z0-9])?(?::\d+)?\/)?[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*(?::[\w][\w.-]{0,127})?$/;
 
 function isLatest(image: string): boolean {
-  // What is no reference at all has no tag either.
+  // An invalid reference has no tag.
   if (image.includes('@') || image.length > 255 || !REFERENCE.test(image)) return false;
   const tag = /:([^:/]*)$/.exec(image)?.[1];
   return tag === undefined || tag === 'latest';
@@ -21,7 +21,7 @@ function defaultProbe(probe: unknown): void {
   defaultAction(probe);
 }
 
-/** Where an HTTP action goes to, and the service that a gRPC probe names. */
+/** Defaults of an HTTP action and of the service of a gRPC probe. */
 function defaultAction(action: unknown): void {
   if (!isPlain(action)) return;
   const { httpGet, grpc } = action;
@@ -39,7 +39,7 @@ function roundResources(holder: Plain): void {
   roundAmounts(resources.requests);
 }
 
-/** Limits stand in for requests that are not given. */
+/** Missing requests get the values of the limits. */
 function defaultRequests(container: Plain): void {
   const resources = look(container, 'resources');
   const { limits } = resources;
@@ -49,7 +49,7 @@ function defaultRequests(container: Plain): void {
   resources.requests = requests;
 }
 
-/** On the network of the node a port of a container is a port of the node. */
+/** On the host network, a container port is a port of the node. */
 function defaultHostPorts(container: Plain): void {
   for (const port of items(container, 'ports')) if ((port.hostPort ?? 0) === 0) port.hostPort = port.containerPort;
 }
@@ -74,7 +74,7 @@ function defaultContainer(container: Plain): void {
 
 const FILE_MODE = 0o644;
 
-/** Sources of a volume whose files have a mode. */
+/** Volume sources with a file mode. */
 const FILE_SOURCES = ['configMap', 'secret', 'downwardAPI', 'projected'];
 
 const VOLUME_DEFAULTS: Readonly<Record<string, Plain>> = {
@@ -90,7 +90,7 @@ function defaultItems(source: unknown): void {
 
 function defaultVolume(volume: Plain): void {
   const sources = Object.keys(volume).filter((field) => field !== 'name');
-  // A volume that names no source is an empty directory.
+  // A volume without a source is an empty directory.
   if (sources.length === 0) volume.emptyDir = {};
   for (const name of FILE_SOURCES) {
     const source = volume[name];
@@ -116,7 +116,7 @@ function defaultVolume(volume: Plain): void {
   }
 }
 
-/** What only a pod gets, and no template of one (`SetDefaults_Pod`). Mutates. */
+/** Defaults of pods, but not of pod templates (`SetDefaults_Pod`). Mutates. */
 export function defaultPod(spec: Plain): void {
   const containers = [...items(spec, 'containers'), ...items(spec, 'initContainers')];
   for (const container of containers) defaultRequests(container);
@@ -125,7 +125,7 @@ export function defaultPod(spec: Plain): void {
   if (spec.hostNetwork === true) for (const container of containers) defaultHostPorts(container);
 }
 
-/** Fills in what the spec of a pod, or of a template, leaves open (`SetDefaults_PodSpec` and its like). Mutates. */
+/** Defaults of the spec of a pod or pod template (`SetDefaults_PodSpec` and similar functions). Mutates. */
 export function defaultPodSpec(spec: Plain): void {
   for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
     for (const container of items(spec, list)) defaultContainer(container);
@@ -136,7 +136,7 @@ export function defaultPodSpec(spec: Plain): void {
   presets(spec, { restartPolicy: 'Always', dnsPolicy: 'ClusterFirst', schedulerName: 'default-scheduler' });
   spec.terminationGracePeriodSeconds ??= 30;
   spec.securityContext ??= {};
-  // The old name of the field is kept in step with the new one.
+  // The deprecated field has the value of the new one.
   const account = text(spec, 'serviceAccountName') || text(spec, 'serviceAccount');
   if (account !== '') {
     spec.serviceAccountName = account;

@@ -51,7 +51,7 @@ const spec = {
   ],
 };
 
-test('label keys of a pod become what its selectors ask for; templates keep them as they are', async () => {
+test('label keys of a pod are added to its selectors; templates are unchanged', async () => {
   const labels = { a: '1', b: '2' };
   const { affinity, topologySpreadConstraints } = spec;
   const pod = await post('/api/v1/namespaces/default/pods', { metadata: { name: 'p', labels }, spec });
@@ -103,7 +103,7 @@ test('label keys of a pod become what its selectors ask for; templates keep them
   expect(set.spec).toMatchObject({ template: { spec: { affinity, topologySpreadConstraints } } });
 });
 
-test('a key that the selector has already asked for is refused', async () => {
+test('a key that the selector already contains is refused', async () => {
   const [constraint] = spec.topologySpreadConstraints;
   const twice = { ...spec, topologySpreadConstraints: [{ ...constraint, matchLabelKeys: ['a'] }] };
   const refused = await post('/api/v1/namespaces/default/pods', {

@@ -6,7 +6,7 @@ import { mergeLabelKeys } from './label-keys.ts';
 
 const QOS_RESOURCES = ['cpu', 'memory'];
 
-/** `Guaranteed`, `Burstable` or `BestEffort`, by the CPU and memory of all containers. */
+/** `Guaranteed`, `Burstable` or `BestEffort`, from the CPU and memory of all containers. */
 export function qosClass(spec: Plain): string {
   let guaranteed = true;
   let any = false;
@@ -35,10 +35,10 @@ const gated = (now: Date): Plain => ({
   message: 'Scheduling is blocked due to non-empty scheduling gates',
 });
 
-/** A new pod is Pending, whatever its author says of its status. */
+/** A new pod is Pending. The status of the client is ignored. */
 export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   const spec = child(pod, 'spec');
-  // A negative time has always meant the shortest.
+  // A negative time means the shortest one.
   const grace = spec.terminationGracePeriodSeconds;
   if ((typeof grace === 'number' || typeof grace === 'bigint') && grace < 0) spec.terminationGracePeriodSeconds = 1;
   mergeLabelKeys(pod);
@@ -47,10 +47,10 @@ export function preparePod(pod: ApiObject, { now }: StrategyContext): void {
   pod.status = status;
 }
 
-/** The class of service never changes, and a pod that was scheduled keeps its node. */
+/** The QoS class is immutable, and a scheduled pod keeps its node. */
 export function preparePodUpdate(pod: ApiObject, old: ApiObject): void {
   const status = pod.status;
-  // Behind a feature that is off: only what is there already stays.
+  // Behind a disabled feature gate: only an existing value remains.
   if (isPlain(status) && look(old, 'status').nodeAllocatableResourceClaimStatuses === undefined) {
     delete status.nodeAllocatableResourceClaimStatuses;
   }
@@ -58,7 +58,7 @@ export function preparePodUpdate(pod: ApiObject, old: ApiObject): void {
   if (isPlain(status) && before !== undefined) status.qosClass = before;
 }
 
-/** Seconds that a deleted pod gets: none when it runs nowhere or has ended, else its own grace period. */
+/** The grace period of a deletion in seconds: zero for a pod that runs nowhere or has finished, else its own one. */
 export function podGracePeriod(pod: ApiObject): number {
   const phase = look(pod, 'status').phase;
   const spec = look(pod, 'spec');

@@ -8,7 +8,7 @@ import { internalDiff } from '../internal/diff.ts';
 import { internalForm } from '../internal/form.ts';
 import { podSpecCauses, tokenCauses } from './validate.ts';
 
-/** The sentence of the real server, whose list of fields has no spaces between them. */
+/** The text of the real server, whose list of fields has no spaces. */
 const MUTABLE_FIELDS =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
@@ -28,7 +28,7 @@ function gateCauses(spec: Plain, before: Plain): StatusCause[] {
 
 const hasGates = (spec: Plain): boolean => items(spec, 'schedulingGates').length > 0;
 
-/** The new spec with every part that may change set back, to be compared with the old one. */
+/** The new spec with the old values in all mutable fields, to compare it with the old one. */
 function frozenPart(spec: Plain, before: Plain): Plain {
   const frozen = copyWithEmpties(spec);
   for (const list of ['containers', 'initContainers']) {
@@ -54,7 +54,7 @@ function carry(from: Plain, field: string, to: Plain): void {
   else to[field] = from[field];
 }
 
-/** Sets an affinity to nodes back to what it was, and with it an affinity that holds nothing else. */
+/** Restores the old node affinity, and removes an affinity that is then empty. */
 export function freezeNodeAffinity(frozen: Plain, before: Plain): void {
   const old = look(before, 'affinity').nodeAffinity;
   if (jsonEquals(look(frozen, 'affinity').nodeAffinity, old)) return;
@@ -66,10 +66,10 @@ export function freezeNodeAffinity(frozen: Plain, before: Plain): void {
 
 const TERMS = 'requiredDuringSchedulingIgnoredDuringExecution';
 
-/** Whether a list starts as it did. */
+/** Whether the list starts with the old items. */
 const onlyAdds = (now: readonly Plain[], old: readonly Plain[]): boolean => jsonEquals(now.slice(0, old.length), old);
 
-/** Requirements may be added to a term, but none to an empty one, which matches nothing. */
+/** Whether requirements were only added to a term. An empty term matches nothing, so it must remain empty. */
 function narrows(term: Plain, old: Plain): boolean {
   const [expressions, fields] = [items(old, 'matchExpressions'), items(old, 'matchFields')];
   const [nowExpressions, nowFields] = [items(term, 'matchExpressions'), items(term, 'matchFields')];
@@ -77,7 +77,7 @@ function narrows(term: Plain, old: Plain): boolean {
   return onlyAdds(nowExpressions, expressions) && onlyAdds(nowFields, fields);
 }
 
-/** While its gates hold a pod back, its placement may be narrowed, never widened. */
+/** While a pod has scheduling gates, its placement may only be narrowed. */
 function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   const causes: StatusCause[] = [];
   const selector = look(spec, 'nodeSelector');
@@ -106,7 +106,7 @@ function placementCauses(spec: Plain, before: Plain): StatusCause[] {
   return causes;
 }
 
-/** Every container keeps an image. */
+/** Every container needs an image. */
 function imageCauses(spec: Plain, list: string): StatusCause[] {
   return items(spec, list).flatMap((container, index) => {
     const field = `spec.${list}[${index}].image`;
@@ -126,14 +126,14 @@ function deadlineCauses(spec: Plain, before: Plain): StatusCause[] {
   return now > old ? [invalidValue(field, now, 'must be less than or equal to previous value')] : [];
 }
 
-/** A toleration, but for its seconds, may be added and never removed. */
+/** Whether all tolerations remain, except for their seconds. */
 function tolerationsKept(spec: Plain, before: Plain): boolean {
   const bare = ({ tolerationSeconds: _seconds, ...rest }: Plain): Plain => rest;
   const now = items(spec, 'tolerations').map(bare);
   return items(before, 'tolerations').every((old) => now.some((toleration) => jsonEquals(toleration, bare(old))));
 }
 
-/** Causes that a change of a pod gives (`ValidatePodUpdate`): those of the new spec as well, and every one of the change. */
+/** All errors of a change of a pod (`ValidatePodUpdate`), including those of the new spec. */
 export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(pod, 'spec');
   const before = look(old, 'spec');
@@ -148,7 +148,7 @@ export function podUpdateCauses(pod: ApiObject, old: ApiObject): StatusCause[] {
   }
   const deadline = deadlineCauses(spec, before);
   causes.push(...deadline);
-  // A deadline that moves out ends the judgement, one that goes does not.
+  // A longer deadline ends the validation, but a removed one does not.
   if (deadline.length > 0 && spec.activeDeadlineSeconds !== undefined) return causes;
   if (!tolerationsKept(spec, before)) {
     const why = 'existing toleration can not be modified except its tolerationSeconds';

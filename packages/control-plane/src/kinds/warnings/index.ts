@@ -11,11 +11,11 @@ export { podWarnings, topologyWarnings } from './pod.ts';
 
 type Warnings = (object: ApiObject, old: ApiObject | undefined) => string[];
 
-/** Whether the object is new or its spec another one. */
+/** Whether the object is new or its spec changed. */
 const isFresh = (object: ApiObject, old: ApiObject | undefined): boolean =>
   old === undefined || object.metadata.generation !== old.metadata.generation;
 
-/** Of a workload with its pods' template in its spec. */
+/** Warnings for a workload with a pod template. */
 export const workloadWarnings: Warnings = (object, old) =>
   isFresh(object, old) ? podTemplateWarnings(look(object, 'spec', 'template'), 'spec.template.') : [];
 
@@ -119,7 +119,7 @@ export const volumeWarnings: Warnings = (volume) => {
 
 const PEM = /-----BEGIN [^-]+-----/;
 
-/** A certificate and its key, as far as they can be told to be none. */
+/** Warnings for an invalid certificate or key. */
 export const secretWarnings: Warnings = (secret) => {
   if (secret.type !== 'kubernetes.io/tls') return [];
   for (const [key, what] of [

@@ -1,6 +1,6 @@
 import { items, look, type Plain, text } from '../../apimachinery/objects/plain.ts';
 
-/** Labels of nodes that have a name of their own by now, and what is said of the old one. */
+/** Deprecated labels of nodes, with their warnings. */
 const DEPRECATED: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
   'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
@@ -9,29 +9,29 @@ const DEPRECATED: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
 };
 
-/** What is said of a label of nodes that is out of date; undefined: nothing. */
+/** The warning for a deprecated label of nodes; undefined: none. */
 export const deprecatedLabel = (key: string): string | undefined =>
   Object.hasOwn(DEPRECATED, key) ? DEPRECATED[key] : undefined;
 
-/** A label that is named beside others, and so said again. */
+/** The warning for a deprecated label in a list of labels. */
 export function namedLabel(at: string, key: string): string[] {
   const why = deprecatedLabel(key);
   return why === undefined ? [] : [`${at}: ${key} is ${why}`];
 }
 
-/** Old labels in one term of a node selector. */
+/** Warnings for deprecated labels in a term of a node selector. */
 export const termWarnings = (term: unknown, at: string): string[] =>
   items(term, 'matchExpressions').flatMap((expression, index) =>
     namedLabel(`${at}.matchExpressions[${index}].key`, text(expression, 'key')),
   );
 
-/** Old labels in a node selector. */
+/** Warnings for deprecated labels in a node selector. */
 export const nodeSelectorWarnings = (selector: unknown, at: string): string[] =>
   items(selector, 'nodeSelectorTerms').flatMap((term, index) =>
     termWarnings(term, `${at}.nodeSelectorTerms[${index}]`),
   );
 
-/** Old labels by which a spec selects its nodes. */
+/** Warnings for deprecated labels in the `nodeSelector` of a spec. */
 export const labelMapWarnings = (spec: Plain, at: (key: string) => string): string[] =>
   Object.keys(look(spec, 'nodeSelector')).flatMap((key) => {
     const why = deprecatedLabel(key);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ControlPlane, startControlPlane } from '../../plane.ts';
 
-/** Objects that are accepted and unwise, and what kube-apiserver 1.36 says of them in its `Warning` headers. */
+/** Accepted objects, and the `Warning` headers of kube-apiserver 1.36 for them. */
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -83,7 +83,7 @@ test.each([
     },
     ['volume "v" (Secret "s"): overlapping paths: "x/y" with "x"'],
   ],
-  // Brought to 1 before anybody looks.
+  // The server sets it to 1 before the warnings.
   [{ terminationGracePeriodSeconds: -1 }, []],
 ])('a pod with %j', async (spec, warnings) => {
   const body = { metadata: { name: 'p' }, spec: { ...BASE, ...spec } };
@@ -91,7 +91,7 @@ test.each([
   expect(answer).toEqual({ code: 201, warnings });
 });
 
-test('a change of a pod is not commented', async () => {
+test('a change of a pod causes no warning', async () => {
   const spec = { ...BASE, nodeSelector: { 'beta.kubernetes.io/os': 'x' } };
   const made = await send('POST', '/api/v1/namespaces/default/pods', { metadata: { name: 'q' }, spec });
   expect(made.warnings).toHaveLength(1);
@@ -99,7 +99,7 @@ test('a change of a pod is not commented', async () => {
   expect(changed).toEqual({ code: 200, warnings: [] });
 });
 
-test('a template is commented when it comes and when the spec changes, not when the rest does', async () => {
+test('a template causes warnings at its creation and at changes of the spec only', async () => {
   const path = '/apis/apps/v1/namespaces/default/deployments';
   const template = {
     metadata: { labels: { a: 'b' } },
@@ -132,7 +132,7 @@ test.each([
   expect(await send('POST', '/api/v1/namespaces/default/services?dryRun=All', body)).toEqual({ code: 201, warnings });
 });
 
-test('what is refused because it is there already is commented as well', async () => {
+test('a create of an existing object also returns warnings', async () => {
   const path = '/api/v1/namespaces/default/services';
   const body = { metadata: { name: 't' }, spec: { ports: [{ port: 80 }], externalIPs: ['1.2.3.4'] } };
   expect(await send('POST', path, body)).toEqual({ code: 201, warnings: [IPS] });

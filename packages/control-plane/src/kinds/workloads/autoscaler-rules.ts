@@ -53,7 +53,7 @@ function identifierFindings(findings: Findings, source: Plain, at: string): void
 
 type Source = (findings: Findings, source: Plain, at: string) => void;
 
-/** How much of a resource the pods may use: a share or an amount. */
+/** Validates the target for a resource: a percentage or an amount. */
 function resourceFindings(findings: Findings, source: Plain, at: string): void {
   const target = look(source, 'target');
   targetFindings(findings, target, `${at}.target`);
@@ -66,7 +66,7 @@ function resourceFindings(findings: Findings, source: Plain, at: string): void {
   }
 }
 
-/** In the order in which an entry that has several of them is judged: the first counts. */
+/** In the order of their validation. Of several sources in an entry, the first counts. */
 const SOURCES: readonly (readonly [string, Source])[] = [
   [
     'object',
@@ -173,7 +173,7 @@ function scalingFindings(findings: Findings, rules: Plain, at: string): void {
   }
 }
 
-/** What an update no longer judges, since the old object breaks it already. */
+/** Checks that an update skips, because the old object already violates them. */
 export interface AutoscalerLeniency {
   readonly fewest: number;
   readonly targetVersion: boolean;
@@ -181,13 +181,13 @@ export interface AutoscalerLeniency {
 
 const targetOf = (object: ApiObject): Plain => look(object, 'spec', 'scaleTargetRef');
 
-/** What the old object makes good. */
+/** The checks that an update of this object skips. */
 export const autoscalerLeniency = (old: ApiObject): AutoscalerLeniency => ({
   fewest: number(look(old, 'spec'), 'minReplicas') === 0 ? 0 : 1,
   targetVersion: versionProblem(text(targetOf(old), 'apiVersion'), true) !== undefined,
 });
 
-/** Rules of an autoscaler in the form of `autoscaling/v2` (`ValidateHorizontalPodAutoscaler`). */
+/** Validates an autoscaler in the form of `autoscaling/v2` (`ValidateHorizontalPodAutoscaler`). */
 export function autoscalerCauses(
   object: ApiObject,
   { fewest, targetVersion }: AutoscalerLeniency = { fewest: 1, targetVersion: false },
@@ -219,7 +219,7 @@ export function autoscalerCauses(
   return findings.causes;
 }
 
-/** Numbers in the status are not below zero. */
+/** Numbers in the status must not be negative. */
 export function autoscalerStatusCauses(object: ApiObject): StatusCause[] {
   const findings = new Findings();
   for (const field of ['currentReplicas', 'desiredReplicas']) {

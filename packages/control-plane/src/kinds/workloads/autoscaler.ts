@@ -9,7 +9,7 @@ import { autoscalerCauses, autoscalerLeniency, autoscalerStatusCauses } from './
 
 const isCpu = (metric: Plain): boolean => metric.type === 'Resource' && look(metric, 'resource').name === 'cpu';
 
-/** The form of `autoscaling/v1`, in which the CPU is the only measure, as that of `autoscaling/v2`. */
+/** Converts the form of `autoscaling/v1`, whose only metric is the CPU, to `autoscaling/v2`. */
 function encode(object: ApiObject): ApiObject {
   const { targetCPUUtilizationPercentage: target, ...spec } = look(object, 'spec');
   const { currentCPUUtilizationPercentage: current, ...status } = look(object, 'status');
@@ -43,14 +43,14 @@ function decode(object: ApiObject): ApiObject {
   };
 }
 
-/** Autoscalers of both versions are kept as those of `autoscaling/v2`. */
+/** Autoscalers of both versions are stored as `autoscaling/v2`. */
 export const autoscalerStorage: NonNullable<KindDefinition['storedAs']> = {
   resource: 'autoscaling/horizontalpodautoscalers',
   encode,
   decode,
 };
 
-/** How fast a workload grows and shrinks when its `behavior` does not say all of it. */
+/** Default rules for scaling. */
 const SCALE_UP = {
   stabilizationWindowSeconds: 0,
   selectPolicy: 'Max',
@@ -68,13 +68,13 @@ function defaultBehavior(spec: Plain): void {
   behavior.scaleDown = withRules(look(behavior, 'scaleDown'), SCALE_DOWN);
 }
 
-/** An empty list of policies is one: it is refused later. */
+/** An empty list of policies remains, and is refused later. */
 function withRules(rules: Plain, usual: Plain): Plain {
   const { policies, ...others } = copyJson(usual);
   return { ...others, ...(given(rules, 'policies') === null ? { policies } : {}), ...rules };
 }
 
-/** Both versions are judged in the form of the later one. */
+/** Both versions are validated in the form of `autoscaling/v2`. */
 const rules = (inner: (object: ApiObject) => ApiObject) => ({
   validate: (object: ApiObject): StatusCause[] => autoscalerCauses(inner(object)),
   validateUpdate: (object: ApiObject, old: ApiObject, { subresource }: { readonly subresource: string }) =>
@@ -104,7 +104,7 @@ export const autoscalerV1Strategy = {
   ...rules(encode),
 };
 
-/** In v2 the number of replicas is left out while nobody has counted, and the metrics are null. */
+/** A new autoscaler of v2 has no current replicas, and its metrics are null. */
 const prepareV2 = (object: ApiObject): void => {
   object.status = { desiredReplicas: 0, currentMetrics: null };
 };

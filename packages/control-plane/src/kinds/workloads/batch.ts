@@ -23,7 +23,7 @@ import { defaultTemplate, matchCauses, templateMetaCauses } from './template.ts'
 
 const UNLIMITED_BACKOFF = 2_147_483_647;
 
-/** `template`: a cron job's, in which the fields of a running job stay open. */
+/** @param template whether it is the template of a cron job, which does not get the defaults of a running job */
 function defaultJobSpec(spec: Plain, template: boolean): void {
   defaultTemplate(spec);
   if (template) return;
@@ -45,10 +45,10 @@ function defaultJobSpec(spec: Plain, template: boolean): void {
 const OWN_LABELS = ['batch.kubernetes.io/controller-uid', 'controller-uid'];
 const NAME_LABELS = ['batch.kubernetes.io/job-name', 'job-name'];
 
-/** Labels by which a job finds its own pods, and the selector over them. */
+/** Sets the labels and the selector for the pods of a job. */
 function selectOwnPods(job: ApiObject): void {
   const spec = child(job, 'spec');
-  // Who picks the pods by hand says so; a selector that is given otherwise is refused by what it asks for beside.
+  // A manual selector needs `manualSelector`. Any other given selector fails the validation, because it lacks the generated labels.
   if (spec.manualSelector === true) return;
   const { uid = '', name = '' } = job.metadata;
   const meta = child(child(spec, 'template'), 'metadata');
@@ -62,7 +62,7 @@ function selectOwnPods(job: ApiObject): void {
 
 const RESTARTS = ['OnFailure', 'Never'];
 
-/** Causes of a job's spec. `template`: a cron job's, whose jobs find their pods by themselves. */
+/** Errors of a job spec. `template`: for a cron job, whose jobs get generated selectors. */
 function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause[] {
   const findings = new Findings();
   const podSpec = look(spec, 'template', 'spec');
@@ -85,7 +85,7 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   findings.add(templateMetaCauses(look(spec, 'template'), `${path}.template`));
   const policy = text(podSpec, 'restartPolicy');
   findings.add(podSpecCauses(podSpec, at));
-  // Jobs need a policy other than the pods' default.
+  // Jobs need a policy other than the default of pods.
   if (policy === 'Always') {
     findings.required(`${at}.restartPolicy`, 'valid values: "OnFailure", "Never"');
   } else findings.oneOf(`${at}.restartPolicy`, policy, RESTARTS);
@@ -99,7 +99,7 @@ function jobSpecCauses(spec: Plain, path: string, template = false): StatusCause
   return findings.causes;
 }
 
-/** A selector that nobody gave is the server's, and so are the labels of the pods (`ValidateGeneratedSelector`). */
+/** Validates a generated selector and the labels of the pods (`ValidateGeneratedSelector`). */
 function ownSelectorCauses(object: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const { selector } = spec;
@@ -122,7 +122,7 @@ function ownSelectorCauses(object: ApiObject): StatusCause[] {
   return findings.causes;
 }
 
-/** The spec, its selector, and whether that finds the pods (`ValidateJobSpec`). */
+/** Validates the spec with its selector, which must match the pods (`ValidateJobSpec`). */
 function wholeSpecCauses(spec: Plain): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;
@@ -136,11 +136,11 @@ function wholeSpecCauses(spec: Plain): StatusCause[] {
 
 const SCHEDULING = ['affinity', 'nodeSelector', 'tolerations', 'schedulingGates'];
 
-/** Where the pods of a job go is open until it starts for the first time, if it is suspended until then. */
+/** The placement of pods is mutable until the first start of a suspended job. */
 const isPlacementOpen = (old: ApiObject): boolean =>
   look(old, 'spec').suspend === true && look(old, 'status').startTime === undefined;
 
-/** The template's labels in the order in which they are shown, and nothing of metadata that is empty. */
+/** The template for a message, with sorted labels and without empty metadata. */
 function shownTemplate(template: Plain): Plain {
   const { metadata, ...rest } = template;
   if (!isPlain(metadata)) return rest;
@@ -164,7 +164,7 @@ function templateChange(template: Plain, old: ApiObject): StatusCause[] {
   return jsonEquals(spec, expected) ? [] : [invalidValue('spec.template.spec', internalForm('PodSpec', spec), why)];
 }
 
-/** The number of completions stands; that of an indexed job goes with its parallelism. */
+/** The number of completions is immutable, except together with the parallelism of an indexed job. */
 function completionsChange(spec: Plain, before: Plain): StatusCause[] {
   if (spec.completionMode !== 'Indexed') return immutableCauses(spec, before, ['completions']);
   if (spec.completions === before.completions || spec.completions === spec.parallelism) return [];
@@ -190,7 +190,7 @@ function immutableCauses(spec: Plain, before: Plain, fields: readonly string[]):
     .map((field) => invalidValue(`spec.${field}`, shownField(spec, field), 'field is immutable'));
 }
 
-/** What else a change gives (`ValidateJobSpecUpdate`, which looks at the whole spec once more). */
+/** Errors of a change (`ValidateJobSpecUpdate`, which validates the whole spec again). */
 function jobChange(object: ApiObject, old: ApiObject): StatusCause[] {
   const spec = look(object, 'spec');
   const before = look(old, 'spec');
@@ -209,12 +209,12 @@ export const jobStrategy = strategy({
     const spec = child(object, 'spec');
     defaultJobSpec(spec, false);
     const templateLabels = look(spec, 'template', 'metadata').labels;
-    // The very same map, as in Go's defaults: what is added to the pods' labels is the job's, too.
+    // The same map object, as in Go's defaults: labels that are added to the pods are added to the job too.
     if (Object.keys(object.metadata.labels ?? {}).length === 0 && templateLabels !== undefined) {
       object.metadata.labels = templateLabels as Record<string, string>;
     }
   },
-  // A template without labels has them when the job is read again.
+  // A template without labels gets them when the job is read.
   defaultsOnRead(object) {
     if (Object.keys(object.metadata.labels ?? {}).length > 0) return;
     object.metadata.labels = { ...labels(look(object, 'spec', 'template', 'metadata'), 'labels') };
@@ -228,7 +228,7 @@ export const jobStrategy = strategy({
     if (isShared) object.metadata.labels = { ...labels(look(object, 'spec', 'template', 'metadata'), 'labels') };
   },
   prepareForUpdate(object, old) {
-    // Those of the pods are defaults, which are there whenever a job is read.
+    // The labels of the pods are defaults of each read.
     if (Object.keys(object.metadata.labels ?? {}).length > 0) return;
     const given = look(old, 'spec', 'template', 'metadata').labels as Record<string, string> | undefined;
     if (given !== undefined) object.metadata.labels = { ...given };

@@ -1,4 +1,4 @@
-/** A time field's range and names, as robfig/cron (which the server uses) has them. */
+/** The range and the names of a time field, as in robfig/cron, which the real server uses. */
 interface Bounds {
   readonly min: number;
   readonly max: number;
@@ -23,13 +23,13 @@ const DESCRIPTORS: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 };
 
-/** One field: the values that match, and whether it was left open (`*`, `?`). */
+/** A field: the matching values, and whether it is unrestricted (`*`, `?`). */
 interface Field {
   readonly values: ReadonlySet<number>;
   readonly open: boolean;
 }
 
-/** When something is due: by the fields of a clock, or every so many milliseconds. */
+/** A schedule by calendar fields, or with a period in milliseconds. */
 export type Schedule =
   | { readonly everyMs: number }
   | {
@@ -40,7 +40,7 @@ export type Schedule =
       readonly weekday: Field;
     };
 
-/** What is wrong with a schedule, in the words of the server's parser. */
+/** An error in a schedule, with the text of the parser of the real server. */
 export class ScheduleError extends Error {
   override readonly name = 'ScheduleError';
 }
@@ -76,7 +76,7 @@ function parseRange(expression: string, bounds: Bounds): Field {
   if (parts.length > 2) throw new ScheduleError(`too many slashes: ${expression}`);
   if (stepText !== undefined) {
     step = parseValue(stepText, { ...bounds, names: [] });
-    // `N/step` goes on to the end.
+    // `N/step` continues to the maximum.
     if (last === undefined && !star) high = bounds.max;
   }
   if (low < bounds.min) {
@@ -111,7 +111,7 @@ const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-/** A duration of Go, e.g. `1h30m`, in milliseconds; undefined when it is none. */
+/** Parses a Go duration such as `1h30m` to milliseconds; undefined if it is invalid. */
 function goDuration(text: string): number | undefined {
   if (!/^[+-]?(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let total = 0;
@@ -121,7 +121,7 @@ function goDuration(text: string): number | undefined {
   return text.startsWith('-') ? -total : total;
 }
 
-/** Reads a schedule: five fields or `@daily` and the like. @throws ScheduleError */
+/** Parses a schedule: five fields, or `@daily` and similar names. @throws ScheduleError */
 export function parseSchedule(schedule: string): Schedule {
   if (schedule === '') throw new ScheduleError('empty spec string');
   if (schedule.startsWith('@every ')) {
@@ -151,11 +151,11 @@ export function parseSchedule(schedule: string): Schedule {
   };
 }
 
-/** The clock of a time zone. */
+/** The local time of a time zone. */
 class Zone {
   readonly #format: Intl.DateTimeFormat;
 
-  /** @throws RangeError for a zone that is not known */
+  /** @throws RangeError for an unknown zone */
   constructor(name: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
@@ -169,14 +169,14 @@ class Zone {
     });
   }
 
-  /** What the clock shows at an instant, as if it were UTC. */
+  /** The local time at an instant, as if it were UTC. */
   shown(at: number): number {
     const parts = new Map(this.#format.formatToParts(at).map(({ type, value }) => [type, Number(value)]));
     const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0;
     return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
   }
 
-  /** The instant at which the clock shows this; undefined when it never does (the hour that is left out in spring). */
+  /** The instant of a local time; undefined if it does not exist (the skipped hour in spring). */
   instantOf(shown: number): number | undefined {
     let at = shown - (this.shown(shown) - shown);
     at = shown - (this.shown(at) - at);
@@ -187,7 +187,7 @@ class Zone {
 const DAY_MS = 86_400_000;
 const YEARS = 5;
 
-/** Whether a zone is known. */
+/** Whether a zone is supported. */
 export function isTimeZone(name: string): boolean {
   try {
     return new Zone(name) !== undefined;
@@ -197,7 +197,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The first time after `after` at which a schedule is due; undefined when there is none within five years. */
+/** The first due time after `after`; undefined when there is none within five years. */
 export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Date | undefined {
   if ('everyMs' in schedule) {
     const second = Math.floor(after.getTime() / 1000) * 1000;
@@ -212,7 +212,7 @@ export function nextTime(schedule: Schedule, after: Date, timeZone = 'UTC'): Dat
     if (!month.values.has(date.getUTCMonth() + 1)) continue;
     const byDay = day.values.has(date.getUTCDate());
     const byWeekday = weekday.values.has(date.getUTCDay());
-    // Where both are given either will do.
+    // If both are restricted, one match is sufficient.
     const matches = day.open || weekday.open ? byDay && byWeekday : byDay || byWeekday;
     if (!matches) continue;
     for (let hours = 0; hours < 24; hours++) {

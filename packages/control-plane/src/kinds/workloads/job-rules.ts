@@ -11,7 +11,7 @@ const MOST_CODES = 255;
 const ACTIONS = ['Count', 'FailIndex', 'FailJob', 'Ignore'];
 const STATUSES = ['False', 'True', 'Unknown'];
 
-/** Completions by index, and the limits that go with them. */
+/** Validates indexed completions and their limits. */
 export function indexFindings(findings: Findings, spec: Plain, path: string): void {
   const mode = spec.completionMode;
   const completions = number(spec, 'completions');
@@ -73,7 +73,7 @@ function exitCodeFindings(findings: Findings, rule: Plain, spec: Plain, at: stri
   if (!ordered) findings.invalid(field, codes, 'must be ordered');
 }
 
-/** What a job makes of pods that fail (`validatePodFailurePolicy`). */
+/** Validates the pod failure policy (`validatePodFailurePolicy`). */
 export function failurePolicyFindings(findings: Findings, spec: Plain, path: string): void {
   const at = `${path}.podFailurePolicy`;
   if (look(spec, 'template', 'spec').restartPolicy === 'OnFailure') {
@@ -121,7 +121,7 @@ export function failurePolicyFindings(findings: Findings, spec: Plain, path: str
   }
 }
 
-/** When a job counts as done before all its indexes are (`validateSuccessPolicy`). */
+/** Validates the success policy (`validateSuccessPolicy`). */
 export function successPolicyFindings(findings: Findings, spec: Plain, path: string): void {
   const at = `${path}.successPolicy`;
   const policy = look(spec, 'successPolicy');
@@ -166,7 +166,7 @@ export function successPolicyFindings(findings: Findings, spec: Plain, path: str
   }
 }
 
-/** When a pod that goes is replaced. */
+/** Validates the pod replacement policy. */
 export function replacementFindings(findings: Findings, spec: Plain, path: string): void {
   const policy = spec.podReplacementPolicy;
   if (policy === undefined) return;
@@ -175,7 +175,7 @@ export function replacementFindings(findings: Findings, spec: Plain, path: strin
   else findings.oneOf(field, policy, ['Failed', 'TerminatingOrFailed']);
 }
 
-/** Who runs the job. */
+/** Validates the field `managedBy`. */
 export function managedByFindings(findings: Findings, spec: Plain, path: string): void {
   const managedBy = spec.managedBy;
   if (typeof managedBy !== 'string') return;

@@ -12,7 +12,7 @@ const pod = (labels: Record<string, string>) => ({
   spec: { containers: [{ name: 'c', image: 'example.dev/c:1' }] },
 });
 
-test('the pod of a template is defaulted and judged at its own path', () => {
+test('the pod of a template gets defaults and is validated at its own path', () => {
   const template = object('PodTemplate', { template: { spec: { containers: [{ image: 'example.dev/c' }] } } });
   podTemplateStrategy.setDefaults?.(template);
   expect(look(template, 'template', 'spec')).toMatchObject({ restartPolicy: 'Always', dnsPolicy: 'ClusterFirst' });
@@ -21,7 +21,7 @@ test('the pod of a template is defaulted and judged at its own path', () => {
   ]);
 });
 
-test("a controller without a selector takes its template's labels", () => {
+test('a controller without a selector gets the labels of its template', () => {
   const controller = object('ReplicationController', { spec: { template: pod({ a: 'b' }) } });
   replicationControllerStrategy.setDefaults?.(controller);
   expect(controller).toMatchObject({ metadata: { labels: { a: 'b' } }, spec: { replicas: 1, selector: { a: 'b' } } });

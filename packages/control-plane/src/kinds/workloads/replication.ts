@@ -10,7 +10,7 @@ import { strategy, withStatus } from '../strategy.ts';
 import { statusCountCauses } from './status-counts.ts';
 import { defaultTemplate, templateCauses, templateMetaCauses } from './template.ts';
 
-/** A template that stands by itself: the pod in it may restart as it likes. */
+/** A PodTemplate object, whose pods may have any restart policy. */
 export const podTemplateStrategy = strategy({
   setDefaults: (object) => defaultTemplate(object),
   causes: (object) => [
@@ -19,7 +19,7 @@ export const podTemplateStrategy = strategy({
   ],
 });
 
-/** The labels of its template stand in for a selector, and for labels of its own, that are not given. */
+/** A missing selector and missing labels get the labels of the template. */
 function defaultController(object: ApiObject): void {
   const spec = child(object, 'spec');
   spec.replicas ??= 1;

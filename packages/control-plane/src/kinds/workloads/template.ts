@@ -20,26 +20,26 @@ export function defaultTemplate(holder: Plain): void {
 const isEmptySelector = (selector: unknown): boolean =>
   Object.keys(labels(selector, 'matchLabels')).length === 0 && items(selector, 'matchExpressions').length === 0;
 
-/** How a kind tells what is wrong with its selector, where kinds differ. */
+/** Texts for errors of a selector, where kinds differ. */
 export interface SelectorWords {
-  /** `deployment`: who may not select everything. */
+  /** The kind in errors, such as `deployment`. */
   readonly kind: string;
-  /** Said when a selector cannot be read; null: nothing. */
+  /** The error for an invalid selector; null: none. */
   readonly unreadable: string | null;
 }
 
 const DEPLOYMENT: SelectorWords = { kind: 'deployment', unreadable: 'invalid label selector' };
 
 /**
- * Causes of a workload's selector and template: the selector is needed, not empty, and matches the template's labels; the pods are fine
- * and restart always.
+ * Errors of the selector and template of a workload. The selector must exist, must not be empty, and must match the labels of the
+ * template. The pods must be valid, and have the restart policy Always.
  */
 export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): StatusCause[] {
   const findings = new Findings();
   const { selector } = spec;
   let wrong: readonly StatusCause[] = [];
   if (selector === undefined) {
-    // A daemon set without one simply selects nothing.
+    // A daemon set without a selector selects nothing.
     if (words.kind !== 'daemonset') findings.required('spec.selector');
   }
   if (selector !== undefined) {
@@ -59,7 +59,7 @@ export function workloadCauses(spec: Plain, words: SelectorWords = DEPLOYMENT): 
   return findings.causes;
 }
 
-/** Whether the pods have the labels by which they are found. */
+/** Errors if the labels of the pods do not match the selector. */
 export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   const meta = look(spec, 'template', 'metadata');
   const matches =
@@ -70,7 +70,7 @@ export function matchCauses(selector: unknown, spec: Plain): StatusCause[] {
   return [invalidValue('spec.template.metadata.labels', shown, why)];
 }
 
-/** Labels and annotations of the pods in a template. */
+/** Validates labels and annotations of the pods in a template. */
 export function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   const findings = new Findings();
   labelFindings(findings, labels(look(template, 'metadata'), 'labels'), `${at}.labels`);
@@ -80,7 +80,7 @@ export function templateMetaCauses(template: Plain, at: string): StatusCause[] {
   return findings.causes;
 }
 
-/** Causes of the pods in a template; `policies`: the restart policies that the workload allows. */
+/** Errors of the pods in a template; `policies`: the allowed restart policies of the workload. */
 export function templateCauses(spec: Plain, policies: readonly string[]): StatusCause[] {
   const podSpec = look(spec, 'template', 'spec');
   const causes = [
@@ -98,7 +98,7 @@ export function templateCauses(spec: Plain, policies: readonly string[]): Status
   return causes;
 }
 
-/** `1`, `"25%"`: whether the value is a whole number or percentage of zero or more. */
+/** Errors of an integer or percentage such as `1` or `"25%"`, which must not be negative. */
 export function intOrPercentCauses(field: string, value: unknown): StatusCause[] {
   if (typeof value === 'number') {
     return value < 0 ? [invalidValue(field, value, 'must be greater than or equal to 0')] : [];
@@ -114,5 +114,5 @@ export function intOrPercentCauses(field: string, value: unknown): StatusCause[]
   ];
 }
 
-/** Whether an int-or-percent is nothing. */
+/** Whether an integer or percentage is zero. */
 export const isNothing = (value: unknown): boolean => value === 0 || value === '0%';

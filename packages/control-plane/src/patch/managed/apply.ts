@@ -15,13 +15,13 @@ import { mergeValues } from './merge.ts';
 import { pruneDropped } from './prune.ts';
 import { recordUpdate, scopeOf } from './update.ts';
 
-/** What a server-side apply needs to know. */
+/** The input of a server-side apply. */
 export interface ApplyInput {
-  /** The object as it is stored; absent when the apply creates it. */
+  /** The stored object; absent when the apply creates it. */
   readonly live?: ApiObject;
   readonly applied: ApiObject;
   readonly manager: string;
-  /** Take fields from other managers instead of refusing. */
+  /** Take fields of other managers instead of refusing. */
   readonly force: boolean;
   readonly schema?: JsonSchema;
   /** '' for the main resource. */
@@ -30,10 +30,10 @@ export interface ApplyInput {
   readonly kind: KindDefinition;
 }
 
-/** The manager that owns what was there before anybody applied. */
+/** The manager of fields that existed before the first apply. */
 const BEFORE_FIRST_APPLY = 'before-first-apply';
 
-/** Refuses a configuration that does not fit the schema of its kind. @throws StatusError 500 */
+/** Refuses a configuration that does not match the schema of its kind. @throws StatusError 500 */
 export function checkTyped(applied: ApiObject, { schema }: Pick<ApplyInput, 'schema'>): void {
   readApplied(applied, schema === undefined ? undefined : nodeOf(schema), { ignored: new Set() });
 }
@@ -54,33 +54,33 @@ function readApplied(applied: ApiObject, node: SchemaNode | undefined, scope: Sc
   });
 }
 
-/** An object that does not fit the schema of its kind is not merged with anything. */
+/** The error for a stored object that does not match the schema of its kind, so it cannot be merged. */
 function untypedLive({ apiVersion, kind, metadata: { namespace = '', name = '' } }: ApiObject): StatusError {
   const version = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
   const message = `failed to create typed live object (${namespace}/${name}; ${version}, Kind=${kind}): it does not fit the schema`;
   return new StatusError({ code: 500, message });
 }
 
-/** The configuration as it is merged: also what this endpoint does not write, which the kind resets later. */
+/** The configuration for the merge. It includes fields that this endpoint does not write, which the kind resets later. */
 function relevant(applied: ApiObject): ApiObject {
   const { managedFields, creationTimestamp, ...metadata } = applied.metadata ?? {};
   if (managedFields !== undefined && managedFields !== null) {
     throw new StatusError({ code: 400, reason: 'BadRequest', message: 'metadata.managedFields must be nil' });
   }
   const copy: ApiObject = { ...applied, metadata };
-  // kubectl once wrote `creationTimestamp: null` into every manifest; null means nothing here.
+  // Older versions of kubectl wrote `creationTimestamp: null` into every manifest.
   if (creationTimestamp != null) copy.metadata.creationTimestamp = creationTimestamp;
   return copy;
 }
 
-/** What a new object is made of. What a built-in kind does not take from a creation, it drops itself. */
+/** The fields of a new object. A built-in kind itself removes those that a creation may not set. */
 function made(applied: ApiObject, { subresource, kind }: ApplyInput): ApiObject {
   if (subresource !== '' || !kind.custom || kind.subresources?.status !== true) return applied;
   const { status: _status, ...rest } = applied;
   return rest as ApiObject;
 }
 
-/** Who owns what before this apply. An object that nobody has been recorded for belongs to `before-first-apply`. */
+/** The managers before this apply. An object without managers belongs to `before-first-apply`. */
 function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope): Ownership[] {
   const { live, kind } = input;
   const owners = readEntries(live?.metadata.managedFields);
@@ -95,7 +95,7 @@ function ownersOf(input: ApplyInput, node: SchemaNode | undefined, scope: Scope)
   });
 }
 
-/** Metadata that nobody is ever recorded as the owner of: dropping what a manager no longer claims leaves it alone. */
+/** Metadata without a manager. It is not removed when a manager no longer applies it. */
 const SYSTEM_FIELDS = [
   'name',
   'generateName',
@@ -129,7 +129,7 @@ function conflictsOf(others: readonly Ownership[], changed: FieldSet): Conflict[
   return conflicts;
 }
 
-/** What remains of the conflicts when some fields may be taken. */
+/** The conflicts without fields that may be taken. */
 function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] {
   return conflicts
     .map(({ owner, fields }) => ({ owner, fields: difference(fields, takeable) }))
@@ -137,10 +137,10 @@ function beyond(conflicts: readonly Conflict[], takeable: FieldSet): Conflict[] 
 }
 
 /**
- * Merges an applied configuration into the live object, drops what the manager applied before and nobody claims any more, and answers
- * the whole object with its new managedFields.
- * @throws StatusError 409 with a cause for each field that another manager owns (unless `force`), 500 when the configuration does not fit
- * the schema, 400 when it brings managedFields
+ * Merges an applied configuration into the live object. Removes fields that the manager applied before and that no manager has now.
+ * Returns the whole object with its new managedFields.
+ * @throws StatusError 409 with a cause for each field of another manager (unless `force`). 500 when the configuration does not match the
+ * schema. 400 when it contains managedFields.
  */
 export function serverSideApply(input: ApplyInput): ApiObject {
   const { live, kind, manager, subresource } = input;
@@ -175,14 +175,14 @@ export function serverSideApply(input: ApplyInput): ApiObject {
   const remaining = recordUpdate(others, { ...changes, changed: undefined }, { ...self, time: undefined }).map(
     (owner) => withoutFields(owner, changed),
   );
-  // An apply that changes nothing keeps its old time, and has none when it is the first.
+  // An apply without changes keeps its old time, and has no time if it is the first one.
   const isNoop = equalJson(current, result);
   const time = isNoop ? previous?.time : entryTime(input.now);
   const isSame = previous?.time === time && previous?.apiVersion === self.apiVersion && sameSet(previous.set, claimed);
   const entries = writeEntries([...remaining, isSame ? previous : { ...self, time, set: claimed }]);
   const { managedFields: _old, ...kept } = result.metadata;
   const done: ApiObject = { ...result, metadata: entries.length === 0 ? kept : { ...kept, managedFields: entries } };
-  // The annotation follows the apply without being part of it: nobody's ownership of it is looked at.
+  // The annotation is updated independent of its manager.
   if (manager === KUBECTL && live !== undefined) refreshLastApplied(done, input.applied);
   return done;
 }

@@ -5,7 +5,7 @@ import { fieldElement, itemElement } from './fields/fieldPath.ts';
 import { type FieldSet, fieldSet, isEmptySet, LEAF } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
-/** What a write has done: paths that were added or have another value now, and paths that are gone. */
+/** The result of a write: paths that were added or changed, and removed paths. */
 export interface Changes {
   readonly changed: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
@@ -26,7 +26,7 @@ function compareLeaf(old: unknown, next: unknown): Changes {
   return equalJson(old, next) ? NOTHING : CHANGED;
 }
 
-/** Gathers the changes of children; a container that came or went is a path of its own. */
+/** Collects the changes of children. An added or removed container is a path too. */
 class Gathering {
   private changed: Map<string, FieldSet> | undefined;
   private removed: Map<string, FieldSet> | undefined;
@@ -55,7 +55,7 @@ class Gathering {
   }
 }
 
-/** Metadata that no manager owns (`stripMeta` of the field manager). */
+/** Metadata without managers (`stripMeta` of the field manager). */
 const UNTRACKED_META = new Set([
   'name',
   'namespace',
@@ -67,13 +67,13 @@ const UNTRACKED_META = new Set([
   'resourceVersion',
 ]);
 
-/** Which parts of an object a comparison looks at. */
+/** The parts of an object that a comparison includes. */
 export interface Scope {
   /** Top-level fields that this endpoint does not write. */
   readonly ignored: ReadonlySet<string>;
-  /** Likewise, fields of the metadata. */
+  /** Metadata fields that this endpoint does not write. */
   readonly ignoredMeta?: ReadonlySet<string>;
-  /** Likewise, fields of the status. */
+  /** Status fields that this endpoint does not write. */
   readonly ignoredStatus?: ReadonlySet<string>;
 }
 
@@ -89,7 +89,7 @@ function compareMap(
   const gathering = new Gathering();
   for (const key of Object.keys(after)) {
     if (skip(key)) continue;
-    // An empty list is no list once it is stored, but who gives one owns it.
+    // An empty list is not stored, but its writer manages it.
     compareField(own(before, key), after[key] ?? emptiesOf(after)[key] ?? after[key], key);
   }
   for (const key of Object.keys(before)) {
@@ -142,7 +142,7 @@ function compareValues(old: unknown, next: unknown, node: SchemaNode | undefined
   return compareMap(old, next, node, node?.embedded === true, NONE);
 }
 
-/** Compares two whole objects of a kind. Only what differs is looked at closely. */
+/** Compares two whole objects of a kind. Equal parts are skipped. */
 export function compareObjects(
   old: Record<string, unknown>,
   next: Record<string, unknown>,
@@ -162,7 +162,7 @@ export function compareObjects(
 const isUntracked = (field: string, scope: Scope): boolean =>
   UNTRACKED_META.has(field) || scope.ignoredMeta?.has(field) === true;
 
-/** The object without the fields of its status that this endpoint does not write. */
+/** The object without status fields that this endpoint does not write. */
 function pick(object: Record<string, unknown>, { ignoredStatus }: Scope): Record<string, unknown> {
   const { status } = object;
   if (ignoredStatus === undefined || !isRecord(status)) return object;
@@ -174,7 +174,7 @@ function withMeta(body: FieldSet | undefined, meta: FieldSet | undefined): Field
   return fieldSet(false, new Map([...(body?.children ?? []), [fieldElement('metadata'), meta]]));
 }
 
-/** Drops from a set what no manager owns: identity and bookkeeping metadata, and the fields that this endpoint does not write. */
+/** Whether a path may have a manager: not identity and bookkeeping metadata, and not fields that this endpoint does not write. */
 export function isTracked(path: readonly string[], scope: Scope): boolean {
   const [first, second] = path;
   if (first === undefined) return true;

@@ -6,10 +6,10 @@ import { AppliedReader } from './appliedSet.ts';
 import { compareObjects, type Scope } from './compare.ts';
 import { difference, EMPTY_SET, type FieldSet } from './fields/fieldSet.ts';
 
-/** The annotation in which `kubectl apply` on the client side keeps what it applied. */
+/** The annotation of client-side `kubectl apply` with its last configuration. */
 export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** Only the manager of `kubectl apply --server-side` takes over from client-side apply. */
+/** The manager of `kubectl apply --server-side`. Only this one takes over from client-side apply. */
 export const KUBECTL = 'kubectl';
 
 const MAX_ANNOTATIONS = 256 * 1024;
@@ -21,15 +21,14 @@ function lastApplied(live: ApiObject): Record<string, unknown> | undefined {
     const object: unknown = parseJson(text);
     return isRecord(object) ? object : undefined;
   } catch (error) {
-    // The annotation is the user's own; one that is no JSON allows nothing.
+    // Users can change the annotation. Invalid JSON allows nothing.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
 
 /**
- * The fields that kubectl may take without force: those it set by client-side apply, as long as they still have the
- * value it gave them.
+ * The fields that kubectl may take without force: those that it set by client-side apply, if their value is unchanged.
  */
 export function takeableFields(live: ApiObject, node: SchemaNode | undefined, scope: Scope): FieldSet {
   const object = lastApplied(live);
@@ -39,7 +38,7 @@ export function takeableFields(live: ApiObject, node: SchemaNode | undefined, sc
   return difference(difference(claimed, changes.changed ?? EMPTY_SET), changes.removed ?? EMPTY_SET);
 }
 
-/** Keeps the annotation in step with a server-side apply by kubectl, so that client-side apply may go on from there. */
+/** Updates the annotation after a server-side apply by kubectl, so that client-side apply can continue from there. */
 export function refreshLastApplied(result: ApiObject, applied: ApiObject): void {
   const annotations = result.metadata.annotations;
   if (annotations?.[LAST_APPLIED] === undefined) return;

@@ -119,7 +119,7 @@ const refusal = (run: () => unknown): StatusError['status'] => {
 };
 
 describe('updates', () => {
-  it('give the creator every field, list items by key and set items by value', () => {
+  it('make the creator the manager of every field, list items by key and set items by value', () => {
     const spec = {
       size: 1,
       tags: ['a'],
@@ -152,7 +152,7 @@ describe('updates', () => {
     ]);
   });
 
-  it('move a field to whom changes it; what is removed belongs to nobody', () => {
+  it('make the writer of a change the manager; a removed field has no manager', () => {
     const first = write(undefined, { spec: { limits: { k: '1', l: '1' } } }, 'a');
     const second = write(first, { spec: { limits: { k: '2', l: '1' } } }, 'b', 2);
     expect(fieldsOf(second, 'a')).toEqual({ 'f:spec': { '.': {}, 'f:limits': { '.': {}, 'f:l': {} } } });
@@ -162,7 +162,7 @@ describe('updates', () => {
     expect(entryOf(third, 'b')?.time).toBe('2024-01-01T00:00:02Z');
   });
 
-  it('that change nothing give the stored entries back as they are', () => {
+  it('without a change return the stored entries unchanged', () => {
     const live = write(undefined, { spec: { size: 1 } }, 'a');
     const again = trackUpdate({
       live,
@@ -176,7 +176,7 @@ describe('updates', () => {
     expect(again).toEqual(live.metadata.managedFields);
   });
 
-  it('of the status are entries of their own and do not touch the spec', () => {
+  it('of the status have separate entries and do not change the spec', () => {
     const live = write(undefined, { spec: { size: 1 } }, 'a');
     const next = write(live, { spec: { size: 9 }, status: { phase: 'Up' } }, 'a', 2, 'status');
     expect(next.metadata.managedFields).toHaveLength(2);
@@ -186,7 +186,7 @@ describe('updates', () => {
     });
   });
 
-  it('may forget all ownership, which then stays forgotten until an apply', () => {
+  it('may clear all managers until the next apply', () => {
     const live = write(undefined, { spec: { size: 1 } }, 'a');
     const reset = objectOf({ spec: { size: 2 } }, { ...live.metadata, managedFields: [{}] });
     expect(trackUpdate({ live, updated: reset, manager: 'b', schema, subresource: '', now: at(2), kind })).toEqual([]);
@@ -204,7 +204,7 @@ describe('updates', () => {
     ).toEqual([]);
   });
 
-  it('by more than ten managers fold the oldest into one', () => {
+  it('by more than ten managers merge the oldest ones', () => {
     let object = write(undefined, { spec: { limits: {} } }, 'm0', 1);
     const limits: Record<string, string> = {};
     for (let i = 1; i <= 12; i++) {
@@ -219,7 +219,7 @@ describe('updates', () => {
 });
 
 describe('apply', () => {
-  it('creates, and owns exactly what it names', () => {
+  it('creates an object and manages exactly the applied fields', () => {
     const object = apply(undefined, { spec: { limits: { k: '1' }, ports: [{ port: 1 }] } }, 'a');
     expect(object.spec).toEqual({ limits: { k: '1' }, ports: [{ port: 1 }] });
     expect(fieldsOf(object, 'a')).toEqual({
@@ -230,7 +230,7 @@ describe('apply', () => {
     });
   });
 
-  it('drops what it no longer names, and the container with it when nobody owns anything inside', () => {
+  it('removes fields that are no longer applied, and their container if it has no managed fields', () => {
     const first = apply(undefined, { spec: { size: 1, limits: { k: '1', l: '1' } } }, 'a');
     expect(apply(first, { spec: { size: 1, limits: { k: '1' } } }, 'a').spec).toEqual({ size: 1, limits: { k: '1' } });
     expect(apply(first, { spec: { size: 1 } }, 'a').spec).toEqual({ size: 1 });
@@ -239,7 +239,7 @@ describe('apply', () => {
     expect(gone.metadata.managedFields).toBeUndefined();
   });
 
-  it('keeps what another manager owns as well', () => {
+  it('keeps fields that another manager also has', () => {
     const first = apply(undefined, { spec: { limits: { k: '1' }, ports: [{ port: 1, name: 'n' }] } }, 'a');
     const second = apply(first, { spec: { limits: { k: '1' }, ports: [{ port: 1 }] } }, 'b');
     const third = apply(second, { spec: { size: 1 } }, 'a');
@@ -247,7 +247,7 @@ describe('apply', () => {
     expect(fieldsOf(third, 'a')).toEqual({ 'f:spec': { 'f:size': {} } });
   });
 
-  it('refuses to change a field of another applier, and takes it by force', () => {
+  it('refuses to change a field of another applier, and takes it with force', () => {
     const live = apply(undefined, { spec: { limits: { k: '1' } } }, 'a');
     expect(refusal(() => apply(live, { spec: { limits: { k: '2' } } }, 'b'))).toEqual({
       kind: 'Status',
@@ -263,7 +263,7 @@ describe('apply', () => {
     expect(forced.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['b']);
   });
 
-  it('lists conflicts by manager, members of a level before what lies deeper', () => {
+  it('lists conflicts by manager, the members of a level before deeper ones', () => {
     const live = write(
       write(undefined, { spec: { size: 1, ports: [{ port: 1, name: 'a' }] } }, 'u1'),
       { spec: { size: 1, note: 'n', ports: [{ port: 1, name: 'a' }] } },
@@ -278,14 +278,14 @@ describe('apply', () => {
     );
   });
 
-  it('shares what both agree on; a first apply that changes nothing has no time', () => {
+  it('shares fields with equal values; a first apply without changes has no time', () => {
     const live = write(undefined, { spec: { size: 1, note: 'n' } }, 'u');
     const object = apply(live, { spec: { size: 1 } }, 'a');
     expect(entryOf(object, 'a')).not.toHaveProperty('time');
     expect(fieldsOf(object, 'u')).toEqual(fieldsOf(live, 'u'));
   });
 
-  it('finds what nobody was recorded for with "before-first-apply"', () => {
+  it('assigns fields without a manager to "before-first-apply"', () => {
     const live = objectOf({ spec: { size: 1, note: 'n' } }, { uid: 'u' });
     expect(refusal(() => apply(live, { spec: { size: 2 } }, 'a')).message).toBe(
       'Apply failed with 1 conflict: conflict with "before-first-apply" using g.example/v1: .spec.size',
@@ -310,7 +310,7 @@ describe('apply', () => {
     expect(refusal(() => apply(live, { spec: { atom: { y: 2 } } }, 'b')).message).toMatch(/: \.spec\.atom$/);
   });
 
-  it('owns no status through the main resource, nor the spec through the status', () => {
+  it('manages no status through the main resource, and no spec through the status', () => {
     const made = apply(undefined, { spec: { size: 1 }, status: { phase: 'Up' } }, 'a');
     expect(made.status).toBeUndefined();
     expect(entryOf(made, 'a')?.fieldsV1).toEqual({ 'f:spec': { 'f:size': {} } });
@@ -319,7 +319,7 @@ describe('apply', () => {
     expect(entryOf(next, 's')?.fieldsV1).toEqual({ 'f:status': { 'f:phase': {} } });
   });
 
-  it('sets its time when it brings what its endpoint resets later', () => {
+  it('sets its time when it contains fields that its endpoint resets later', () => {
     const live = apply(undefined, { spec: { size: 1 } }, 'a');
     const next = apply(live, { spec: { size: 1 }, status: { phase: 'Up' } }, 'b');
     expect(entryOf(next, 'b')).toHaveProperty('time');
@@ -333,7 +333,7 @@ describe('apply', () => {
     [{ ports: [{ port: 1 }, { port: 1 }] }, '.spec.ports: duplicate entries for key [port=1,protocol="TCP"]'],
     [{ tags: ['a', 'a'] }, '.spec.tags: duplicate entries for key [="a"]'],
     [{ ports: [{ port: 1, odd: 1 }] }, '.spec.ports[port=1,protocol="TCP"].odd: field not declared in schema'],
-  ])('%j does not fit the schema', (spec, detail) => {
+  ])('%j does not match the schema', (spec, detail) => {
     expect(refusal(() => apply(undefined, { spec }, 'a'))).toMatchObject({
       code: 500,
       message: `failed to create typed patch object (/x; g.example/v1, Kind=Thing): ${detail}`,
@@ -345,7 +345,7 @@ describe('apply', () => {
   });
 });
 
-describe('kubectl that goes from client-side to server-side apply', () => {
+describe('kubectl that changes from client-side to server-side apply', () => {
   const LAST = 'kubectl.kubernetes.io/last-applied-configuration';
   const configuration = {
     apiVersion: 'g.example/v1',
@@ -359,20 +359,20 @@ describe('kubectl that goes from client-side to server-side apply', () => {
     'kubectl-client-side-apply',
   );
 
-  it('takes what it had applied without force, as long as it is unchanged', () => {
+  it('takes its unchanged fields without force', () => {
     const object = apply(live, { spec: { size: 2 } }, 'kubectl');
     expect(object.spec).toMatchObject({ size: 2 });
     expect(JSON.parse(object.metadata.annotations?.[LAST] ?? '')).toMatchObject({ spec: { size: 2 } });
     expect(refusal(() => apply(live, { spec: { note: 'mine' } }, 'kubectl')).code).toBe(409);
   });
 
-  it('is the only manager that may', () => {
+  it('is the only manager that can', () => {
     expect(refusal(() => apply(live, { spec: { size: 2 } }, 'other')).code).toBe(409);
   });
 });
 
 describe('unusual data', () => {
-  it('keys named like prototypes are fields as any other', () => {
+  it('keys named like prototypes are normal fields', () => {
     const limits = JSON.parse('{"__proto__": "1", "constructor": "2"}');
     const object = apply(undefined, { spec: { limits } }, 'a');
     expect(Object.keys((object.spec as { limits: object }).limits)).toEqual(['__proto__', 'constructor']);

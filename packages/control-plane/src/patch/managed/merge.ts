@@ -3,7 +3,7 @@ import type { SchemaNode } from '../../schema/node.ts';
 import { itemElement } from './fields/fieldPath.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
-/** Lays an applied value over a live one. What the configuration does not name stays; the live value is not changed. */
+/** Merges an applied value into a live one. Fields that the configuration omits remain. The live value is not mutated. */
 export function mergeValues(
   live: unknown,
   applied: unknown,
@@ -40,8 +40,8 @@ function mergeMaps(
 }
 
 /**
- * Items of both lists by key. Applied items keep their order among themselves; live items that are not applied keep their place
- * before the next shared one (the merge order of structured-merge-diff 4.4).
+ * Merges the items of both lists by key. Applied items keep their order. Live items that are not applied keep their place before the next
+ * shared item (the merge order of structured-merge-diff 4.4).
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], node: SchemaNode): unknown[] {
   const left = live.map((item) => itemElement(item, node));

@@ -5,8 +5,8 @@ import type { FieldSet } from './fields/fieldSet.ts';
 import { fieldType, shapeOf } from './fields/types.ts';
 
 /**
- * Drops from a merged value what the applier owned before (`last`) and nobody owns any more. `owned` is what all managers own now,
- * the new configuration included. A container goes as a whole when nobody owns anything inside.
+ * Removes fields from a merged value that the applier had before (`last`) and that no manager has now. `owned` are the fields of all
+ * managers, including the new configuration. A container without managed fields is removed.
  */
 export function pruneDropped(
   value: unknown,
@@ -35,7 +35,7 @@ export function pruneDropped(
   return result ?? value;
 }
 
-/** A container that has lost the last thing that it held is null then, which a schema may refuse. */
+/** A container that lost its last item becomes null, which a schema may refuse. */
 function emptied(before: unknown, after: unknown): unknown {
   if (after === before || typeof after !== 'object' || after === null) return after;
   return Object.keys(after).length === 0 ? null : after;

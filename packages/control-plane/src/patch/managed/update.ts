@@ -7,9 +7,9 @@ import { difference, EMPTY_SET, isEmptySet, union } from './fields/fieldSet.ts';
 import { emptyObject } from './fields/skeleton.ts';
 import { isTyped } from './fields/typed.ts';
 
-/** What the bookkeeping of a create, update or patch needs to know. */
+/** The input for the managers of a create, update or patch. */
 export interface UpdateInput {
-  /** The object as it is stored; absent for a create. */
+  /** The stored object; absent for a create. */
   readonly live?: ApiObject;
   readonly updated: ApiObject;
   readonly manager: string;
@@ -25,7 +25,7 @@ const STATUS: ReadonlySet<string> = new Set(['status']);
 const SPEC: ReadonlySet<string> = new Set(['spec']);
 const ALL_META: ReadonlySet<string> = new Set(['spec', 'metadata']);
 
-/** What writers of the status of a built-in kind get no ownership of beside the spec (`GetResetFields`). */
+/** Fields that writers of the status of a built-in kind do not manage, in addition to the spec (`GetResetFields`). */
 const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ...[
     'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -40,13 +40,13 @@ const STATUS_RESETS: ReadonlyMap<string, Scope> = new Map<string, Scope>([
   ['certificates.k8s.io/certificatesigningrequests', { ignored: SPEC, ignoredStatus: new Set(['conditions']) }],
 ]);
 
-/** What writers of the main resource get no ownership of, where it is not just the status. */
+/** Fields that writers of the main resource do not manage, if these are not only the status. */
 const MAIN_RESETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  // A request stays as it is created, so of all of it only metadata has owners: one without labels has none, ever.
+  // The spec of a request is immutable, so only its metadata has managers.
   ['certificates.k8s.io/certificatesigningrequests', new Set(['spec', 'status'])],
 ]);
 
-/** The fields that an endpoint does not write, so that a write there gives nobody ownership of them. */
+/** The fields that an endpoint does not write. A write to it creates no managers for them. */
 export function scopeOf(kind: KindDefinition, subresource: string): Scope {
   const id = `${kind.group}/${kind.plural}`;
   if (subresource === 'status')
@@ -58,7 +58,7 @@ export function scopeOf(kind: KindDefinition, subresource: string): Scope {
 }
 
 /**
- * Entries that count: those that the caller sends when they are any, else the stored ones. `[{}]` forgets them all.
+ * The effective entries: those of the client if it sent any, else the stored ones. `[{}]` clears them all.
  * Writes to a subresource never change them directly.
  */
 function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>): readonly ManagedFieldsEntry[] {
@@ -69,7 +69,7 @@ function entriesOf(input: Pick<UpdateInput, 'live' | 'updated' | 'subresource'>)
   return readEntries(sent).length > 0 ? sent : stored;
 }
 
-/** Built-in kinds that are, or once were, in another group too. */
+/** Built-in kinds that are, or were, also in another group. */
 const OTHER_GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ['Event', ['', 'events.k8s.io']],
   ...['Deployment', 'DaemonSet', 'ReplicaSet', 'Ingress', 'NetworkPolicy'].map((kind): [string, string[]] => [
@@ -78,14 +78,14 @@ const OTHER_GROUPS: ReadonlyMap<string, readonly string[]> = new Map([
   ]),
 ]);
 
-/** Whether an entry has a version of the kind. The real server cannot compare objects in another one, and forgets its owner. */
+/** Whether an entry has a version of the kind. The real server cannot compare other versions, and removes their managers. */
 function isOfKind({ apiVersion = '' }: ManagedFieldsEntry, { custom, group, kind }: KindDefinition): boolean {
   const slash = apiVersion.indexOf('/');
   const own = slash < 0 ? '' : apiVersion.slice(0, slash);
   return custom === true || own === group || OTHER_GROUPS.get(kind)?.includes(own) === true;
 }
 
-/** Adds to the owners a write that changed `changes`: it takes what it changed, and nobody keeps what is gone. */
+/** Records a write with `changes`: it manages the changed fields, and removed fields lose their managers. */
 export function recordUpdate(
   owners: readonly Ownership[],
   changes: ReturnType<typeof compareObjects>,
@@ -112,13 +112,13 @@ export function recordUpdate(
 }
 
 /**
- * The managedFields that an object has after a write that was not an apply. Costs a walk along what differs between the
- * stored and the new object; a write that changes nothing gets the stored entries back as they are.
+ * The managedFields of an object after a write that is not an apply. It compares only parts that differ. A write without changes
+ * returns the stored entries unchanged.
  */
 export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   const { live, updated, kind } = input;
   const given = entriesOf(input);
-  // An object whose ownership was forgotten is not tracked again until somebody applies (skipNonAppliedManager).
+  // An object whose managers were cleared has none until the next apply (skipNonAppliedManager).
   if (given.length === 0 && live?.metadata.uid !== undefined) return [];
   const entries = given.every((entry) => isOfKind(entry, kind))
     ? given
@@ -129,7 +129,7 @@ export function trackUpdate(input: UpdateInput): ManagedFieldsEntry[] {
   if (changes.changed === undefined && changes.removed === undefined) {
     return before.length === entries.length ? (entries as ManagedFieldsEntry[]) : writeEntries(before);
   }
-  // The real server, too, forgets the owners of an object that it cannot read by its schema.
+  // The real server also removes the managers of an object that does not match its schema.
   if (!isTyped(updated, node, true)) return [];
   const owners = recordUpdate(before, changes, {
     manager: input.manager,

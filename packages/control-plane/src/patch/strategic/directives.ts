@@ -1,13 +1,13 @@
 import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 
-/** Words of a strategic merge patch that say how, not what. */
+/** Directives of a strategic merge patch. */
 export const PATCH = '$patch';
 export const RETAIN_KEYS = '$retainKeys';
 export const SET_ELEMENT_ORDER = '$setElementOrder/';
 export const DELETE_FROM_PRIMITIVE_LIST = '$deleteFromPrimitiveList/';
 
-/** A value as Go's `%v` prints it in the complaints of the patch library. */
+/** Formats a value like Go's `%v`, for errors of the patch library. */
 export function goPlain(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goPlain).join(' ')}]`;
@@ -18,10 +18,10 @@ export function goPlain(value: unknown): string {
   return `map[${fields.join(' ')}]`;
 }
 
-/** A patch that contradicts the schema: the server answers 500 with the bare message. */
+/** The error for a patch that contradicts the schema: 500 with only the message. */
 export const patchError = (message: string): StatusError => new StatusError({ code: 500, message });
 
-/** A directive of the wrong form. */
+/** The error for an invalid directive. */
 export const formatError = (message: string): StatusError =>
   new StatusError({ code: 400, reason: 'BadRequest', message });
 
@@ -31,7 +31,7 @@ export const noMergeKey = (item: unknown, key: string): StatusError =>
 export const unknownPatchType = (type: unknown, map: unknown): StatusError =>
   patchError(`unknown patch type: ${goPlain(type)} in map: ${goPlain(map)}`);
 
-/** A patch value that meets nothing: taken as it is, without nulls; undefined where `$patch` says what to do. Other directives stay. */
+/** The value of a patch for an absent field, without nulls. Undefined if `$patch` deletes it. Other directives remain. */
 export function plainValue(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.map(plainValue).filter((item) => item !== undefined);

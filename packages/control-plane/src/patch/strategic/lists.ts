@@ -3,17 +3,17 @@ import type { SchemaNode } from '../../schema/node.ts';
 import { formatError, noMergeKey, PATCH, patchError, plainValue, unknownPatchType } from './directives.ts';
 import { mergeMaps } from './merge.ts';
 
-/** How a list of the schema is merged. */
+/** The merge rule of a list. */
 export interface ListRule {
-  /** Items are merged rather than the list replaced. */
+  /** Whether items are merged, or the list is replaced. */
   readonly merges: boolean;
-  /** The field that tells items apart; '' for lists of scalars. */
+  /** The key field of items; '' for lists of scalars. */
   readonly mergeKey: string;
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The rule of a list: what its schema says for strategic merge patches. */
+/** The rule of a list from its schema. */
 export function listRule(node: SchemaNode | undefined): ListRule {
   if (node === undefined) return { merges: false, mergeKey: '' };
   return {
@@ -22,13 +22,13 @@ export function listRule(node: SchemaNode | undefined): ListRule {
   };
 }
 
-/** What two equal JSON values have in common, as a text. */
+/** A text that is the same for equal JSON values. */
 function keyText(value: unknown): string {
   if (value === undefined) return '';
   return sortedJson(typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value);
 }
 
-/** Where the items of a list stand: maps by their merge key, others by their value. Of equal ones the first counts. */
+/** The positions of list items: maps by their merge key, others by their value. Of equal items, the first counts. */
 class Positions {
   readonly #mergeKey: string;
   readonly #positions = new Map<string, number>();
@@ -43,7 +43,7 @@ class Positions {
     if (!this.#positions.has(key)) this.#positions.set(key, at);
   }
 
-  /** The place of the item's equal; -1 without one. */
+  /** The position of an equal item; -1 without one. */
   of(item: unknown): number {
     return this.#positions.get(this.#key(item)) ?? -1;
   }
@@ -58,8 +58,8 @@ class Positions {
 }
 
 /**
- * The order of a merged list: what the patch names in the order of the patch, what only the server has in its own order,
- * interleaved by the server's order as far as that can be.
+ * The order of a merged list. Items of the patch keep its order, and other items the order of the server. Both are interleaved by the order
+ * of the server if possible.
  */
 export function inOrder(
   merged: readonly unknown[],
@@ -91,7 +91,7 @@ function isBefore(a: unknown, b: unknown, order: Positions): boolean {
   return at >= 0 && other >= 0 && at < other;
 }
 
-/** Takes out what `$patch` items ask for; `replaced` when the patch's items are the new list. */
+/** Applies the `$patch` directives in items; `replaced` if the items of the patch are the new list. */
 function directives(
   original: readonly unknown[],
   patch: readonly unknown[],
@@ -144,7 +144,7 @@ function mergeItems(
   return inOrder(merged, parts.patch, parts.original, mergeKey);
 }
 
-/** Merges a list of the patch into the original's by its rule. */
+/** Merges a list of the patch into the original list by its rule. */
 export function mergeLists(
   original: readonly unknown[],
   patch: readonly unknown[],
@@ -160,7 +160,7 @@ export function mergeLists(
   return inOrder(merged, patch, original, '');
 }
 
-/** Takes the given scalars out of a list. */
+/** Removes scalars from a list. */
 export function deleteScalars(original: readonly unknown[], patch: unknown): unknown[] {
   if (!Array.isArray(patch)) throw formatError('invalid patch format of primitive list');
   const deleted = new Positions(patch, '');

@@ -6,7 +6,7 @@ import { deepestBracket } from '../../apimachinery/objects/nesting.ts';
 import { StatusError } from '../../apimachinery/objects/status.ts';
 import { parseYamlText } from './yaml-body.ts';
 
-/** The head of a body, as an error shows it: quoted text when printable JSON, else hexadecimal. */
+/** The start of a body for an error: quoted text for printable JSON, else hexadecimal. */
 function excerpt(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 30)).toString('utf8');
   if (bytes.length === 0) return '<empty>';
@@ -14,13 +14,13 @@ function excerpt(bytes: Uint8Array): string {
   return bytes.length > 30 ? `${shown} ...` : shown;
 }
 
-/** 400 of a body that is not of the form that it says. */
+/** 400 for a body that does not match its media type. */
 export const unrecognized = (kind: string, why: string, bytes: Uint8Array): Error =>
   badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${excerpt(bytes)})`);
 
 const MAYBE_LONE = /\\u[dD][89a-fA-F]/;
 
-/** What a text says, with U+FFFD for halves of characters, which UTF-8 cannot hold: so does Go's decoder. */
+/** Replaces unpaired surrogates, which UTF-8 cannot encode, by U+FFFD, as Go's decoder does. */
 const wellFormed = (text: string, value: unknown): unknown => (MAYBE_LONE.test(text) ? replaceLone(value) : value);
 
 function replaceLone(value: unknown): unknown {
@@ -32,19 +32,19 @@ function replaceLone(value: unknown): unknown {
   return made;
 }
 
-/** The value of a JSON body. `jsonProblem` has the words for what is wrong with it. @throws SyntaxError */
+/** Parses a JSON body. `jsonProblem` has the text for an error. @throws SyntaxError */
 export function parseJsonBody(text: string): unknown {
   if (deepestBracket(text) !== undefined) throw new SyntaxError('the text nests too deeply');
   return wellFormed(text, parseJson(text));
 }
 
-/** A body as plain JSON. YAML is read by the rules of version 1.1, as Go's library does (`y` is true). */
+/** Parses a body to plain JSON. YAML has the rules of version 1.1, as in Go's library (`y` is true). */
 export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): Record<string, unknown> {
   const text = Buffer.from(bytes).toString('utf8');
   let value: unknown;
   if (mediaType === 'application/yaml') {
     try {
-      // Nothing is an object that says nothing.
+      // An empty body is an empty object.
       value = parseYamlText(text) ?? {};
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
@@ -52,7 +52,7 @@ export function parseBody(bytes: Uint8Array, mediaType: string, kind: string): R
     }
   } else {
     try {
-      // `null` is an object that says nothing.
+      // `null` is an empty object.
       value = parseJsonBody(text) ?? {};
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;

@@ -26,7 +26,7 @@ const META_TYPES: ReadonlyMap<string, string> = new Map([
 const TIMES: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp']);
 const GO_TYPES: Readonly<Record<string, string>> = { string: 'string', number: 'int64' };
 
-/** Types of the metadata, which are Go's before any schema is asked. */
+/** Checks the Go types of the metadata, before the schema. */
 function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplied = false): void {
   const fail = (value: unknown, path: string, type: string): Error => {
     // The unstructured decoder of custom kinds starts at ObjectMeta, the typed one at the object.
@@ -49,7 +49,7 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     const type = META_TYPES.get(field);
     const given = typeof value === 'bigint' ? 'number' : typeof value;
     if (type !== undefined && given !== type) throw fail(value, field, GO_TYPES[type] ?? type);
-    // The types of a built-in kind read their times themselves.
+    // The types of a built-in kind parse their times later.
     if (kind.custom && !isApplied && TIMES.has(field))
       checkTime(String(value), { apiVersion: apiVersionOf(kind), kind: kind.kind });
     if (field === 'labels' || field === 'annotations') {
@@ -66,26 +66,26 @@ function checkMeta(body: Record<string, unknown>, { kind }: ServedKind, isApplie
     if (field === 'ownerReferences' || field === 'managedFields') {
       if (!Array.isArray(value) || !value.every(isRecord)) throw fail(value, field, '[]v1.OwnerReference');
     }
-    // A list without entries forgets who owns what, as one with an empty entry does; an absent one does not.
+    // An empty list clears all managers, like a list with an empty entry. An absent list does not.
     if (field !== 'managedFields' || !Array.isArray(value) || value.length > 0) continue;
-    // Of a custom object nobody can tell the two apart.
+    // For a custom object, the real server cannot distinguish an empty list from an absent one.
     if (kind.custom) delete meta[field];
     else meta[field] = [{}];
   }
 }
 
-/** Drops unknown metadata fields and returns their paths. Mutates. */
+/** Removes unknown metadata fields and returns their paths. Mutates. */
 function pruneMeta(meta: Record<string, unknown>): string[] {
   const unknown = Object.keys(meta).filter((field) => !META_FIELDS.has(field));
   for (const field of unknown) delete meta[field];
   return unknown.map((field) => `metadata.${field}`);
 }
 
-/** What strict field validation says of unknown fields. */
+/** The message of strict field validation for unknown fields. */
 export const strictMessage = (unknown: readonly string[]): string =>
   `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`;
 
-/** Paths in the order in which a reader of the body meets them. Bodies that are no JSON keep the order given. */
+/** Sorts paths by their position in the body. Bodies that are not JSON keep the order. */
 function inOrderOf(bytes: Uint8Array, paths: string[]): string[] {
   if (paths.length < 2) return paths;
   let body: unknown;
@@ -110,22 +110,22 @@ function inOrderOf(bytes: Uint8Array, paths: string[]): string[] {
   return [...paths].sort((a, b) => rank(a) - rank(b));
 }
 
-/** What is told of fields that a JSON body gives twice. `body` is as it was read: it must not have been changed yet. */
+/** Warnings for repeated fields of a JSON body. `body` must be unchanged since it was parsed. */
 function repeatedFields(bytes: Uint8Array, body: Record<string, unknown>): string[] {
   const text = Buffer.from(bytes).toString('utf8');
-  // Neither YAML nor protobuf.
+  // The body is YAML or protobuf.
   if (!text.trimStart().startsWith('{')) return [];
   return duplicateFields(text, body).map((field) => `duplicate field "${field}"`);
 }
 
-/** The body of a built-in kind with what both values of a repeated field say. */
+/** The body of a built-in kind, where the values of repeated fields are merged. */
 function readTwice(bytes: Uint8Array, given: Record<string, unknown>, { kind }: ServedKind): Record<string, unknown> {
   const merged = parseMerging(Buffer.from(bytes).toString('utf8'), kind.schema);
   return isRecord(merged) ? merged : given;
 }
 
 /**
- * Makes an object of a body: type, metadata types, unknown fields (dropped; warned of or refused as asked), defaults.
+ * Converts a body to an object: checks the type and metadata, removes unknown fields (with a warning or refusal on request), sets defaults.
  * @throws StatusError 400 or 422
  */
 export function decodeObject(
@@ -148,7 +148,7 @@ export function decodeObject(
   return object;
 }
 
-/** Refuses or warns of what strict decoding finds, as the request asks for. @throws StatusError 400 */
+/** Refuses the problems of strict decoding, or warns about them, as requested. @throws StatusError 400 */
 function tellProblems(
   problems: readonly string[],
   { kind: { kind, version } }: ServedKind,
@@ -163,13 +163,13 @@ function tellProblems(
   if (fieldValidation === 'Warn') for (const problem of problems) warn(problem);
 }
 
-/** The unknown fields of a body that somebody else reads, which is left as it is. */
+/** The unknown fields of a body that other code parses. Does not change the body. */
 export function unknownFields(body: Record<string, unknown>, served: ServedKind): string[] {
   return normalize({ ...structuredClone(body), metadata: { ...(body.metadata ?? {}) } } as ApiObject, served);
 }
 
 /**
- * Tells of fields of a subresource's body that nobody knows, or that it gives twice. The body is left as it is.
+ * Reports unknown and repeated fields in the body of a subresource. Does not change the body.
  * @throws StatusError 400
  */
 export function checkFields(
@@ -184,13 +184,13 @@ export function checkFields(
   tellProblems([...repeatedFields(bytes, body), ...unknown], served, options, warn);
 }
 
-/** Prunes and defaults an object in place; returns the paths of what was unknown. `applied`: the nulls of a custom object are judged. */
+/** Removes unknown fields and sets defaults in place. Returns the unknown paths. `applied`: keeps nulls of a custom object for validation. */
 export function normalize(object: ApiObject, served: ServedKind, applied = false): string[] {
   const unknown = pruneMeta(object.metadata as Record<string, unknown>);
   const { schema } = served;
   if (schema !== undefined) {
     unknown.push(...schema.prune(object));
-    // Built-in kinds take the form of the server's own types, which have their own mind about nulls.
+    // Built-in kinds are converted to the form of the types of the real server, which have their own rules for nulls.
     if (served.kind.custom || served.kind.group === 'apiextensions.k8s.io')
       schema.setDefaults(object, { keepNulls: applied && served.kind.custom });
     if (served.kind.custom) unknown.push(...coerceEmbedded(object, schema.node, applied));
@@ -199,7 +199,7 @@ export function normalize(object: ApiObject, served: ServedKind, applied = false
   return unknown;
 }
 
-/** Checks the metadata of what a patch has made. `isApplied`: of a custom kind, whose times are then read as they come. */
+/** Checks the metadata of a patched object. `isApplied`: the times of a custom kind are parsed later. */
 export function checkPatched(object: ApiObject, served: ServedKind, isApplied = false): void {
   checkMeta(object as Record<string, unknown>, served, isApplied);
 }

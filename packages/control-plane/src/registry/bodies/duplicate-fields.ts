@@ -1,8 +1,8 @@
-/** Steps of the path to where a scan is: names of fields and indexes of items. */
+/** A level of the current path of the scan: the name of a field or the index of an item. */
 interface Level {
-  /** undefined: a list. */
+  /** Undefined for a list. */
   readonly keys: Set<string> | undefined;
-  /** The field or item that is being read. */
+  /** The current field or item. */
   step: string;
   index: number;
 }
@@ -13,19 +13,19 @@ const pathOf = (levels: readonly Level[], key: string): string => {
 };
 
 /**
- * Paths of the fields that a JSON text gives twice, in the order in which they stand. A text that is as long as what was read of
- * it has none: then nothing is scanned, and that is so for nearly every body that a client's library has written.
+ * The paths of repeated fields in a JSON text, in their order. A text with the same length as its parsed value has none. Most bodies of client
+ * libraries are such texts, and are not scanned.
  */
 export function duplicateFields(text: string, value: unknown): string[] {
   try {
     if (JSON.stringify(value).length === text.trim().length) return [];
   } catch (error) {
-    // Integers of 64 bits: the scan tells.
+    // With integers of 64 bits, the text must be scanned.
     if (!(error instanceof TypeError)) throw error;
   }
   const found: string[] = [];
   const levels: Level[] = [];
-  // Texts, brackets, commas and colons: enough to know what is a key.
+  // Strings, brackets, commas and colons are sufficient to find keys.
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\],]/gs)) {
     const level = levels.at(-1);
     if (token === '{' || token === '[')

@@ -8,7 +8,7 @@ import { DecodeError, readMeta } from '../../resources/shape.ts';
 import type { SchemaNode } from '../../schema/node.ts';
 import { metaCauses } from '../writes/metadata.ts';
 
-/** Calls `visit` for every embedded resource below a value, with its path. */
+/** Calls `visit` for every embedded resource in a value, with its path. */
 function walk(
   value: unknown,
   node: SchemaNode,
@@ -30,14 +30,15 @@ function walk(
   }
 }
 
-/** Go shows a map in the order of its keys. */
+/** Go prints a map in the order of its keys. */
 const malformed = (path: string, metadata: unknown, { message }: RangeError): StatusCause =>
   invalidValue(`${path}.metadata`, JSON.parse(sortedJson(metadata)), message);
 
 /**
- * Brings the metadata of embedded resources into the form of the server's own type, as pruning does with other fields. Mutates.
- * @param isApplied what cannot be read stays, and is refused by `embeddedCauses`
- * @returns the paths of fields that are unknown, sorted
+ * Converts the metadata of embedded resources to the form of the type of the real server, like pruning. Mutates.
+ *
+ * @param isApplied invalid metadata remains, and `embeddedCauses` refuses it
+ * @returns the paths of unknown fields, sorted
  * @throws DecodeError when a field has the wrong type
  */
 export function coerceEmbedded(object: ApiObject, node: SchemaNode, isApplied: boolean): string[] {
@@ -91,7 +92,7 @@ function typeCauses(resource: Record<string, unknown>, path: string): StatusCaus
   return causes;
 }
 
-/** What is wrong with embedded resources: their type, and their metadata as that of any object. */
+/** Errors of embedded resources: in their type, and in their metadata as for any object. */
 export function embeddedCauses(object: ApiObject, node: SchemaNode): StatusCause[] {
   const causes: StatusCause[] = [];
   walk(object, node, '', (resource, path) => {
@@ -106,7 +107,7 @@ export function embeddedCauses(object: ApiObject, node: SchemaNode): StatusCause
       return;
     }
     const namespaced = (meta.namespace ?? '') !== '';
-    // A name is not needed.
+    // An embedded resource needs no name.
     const named = { ...meta, name: meta.name === undefined || meta.name === '' ? 'fakename' : meta.name };
     for (const cause of metaCauses({ ...APPLIES_TO_ALL, namespaced }, named)) {
       causes.push({ ...cause, field: `${path}.${cause.field}` });

@@ -2,7 +2,7 @@ import { exactInteger } from '../../apimachinery/objects/json.ts';
 import { isRecord, own, put } from '../../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../../apimachinery/objects/kind.ts';
 
-/** A text, a bracket, a comma, a colon or a bare word: what a JSON text is made of. */
+/** The tokens of a JSON text: a string, a bracket, a comma, a colon or a literal. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gs;
 
 const parseWord = (word: string): unknown => {
@@ -11,8 +11,8 @@ const parseWord = (word: string): unknown => {
 };
 
 /**
- * The second value of a field as Go's decoder leaves it: it reads into what the first one has left. Objects keep their fields and lists their
- * items, by index, as far as the second one has some; the objects in a map are new ones, and null leaves nothing.
+ * Merges the second value of a repeated field like Go's decoder, which decodes into the first value. Objects keep their fields, and lists their
+ * items by index. Objects in a map are replaced, and null clears the value.
  */
 function readInto(first: unknown, second: unknown, schema: JsonSchema | undefined): unknown {
   if (Array.isArray(first) && Array.isArray(second)) {
@@ -33,8 +33,8 @@ const schemaOf = (schema: JsonSchema | undefined, key: string): JsonSchema | und
 };
 
 /**
- * Reads a JSON text, known to be right, in which fields come twice, as Go reads it into the type of a built-in kind. For the few such
- * texts: everything else goes through `parseJson`, which keeps the last value.
+ * Parses a valid JSON text with repeated fields like Go's decoder for a built-in kind. Other texts are parsed by `parseJson`, which keeps the
+ * last value.
  */
 export function parseMerging(text: string, schema: JsonSchema | undefined): unknown {
   const tokens = text.match(TOKEN) ?? [];
@@ -55,7 +55,7 @@ export function parseMerging(text: string, schema: JsonSchema | undefined): unkn
       at++;
       const next = inner ?? schemaOf(of, key);
       const read = value(next);
-      // Of a map the second object of a key replaces the first.
+      // In a map, a second object replaces the first one with the same key.
       put(
         fields,
         key,

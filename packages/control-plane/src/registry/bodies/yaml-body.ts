@@ -5,10 +5,10 @@ import { isRecord, put } from '../../apimachinery/objects/json-value.ts';
 import { yamlExcess } from '../../apimachinery/objects/nesting.ts';
 import { goTags, yaml } from '../../apimachinery/objects/yaml.ts';
 
-/** Integers as `parseJson` has them: only those that a double cannot hold are bigints. */
+/** Converts integers as `parseJson` does: only those that a double cannot represent are bigints. */
 function withNumbers(value: unknown): unknown {
   if (typeof value === 'bigint') return exactInteger(value.toString(), Number(value));
-  // On its way through JSON a whole float loses its exponent, and is an integer then.
+  // In the conversion to JSON, a whole float loses its exponent and becomes an integer.
   if (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) < 1e21) {
     return exactInteger(BigInt(value).toString(), value);
   }
@@ -17,13 +17,13 @@ function withNumbers(value: unknown): unknown {
   return value;
 }
 
-/** What Go misses at the end of a list or map in braces: its end, or what a sign before it promises. */
+/** The token that Go expects at the end of a flow list or map: its end, or a value after a separator. */
 const expectedOf = (text: string, message: string): string =>
   /[[{,:]$/.test(text.trimEnd()) || !/end with/.test(message)
     ? 'node content'
     : `',' or '${message.includes('sequence') ? ']' : '}'}'`;
 
-/** Go's words for what is wrong with a YAML text, by what the library calls it. */
+/** Go's text for a YAML error of the library. */
 function yamlProblem(error: unknown, text: string): string {
   const message = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   const number = Number(/at line (\d+)/.exec(message)?.[1] ?? '1');
@@ -34,7 +34,7 @@ function yamlProblem(error: unknown, text: string): string {
   if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
   const said = YAML_WORDS.find(([pattern]) => pattern.test(message))?.[1];
   if (said === undefined) return message;
-  // Where a key is missed, Go names the line before; and the first line goes without saying.
+  // For a missing key, Go names the line before. It does not name the first line.
   const line = said === NO_KEY ? number - 1 : number;
   return line > 1 ? `line ${line}: ${said}` : said;
 }
@@ -50,7 +50,7 @@ const YAML_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^Invalid escape sequence/, 'found unknown escape character'],
 ];
 
-/** Throws the first fault that a composer finds: each costs as much as many nodes, and a text may be full of them. */
+/** Throws the first error of a composer, because each error is expensive and a text may contain many. */
 function failFast(composer: Composer, text: string): Composer {
   let fault: YamlFault | undefined;
   const onError = (source: unknown, _code: string, message: string, warning?: boolean): void => {
@@ -64,10 +64,10 @@ function failFast(composer: Composer, text: string): Composer {
   return Object.assign(composer, { onError });
 }
 
-/** A text that is no YAML. */
+/** A text is not valid YAML. */
 class YamlFault extends Error {}
 
-/** The first document of a text in YAML, as Go's library reads it: later values of a key win, and what follows is not looked at. */
+/** Parses the first YAML document like Go's library: the last value of a repeated key counts, and later documents are ignored. */
 function readYaml(text: string, intAsBigInt: boolean): unknown {
   const options = {
     version: '1.1',
@@ -87,7 +87,7 @@ function readYaml(text: string, intAsBigInt: boolean): unknown {
   return value;
 }
 
-/** JSON has no such numbers. @throws NoJson */
+/** Refuses numbers that JSON cannot represent. @throws NoJson */
 function checkFinite(value: unknown): void {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new NoJson(`unsupported value: ${Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf'}`);
@@ -95,13 +95,13 @@ function checkFinite(value: unknown): void {
   if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) checkFinite(each);
 }
 
-/** YAML that costs too much to read. */
+/** The YAML is too expensive to parse. */
 class Excess extends Error {}
 
-/** YAML that is well written, and says what JSON cannot. */
+/** The YAML is valid, but JSON cannot represent it. */
 class NoJson extends Error {}
 
-/** YAML in the words of Go's library for what is wrong. @throws StatusError 400 */
+/** Parses YAML, with the errors of Go's library. @throws StatusError 400 */
 export function parseYamlText(text: string, prefix = ''): unknown {
   try {
     const excess = yamlExcess(text);

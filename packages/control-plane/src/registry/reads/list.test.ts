@@ -15,7 +15,7 @@ const create = (name: string) => setup.client.send('POST', PATH, { metadata: { n
 const list = (query: string) => setup.client.send('GET', `${PATH}?${query}`);
 const names = (body: AnswerBody) => body.items.map(({ metadata }) => metadata.name);
 
-test('later pages show the state of the first one, whatever happens between', async () => {
+test('later pages show the state of the first one, independent of changes in between', async () => {
   const first = await list('limit=2');
   expect(names(first.body)).toEqual(['a', 'b']);
   expect(first.body.metadata.remainingItemCount).toBe(3);
@@ -36,7 +36,7 @@ test('later pages show the state of the first one, whatever happens between', as
   expect(third.body.metadata.continue).toBeUndefined();
 });
 
-test('a page of a compacted state is 410 with a token that goes on from the present', async () => {
+test('a page of a compacted state is 410 with a token that continues from the current state', async () => {
   const first = await list('limit=2');
   await create('f');
   await setup.clock.advance(6 * 60_000);
@@ -47,7 +47,7 @@ test('a page of a compacted state is 410 with a token that goes on from the pres
   expect(names(rest.body)).toEqual(['bb', 'c']);
 });
 
-test('an exact version shows the past', async () => {
+test('an exact version shows the state of that version', async () => {
   const { body } = await list('');
   await setup.client.send('DELETE', `${PATH}/a`);
   const past = await list(`resourceVersion=${body.metadata.resourceVersion}&resourceVersionMatch=Exact`);

@@ -17,10 +17,10 @@ import { labelDemands, parseLabelSelector } from '../../selectors/label-selector
 import type { Demand } from '../../store/demand.ts';
 import type { PageOptions, RecordPage, StoredRecord } from '../../store/store.ts';
 
-/** How long a resourceVersion of the future is waited for. */
+/** The maximum wait for a resourceVersion in the future. */
 const FUTURE_WAIT_MS = 3000;
 
-/** Chosen records of a list, with what its metadata says. */
+/** The records of a list, with the data for its metadata. */
 export interface ListResult {
   readonly records: readonly StoredRecord[];
   readonly resourceVersion: number;
@@ -28,14 +28,14 @@ export interface ListResult {
   readonly remainingItemCount: number | undefined;
 }
 
-/** Decides whether a record is meant by both selectors. undefined: every one is. */
+/** The filter of both selectors. Undefined: all records match. */
 export interface Selection {
   readonly matches: ((record: StoredRecord) => boolean) | undefined;
-  /** What every match has, by which the records are found. */
+  /** Index words that all matches have. */
   readonly where: readonly Demand[];
 }
 
-/** Whether the selectors of a query can be read at all, which is asked before its other options. @throws StatusError 400 */
+/** Validates the selectors of a query, before its other options. @throws StatusError 400 */
 export function checkSelectors({ labelSelector, fieldSelector }: ListOptions): void {
   parseLabelSelector(labelSelector);
   parseTerms(fieldSelector);
@@ -61,20 +61,20 @@ export function parseSelection(served: ServedKind, options: ListOptions, name = 
   };
 }
 
-/** The namespace in which a target's objects are; undefined: in any. */
+/** The namespace of the objects of a target; undefined: all namespaces. */
 export const namespaceOf = ({ served, namespace }: Target): string | undefined =>
   namespace === '' && served.kind.namespaced ? undefined : namespace;
 
 const TOKEN_VERSION = 'meta.k8s.io/v1';
 
-/** Makes a key the first one after it in the order of bytes. */
+/** The smallest suffix: the key with it is the next key in the order of bytes. */
 const END_OF_KEY = '\u0000';
 
 interface ContinueToken {
   readonly v: 'meta.k8s.io/v1';
   readonly rv: number;
   readonly start: string;
-  /** How many are left, so that the next page need not count them. The real server has no such field. */
+  /** The number of remaining records, so that the next page need not count them. The real server has no such field. */
   readonly left?: number;
 }
 
@@ -107,7 +107,7 @@ function decodeToken(text: string): Place {
   if (namespace === undefined || start === '') {
     throw invalidToken(`encoded start key empty (version ${TOKEN_VERSION})`);
   }
-  // Nobody climbs out of the resource that a token is for.
+  // A token must not refer to another resource.
   if (/(^|\/)\.{1,2}(\/|$)|.\/\/|\/$/.test(String(start).replace(END_OF_KEY, ''))) throw invalidToken(String(start));
   return { rv: Number(rv), namespace, name: name ?? '', left: typeof left === 'number' ? left : undefined };
 }
@@ -115,7 +115,7 @@ function decodeToken(text: string): Place {
 const invalidToken = (why: string): StatusError =>
   badRequest(`invalid continue token: continue key is not valid: ${why}`);
 
-/** What a token holds. It comes from outside: nothing about it is certain. */
+/** Parses a token. It comes from a client, so all its fields may be missing or invalid. */
 function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> {
   const strange = text.search(/[^A-Za-z0-9_-]/);
   if (strange >= 0 || text.length % 4 === 1) {
@@ -132,7 +132,7 @@ function readToken(text: string): Partial<Record<keyof ContinueToken, unknown>> 
 
 const TOKEN_TYPES = { v: 'string', rv: 'int64', start: 'string' } as const;
 
-/** The types of a token's fields, in the words of Go's decoder. @throws StatusError 400 */
+/** Checks the types of the fields of a token, with the text of Go's decoder. @throws StatusError 400 */
 function checkToken(token: unknown): Partial<Record<keyof ContinueToken, unknown>> {
   if (token === null) return {};
   if (!isRecord(token)) {
@@ -153,7 +153,7 @@ const INCONSISTENT =
 
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** A resourceVersion as a number. @throws StatusError 400 in a list, 500 in a get or a watch */
+/** Parses a resourceVersion. @throws StatusError 400 in a list, 500 in a get or a watch */
 export function parseResourceVersion(text: string, failure: 400 | 500): number | undefined {
   if (text === '') return undefined;
   const digits = /^\d+$/.test(text);
@@ -163,7 +163,7 @@ export function parseResourceVersion(text: string, failure: 400 | 500): number |
   throw badRequest(`invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: ${why}`);
 }
 
-/** Waits for a version that is not there yet. @throws StatusError 504 when it does not come */
+/** Waits for a future version. @throws StatusError 504 when it is not reached in time */
 export async function awaitVersion(registry: Registry, version: number | undefined, asked: string): Promise<void> {
   if (version === undefined || version <= registry.store.revision()) return;
   await sleep(registry.clock, FUTURE_WAIT_MS);
@@ -171,7 +171,7 @@ export async function awaitVersion(registry: Registry, version: number | undefin
 }
 
 /**
- * One page of a resource: from the present, from the snapshot of a first page, or from an exact version.
+ * One page of a resource: from the current state, from the snapshot of the first page, or from an exact version.
  * @throws StatusError 400, 410, 422 or 504
  */
 export async function listRecords(registry: Registry, target: Target, options: ListOptions): Promise<ListResult> {
@@ -188,9 +188,9 @@ export async function listRecords(registry: Registry, target: Target, options: L
     version !== undefined &&
     version > 0 &&
     (options.resourceVersionMatch === 'Exact' || (options.resourceVersionMatch === '' && options.limit > 0));
-  // A continue token with rv -1 continues from the present, after an expired one.
+  // After an expired token, a continue token with rv -1 continues from the current state.
   const at = token === undefined ? (exact ? version : undefined) : token.rv < 0 ? undefined : token.rv;
-  // Pages with resourceVersion=0 come from the cache of the real server, which knows no limit.
+  // Pages with resourceVersion=0 come from the cache of the real server, which ignores the limit.
   const limit = options.limit > 0 && options.resourceVersion !== '0' ? options.limit : undefined;
   const current = registry.store.revision();
   const { matches, where } = selection;
@@ -215,7 +215,7 @@ export async function listRecords(registry: Registry, target: Target, options: L
   };
 }
 
-/** @throws StatusError 410 when the version is not known any more */
+/** @throws StatusError 410 when the version is compacted */
 function find(registry: Registry, token: Place | undefined, resource: string, options: PageOptions): RecordPage {
   try {
     return registry.store.list(resource, options);
@@ -236,7 +236,7 @@ function compacted(token: { namespace: string; name: string } | undefined, curre
   return failure;
 }
 
-/** The text of an item in a list: built-in kinds leave apiVersion and kind out. */
+/** The text of an item in a list. Items of built-in kinds have no apiVersion and kind. */
 export function itemText(served: ServedKind, record: StoredRecord): string {
   const text = served.textOf(record);
   if (served.kind.custom) return text;
@@ -244,7 +244,7 @@ export function itemText(served: ServedKind, record: StoredRecord): string {
   return text.startsWith(prefix) ? `{${text.slice(prefix.length)}` : text;
 }
 
-/** The metadata of a list, as both sorts of kinds write it. */
+/** The metadata of a list, for built-in and custom kinds. */
 export function listMeta(served: ServedKind, result: ListResult): Record<string, unknown> {
   const meta: Record<string, unknown> = { resourceVersion: String(result.resourceVersion) };
   if (result.continue !== '' || served.kind.custom) meta.continue = result.continue;
@@ -252,7 +252,7 @@ export function listMeta(served: ServedKind, result: ListResult): Record<string,
   return meta;
 }
 
-/** The text of a whole list. Items are stored texts: nothing is parsed. */
+/** The text of a whole list. It concatenates stored texts without parsing them. */
 export function listText(served: ServedKind, result: ListResult): string {
   const items = result.records.map((record) => itemText(served, record)).join(',');
   const head = served.kind.custom

@@ -20,7 +20,7 @@ const patch = (name: string, body: object) =>
 const names = (events: readonly WatchEvent[]) =>
   events.map(({ type, object }) => `${type} ${object.metadata.name ?? ''}`.trim());
 
-test('a watch from 0 begins with what there is and goes on with what happens', async () => {
+test('a watch from 0 starts with existing objects and continues with changes', async () => {
   await create('a');
   const watch = await setup.client.watch(`${PATH}?watch=1`);
   await create('b');
@@ -31,7 +31,7 @@ test('a watch from 0 begins with what there is and goes on with what happens', a
   expect(versions).toEqual([...versions].sort((x, y) => x - y));
 });
 
-test('a change that enters, stays in or leaves the selection is ADDED, MODIFIED or DELETED', async () => {
+test('a change that starts to match, still matches or no longer matches the selector is ADDED, MODIFIED or DELETED', async () => {
   await create('a', { on: 'no' });
   const watch = await setup.client.watch(`${PATH}?watch=1&labelSelector=on%3Dyes`);
   await patch('a', { metadata: { labels: { on: 'yes' } } });
@@ -55,7 +55,7 @@ test('a streaming list ends its state with a bookmark', async () => {
   expect(watch.events[1]?.object.metadata.annotations).toEqual({ 'k8s.io/initial-events-end': 'true' });
 });
 
-test('bookmarks come each minute and before the end, and carry the version of other resources’ writes too', async () => {
+test('bookmarks are sent each minute and before the end, with versions of writes to other resources', async () => {
   const watch = await setup.client.watch(
     `${PATH}?watch=1&allowWatchBookmarks=true&timeoutSeconds=90&resourceVersion=0&sendInitialEvents=false&resourceVersionMatch=NotOlderThan`,
   );
@@ -69,7 +69,7 @@ test('bookmarks come each minute and before the end, and carry the version of ot
   expect(setup.clock.pending).toBe(0);
 });
 
-test('a version that is compacted is answered with one ERROR event, 410', async () => {
+test('a compacted version causes one ERROR event with 410', async () => {
   const first = await create('a');
   await setup.clock.advance(6 * minute);
   await create('b');
@@ -82,13 +82,13 @@ test('a version that is compacted is answered with one ERROR event, 410', async 
   expect(watch.state.ended).toBe(true);
 });
 
-test('a version of the future is waited for, then refused', async () => {
+test('a watch waits for a future version, and is then refused', async () => {
   const answer = setup.client.send('GET', `${PATH}?resourceVersion=999999`);
   await setup.clock.advance(3000);
   expect((await answer).body).toMatchObject({ code: 504, reason: 'Timeout', details: { retryAfterSeconds: 1 } });
 });
 
-test('a client that does not read is cut off; others get everything', { timeout: 60_000 }, async () => {
+test('a client that does not read is disconnected; others get all events', { timeout: 60_000 }, async () => {
   await create('a');
   const lazy = await setup.plane.fetch(new Request(`https://plane${PATH}?watch=1`));
   const eager = await setup.client.watch(`${PATH}?watch=1`);
@@ -103,7 +103,7 @@ test('a client that does not read is cut off; others get everything', { timeout:
   expect(read).toBeLessThan(changes);
 });
 
-test('large objects that nobody reads are bounded by their size, and the watch can go on where it was cut off', async () => {
+test('unread large objects are limited by their size, and the watch can be resumed where it was disconnected', async () => {
   await create('a');
   const lazy = await setup.plane.fetch(new Request(`https://plane${PATH}?watch=1`));
   const changes = 42;
@@ -121,7 +121,7 @@ test('large objects that nobody reads are bounded by their size, and the watch c
   expect(rest.events).toHaveLength(missed);
 });
 
-test('a watch that its client leaves holds no timers', async () => {
+test('a watch whose client disconnects has no timers', async () => {
   const watch = await setup.client.watch(`${PATH}?watch=1&allowWatchBookmarks=true`);
   expect(setup.clock.pending).toBeGreaterThan(0);
   watch.close();
@@ -141,7 +141,7 @@ const setPhase = (name: string, phase: string) =>
     { 'content-type': 'application/merge-patch+json' },
   );
 
-test('a field that changes takes an object into a watch and out of it again', async () => {
+test('a changed field adds an object to a watch and removes it again', async () => {
   const watch = await setup.client.watch('/api/v1/pods?watch=1&fieldSelector=status.phase%3DRunning');
   const other = await setup.client.watch('/api/v1/pods?watch=1&fieldSelector=status.phase%3DFailed');
   await createPod('a', 'n');
@@ -151,7 +151,7 @@ test('a field that changes takes an object into a watch and out of it again', as
   expect(names(other.events)).toEqual(['ADDED a', 'DELETED a']);
 });
 
-test('lists, watches and deletions of a collection look at what they select, not at its neighbors', async () => {
+test('lists, watches and deletions of a collection read only matching objects', async () => {
   for (let index = 0; index < 20; index++) await createPod(`other-${index}`, `node-${index}`);
   for (const name of ['a', 'b']) await createPod(name, 'mine');
   const looked: number[] = [];

@@ -9,41 +9,41 @@ import type { Demand } from '../../store/demand.ts';
 import type { StoredRecord, StoreEvent } from '../../store/store.ts';
 import { awaitVersion, namespaceOf, parseResourceVersion, parseSelection, type Selection } from './list.ts';
 
-/** Changes that a client which does not read may lag behind before its watch is closed. */
+/** The maximum number of unread events of a client before its watch is closed. */
 const MAX_QUEUED_EVENTS = 16_384;
-/** Characters of objects that may wait for such a client, so that large objects are bounded as well as many. */
+/** The maximum number of characters in unread objects, so that large objects are limited too. */
 const MAX_QUEUED_LENGTH = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 60_000;
-/** A watch with a timeout gets a last bookmark this long before it ends. */
+/** The time of the last bookmark before the timeout of a watch. */
 const LAST_BOOKMARK_MS = 2_000;
-/** Without a timeout of the client's a watch lasts between this and twice this. */
+/** The duration of a watch without a timeout is between this and twice this. */
 const MIN_TIMEOUT_MS = 1_800_000;
-/** The longest that a timer of Node's takes (24.8 days); a longer one would ring at once. */
+/** The maximum delay of a Node.js timer (24.8 days). A longer one would fire immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 
-/** How a watch shows its objects: whole, as metadata, or as table rows. `first`: nothing was sent before. */
+/** The form of objects in a watch: whole, metadata, or table rows. `first`: whether it is the first event. */
 export interface WatchFormat {
-  /** Equal keys give equal texts, so that one text serves all watchers; undefined: not to be shared. */
+  /** Watchers with equal keys share a text; undefined: no sharing. */
   readonly shareKey: string | undefined;
   object(text: string, first: boolean): string;
   bookmark(resourceVersion: string, initialEventsEnd: boolean): string;
-  /** An event on the wire, of an object's JSON text. */
+  /** Encodes an event with the JSON text of an object. */
   frame(type: EventType, object: string): Uint8Array;
 }
 
 const encoder = new TextEncoder();
 
-/** One event as a line of JSON. */
+/** Encodes an event as a line of JSON. */
 export const frame = (type: EventType, object: string): Uint8Array =>
   encoder.encode(`{"type":"${type}","object":${object}}\n`);
 
-/** Frames of the event that is being delivered, so that it is serialized once however many watch. */
+/** Frames of the current event, so that it is serialized once for all watchers. */
 let delivered: { readonly event: StoreEvent; readonly frames: Map<string, Uint8Array> } | undefined;
 
 function sharedFrame(event: StoreEvent, key: string, make: () => Uint8Array): Uint8Array {
-  // Only of one event: all watchers get an event in the same turn, and frames that were kept would double the history.
+  // Only for one event: all watchers get it in the same turn, and more frames would double the size of the history.
   if (delivered?.event !== event) delivered = { event, frames: new Map() };
   const { frames } = delivered;
   let bytes = frames.get(key);
@@ -60,7 +60,7 @@ export interface Watch {
 }
 
 /**
- * Prepares a watch: everything that may refuse it happens here, before the first byte.
+ * Prepares a watch. All refusals happen here, before the first byte.
  * @throws StatusError 400, 422 or 500
  */
 export async function openWatch(
@@ -81,9 +81,9 @@ export async function openWatch(
       },
     };
   }
-  // Its time is over before it has begun.
+  // The timeout has already expired.
   if (options.timeoutSeconds !== undefined && options.timeoutSeconds < 0) return { run: (sink) => sink.end() };
-  // Without a version (or with 0) a watch begins with what there is, unless it says otherwise.
+  // By default, a watch without a version (or with 0) starts with the existing objects.
   const fresh = version === undefined || version === 0;
   const initial = options.sendInitialEvents ?? fresh;
   return {
@@ -94,13 +94,13 @@ export async function openWatch(
   };
 }
 
-/** Of a watch that wants the state at a version: what it is told when that does not come. It has begun by then, so this is an event of its. */
+/** The error event of a watch for the state at a future version that is not reached. The watch has already started, so it cannot fail. */
 async function missingState(
   registry: Registry,
   version: number | undefined,
   { resourceVersion, sendInitialEvents }: ListOptions,
 ): Promise<Status | undefined> {
-  // Every other watch begins where it is told to, however far off that is.
+  // Other watches start at any version, also in the future.
   if (sendInitialEvents !== true) return undefined;
   try {
     await awaitVersion(registry, version, resourceVersion);
@@ -113,11 +113,11 @@ async function missingState(
 
 type Queued = () => Uint8Array | undefined;
 
-/** One running watch. Frames wait as thunks: what is never sent is never serialized. */
+/** A running watch. Waiting frames are functions, so that unsent ones are never serialized. */
 class Watcher {
   readonly #registry: Registry;
   readonly #served: ServedKind;
-  /** The namespace that is watched; undefined: all. */
+  /** The namespace of the watch; undefined: all. */
   readonly #within: string | undefined;
   readonly #selection: Selection;
   readonly #options: ListOptions;
@@ -167,7 +167,7 @@ class Watcher {
     this.#pump();
   }
 
-  /** What concerns this watch at most. */
+  /** Index words that all matching objects have. */
   #where(): readonly Demand[] {
     const { where } = this.#selection;
     return this.#within === undefined ? where : [...where, { field: 'metadata.namespace', value: this.#within }];
@@ -185,7 +185,7 @@ class Watcher {
     if (this.#options.allowWatchBookmarks) this.#queue.push(() => this.#bookmark(this.#seen, true));
   }
 
-  /** Sends the past after a version; false when it is not known any more and the watch has ended. */
+  /** Sends the changes after a version. Returns false, and ends the watch, if they are not available any more. */
   #replay(version: number): boolean {
     const { store } = this.#registry;
     const events = store.since(this.#served.resource, version, this.#where());
@@ -197,7 +197,7 @@ class Watcher {
       return false;
     }
     this.#seen = version;
-    // What is caught up with is not counted as lagging behind: else a watch that was cut off could never go on.
+    // The replay does not count for the limit of unread events. Otherwise a disconnected watch could never be resumed.
     for (const event of events) {
       const queued = this.#next(event);
       if (queued !== undefined) this.#queue.push(queued);
@@ -210,9 +210,9 @@ class Watcher {
     this.#pump();
   }
 
-  /** What an event that is new to this watch is to it. */
+  /** Converts a new event for this watch. */
   #next(event: StoreEvent): Queued | undefined {
-    // Events that the initial state or the replay has covered come again when they become durable.
+    // Events of the initial state or the replay are delivered again when they become durable.
     if (event.revision <= this.#seen) return undefined;
     this.#seen = event.revision;
     return this.#translate(event);
@@ -225,7 +225,7 @@ class Watcher {
     this.#events++;
     this.#length += length;
     if (this.#events > MAX_QUEUED_EVENTS || this.#length > MAX_QUEUED_LENGTH) {
-      // As in the real server, a client that cannot keep up must start a new watch.
+      // As in the real server, a slow client must start a new watch.
       this.#queue = [];
       this.#head = 0;
       this.#ending = true;
@@ -238,7 +238,7 @@ class Watcher {
     });
   }
 
-  /** What an event is to somebody who sees only the selected objects. */
+  /** Converts an event for a client that sees only the selected objects. */
   #translate(event: StoreEvent): Queued | undefined {
     if (this.#within !== undefined && event.record.namespace !== this.#within) return undefined;
     const { matches } = this.#selection;
@@ -249,7 +249,7 @@ class Watcher {
     if (after) return () => this.#eventFrame(event, before ? 'MODIFIED' : 'ADDED', record);
     if (event.type === 'DELETED') return () => this.#eventFrame(event, 'DELETED', record);
     return () => {
-      // Left the selection: its last selected state, under the version of the change.
+      // The object no longer matches: send its last matching state with the version of the change.
       const object = parseJson(previous?.json ?? '{}') as { metadata: { resourceVersion: string } };
       object.metadata.resourceVersion = String(event.revision);
       const json = stringifyJson(object);
@@ -292,7 +292,7 @@ class Watcher {
     }
   }
 
-  /** Timers of the end and of bookmarks. */
+  /** Sets the timers for the end and for bookmarks. */
   #schedule(): void {
     const { timeoutSeconds, allowWatchBookmarks } = this.#options;
     const lasts =
@@ -315,7 +315,7 @@ class Watcher {
   }
 
   #sendBookmark(): void {
-    // Everything up to here has been delivered: listeners are called in the order of revisions.
+    // Listeners are called in the order of revisions, so everything up to here was delivered.
     const revision = Math.max(this.#seen, this.#registry.deliveredRevision());
     this.#queue.push(() => this.#bookmark(revision, false));
     this.#pump();

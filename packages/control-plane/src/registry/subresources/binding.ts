@@ -24,7 +24,7 @@ interface Condition {
 
 const SUPPORTED = ['Node', '<empty>'].map((kind) => JSON.stringify(kind)).join(', ');
 
-/** What is wrong with a Binding: not told as an invalid object, but as an error of the server. @throws StatusError 400 or 500 */
+/** Validates a Binding. The errors are not those of an invalid object. @throws StatusError 400 or 500 */
 function check({ metadata, target }: Binding, name: string): void {
   if (metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
   const { kind = '', name: node = '' } = target ?? {};
@@ -40,7 +40,7 @@ function check({ metadata, target }: Binding, name: string): void {
 
 const BOUND = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-/** `pods/NAME/binding`: puts a pod onto a node, once. */
+/** `pods/NAME/binding`: binds a pod to a node, once. */
 export async function bindPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -61,7 +61,7 @@ export async function bindPod(request: SubresourceRequest): Promise<SubresourceA
   return { status: 201, body: BOUND };
 }
 
-/** `bindings`: the same, of the pod that the Binding names. */
+/** `bindings`: the same, for the pod in the name of the Binding. */
 export function legacyBinding(registry: Registry): ReviewHandler {
   return async ({ object, call, target, options, attributes }) => {
     const pods = registry.kinds.find('', 'v1', 'pods');
@@ -85,7 +85,7 @@ async function bind(
   check(binding, target.name);
   await registry.admission.validate({ ...attributes, object });
   const next = (pod: ApiObject): ApiObject => bound(registry, target, pod, binding);
-  // The storage binds, past what tells the managers: nobody owns `nodeName` or the condition.
+  // The storage sets these fields without field management, so `nodeName` and the condition have no manager.
   await updateObject(registry, call, target, { next, admitted: true, managed: true }, options);
 }
 
@@ -112,7 +112,7 @@ function bound(registry: Registry, target: Target, pod: ApiObject, binding: Bind
   if (annotations !== undefined) metadata.annotations = { ...metadata.annotations, ...annotations };
   if (labels !== undefined) metadata.labels = { ...metadata.labels, ...labels };
   const status = (pod.status ?? {}) as { conditions?: Condition[]; nominatedNodeName?: string };
-  // Who looks at it would be misled.
+  // The nomination is outdated.
   delete status.nominatedNodeName;
   const scheduled = {
     type: 'PodScheduled',

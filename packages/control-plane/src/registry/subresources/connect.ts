@@ -7,7 +7,7 @@ import { checkLogOptions } from './log-options.ts';
 
 const SCHEMES: ReadonlySet<string> = new Set(['', 'http', 'https']);
 
-/** The object that is to be reached. @throws StatusError 404 */
+/** The object of a connection. @throws StatusError 404 */
 function targetOf({ registry, target }: SubresourceRequest, name = target.name): ApiObject {
   const record = registry.store.get(target.served.resource, target.namespace, name);
   if (record === undefined) throw notFound(target.served.kind, name);
@@ -16,7 +16,7 @@ function targetOf({ registry, target }: SubresourceRequest, name = target.name):
 
 const names = (containers: readonly Plain[]): string => containers.map((one) => text(one, 'name')).join(' ');
 
-/** The container that is meant: the one named, or the only one. @throws StatusError 400 in the server's words */
+/** Checks the container name, which is optional for a single container. @throws StatusError 400 with the text of the server */
 function checkContainer(pod: ApiObject, wanted: string | null): void {
   const spec = look(pod, 'spec');
   const containers = items(spec, 'containers');
@@ -33,7 +33,7 @@ function checkContainer(pod: ApiObject, wanted: string | null): void {
 
 const FLAGS = ['stdin', 'stdout', 'stderr', 'tty'] as const;
 
-/** The options of a connection, as the server reads them out of the query and the path. */
+/** The options of a connection from the query and the path, as in the server. */
 function optionsOf({ query, target: { served, subresource }, rest }: SubresourceRequest): ApiObject {
   const object: ApiObject = { apiVersion: 'v1', kind: '', metadata: {} };
   if (subresource === 'proxy') {
@@ -48,7 +48,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   object.kind = subresource === 'exec' ? 'PodExecOptions' : 'PodAttachOptions';
   for (const flag of FLAGS) {
     const value = query.get(flag);
-    // As apimachinery reads booleans of a query: what is there and says nothing else is true.
+    // As apimachinery parses booleans of a query: any present value is true, except false and 0.
     if (value !== null && value.toLowerCase() !== 'false' && value !== '0') object[flag] = true;
   }
   const container = query.get('container') ?? '';
@@ -58,7 +58,7 @@ function optionsOf({ query, target: { served, subresource }, rest }: Subresource
   return object;
 }
 
-/** Asks admission about a connection. @returns the options as admission leaves them */
+/** Runs admission for a connection. @returns the options after admission */
 async function admitConnection(request: SubresourceRequest): Promise<ApiObject> {
   const { registry, target, call } = request;
   const object = optionsOf(request);
@@ -75,11 +75,11 @@ async function admitConnection(request: SubresourceRequest): Promise<ApiObject> 
   return admitted;
 }
 
-/** Nothing runs behind this plane: what a kubelet would answer is refused as if the kubelet could not be reached. */
+/** This control plane runs no containers. Requests to a kubelet fail as if it were unreachable. */
 const unreachable = (node: string): Error =>
   internal(`error dialing backend: no kubelet of node "${node}" can be reached: this control plane runs no containers`);
 
-/** Why the kubelet of a node does not answer. A node that is not there is told as if it were one of `kind`. */
+/** The error for a request to the kubelet of a node. For a missing node, it has the kind `kind`. */
 function unreached({ registry, target }: SubresourceRequest, node: string): Error {
   const record = registry.store.get('/nodes', '', node);
   if (record === undefined) return notFound(target.served.kind, node);
@@ -87,7 +87,7 @@ function unreached({ registry, target }: SubresourceRequest, node: string): Erro
   return addresses.length === 0 ? internal('no preferred addresses found; known addresses: []') : unreachable(node);
 }
 
-/** `pods/NAME/log`: nothing for a pod without a node, as there; else what an unreachable kubelet gives. */
+/** `pods/NAME/log`: empty for a pod without a node, as in the real server, else the error of an unreachable kubelet. */
 export async function podLog(request: SubresourceRequest): Promise<SubresourceAnswer> {
   if (request.method !== 'GET') throw methodNotAllowed();
   checkLogOptions(request.query, request.target.name);
@@ -98,14 +98,14 @@ export async function podLog(request: SubresourceRequest): Promise<SubresourceAn
   throw unreached(request, node);
 }
 
-/** @throws StatusError 400 for a port that is no number */
+/** @throws StatusError 400 for an invalid port */
 function checkPorts(query: URLSearchParams): void {
   const wrong = query.getAll('ports').find((port) => !/^\d+$/.test(port));
   if (wrong === undefined) return;
   throw badRequest(`cannot convert to []int32: strconv.ParseUint: parsing ${JSON.stringify(wrong)}: invalid syntax`);
 }
 
-/** `pods/NAME/exec`, `attach` and `portforward`: streams to a kubelet, of which there is none. */
+/** `pods/NAME/exec`, `attach` and `portforward`: streams to a kubelet, which does not exist. */
 export async function podStream(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { method, query, target } = request;
   if (method !== 'GET' && method !== 'POST') throw methodNotAllowed();
@@ -130,7 +130,7 @@ function proxied(id: string, what: 'pod' | 'service'): { readonly name: string; 
   return { name, port };
 }
 
-/** `pods/NAME/proxy`: a pod has to have an address before anybody tries to reach it. */
+/** `pods/NAME/proxy`: the pod must have an address. */
 export async function podProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   const pod = targetOf(request, proxied(request.target.name, 'pod').name);
@@ -141,7 +141,7 @@ export async function podProxy(request: SubresourceRequest): Promise<Subresource
 const unavailable = (message: string): StatusError =>
   new StatusError({ message, reason: 'ServiceUnavailable', code: 503 });
 
-/** `services/NAME/proxy`: to one of the service's endpoints. */
+/** `services/NAME/proxy`: connects to an endpoint of the service. */
 export async function serviceProxy(request: SubresourceRequest): Promise<SubresourceAnswer> {
   await admitConnection(request);
   const { registry, target } = request;

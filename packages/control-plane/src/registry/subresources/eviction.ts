@@ -25,7 +25,7 @@ import { checkPreconditions, deleteObject } from '../writes/delete.ts';
 import type { SubresourceAnswer, SubresourceRequest } from '../writes/subresource.ts';
 
 const BUDGETS = 'policy/poddisruptionbudgets';
-/** Evictions that the disruption controller has not seen yet; beyond, something is wrong with it. */
+/** The maximum number of evictions that the disruption controller has not processed. More indicate a problem with it. */
 const MAX_DISRUPTED_PODS = 2000;
 const TOO_MANY = "Cannot evict pod as it would violate the pod's disruption budget.";
 const TWO_BUDGETS = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
@@ -74,14 +74,14 @@ const tooMany = (message: string, retryAfterSeconds?: number): StatusError =>
     code: 429,
   });
 
-/** Pods that no budget protects: they do no work, or are going anyway. */
+/** Pods that no budget protects: they are not running, or are being deleted. */
 const isExempt = (pod: Pod): boolean =>
   pod.metadata.deletionTimestamp !== undefined || ['Succeeded', 'Failed', 'Pending'].includes(pod.status?.phase ?? '');
 
 const isReady = (pod: Pod): boolean =>
   (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
 
-/** `pods/NAME/eviction`: a delete that the pod's disruption budget may refuse for now. */
+/** `pods/NAME/eviction`: a delete that the disruption budget of the pod may refuse. */
 export async function evictPod(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call } = request;
   if (request.method !== 'POST') throw methodNotAllowed();
@@ -116,16 +116,16 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
   const options: DeleteOptions = { ...asked, dryRun: writing.dryRun || asked.dryRun };
   await registry.admission.validate({ ...attributes, object: admitted });
 
-  // Nothing waits between the reading of the budget and its being charged, so two evictions never share one allowance.
+  // Reading and charging the budget is synchronous, so two evictions never use the same allowance.
   const pod = readPod(registry, target.served, target.namespace, target.name);
   if (!isExempt(pod)) chargeBudget(registry, pod, options.dryRun);
   if (!options.dryRun) {
     checkPreconditions(target.served.kind, pod, options);
     markDisrupted(registry, target.served, pod);
   }
-  // What is wrong with the options is told by the delete: budget and pod have been written to.
+  // The delete reports invalid options, after the writes to budget and pod.
   check();
-  // The mark is a write of its own: what the preconditions hold for is checked already.
+  // The condition is a separate write. The preconditions are already checked.
   const unconditional = { ...options, preconditions: undefined };
   await deleteObject(
     registry,
@@ -140,7 +140,7 @@ export async function evictPod(request: SubresourceRequest): Promise<Subresource
 const IN_EVICTION = { text: 'Eviction in version "v1" cannot be handled as a Eviction: ', path: 'deleteOptions.' };
 const UNSAFE = 'ignoreStoreReadErrorWithClusterBreakingPotential';
 
-/** What an eviction looks at itself before anything is written. @throws StatusError 422 or 500 */
+/** Checks of an eviction before any write. @throws StatusError 422 or 500 */
 function checkOptions({ deleteOptions = {} }: Eviction, name: string, { given }: WriteOptions): void {
   if (deleteOptions[UNSAFE] === true) {
     const why = 'can not be set for pod eviction, try after removing the option';
@@ -167,7 +167,7 @@ function readPod(registry: Registry, served: ServedKind, namespace: string, name
   return registry.parse(served, record);
 }
 
-/** Selectors of the budgets as they are stored: one is read once a version, not once an eviction in its namespace. */
+/** Selectors of the stored budgets, cached per version instead of parsed per eviction. */
 const selectors = new WeakMap<StoredRecord, LabelSelector>();
 
 function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord): LabelSelector {
@@ -179,12 +179,12 @@ function selectorIn(registry: Registry, served: ServedKind, record: StoredRecord
   return selector;
 }
 
-/** Budgets by a label that all their pods carry. The selector is the same in all versions. */
+/** Index of budgets by a label of their pods. The selector is the same in all versions. */
 const BY_SELECTOR: Words = {
   of: ({ namespace, json }) => wordsOfSelector(namespace, (JSON.parse(json) as Budget).spec?.selector),
 };
 
-/** The budgets whose selector has the pod, found by its labels. Only these are read. */
+/** The budgets whose selector matches the pod, found by its labels. */
 function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets: Budget[] } | undefined {
   const served = registry.kinds.find('policy', 'v1', 'poddisruptionbudgets');
   if (served === undefined) return undefined;
@@ -196,7 +196,7 @@ function budgetsOf(registry: Registry, pod: Pod): { served: ServedKind; budgets:
   return { served, budgets };
 }
 
-/** Takes one disruption from the pod's budget. @throws StatusError 403, 429 or 500 when there is none to take */
+/** Uses one disruption of the budget of the pod. @throws StatusError 403, 429 or 500 when none is allowed */
 function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   const found = budgetsOf(registry, pod);
   if (found === undefined) return;
@@ -230,7 +230,7 @@ function chargeBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
   });
 }
 
-/** Unready pods may go when the budget says so, or when it has enough ready ones without them. */
+/** Unready pods may be evicted if the policy of the budget allows it, or if it has enough other ready pods. */
 function mayGoUnhealthy({ spec, status = {} }: Budget, pod: Pod): boolean {
   if (isReady(pod)) return false;
   if (spec?.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
@@ -268,7 +268,7 @@ function exhausted({ metadata, status }: Budget, now: Date): Condition[] {
   ];
 }
 
-/** Says in the pod's status why it goes, before it does. */
+/** Writes the reason to the status of the pod before its deletion. */
 function markDisrupted(registry: Registry, served: ServedKind, pod: Pod): void {
   const conditions = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
   conditions.push({

@@ -58,7 +58,7 @@ describe('a resize', () => {
     expect([status, body.message]).toEqual([422, `Pod "${pod}" is invalid: ${why}`]);
   });
 
-  test('changes amounts and nothing else', async () => {
+  test('changes only amounts', async () => {
     const resources = { requests: { cpu: '2', memory: '1Gi' }, limits: { cpu: '2', memory: '1Gi' } };
     const wanted = { metadata: { labels: { a: 'b' } }, ...container(resources, { image: 'other' }) };
     const { status, body } = await send('PATCH', `${PODS}/all/resize`, wanted);
@@ -68,7 +68,7 @@ describe('a resize', () => {
   });
 });
 
-test('ephemeral containers are added, checked, and stay as they are', async () => {
+test('ephemeral containers can be added, are validated, and are immutable', async () => {
   const add = (fields: object) =>
     send('PATCH', `${PODS}/none/ephemeralcontainers`, {
       metadata: { labels: { a: 'b' } },
@@ -86,13 +86,13 @@ test('ephemeral containers are added, checked, and stay as they are', async () =
   expect(changed.body.message).toMatch(/existing ephemeral containers "e" may not be changed/);
 });
 
-describe('what is not there', () => {
+describe('missing objects', () => {
   test.each([
     [`${PODS}/gone/resize`, { kind: 'Pod', apiVersion: 'v1' }],
     [`${PODS}/gone/ephemeralcontainers`, { kind: 'Pod', apiVersion: 'v1' }],
     [`${NS}/replicationcontrollers/gone/scale`, { kind: 'Scale', apiVersion: 'autoscaling/v1' }],
     ['/api/v1/namespaces/gone/finalize', { kind: 'Namespace', apiVersion: 'v1' }],
-  ])('PUT %s: the name in the body is judged first, then nothing is found', async (path, type) => {
+  ])('PUT %s: the name in the body is validated before the object is not found', async (path, type) => {
     const put = async (metadata: object) => {
       const { status, body } = await send('PUT', path, { ...type, metadata });
       return [status, body.reason];
@@ -102,7 +102,7 @@ describe('what is not there', () => {
     expect(await put({ name: 'gone' })).toEqual([404, 'NotFound']);
   });
 
-  test('a lease is made by its update, whatever version that names, but not under a uid', async () => {
+  test('a lease is created by an update with any version, but not with a uid', async () => {
     const { status, body } = await send('PUT', `${LEASES}/l`, { metadata: { name: 'l', uid: 'x' } });
     expect([status, body.message]).toEqual([
       409,
@@ -113,13 +113,13 @@ describe('what is not there', () => {
   });
 });
 
-/** Who owns fields, and by which subresource. */
+/** The managers of fields, with their subresources. */
 const managers = async (path: string): Promise<unknown> => {
   const { managedFields = [] } = (await send('GET', path)).body.metadata as { managedFields?: Manager[] };
   return managedFields.map(({ manager, subresource }) => [manager, subresource]);
 };
 
-test('a binding leaves its fields to nobody; an eviction writes the budget as the server', async () => {
+test('the fields of a binding have no manager; an eviction writes the budget as the server', async () => {
   const before = await managers(`${PODS}/none`);
   const target = { apiVersion: 'v1', kind: 'Node', name: 'n' };
   const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'none' }, target };
@@ -154,7 +154,7 @@ describe('options of an eviction', () => {
       ({ type }) => type,
     );
 
-  test('that a delete refuses are refused when the pod is marked', async () => {
+  test('that a delete refuses are refused after the write of the condition', async () => {
     expect(await evict({ propagationPolicy: 'Nope' })).toEqual([
       422,
       'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Nope": supported values: "Foreground", "Background", "Orphan", "nil"',
@@ -177,7 +177,7 @@ describe('options of an eviction', () => {
       'Eviction.policy "none" is invalid: deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: can not be set for pod eviction',
     ],
     [{ dryRun: ['x'] }, '?dryRun=All', 500, 'Non-matching dry-run options in request and content: [All] and [x]'],
-  ])('%j%s leave the pod alone', async (options, query, code, why) => {
+  ])('%j%s do not change the pod', async (options, query, code, why) => {
     const [status, message] = await evict(options, query);
     expect(status).toBe(code);
     expect(message).toContain(why);
@@ -185,7 +185,7 @@ describe('options of an eviction', () => {
   });
 });
 
-test('leases take finalizers without a domain, config maps do not', async () => {
+test('leases accept finalizers without a domain, config maps do not', async () => {
   const metadata = { name: 'f', finalizers: ['plain'] };
   expect((await send('POST', LEASES, { metadata })).status).toBe(201);
   const { status, body } = await send('POST', `${NS}/configmaps`, { metadata });
@@ -208,7 +208,7 @@ describe('a job', () => {
   const fields = (body: Awaited<ReturnType<typeof make>>['body']) =>
     (body as unknown as { details: { causes: { field: string }[] } }).details.causes.map(({ field }) => field);
 
-  test('replaced without its selector and labels is refused for each of them', async () => {
+  test('is refused for a missing selector and missing labels', async () => {
     await make({});
     const { status, body } = await send('PUT', `${JOBS}/j`, { metadata: { name: 'j' }, spec: { template: { spec } } });
     expect(status).toBe(422);
@@ -216,7 +216,7 @@ describe('a job', () => {
     expect(fields(body)).toEqual([...selector, ...selector, 'spec.selector', 'spec.template']);
   });
 
-  test('finds its pods by the name that was generated for it', async () => {
+  test('selects its pods by its generated name', async () => {
     const { status, body } = await send('POST', JOBS, {
       metadata: { generateName: 'g-' },
       spec: { template: { spec } },
@@ -225,7 +225,7 @@ describe('a job', () => {
     expect(body.metadata?.labels).toMatchObject({ 'job-name': body.metadata?.name });
   });
 
-  test('may be placed anew until it starts', async () => {
+  test('may change its placement until it starts', async () => {
     await make({ suspend: true });
     const place = (a: string) => send('PATCH', `${JOBS}/j`, { spec: { template: { spec: { nodeSelector: { a } } } } });
     expect((await place('1')).status).toBe(200);

@@ -15,7 +15,7 @@ import { invalidPatch, parseApplied, patchedText, refuseVersion } from '../write
 
 const MOST_REPLICAS = 2 ** 31 - 1;
 
-/** What of a number of replicas Go cannot read, in its words; undefined: nothing. */
+/** The error of Go's decoder for a number of replicas; undefined: none. */
 function replicasProblem(scale: ApiObject): string | undefined {
   const replicas: unknown = (scale.spec as { replicas?: unknown } | undefined)?.replicas ?? 0;
   const found = wrongType(replicas);
@@ -32,7 +32,7 @@ function wrongType(replicas: unknown): string | undefined {
   return typeof replicas === 'boolean' ? 'bool' : typeof replicas;
 }
 
-/** The Scale of a body. @throws StatusError 400 */
+/** Parses the Scale of a body. @throws StatusError 400 */
 export function sentScale(body: Record<string, unknown>, served: ServedKind): ApiObject {
   const scale = body as unknown as ApiObject;
   checkPatched(scale, served);
@@ -42,7 +42,7 @@ export function sentScale(body: Record<string, unknown>, served: ServedKind): Ap
 }
 
 /**
- * Reads an applied number as Go's converter does: of a whole one it keeps the last 32 bits.
+ * Converts an applied number like Go's converter, which keeps the last 32 bits of an integer.
  * @throws StatusError 500 for a number with a fraction
  */
 function convertApplied(scale: ApiObject): void {
@@ -64,8 +64,8 @@ function convertApplied(scale: ApiObject): void {
 const INVALID = 'request to convert CR to an invalid group/version: autoscaling/v1';
 
 /**
- * The Scale that an apply makes of the present one. The real server cannot convert the Scale of a custom kind, so there an apply that would
- * change it is a failure.
+ * Applies a configuration to the current Scale. The real server cannot convert the Scale of a custom kind, so there an apply with a change
+ * fails.
  * @throws StatusError 400, 409 or 500
  */
 function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject, bytes: Uint8Array): ApiObject {
@@ -94,7 +94,7 @@ function appliedScale({ served, options, now }: PatchOfScale, current: ApiObject
 
 const failure = (message: string): StatusError => new StatusError({ message, code: 500 });
 
-/** What a patch of a Scale is part of. `warn`: of fields that nobody knows. */
+/** The context of a patch of a Scale. `warn` reports unknown fields. */
 interface PatchOfScale {
   readonly registry: Registry;
   readonly served: ServedKind;
@@ -112,7 +112,7 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
   }
 }
 
-/** An applied configuration says what it is, and has nothing that a Scale has not. @throws StatusError 400 or 500 */
+/** Parses an applied configuration, which must have a type and only fields of a Scale. @throws StatusError 400 or 500 */
 function readApplied(bytes: Uint8Array): ApiObject {
   const applied = parseApplied(bytes);
   const { apiVersion = '', kind = '' } = applied as Partial<ApiObject>;
@@ -124,7 +124,7 @@ function readApplied(bytes: Uint8Array): ApiObject {
 }
 
 /**
- * The Scale that a patch makes of the present one.
+ * Applies a patch to the current Scale.
  * @throws StatusError 400, 422 or 500
  */
 export function patchedScale(given: PatchOfScale, current: ApiObject, type: string, bytes: Uint8Array): ApiObject {
@@ -133,7 +133,7 @@ export function patchedScale(given: PatchOfScale, current: ApiObject, type: stri
   const before = structuredClone(current) as unknown as JsonObject;
   const strategic = type === 'application/strategic-merge-patch+json';
   const patch = parsePatch(bytes, strategic ? '' : 'error decoding patch: ');
-  // A Scale has no lists, so a strategic merge patch is a merge patch of it.
+  // A Scale has no lists, so a strategic merge patch is equal to a merge patch.
   const made =
     type === 'application/json-patch+json'
       ? applyJsonPatch(before, patch)

@@ -8,7 +8,7 @@ import { CARRIED_SCALE, carried } from '../bodies/carried.ts';
 import { track } from '../writes/create.ts';
 import { scaleOf } from './scale-of.ts';
 
-/** A Scale as admission sees it, on its way in. */
+/** A Scale during admission. */
 export interface ScaleReview {
   readonly registry: Registry;
   readonly call: Call;
@@ -19,14 +19,14 @@ export interface ScaleReview {
   readonly applying: boolean;
 }
 
-/** The Scale of an object with the managers of its number, as a patch of it sees it. */
+/** The Scale of an object, with the managers of its replicas. */
 export function managedScale(served: ServedKind, object: ApiObject, pathOf: ReplicasPath): ApiObject {
   const scale = scaleOf(served, object) as unknown as ApiObject;
   const managedFields = scaleEntries(object.metadata.managedFields, pathOf);
   return managedFields.length === 0 ? scale : { ...scale, metadata: { ...scale.metadata, managedFields } };
 }
 
-/** Records the writer of a Scale that was not applied. */
+/** Adds the writer of a Scale, for writes other than an apply. */
 function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: ApiObject): ApiObject {
   const written = { ...object, metadata: { ...object.metadata, managedFields: old.metadata.managedFields ?? [] } };
   track(registry, CARRIED_SCALE, old, written, options, 'scale');
@@ -34,9 +34,10 @@ function withWriter({ registry, options }: ScaleReview, object: ApiObject, old: 
 }
 
 /**
- * Asks those who may change a Scale about it. `live`: the object as it is.
- * @returns the Scale as it is wanted then
- * @throws StatusError of a refusal, or 500 for what is no Scale any more
+ * Runs mutating admission for a Scale. `live`: the current object.
+ *
+ * @returns the Scale after admission
+ * @throws StatusError of a refusal, or 500 for an invalid Scale
  */
 export async function admitScale(review: ScaleReview, live: ApiObject, wanted: ApiObject): Promise<ApiObject> {
   const { registry, target, pathOf } = review;
@@ -47,7 +48,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
     metadata: { ...wanted.metadata, namespace: target.namespace },
-    // Go writes the number of a status always, that of a spec only when it is not zero.
+    // Go always writes the replicas of a status, but those of a spec only if they are not zero.
     spec: spec.replicas === 0 ? {} : spec,
     status: { replicas: 0, ...((wanted.status ?? {}) as object) },
   };
@@ -55,7 +56,7 @@ export async function admitScale(review: ScaleReview, live: ApiObject, wanted: A
   return (await registry.admission.admit(attributesOf(review, object, old))) ?? object;
 }
 
-/** Asks those who may refuse it, about the Scale that the changed object has. */
+/** Runs validating admission with the Scale of the changed object. */
 export async function validateScale(review: ScaleReview, updated: ApiObject, old: ApiObject): Promise<void> {
   const { served } = review.target;
   const scales = [updated, old].map((one) => scaleOf(served, one) as unknown as ApiObject);

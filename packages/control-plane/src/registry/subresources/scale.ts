@@ -31,7 +31,7 @@ function write(object: ApiObject, path: string, value: number): void {
 
 const replicasOf = ({ spec }: ApiObject): number => ((spec ?? {}) as { replicas?: number }).replicas ?? 0;
 
-/** The body is judged before anybody looks for the object. What is no metadata at all is told when it is read. */
+/** Validates the name in the body before the object is read. Invalid metadata is reported when it is parsed. */
 function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   const metadata: unknown = sent.metadata ?? {};
   if (typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata)) {
@@ -39,7 +39,7 @@ function checkScaleName(sent: Record<string, unknown>, target: Target): void {
   }
 }
 
-/** `…/scale`: get, update and patch of the number of replicas. */
+/** `…/scale`: get, update and patch of the replicas. */
 export async function scale(request: SubresourceRequest): Promise<SubresourceAnswer> {
   const { registry, target, call, method } = request;
   const { served } = target;
@@ -71,7 +71,7 @@ export async function scale(request: SubresourceRequest): Promise<SubresourceAns
   const pathOf = replicasPathOf(registry, served);
   const review: ScaleReview = { registry, call, target, options, pathOf, applying };
   let warned = false;
-  // What is done again after a lost race must not warn again.
+  // A retry after a conflict must not repeat the warning.
   const warn = (message: string): void => (warned ? undefined : call.warn(message));
   const made = (live: ApiObject): ApiObject => {
     if (bytes === undefined) return structuredClone(given ?? sentScale({}, served));

@@ -15,11 +15,11 @@ import { schemaCauses } from './schema-causes.ts';
 /** Kinds whose new objects the real server stores without a default: the phase of a claim. */
 const STORED_WITHOUT_DEFAULTS: ReadonlySet<string> = new Set(['/persistentvolumeclaims']);
 
-/** Letters of a generated suffix: no vowels and no digits that look like them. */
+/** Letters of a generated suffix: no vowels and no similar digits. */
 const SUFFIX_LETTERS = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_PREFIX = 63 - SUFFIX_LENGTH;
-/** How often a taken generated name is replaced by another. */
+/** The number of attempts for a generated name. */
 const NAME_ATTEMPTS = 8;
 
 function generateName(prefix: string, random: () => number): string {
@@ -28,7 +28,7 @@ function generateName(prefix: string, random: () => number): string {
   return start + Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }
 
-/** The namespace of the body must be that of the path. It is filled in where it is absent, and dropped where the kind has none. */
+/** The namespace of the body must be that of the path. A missing one is set, and for a cluster-scoped kind it is removed. */
 export function matchNamespace(object: ApiObject, target: Target): void {
   const { metadata } = object;
   if (!target.served.kind.namespaced) {
@@ -42,8 +42,8 @@ export function matchNamespace(object: ApiObject, target: Target): void {
 }
 
 /**
- * Adds the manager of this write to the managed fields. With `schema`-less kinds too. The status of a kind whose main resource does not write it
- * belongs to nobody.
+ * Adds the manager of this write to the managed fields, also for kinds without a schema. If the main resource does not write the status,
+ * the status has no manager.
  */
 export function track(
   registry: Registry,
@@ -75,18 +75,18 @@ export function track(
   });
 }
 
-/** Whether the status that a main write brings has the types of its schema: without them nobody owns anything, though it is not written. */
+/** Whether the status in a write of the main resource has valid types. Otherwise no field has a manager, although the status is not written. */
 const isTypedStatus = ({ kind: { schema } }: ServedKind, status: unknown): boolean =>
   status === undefined || schema === undefined || isTyped(status, nodeOf(schema).properties.get('status'));
 
-/** Stores a status that the server changes for a request about another object: its own client owns what is new in it. */
+/** Stores a status that the server changes in a request for another object. The client of the server manages its new fields. */
 export function putStatus(registry: Registry, served: ServedKind, live: ApiObject, status: ApiObject['status']): void {
   const updated = { ...live, metadata: { ...live.metadata }, status };
   track(registry, served, live, updated, { fieldManager: 'kube-apiserver' }, 'status');
   registry.put(served, updated);
 }
 
-/** Every cause that a new object gives. */
+/** All errors of a new object. */
 function causesOf(
   registry: Registry,
   call: Call,
@@ -101,7 +101,7 @@ function causesOf(
   return [...meta, ...rules, ...schemaCauses(served, object, undefined, meta, subresource, call.warn)];
 }
 
-/** Fields that a client cannot give. */
+/** Fields that a client cannot set. */
 const SYSTEM_FIELDS = [
   'creationTimestamp',
   'deletionGracePeriodSeconds',
@@ -110,15 +110,15 @@ const SYSTEM_FIELDS = [
   'uid',
 ] as const satisfies readonly (keyof ObjectMeta)[];
 
-/** Those of them that the server fills in. */
+/** Fields that the server sets. */
 const FILLED_IN = ['creationTimestamp', 'uid'] as const;
 
-/** Drops what a client cannot give. The router does so for creations only: an update that creates may begin a deletion. */
+/** Removes fields that a client cannot set. Only for creations: an update that creates may have a deletionTimestamp. */
 export function dropSystemFields({ metadata }: ApiObject): void {
   for (const field of SYSTEM_FIELDS) delete metadata[field];
 }
 
-/** Fields that only the server sets, before the kind's own preparation. */
+/** Sets the fields of the server, before the preparation of the kind. */
 function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject): void {
   const { metadata } = object;
   metadata.uid = registry.uid();
@@ -127,13 +127,13 @@ function prepareMeta(registry: Registry, served: ServedKind, object: ApiObject):
   if (served.kind.custom && served.kind.subresources?.status === true) delete object.status;
 }
 
-/** Whether a new object says which version it is. What is no number says nothing to the store. */
+/** Whether a new object has a version. The store ignores an invalid number. */
 const namesVersion = ({ resourceVersion = '' }: ObjectMeta): boolean =>
   /^\d+$/.test(resourceVersion) && BigInt(resourceVersion) > 0n && BigInt(resourceVersion) < 2n ** 64n;
 
 /**
- * Creates an object from a decoded and defaulted body. `managed`: its managedFields stand already (server-side apply). `byUpdate`: the
- * request is an update of what is not there.
+ * Creates an object from a decoded body with defaults. `managed`: its managedFields are complete (server-side apply). `byUpdate`: the
+ * request is an update of a missing object.
  * @throws StatusError 400, 403, 409, 422 or 500
  */
 export async function createObject(
@@ -152,7 +152,7 @@ export async function createObject(
   const repeated = dedupOwners(object);
   if (repeated !== undefined) call.warn(repeated);
   object.metadata = tidyMeta(metadata);
-  // The server fills these in once mutating admission has seen the object. So nobody owns what a body says of them.
+  // The server sets these after mutating admission, so values in the body have no manager.
   for (const field of FILLED_IN) delete object.metadata[field];
   if (!managed) track(registry, served, undefined, object, options, target.subresource);
 
@@ -176,14 +176,14 @@ export async function createObject(
   const generated = (admitted.metadata.name ?? '') === '' && prefix !== '';
   for (let attempt = 1; ; attempt++) {
     if (generated) admitted.metadata.name = generateName(prefix, registry.random);
-    // What a kind prepares may hold the name (the labels of a job's pods).
+    // The preparation may use the name (the labels of the pods of a job).
     kind.prepareForCreate?.(admitted, context);
     const causes = causesOf(registry, call, served, admitted, '');
     if (causes.length > 0) throw invalid(shownKind(kind), admitted.metadata.name ?? '', causes);
     for (const warning of attempt === 1 ? (kind.warnings?.(admitted, undefined) ?? []) : []) call.warn(warning);
     if (kind.custom) for (const warning of finalizerWarnings(admitted.metadata, undefined)) call.warn(warning);
     await registry.admission.validate({ ...attributes, name: admitted.metadata.name ?? '', object: admitted });
-    // The store asks for the version before it looks for the name. A dry run does not reach it.
+    // The store checks the version before the name. A dry run does not reach the store.
     if (!options.dryRun && namesVersion(admitted.metadata)) {
       throw internal('resourceVersion should not be set on objects to be created');
     }
@@ -195,7 +195,7 @@ export async function createObject(
     throw alreadyExists(kind, name, dying ? 'object is being deleted: ' : '');
   }
   kind.defaultsOnRead?.(admitted);
-  // Only the store forgets a link and a version that a creation brings.
+  // Only the store removes a link and a version in a creation.
   if (options.dryRun) return { text: registry.preview(served, admitted), created: true };
   delete admitted.metadata.selfLink;
   delete admitted.metadata.resourceVersion;

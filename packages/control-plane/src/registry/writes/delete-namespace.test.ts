@@ -26,19 +26,19 @@ describe('the delete of a namespace', () => {
     [{ propagationPolicy: 'Orphan' }, ['orphan']],
     [{ propagationPolicy: 'Background' }, undefined],
     [{}, undefined],
-  ])('with %j leaves it the finalizers %j', async (options, finalizers) => {
+  ])('with %j keeps the finalizers %j', async (options, finalizers) => {
     await using plane = await starting();
     const marked = await plane.ask('DELETE', NS, options);
     expect(marked).toMatchObject({ status: { phase: 'Terminating' } });
     expect((marked.metadata as { finalizers?: string[] }).finalizers).toEqual(finalizers);
-    // It is being emptied: another wish changes nothing.
+    // It is already terminating, so another policy changes nothing.
     expect(await plane.ask('DELETE', NS, { propagationPolicy: 'Foreground' })).toEqual(marked);
   });
 
   test.each([
     [{ uid: 'other' }, 'Precondition failed: UID in precondition: other, UID in object meta: '],
     [{ resourceVersion: '1' }, 'Precondition failed: ResourceVersion in precondition: 1, ResourceVersion in object '],
-  ])('for another one (%j) is refused in words of its own', async (preconditions, words) => {
+  ])('with a wrong precondition (%j) is refused with its own text', async (preconditions, words) => {
     await using plane = await starting();
     expect(await plane.ask('DELETE', NS, { preconditions })).toMatchObject({
       code: 409,
@@ -47,7 +47,7 @@ describe('the delete of a namespace', () => {
     });
   });
 
-  test('what it still takes is told by the beginning of its name', async () => {
+  test('a create in a terminating namespace is refused with the generateName', async () => {
     await using plane = await starting();
     await plane.ask('DELETE', NS);
     expect(await plane.ask('POST', `${NS}/configmaps`, { metadata: { generateName: 'new-' } })).toMatchObject({

@@ -7,14 +7,16 @@ import type { DeleteOptions } from '../../resources/options.ts';
 const ORPHAN = 'orphan';
 const FOREGROUND = 'foregroundDeletion';
 
-/** Whether a kind is that of namespaces, which are emptied before they go. */
+/** Whether a kind is Namespace, whose content is deleted first. */
 export const isNamespace = ({ kind, group, custom }: KindDefinition): boolean =>
   kind === 'Namespace' && group === '' && !custom;
 
 /**
- * The options of a delete that marks an object first (namespaces, CRDs): it is always for the one that was read, and webhooks see that it is.
+ * The options of a delete that first marks an object (namespaces, CRDs). It always has the uid of the object as a precondition, which is
+ * visible to webhooks.
+ *
  * @see kubernetes pkg/registry/core/namespace/storage
- * @throws StatusError 409 when the object is not the one, or not the version, that the delete is for
+ * @throws StatusError 409 when a precondition does not match
  */
 export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: DeleteOptions): DeleteOptions {
   const { name = '', uid = '', resourceVersion = '' } = object.metadata;

@@ -40,7 +40,7 @@ const events = async (plane: TestPlane, kind: string): Promise<string[]> =>
     .filter((event) => (event['involvedObject'] as Fields)['kind'] === kind)
     .map((event) => `${event['type']} ${event['reason']}: ${event['message']}`);
 
-test('the smallest volume that will do is bound, in two steps that both say who did it', async () => {
+test('the smallest suitable volume is bound, in two steps with the annotation of the controller', async () => {
   await using plane = await start();
   await plane.must('POST', VOLUMES, volume('big', '10Gi'));
   await plane.must('POST', VOLUMES, volume('fits', '2Gi'));
@@ -62,7 +62,7 @@ test('the smallest volume that will do is bound, in two steps that both say who 
   expect(await phase(plane, `${VOLUMES}/big`)).toBe('Available');
 });
 
-test('of volumes that will do the one with fewer access modes comes before a smaller one', async () => {
+test('a suitable volume with fewer access modes is preferred to a smaller one', async () => {
   await using plane = await start();
   await plane.must('POST', VOLUMES, volume('many', '1Gi', { accessModes: ['ReadWriteOnce', 'ReadWriteMany'] }));
   await plane.must('POST', VOLUMES, volume('few', '5Gi'));
@@ -83,7 +83,7 @@ test.each([
   expect(await phase(plane, `${VOLUMES}/v`)).toBe('Available');
 });
 
-test('a volume that is promised to a claim by name waits for it, and stays promised when the claim is bound elsewhere', async () => {
+test('a volume that is reserved for a claim by name waits for it, and stays reserved when the claim is bound elsewhere', async () => {
   await using plane = await start();
   await plane.must('POST', VOLUMES, volume('v', '1Gi', { claimRef: { namespace: 'default', name: 'c' } }));
   expect(await phase(plane, `${VOLUMES}/v`)).toBe('Available');
@@ -99,7 +99,7 @@ test.each([
   ['storageClassName does not match', { storageClassName: 'other' }],
   ['incompatible volumeMode', { volumeMode: 'Block' }],
   ['incompatible accessMode', { accessModes: ['ReadWriteMany'] }],
-])('VolumeMismatch: a claim that names a volume waits and says: %s', async (why, spec) => {
+])('VolumeMismatch: a claim that names a volume waits with the event: %s', async (why, spec) => {
   await using plane = await start();
   await plane.must('POST', VOLUMES, volume('v', '1Gi'));
   await plane.must('POST', CLAIMS, claim('c', { ...spec, volumeName: 'v' }));
@@ -121,7 +121,7 @@ test('FailedBinding: no class and no volume, and a named volume that another cla
   ]);
 });
 
-test('ClaimLost: the volume of a bound claim has gone; it is bound again when the volume comes back', async () => {
+test('ClaimLost: the volume of a bound claim was deleted; the claim is bound again when the volume exists again', async () => {
   await using plane = await start();
   await plane.must('POST', VOLUMES, volume('v', '1Gi'));
   await plane.must('POST', CLAIMS, claim('c'));
@@ -136,7 +136,7 @@ test('ClaimLost: the volume of a bound claim has gone; it is bound again when th
   expect(await phase(plane, `${CLAIMS}/c`)).toBe('Bound');
 });
 
-test("ClaimMisbound: a claim that was bound to a volume which now is another claim's is lost", async () => {
+test('ClaimMisbound: a claim is lost when its volume is bound to another claim', async () => {
   await using plane = await start();
   await plane.must('POST', VOLUMES, volume('v', '1Gi'));
   await plane.must('POST', CLAIMS, claim('first', { volumeName: 'v' }));
@@ -158,19 +158,19 @@ async function released(policy: string, spec: Fields = {}): Promise<TestPlane> {
   return plane;
 }
 
-test("Retain: a released volume stays, and is nobody else's", async () => {
+test('Retain: a released volume remains, and is not bound again', async () => {
   await using plane = await released('Retain');
   expect(await phase(plane, `${VOLUMES}/v`)).toBe('Released');
   await plane.must('POST', CLAIMS, claim('c'));
   expect(await phase(plane, `${CLAIMS}/c`)).toBe('Pending');
 });
 
-test('Delete: a released folder goes with its claim', async () => {
+test('Delete: a released folder is deleted with its claim', async () => {
   await using plane = await released('Delete');
   expect(await plane.exists(`${VOLUMES}/v`)).toBe(false);
 });
 
-test('Delete: a folder elsewhere than below /tmp fails and says so', async () => {
+test('Delete: the deletion of a folder outside /tmp fails with a message', async () => {
   await using plane = await released('Delete', { hostPath: { path: '/srv/x' } });
   expect((await plane.must('GET', `${VOLUMES}/v`))['status']).toMatchObject({
     phase: 'Failed',
@@ -186,7 +186,7 @@ test('Delete: a volume of an external driver stays Released for its provisioner'
   expect(await phase(plane, `${VOLUMES}/v`)).toBe('Released');
 });
 
-test('Recycle: a released folder is free again', async () => {
+test('Recycle: a released folder becomes available again', async () => {
   await using plane = await released('Recycle');
   const free = await plane.must('GET', `${VOLUMES}/v`);
   expect(free['status']).toMatchObject({ phase: 'Available' });
@@ -194,7 +194,7 @@ test('Recycle: a released folder is free again', async () => {
   expect(free.metadata.annotations).toBeUndefined();
 });
 
-test('Recycle: a volume that nothing can recycle fails', async () => {
+test('Recycle: a volume that cannot be recycled fails', async () => {
   await using plane = await released('Recycle', {
     hostPath: undefined,
     csi: { driver: 'd.example', volumeHandle: 'h' },
@@ -208,7 +208,7 @@ test('Recycle: a volume that nothing can recycle fails', async () => {
 const giveClass = (plane: TestPlane, name: string, more: Fields = {}): Promise<ApiObject> =>
   plane.must('POST', CLASSES, { metadata: { name }, provisioner: 'kubernetes.io/host-path', ...more });
 
-test('a claim of a class of folders gets one made at once, kept by a finalizer until it is reclaimed', async () => {
+test('a claim of a hostPath class gets a volume at once, with a finalizer until it is reclaimed', async () => {
   await using plane = await start();
   await giveClass(plane, 'slow');
   const { uid } = (await plane.must('POST', CLAIMS, claim('c'))).metadata;
@@ -230,7 +230,7 @@ test('a claim of a class of folders gets one made at once, kept by a finalizer u
   expect(plane.errors).toEqual([]);
 });
 
-test('a folder that is to be retained loses the finalizer of the deleter', async () => {
+test('a folder with the policy Retain loses the finalizer of the deleter', async () => {
   await using plane = await start();
   await giveClass(plane, 'slow');
   const { uid } = (await plane.must('POST', CLAIMS, claim('c'))).metadata;
@@ -261,7 +261,7 @@ test.each([
     'ProvisioningFailed',
     'Mount options are not supported by the provisioner but StorageClass "slow" has mount options [a b]',
   ],
-])('a claim whose class is %s stays pending and says why', async (_what, more, reason, message) => {
+])('a claim whose class is %s stays pending with a reason', async (_what, more, reason, message) => {
   await using plane = await start();
   if (more !== undefined) await giveClass(plane, 'slow', more);
   await plane.must('POST', CLAIMS, claim('c'));
@@ -271,7 +271,7 @@ test.each([
   expect(told).toContain(message);
 });
 
-test('an external provisioner finds itself named at the claim', async () => {
+test('a claim has the name of its external provisioner', async () => {
   await using plane = await start();
   await giveClass(plane, 'slow', { provisioner: 'd.example' });
   await plane.must('POST', CLAIMS, claim('c'));
@@ -281,7 +281,7 @@ test('an external provisioner finds itself named at the claim', async () => {
   });
 });
 
-test('a claim without a class gets the default class when there is one at last: the newest of several', async () => {
+test('a claim without a class gets a default class that is created later: the newest of several', async () => {
   await using plane = await start();
   await plane.must('POST', CLAIMS, {
     ...claim('c'),
@@ -338,7 +338,7 @@ test('WaitForFirstConsumer: a claim waits for a pod, whose node must have a volu
   expect((await plane.must('GET', `${NAMESPACE}/pods/p`))['spec']).toMatchObject({ nodeName: 'b' });
 });
 
-test('WaitForFirstConsumer: without a volume on any node the pod says so', async () => {
+test('WaitForFirstConsumer: without a volume on any node the pod reports it', async () => {
   await using plane = await start();
   await giveNodes(plane, 'a');
   await giveClass(plane, 'slow', {
@@ -362,7 +362,7 @@ test('WaitForFirstConsumer: without a volume on any node the pod says so', async
   expect((await plane.must('GET', `${NAMESPACE}/pods/p`))['spec']).toMatchObject({ nodeName: 'b' });
 });
 
-test('WaitForFirstConsumer: a volume is made for the node that the scheduler chose, within the topologies of the class', async () => {
+test('WaitForFirstConsumer: a volume is created for the node of the scheduler, within the topologies of the class', async () => {
   await using plane = await start();
   await giveNodes(plane, 'a', 'b');
   await giveClass(plane, 'slow', {
@@ -378,7 +378,7 @@ test('WaitForFirstConsumer: a volume is made for the node that the scheduler cho
   expect(plane.errors).toEqual([]);
 });
 
-test('pvc-protection: a claim stays while a pod on a node names it, also one that has ended', async () => {
+test('pvc-protection: a claim remains while a pod with a node uses it, also a finished one', async () => {
   await using plane = await start();
   await giveNodes(plane, 'a');
   await plane.must('POST', VOLUMES, volume('v', '1Gi'));
@@ -391,7 +391,7 @@ test('pvc-protection: a claim stays while a pod on a node names it, also one tha
   expect(await plane.exists(`${CLAIMS}/c`)).toBe(false);
 });
 
-test('pvc-protection: claims and volumes that lack the finalizer get it', async () => {
+test('pvc-protection: claims and volumes without the finalizer get it', async () => {
   await using plane = await start();
   await plane.must('POST', CLAIMS, claim('c'));
   await plane.patch(`${CLAIMS}/c`, { metadata: { finalizers: null } });

@@ -43,7 +43,7 @@ const start = (plane: TestPlane, spec: Record<string, unknown>) => {
 const names = async (plane: TestPlane): Promise<(string | undefined)[]> =>
   (await plane.list(`${BATCH}/jobs`)).map(({ metadata }) => metadata.name);
 
-test('a cron job starts a job when one is due, and says so; a suspended one starts none', async () => {
+test('a cron job starts a due job with an event; a suspended one starts none', async () => {
   await using plane = await TestPlane.start('cronjob');
   await start(plane, {});
   expect(await names(plane)).toEqual([]);
@@ -72,7 +72,7 @@ test.each([
   expect(plane.errors).toEqual([]);
 });
 
-test('ended jobs are kept up to the limits', async () => {
+test('finished jobs are kept up to the limits', async () => {
   await using plane = await TestPlane.start('cronjob', 'garbage-collector');
   await start(plane, { successfulJobsHistoryLimit: 1 });
   for (let round = 0; round < 3; round++) {
@@ -103,7 +103,7 @@ test('ended jobs are kept up to the limits', async () => {
 const told = async (plane: TestPlane): Promise<string[]> =>
   (await plane.list('/api/v1/namespaces/default/events')).map(({ reason, message }) => `${reason}: ${message}`);
 
-/** A job of the cron job's that runs, made by somebody else. */
+/** A running job with the cron job as its owner, created by a user. */
 const foreign = async (plane: TestPlane, name: string): Promise<void> => {
   const { metadata, spec } = await plane.must('GET', `${BATCH}/cronjobs/tick`);
   const owner = { apiVersion: 'batch/v1', kind: 'CronJob', name: 'tick', uid: metadata.uid, controller: true };
@@ -116,7 +116,7 @@ const foreign = async (plane: TestPlane, name: string): Promise<void> => {
   });
 };
 
-test('UnexpectedJob: a job that the cron job did not start is told of, and does not count as active', async () => {
+test('UnexpectedJob: a job that the cron job did not start is reported, and does not count as active', async () => {
   await using plane = await TestPlane.start('cronjob');
   await start(plane, { concurrencyPolicy: 'Forbid' });
   await foreign(plane, 'stranger');
@@ -129,7 +129,7 @@ test('UnexpectedJob: a job that the cron job did not start is told of, and does 
   expect(plane.errors).toEqual([]);
 });
 
-test('a run whose job is there already is written down and not started again', async () => {
+test('a run whose job already exists is recorded and not started again', async () => {
   await using plane = await TestPlane.start('cronjob');
   await start(plane, {});
   await foreign(plane, 'tick-28401130');
@@ -141,7 +141,7 @@ test('a run whose job is there already is written down and not started again', a
   expect(plane.errors).toEqual([]);
 });
 
-test('MissingJob: an active job that is gone is told of and forgotten', async () => {
+test('MissingJob: a deleted active job is reported and removed from the status', async () => {
   await using plane = await TestPlane.start('cronjob');
   await start(plane, {});
   await plane.clock.advance(10 * 60_000);
@@ -165,7 +165,7 @@ test('TooManyMissedTimes: of more than a hundred missed runs only the last is st
   expect(plane.errors).toEqual([]);
 });
 
-test('InvalidSchedule: a schedule of a day that never comes is told of', async () => {
+test('InvalidSchedule: a schedule with an impossible day is reported', async () => {
   await using plane = await TestPlane.start('cronjob');
   await start(plane, { schedule: '59 23 31 2 *' });
   expect(await told(plane)).toEqual([
@@ -179,17 +179,17 @@ test.each([
   ['America/St_Johns', '2024-07-01T08:00:00-02:30'],
   ['Etc/UTC', '2024-07-01T10:30:00Z'],
   ['', '2024-07-01T10:30:00Z'],
-])('the time of a run is written as clocks in %s show it', (zone, shown) => {
+])('the time of a run has the time zone %s', (zone, shown) => {
   expect(zonedTimestamp(new Date('2024-07-01T10:30:00Z'), zone)).toBe(shown);
 });
 
-test('FailedGet: a job that should be replaced and cannot be read is told of; the next one waits', async () => {
+test('FailedGet: a job for replacement that cannot be read is reported; the next one waits', async () => {
   await using plane = await TestPlane.start('cronjob');
   await start(plane, { concurrencyPolicy: 'Replace' });
   await plane.clock.advance(10 * 60_000);
   const { status } = await plane.must('GET', `${BATCH}/cronjobs/tick`);
   const [active] = (status as { active: object[] }).active;
-  // The job is known by its uid, and read by the name that stands in the status.
+  // The job is identified by its uid, and read by the name in the status.
   await plane.patch(`${BATCH}/cronjobs/tick/status`, { status: { active: [{ ...active, name: 'ghost' }] } });
   await plane.clock.advance(10 * 60_000);
   expect(await told(plane)).toContain('FailedGet: Get job: jobs.batch "ghost" not found');
@@ -199,7 +199,7 @@ test('FailedGet: a job that should be replaced and cannot be read is told of; th
   expect(await names(plane)).toEqual(['tick-28401140']);
 });
 
-test('FailedDelete: a job that cannot be deleted is told of; the next one waits until it is', async () => {
+test('FailedDelete: a job that cannot be deleted is reported; the next one waits until it is deleted', async () => {
   await using plane = await TestPlane.start('cronjob');
   const policies = '/apis/admissionregistration.k8s.io/v1';
   const apiVersion = 'admissionregistration.k8s.io/v1';

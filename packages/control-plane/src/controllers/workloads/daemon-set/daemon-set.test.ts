@@ -39,7 +39,7 @@ const renew = (plane: TestPlane, image: string): Promise<ApiObject> =>
   plane.patch(SET, { spec: { template: templateOf(image) } });
 const onDelete = { updateStrategy: { type: 'OnDelete' } };
 
-test('a pod that waits for a node which is gone is given up by its set', async () => {
+test('a pod that waits for a deleted node is deleted by its set', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a', 'b');
   await create(plane);
@@ -50,7 +50,7 @@ test('a pod that waits for a node which is gone is given up by its set', async (
   expect(plane.errors).toEqual([]);
 });
 
-test('the nodes that a template asks for give way to the one that its pod is for', async () => {
+test('the node affinity of a template is replaced by the node of the pod', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a', 'b');
   const matchExpressions = [{ key: 'name', operator: 'In', values: ['a', 'c'] }];
@@ -62,7 +62,7 @@ test('the nodes that a template asks for give way to the one that its pod is for
   ]);
 });
 
-test("every daemon's toleration stands in the place of a like one that ends", async () => {
+test('the tolerations of all daemons replace similar ones with a limited time', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   const toleration = { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute' };
@@ -73,7 +73,7 @@ test("every daemon's toleration stands in the place of a like one that ends", as
   expect(tolerations).toHaveLength(6);
 });
 
-test('a daemon that ended makes room as soon as it is deleted, whoever holds it back', async () => {
+test('a finished daemon is replaced as soon as it is deleted, also if it has finalizers', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   await create(plane);
@@ -87,7 +87,7 @@ test('a daemon that ended makes room as soon as it is deleted, whoever holds it 
   expect(plane.errors).toEqual([]);
 });
 
-test('a set on its way out is left as it is', async () => {
+test('a terminating set is not changed', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   await create(plane);
@@ -100,7 +100,7 @@ test('a set on its way out is left as it is', async () => {
   expect(await statusOf(plane)).toMatchObject({ observedGeneration, currentNumberScheduled: 1 });
 });
 
-test('pods that are refused keep none from being deleted, and the status from nothing', async () => {
+test('refused pods prevent neither deletions nor the update of the status', async () => {
   await using plane = await TestPlane.start('daemonset', 'resourcequota');
   await nodes(plane, 'a');
   await create(plane);
@@ -115,7 +115,7 @@ test('pods that are refused keep none from being deleted, and the status from no
   expect(plane.errors.every((error) => error.includes('exceeded quota: q'))).toBe(true);
 });
 
-test('the waits of failed daemons start anew when the set is changed', async () => {
+test('the delays of failed daemons start again when the set is changed', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   await create(plane, onDelete);
@@ -131,7 +131,7 @@ test('the waits of failed daemons start anew when the set is changed', async () 
   expect(await names(plane)).not.toContain(second);
 });
 
-test('an ended pod that is nobody’s is taken, and replaced', async () => {
+test('a finished pod without an owner is adopted and replaced', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   const spec = { nodeName: 'a', ...(templateOf('one').spec as Spec) };
@@ -143,7 +143,7 @@ test('an ended pod that is nobody’s is taken, and replaced', async () => {
   expect(plane.errors).toEqual([]);
 });
 
-test('a set takes the pods and revisions that one of its name left behind, and makes none', async () => {
+test('a set adopts the pods and revisions of a deleted set with its name, and creates none', async () => {
   await using plane = await TestPlane.start('daemonset', 'garbage-collector');
   await nodes(plane, 'a');
   await create(plane);
@@ -158,7 +158,7 @@ test('a set takes the pods and revisions that one of its name left behind, and m
   expect(plane.errors).toEqual([]);
 });
 
-test('a revision has the annotations of its set and the hash of its template; one that is deleted comes back', async () => {
+test('a revision has the annotations of its set and the hash of its template; a deleted one is created again', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   await create(plane, {}, { 'kubernetes.io/change-cause': 'why' });
@@ -176,7 +176,7 @@ test('a revision has the annotations of its set and the hash of its template; on
   expect(plane.errors).toEqual([]);
 });
 
-test('a name that another object has is passed over, and the collision is counted', async () => {
+test('a name of another object is skipped, and the collision is counted', async () => {
   await using plane = await TestPlane.start('daemonset', 'garbage-collector');
   await nodes(plane, 'a');
   await create(plane);
@@ -194,7 +194,7 @@ test('a name that another object has is passed over, and the collision is counte
   expect(own).toHaveLength(1);
 });
 
-test('of two revisions of one template the later stays, and its pods go by its name', async () => {
+test('of two revisions of one template the later remains, and its pods get its name', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   await create(plane, onDelete);
@@ -207,7 +207,7 @@ test('of two revisions of one template the later stays, and its pods go by its n
   expect(plane.errors).toEqual([]);
 });
 
-test('a revision without a label gets its name for one', async () => {
+test('a revision without a hash label gets its name as the label', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   await create(plane, onDelete);
@@ -217,7 +217,7 @@ test('a revision without a label gets its name for one', async () => {
   expect((await revisions(plane))[0]?.metadata.labels?.[HASH]).toBe(name);
 });
 
-test('the limit of the history counts templates that are in use, which stay all the same', async () => {
+test('the history limit counts templates in use, which always remain', async () => {
   await using plane = await TestPlane.start('daemonset');
   await nodes(plane, 'a');
   await create(plane, { ...onDelete, revisionHistoryLimit: 1 });
@@ -225,6 +225,6 @@ test('the limit of the history counts templates that are in use, which stay all 
   const images = (await revisions(plane)).map(
     ({ data }) => (data as { spec: { template: { spec: { containers: Spec[] } } } }).spec.template.spec.containers[0],
   );
-  // The pod is of the first; of the others two old ones were beyond the limit.
+  // The pod has the first revision. Of the others, two old ones were above the limit.
   expect(images.map((container) => container?.image)).toEqual(['one', 'four']);
 });

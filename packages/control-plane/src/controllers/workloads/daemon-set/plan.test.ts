@@ -47,12 +47,12 @@ const view = (
 });
 const namesOf = (pods: readonly ApiObject[]): unknown[] => pods.map(({ metadata }) => metadata.name);
 
-test('of the pods of a node a bound one counts before one that waits, then the older, then the name', () => {
+test('of the pods of a node a bound one is kept first, then the older, then by name', () => {
   const pods = [pod('c', { bound: false, age: 90 }), pod('b'), pod('a'), pod('d', { age: 61 })];
   expect(namesOf(byAge(pods))).toEqual(['d', 'a', 'b', 'c']);
 });
 
-test('a pod is of the set’s template by its hash, or by its number as in former times', () => {
+test('the template of a pod is identified by its hash, or by the older generation number', () => {
   const of = (labels: Record<string, string>, generation?: string): boolean =>
     isUpdated(setWith({}, generation), 'new', pod('p', { labels }));
   expect(of({ 'controller-revision-hash': 'new' })).toBe(true);
@@ -65,13 +65,13 @@ test.each([
   ['one name', 'In', ['a'], 'a'],
   ['two names', 'In', ['a', 'b'], undefined],
   ['another operator', 'NotIn', ['a'], undefined],
-])('a pod that waits says for which node: %s', (_name, operator, values, expected) => {
+])('a waiting pod names its node: %s', (_name, operator, values, expected) => {
   const nodeSelectorTerms = [{ matchFields: [{ key: 'metadata.name', operator, values }] }];
   const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } };
   expect(targetOf({ ...pod('p'), spec: { affinity: { nodeAffinity } } })).toBe(expected);
 });
 
-test('two pods on a node stay for a surge also where no node is wanted any more', () => {
+test('two pods on a node remain for a surge, also if no node is selected any more', () => {
   const old = pod('old', { hash: 'old', age: 90 });
   const podsOn = { a: [old, pod('fresh', { ready: false })] };
   const surging = { maxSurge: '10%', maxUnavailable: 0 };
@@ -83,7 +83,7 @@ test.each<[string, ApiObject[]]>([
   ['that has more than one pod of a template', [pod('x', { hash: 'old' }), pod('y', { hash: 'old' })]],
   ['that has an old pod beside the new one', [pod('x', { hash: 'old' }), pod('y')]],
   ['whose new pod is not available', [pod('x', { ready: false })]],
-])('a node %s counts as unavailable, wanted or gone', (_name, pods) => {
+])('a node %s counts as unavailable, selected or not', (_name, pods) => {
   const podsOn = { a: pods, b: [pod('b', { hash: 'old' })] };
   for (const placements of [{ a: RUNS, b: RUNS }, { a: STAYS, b: RUNS }, { b: RUNS }]) {
     expect(planUpdate(view({ maxUnavailable: 1 }, podsOn, placements)).delete).toEqual([]);
@@ -91,12 +91,12 @@ test.each<[string, ApiObject[]]>([
   }
 });
 
-test('an old pod that is not available is replaced whatever the limit', () => {
+test('an old unavailable pod is replaced without a limit', () => {
   const podsOn = { a: [pod('a', { ready: false })], b: [pod('b', { hash: 'old', ready: false })] };
   expect(namesOf(planUpdate(view({ maxUnavailable: 1 }, podsOn, { a: RUNS, b: RUNS })).delete)).toEqual(['b']);
 });
 
-test('with a surge a pod leaves a node that is not wanted only when another stands for it', () => {
+test('with a surge, a pod leaves a node that is not selected only after its replacement is available', () => {
   const surging = { maxSurge: 1, maxUnavailable: 0 };
   const podsOn = { a: [pod('a', { hash: 'old' })], b: [pod('b', { ready: false })] };
   expect(planUpdate(view(surging, podsOn, { a: STAYS, b: RUNS })).delete).toEqual([]);

@@ -13,7 +13,7 @@ type Status = { conditions: Record<string, unknown>[]; collisionCount?: number }
 const statusOf = async (plane: TestPlane): Promise<Status> =>
   (await plane.must('GET', `${APPS}/deployments/web`)).status as Status;
 
-test('ReplicaSetCreateError: a set that is refused is told of, in an event and in Progressing, until it is made', async () => {
+test('ReplicaSetCreateError: a refused set is reported in an event and in Progressing until it is created', async () => {
   await using plane = await TestPlane.start('deployment', 'resourcequota');
   const quotas = '/api/v1/namespaces/default/resourcequotas';
   const hard = { 'count/replicasets.apps': '0' };
@@ -36,11 +36,11 @@ test('ReplicaSetCreateError: a set that is refused is told of, in an event and i
   );
 });
 
-test('a set of another owner that has the name is a collision: it is counted, and another name is taken', async () => {
+test('a set of another owner with the same name is a collision: it is counted, and another name is used', async () => {
   await using plane = await TestPlane.start('deployment');
   await plane.must('POST', `${APPS}/deployments`, deployment);
   const [first] = await plane.list(`${APPS}/replicasets`);
-  // Nobody collects the set of the one that goes.
+  // No garbage collector runs, so the set of the deleted deployment remains.
   await plane.must('DELETE', `${APPS}/deployments/web`, { propagationPolicy: 'Background' });
   await plane.must('POST', `${APPS}/deployments`, deployment);
   await plane.clock.advance(1000);

@@ -52,7 +52,7 @@ const sizes = async (plane: TestPlane): Promise<Record<string, number>> =>
     }),
   );
 
-test('a rollout without progress runs into its deadline, and out of it again when it goes on', async () => {
+test('a rollout without progress exceeds its deadline, and recovers when it continues', async () => {
   await using plane = await TestPlane.start('replicaset', 'deployment');
   await plane.must('POST', `${APPS}/deployments`, deploymentOf({ replicas: 2, progressDeadlineSeconds: 60 }));
   expect(await progress(plane)).toMatchObject({ status: 'True', reason: 'ReplicaSetUpdated' });
@@ -69,7 +69,7 @@ test('a rollout without progress runs into its deadline, and out of it again whe
   expect(plane.errors).toEqual([]);
 });
 
-test('a rollout that is scaled on its way grows in all its sets, and says what it did', async () => {
+test('a rollout that is scaled during its progress scales all its sets, with events', async () => {
   await using plane = await TestPlane.start('replicaset', 'deployment');
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 3, maxUnavailable: 2 } };
   await plane.must('POST', `${APPS}/deployments`, deploymentOf({ replicas: 10, strategy }));
@@ -89,7 +89,7 @@ test('a rollout that is scaled on its way grows in all its sets, and says what i
   expect(plane.errors).toEqual([]);
 });
 
-test('a pause and its end are told; a paused rollout follows its size', async () => {
+test('a pause and its end are reported; a paused rollout is still scaled', async () => {
   await using plane = await TestPlane.start('replicaset', 'deployment');
   await plane.must('POST', `${APPS}/deployments`, deploymentOf({ replicas: 3 }));
   await makeReady(plane, 'one');
@@ -103,7 +103,7 @@ test('a pause and its end are told; a paused rollout follows its size', async ()
   expect(plane.errors).toEqual([]);
 });
 
-test('a rollback is remembered, and the history has its limit', async () => {
+test('a rollback is recorded, and the history is limited', async () => {
   await using plane = await TestPlane.start('replicaset', 'deployment');
   await plane.must('POST', `${APPS}/deployments`, deploymentOf({ replicas: 1, revisionHistoryLimit: 1 }));
   for (const image of ['two', 'three', 'two']) {
@@ -140,7 +140,7 @@ test.each<[string, number, [number, number, number], Record<string, number>]>([
   ['gives the rest to the largest', 11, [5, 3, 2], { a: 6, b: 3, c: 2 }],
   ['shrinks by parts', 5, [5, 3, 2], { a: 2, b: 2, c: 1 }],
   ['shrinks to nothing', 0, [5, 3, 2], { a: 0, b: 0, c: 0 }],
-])('a change of size on the way %s', (_name, replicas, [a, b, c], wanted) => {
+])('a scale during a rollout %s', (_name, replicas, [a, b, c], wanted) => {
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } };
   const deployment: ApiObject = {
     apiVersion: 'apps/v1',
@@ -153,7 +153,7 @@ test.each<[string, number, [number, number, number], Record<string, number>]>([
   expect(Object.fromEntries(plan.map((one) => [one.set.metadata.name, one.replicas]))).toEqual(wanted);
 });
 
-test('pods that nobody may make are unavailable, too', () => {
+test('pods that cannot be created are unavailable too', () => {
   const metadata = { name: 'd', namespace: 'default', generation: 1 };
   const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { replicas: 3 }, status: {} };
   const made = { replicas: 1, readyReplicas: 1, availableReplicas: 1 };

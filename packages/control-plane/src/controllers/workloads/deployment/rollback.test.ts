@@ -44,19 +44,16 @@ test.each([
     'two',
     'Warning DeploymentRollbackTemplateUnchanged: The rollback revision contains the same template as current deployment "web"',
   ],
-])(
-  'a deployment that is asked for revision %s has template %s then, and tells what came of it',
-  async (revision, image, event) => {
-    await using plane = await start();
-    const after = await wish(plane, revision);
-    expect(after.image).toBe(image);
-    expect(after.annotations).not.toHaveProperty([WISH]);
-    expect(await told(plane)).toEqual([event]);
-    expect(plane.errors).toEqual([]);
-  },
-);
+])('a rollback to revision %s sets template %s and reports the result', async (revision, image, event) => {
+  await using plane = await start();
+  const after = await wish(plane, revision);
+  expect(after.image).toBe(image);
+  expect(after.annotations).not.toHaveProperty([WISH]);
+  expect(await told(plane)).toEqual([event]);
+  expect(plane.errors).toEqual([]);
+});
 
-test('a rollback brings back the annotations of its set, as a new revision', async () => {
+test('a rollback restores the annotations of its set, as a new revision', async () => {
   await using plane = await start();
   expect((await wish(plane, '1')).annotations).toEqual({
     [CAUSE]: 'first',
@@ -65,7 +62,7 @@ test('a rollback brings back the annotations of its set, as a new revision', asy
   });
 });
 
-test('a paused deployment goes back when it is resumed', async () => {
+test('a paused deployment rolls back when it is resumed', async () => {
   await using plane = await start();
   await plane.patch(WEB, { spec: { paused: true } });
   expect(await wish(plane, '1')).toMatchObject({ image: 'two', annotations: { [WISH]: '1' } });
@@ -73,7 +70,7 @@ test('a paused deployment goes back when it is resumed', async () => {
   expect((await told(plane))[0]).toContain('to revision 1');
 });
 
-test('a wish that is no number is none', () => {
+test('an annotation that is not a number is ignored', () => {
   const of = (text: string) =>
     rollbackOf({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { annotations: { [WISH]: text } } });
   expect(['', 'x', '1.5', '3', '0'].map(of)).toEqual([undefined, undefined, undefined, 3n, 0n]);

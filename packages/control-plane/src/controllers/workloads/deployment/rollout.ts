@@ -3,18 +3,18 @@ import { isPlain, look, number, text } from '../../../apimachinery/objects/plain
 import { scaled } from '../../runtime/objects.ts';
 import { replicasOf } from '../pods.ts';
 
-/** How a deployment's replica sets should be scaled: only those that change. */
+/** The new sizes of replica sets that change. */
 export interface Scaling {
   readonly set: ApiObject;
   readonly replicas: number;
 }
 
-/** A deployment with its sets; `fresh` has the deployment's template. */
+/** A deployment with its sets; `fresh` has the template of the deployment. */
 export interface RolloutView {
   readonly deployment: ApiObject;
   readonly fresh: ApiObject;
   readonly old: readonly ApiObject[];
-  /** Whether pods of old sets are still there, dying ones included. */
+  /** Whether pods of earlier sets exist, also terminating ones. */
   readonly oldPodsLeft: boolean;
 }
 
@@ -23,7 +23,7 @@ const availableOf = (set: ApiObject): number => number(look(set, 'status'), 'ava
 const sum = (sets: readonly ApiObject[], count: (set: ApiObject) => number): number =>
   sets.reduce((total, set) => total + count(set), 0);
 
-/** maxSurge and maxUnavailable as numbers of pods; both zero would never end, so one may then be unavailable. */
+/** maxSurge and maxUnavailable as numbers of pods. If both are zero, one pod may be unavailable, because otherwise nothing could change. */
 export function bounds(deployment: ApiObject): { surge: number; unavailable: number } {
   const { type, rollingUpdate } = look(deployment, 'spec', 'strategy');
   if (type !== 'RollingUpdate') return { surge: 0, unavailable: 0 };
@@ -35,7 +35,7 @@ export function bounds(deployment: ApiObject): { surge: number; unavailable: num
   return { surge, unavailable: Math.min(unavailable, replicas) };
 }
 
-/** Removes unready pods of old sets first, then as many ready ones as may be unavailable. */
+/** Scales earlier sets down: first their unready pods, then ready ones up to maxUnavailable. */
 function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
   const { unavailable } = bounds(deployment);
   const least = replicasOf(deployment) - unavailable;
@@ -65,7 +65,7 @@ function shrinkOld({ deployment, fresh, old }: RolloutView): Scaling[] {
 
 const age = (set: ApiObject): number => new Date(set.metadata.creationTimestamp ?? 0).getTime();
 
-/** How large the new set may be now. */
+/** The allowed size of the new set. */
 export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLeft'>): number {
   const wanted = replicasOf(deployment);
   const now = replicasOf(fresh);
@@ -74,7 +74,7 @@ export function growNew({ deployment, fresh, old }: Omit<RolloutView, 'oldPodsLe
   return Math.min(wanted, now + Math.max(0, room));
 }
 
-/** What the next step of a rollout is (`rolloutRolling`, `rolloutRecreate`). */
+/** The next step of a rollout (`rolloutRolling`, `rolloutRecreate`). */
 export function planRollout(view: RolloutView): Scaling[] {
   const { deployment, fresh, old, oldPodsLeft } = view;
   const changed = (plan: readonly Scaling[]): Scaling[] =>

@@ -39,12 +39,12 @@ const end = async (plane: TestPlane, pod: ApiObject | undefined, phase: string, 
   await plane.patch(`${PODS}/${pod?.metadata.name}/status`, { status: { phase, containerStatuses } });
 };
 
-test('indexes are written in runs, and two in a row one by one', () => {
+test('indexes are written as ranges, except two consecutive ones', () => {
   expect(formatIndexes(new Set([5, 1, 3, 4, 9, 10]))).toBe('1,3-5,9,10');
   expect([...parseIndexes('1,3-5,x,9,10', 10)]).toEqual([1, 3, 4, 5, 9]);
 });
 
-test('a pod that is deleted after its success still counts: it stays until its end is written down', async () => {
+test('a pod that is deleted after its success counts, because it remains until the status contains it', async () => {
   await using plane = await TestPlane.start('job', 'garbage-collector');
   await start(plane, { completions: 2, parallelism: 1 });
   const [pod] = await running(plane);
@@ -59,7 +59,7 @@ test('a pod that is deleted after its success still counts: it stays until its e
   expect(plane.errors).toEqual([]);
 });
 
-test('an indexed job has one pod for each index, and replaces one that failed after a while', async () => {
+test('an indexed job has one pod for each index, and replaces a failed one after a delay', async () => {
   await using plane = await TestPlane.start('job');
   await start(plane, { completions: 3, parallelism: 2, completionMode: 'Indexed' });
   const [zero, one] = await running(plane);
@@ -77,7 +77,7 @@ test('an indexed job has one pod for each index, and replaces one that failed af
   expect(plane.errors).toEqual([]);
 });
 
-test('with a limit per index one failed index does not end the others, and fails the job at the end', async () => {
+test('with a limit per index, a failed index does not stop the others, and the job fails at its end', async () => {
   await using plane = await TestPlane.start('job');
   await start(plane, { completions: 2, parallelism: 2, completionMode: 'Indexed', backoffLimitPerIndex: 1 });
   const failFirst = async (): Promise<void> =>
@@ -100,7 +100,7 @@ test('with a limit per index one failed index does not end the others, and fails
   expect(plane.errors).toEqual([]);
 });
 
-test('the failure policy ends a job for one exit code and does not count another', async () => {
+test('the failure policy fails a job for one exit code and ignores another', async () => {
   await using plane = await TestPlane.start('job');
   const rules = [
     { action: 'Ignore', onExitCodes: { operator: 'In', values: [7] } },
@@ -120,7 +120,7 @@ test('the failure policy ends a job for one exit code and does not count another
   expect(plane.errors).toEqual([]);
 });
 
-test('a suspended job has no pods and no clock; one that is resumed starts anew; a finished one goes in time', async () => {
+test('a suspended job has no pods and no start time, a resumed one starts again, and a finished one is deleted after its TTL', async () => {
   await using plane = await TestPlane.start('job', 'ttl-after-finished', 'garbage-collector');
   await start(plane, { suspend: true, activeDeadlineSeconds: 60, ttlSecondsAfterFinished: 30 });
   await plane.clock.advance(120_000);

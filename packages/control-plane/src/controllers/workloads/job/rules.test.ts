@@ -107,12 +107,12 @@ test.each<[string, Facts, ApiObject[], string]>([
     [pod('a', { phase: 'Failed', exitCode: 3 })],
     'PodFailurePolicy',
   ],
-])('a job with %s: its end', (_name, spec, pods, reason) => {
+])('the end of a job with %s', (_name, spec, pods, reason) => {
   const job = jobWith(spec);
   expect(endOf(job, countJob(job, pods), pods, NOW)?.reason ?? '').toBe(reason);
 });
 
-test('what was said of an end stands, whatever comes', () => {
+test('a recorded end does not change', () => {
   const condition = { type: 'SuccessCriteriaMet', status: 'True', reason: 'SuccessPolicy', message: 'm' };
   const job = jobWith({ backoffLimit: 0 }, { conditions: [condition] });
   const pods = [pod('a', { phase: 'Failed' })];
@@ -123,7 +123,7 @@ test('what was said of an end stands, whatever comes', () => {
   });
 });
 
-test('no more than five hundred ends are noted at once, and the end of the job waits for the rest', () => {
+test('at most five hundred ends of pods are recorded at once, and the end of the job waits for the others', () => {
   const pods = Array.from({ length: 600 }, (_, index) => pod(`p${index}`, { phase: 'Succeeded' }));
   const first = report(jobWith({ completions: 600 }), pods);
   const { succeeded } = first.status.uncountedTerminatedPods as { succeeded: string[] };
@@ -135,7 +135,7 @@ test('no more than five hundred ends are noted at once, and the end of the job w
   expect(last.status).toMatchObject({ succeeded: 600, conditions: [{}, { type: 'Complete' }] });
 });
 
-test('TooManySucceededPods: more successes than asked for are told', () => {
+test('TooManySucceededPods: more successes than requested are reported', () => {
   const conditions = [{ type: 'SuccessCriteriaMet', status: 'True', reason: 'CompletionsReached', message: 'm' }];
   const { events } = report(jobWith({ completions: 1 }, { succeeded: 2, conditions }), []);
   expect(events.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
@@ -144,13 +144,13 @@ test('TooManySucceededPods: more successes than asked for are told', () => {
   ]);
 });
 
-test('a pod that counted as failed when it was deleted does not count as succeeded as well', () => {
+test('a pod that counted as failed at its deletion does not also count as succeeded', () => {
   const job = jobWith({}, { uncountedTerminatedPods: { failed: ['a'] } });
   const { status } = report(job, [pod('a', { phase: 'Succeeded', dying: true })]);
   expect(status.uncountedTerminatedPods).toEqual({ failed: ['a'], succeeded: null });
 });
 
-test('failures count from the last success on', () => {
+test('failures count since the last success', () => {
   const failed = [pod('a', { phase: 'Failed', finishedAt: 1 }), pod('b', { phase: 'Failed', finishedAt: 5 })];
   const succeeded = [pod('c', { phase: 'Succeeded', finishedAt: 3 })];
   const before = { failures: 4, lastFailure: 0 };
@@ -160,7 +160,7 @@ test('failures count from the last success on', () => {
   expect(nextBackoff(before, succeeded, failed.slice(0, 1))).toEqual(NO_FAILURE);
 });
 
-test('a pod ended with the last of its containers and sidecars, when it was no longer ready, when it was deleted, or never began', () => {
+test('the end of a pod is the end of its last container, the time when it became unready, its deletion, or its creation', () => {
   const seconds = (one: ApiObject): number => (finishedAt(one) - NOW.getTime()) / 1000;
   const ended = (finished: number) => ({ state: { terminated: { finishedAt: at(finished) } } });
   const base = pod('p');
@@ -183,7 +183,7 @@ test('a pod ended with the last of its containers and sidecars, when it was no l
   expect(seconds({ ...base, status: {} })).toBe(-60);
 });
 
-test('an index waits longer after every failure, counted or not, of the pod that failed last', () => {
+test('the delay of an index grows with every failure, counted or not', () => {
   const job = jobWith({ ...indexed, backoffLimitPerIndex: 9 });
   const wait = (...pods: ApiObject[]): number =>
     ((planPods(job, countJob(job, pods), pods, NO_FAILURE, NOW).lookAgainAt ?? 0) - NOW.getTime()) / 1000;
@@ -194,7 +194,7 @@ test('an index waits longer after every failure, counted or not, of the pod that
   expect(wait(...busy, pod('a', { index: 0, phase: 'Failed', failures: 1 }), later)).toBe(41);
 });
 
-test('where only failed pods are replaced an index is taken until its pod has ended, deleted or not', () => {
+test('if only failed pods are replaced, an index is in use until its pod has ended', () => {
   const job = jobWith({ ...indexed, podFailurePolicy: { rules: [] } });
   const create = (dying: ApiObject) => {
     const pods = [pod('x', { index: 1 }), dying];

@@ -6,7 +6,7 @@ import { completionOf, type End, isSuspended } from './end.ts';
 import { formatIndexes, indexOf } from './indexes.ts';
 import { judgeFailure } from './policy.ts';
 
-/** How many ends of pods the status notes at once, so that it stays small; the rest has its turn when these are counted. */
+/** The maximum number of pod ends in the status, to keep it small. More ends follow when these are counted. */
 const MOST_NOTED = 500;
 
 export interface JobEvent {
@@ -15,16 +15,16 @@ export interface JobEvent {
   readonly message: string;
 }
 
-/** What a sync has done: how many pods it made, and which of the active ones it deleted. */
+/** The result of a sync: the number of created pods, and the deleted active ones. */
 export interface Done {
   readonly made: number;
   readonly deleted: readonly ApiObject[];
 }
 
-/** What is written down after a sync, and what follows from it. */
+/** The status after a sync, and its consequences. */
 export interface JobReport {
   readonly status: Plain;
-  /** Pods whose finalizer goes once the status is written. */
+  /** Pods whose finalizer is removed after the status is written. */
   readonly release: readonly ApiObject[];
   readonly events: readonly JobEvent[];
 }
@@ -33,7 +33,7 @@ interface Tracking {
   readonly release: readonly ApiObject[];
   readonly succeeded: readonly string[];
   readonly failed: readonly string[];
-  /** More have ended than could be noted. */
+  /** More pods have ended than fit into the status. */
   readonly isFull: boolean;
 }
 
@@ -44,7 +44,7 @@ const mayGo = (job: ApiObject, count: JobCount, end: End | undefined, pod: ApiOb
   phaseOf(pod) === 'Succeeded' ||
   (hasFailed(job, pod) && count.lastFailed.get(indexOf(pod) ?? -1) !== pod);
 
-/** Which ends of pods are to be noted, and which pods may go then (`trackJobStatusAndRemoveFinalizers`). */
+/** The pod ends to record, and the pods to release afterwards (`trackJobStatusAndRemoveFinalizers`). */
 function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end: End | undefined): Tracking {
   const release: ApiObject[] = [];
   const succeeded = [...count.uncounted.succeeded];
@@ -56,11 +56,11 @@ function track(job: ApiObject, pods: readonly ApiObject[], count: JobCount, end:
     release.push(pod);
     const uid = uidOf(pod);
     if (phaseOf(pod) === 'Succeeded' && !failed.includes(uid)) {
-      // Of an index it is enough that it is among those that have succeeded.
+      // For an index, the list of succeeded indexes is sufficient.
       if (isIndexed(job)) newIndexes++;
       else if (!succeeded.includes(uid)) succeeded.push(uid);
     } else if (hasFailed(job, pod) || end?.type === 'FailureTarget') {
-      // In a job that fails every pod has failed that has not succeeded.
+      // In a failing job, every pod that did not succeed counts as failed.
       if (!failed.includes(uid) && hasPlace(job, pod) && judgeFailure(job, pod).counts) failed.push(uid);
     }
     if (newIndexes + succeeded.length + failed.length >= MOST_NOTED)
@@ -76,7 +76,7 @@ interface Facts {
   readonly message: string;
 }
 
-/** Sets a condition; the list it was given in when it says so already, or is false and was never true. */
+/** Sets a condition. Returns the given list if nothing changes, or if the condition is false and was never true. */
 function withCondition(conditions: readonly Plain[], facts: Facts, now: Date): readonly Plain[] {
   const old = conditions.find(({ type }) => type === facts.type);
   const at = timestamp(now);
@@ -97,8 +97,9 @@ function finishEvents(job: ApiObject, type: 'Complete' | 'Failed', end: End, suc
 }
 
 /**
- * What a job's status says after a sync (`syncJob`). `end`: what it has come to before pods were made or given up; an end that could not
- * have all its pods deleted is no end yet (`undefined`), and `isManaged` is false unless the job's pods were seen to without an end.
+ * The status of a job after a sync (`syncJob`).
+ * - `end`: the end of the job before pods were created or deleted; undefined if not all its pods could be deleted
+ * - `isManaged`: whether the sync handled the pods of the job without an end
  */
 export function reportJob(
   job: ApiObject,

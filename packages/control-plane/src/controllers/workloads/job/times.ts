@@ -5,7 +5,7 @@ import { conditionOf } from '../../runtime/objects.ts';
 const FIRST_BACKOFF_MS = 10_000;
 const LAST_BACKOFF_MS = 600_000;
 
-/** Failures since the last success, and when the last was (ms): what the wait before the next pod goes by. */
+/** The number of failures since the last success, and the time of the last one (ms). They define the delay of the next pod. */
 export interface Backoff {
   readonly failures: number;
   readonly lastFailure: number;
@@ -13,11 +13,11 @@ export interface Backoff {
 
 export const NO_FAILURE: Backoff = { failures: 0, lastFailure: 0 };
 
-/** How long the next pod waits after so many failures. */
+/** The delay of the next pod after a number of failures. */
 export const waitFor = (failures: number): number =>
   failures === 0 ? 0 : Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (failures - 1));
 
-/** When the last of a pod's containers and sidecars ended; undefined while one has not. */
+/** The end of the last container or sidecar of a pod; undefined while one of them runs. */
 function containersEndedAt(pod: ApiObject): number | undefined {
   const sidecars = items(look(pod, 'spec'), 'initContainers').filter((one) => one.restartPolicy === 'Always');
   const names = new Set(sidecars.map(({ name }) => name));
@@ -32,8 +32,8 @@ function containersEndedAt(pod: ApiObject): number | undefined {
 }
 
 /**
- * When a pod ended (ms): by its containers, or since it is not ready, or its deletion, before which it had its grace; at the latest
- * when it was made (`getFinishedTime`).
+ * The end of a pod in ms (`getFinishedTime`): the end of its containers, else the time when it became unready, else the start of its
+ * deletion without the grace period, else its creation.
  */
 export function finishedAt(pod: ApiObject): number {
   const ended = containersEndedAt(pod);
@@ -47,7 +47,7 @@ export function finishedAt(pod: ApiObject): number {
   return new Date(deletionTimestamp).getTime() - (number(pod.metadata, 'deletionGracePeriodSeconds') ?? 0) * 1000;
 }
 
-/** What the wait goes by after these pods have ended: failures count from the last success on (`newBackoffRecord`). */
+/** The new delay after these pods have ended. Failures count since the last success (`newBackoffRecord`). */
 export function nextBackoff(backoff: Backoff, succeeded: readonly ApiObject[], failed: readonly ApiObject[]): Backoff {
   const ends = failed.map(finishedAt);
   if (succeeded.length === 0) {

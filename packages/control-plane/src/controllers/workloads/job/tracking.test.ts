@@ -27,7 +27,7 @@ const end = async (plane: TestPlane, pod: ApiObject | undefined, phase: string, 
 test.each([
   ['is suspended', { suspend: true }, 0],
   ['may have fewer', { parallelism: 1 }, 1],
-])('pods that are given up because their job %s have not failed', async (_name, spec, left) => {
+])('pods that are deleted because their job %s do not count as failed', async (_name, spec, left) => {
   await using plane = await TestPlane.start('job');
   await start(plane, { completions: 3, parallelism: 3 });
   await plane.patch(`${JOBS}/j`, { spec });
@@ -36,7 +36,7 @@ test.each([
   expect(plane.errors).toEqual([]);
 });
 
-test('in a job that fails every pod has failed that has not succeeded', async () => {
+test('in a failing job, every pod that did not succeed counts as failed', async () => {
   await using plane = await TestPlane.start('job');
   const rules = [{ action: 'FailJob', onExitCodes: { operator: 'In', values: [3] } }];
   await start(plane, { completions: 3, parallelism: 3, podFailurePolicy: { rules } });
@@ -46,7 +46,7 @@ test('in a job that fails every pod has failed that has not succeeded', async ()
   expect(plane.errors).toEqual([]);
 });
 
-test('in a job that has succeeded early the pods that are given up have not failed', async () => {
+test('in a job that succeeded early, deleted pods do not count as failed', async () => {
   await using plane = await TestPlane.start('job');
   const successPolicy = { rules: [{ succeededCount: 1 }] };
   await start(plane, { completions: 3, parallelism: 3, completionMode: 'Indexed', successPolicy });
@@ -58,7 +58,7 @@ test('in a job that has succeeded early the pods that are given up have not fail
   expect(plane.errors).toEqual([]);
 });
 
-test('a job whose pods are refused says what it has', async () => {
+test('a job with refused pods reports its actual pods', async () => {
   await using plane = await TestPlane.start('job', 'resourcequota');
   const hard = { pods: '1' };
   const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'q' }, spec: { hard } };
@@ -69,7 +69,7 @@ test('a job whose pods are refused says what it has', async () => {
   expect(told).toEqual(expect.arrayContaining(['SuccessfulCreate', 'FailedCreate']));
 });
 
-test('a pod that a job takes is tracked, ended or not; one that it gives up is not', async () => {
+test('an adopted pod is tracked, finished or not; a released one is not', async () => {
   await using plane = await TestPlane.start('job');
   const labels = { app: 'j' };
   const orphan = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'orphan', labels }, spec: podSpec };
@@ -86,7 +86,7 @@ test('a pod that a job takes is tracked, ended or not; one that it gives up is n
   expect(plane.errors).toEqual([]);
 });
 
-test('a tracked pod that is nobody’s is let go, and one of another owner is not', async () => {
+test('a tracked pod without an owner loses its finalizer, and one of another owner keeps it', async () => {
   await using plane = await TestPlane.start('job');
   const make = async (name: string, kind?: string): Promise<void> => {
     const owner = { apiVersion: 'apps/v1', kind, name: 'x', uid: 'x', controller: true };
@@ -101,7 +101,7 @@ test('a tracked pod that is nobody’s is let go, and one of another owner is no
   expect(plane.errors).toEqual([]);
 });
 
-test('the index stays in the name of a pod whose job has a long one', async () => {
+test('the name of a pod contains its index, also for a job with a long name', async () => {
   await using plane = await TestPlane.start('job');
   await start(plane, { completions: 1, completionMode: 'Indexed' }, 'j'.repeat(60));
   const [pod] = await plane.list(PODS);
@@ -109,7 +109,7 @@ test('the index stays in the name of a pod whose job has a long one', async () =
   expect(pod?.metadata.name).toMatch(/^j{55}-0-\w{5}$/);
 });
 
-test('a status that somebody else has written meanwhile is not written over, and no pod is let go before it is', async () => {
+test('a status that another client wrote in between is not overwritten, and no pod is released before its own write', async () => {
   await using plane = await TestPlane.start('job');
   await start(plane, { completions: 2, parallelism: 2 });
   const pods = await plane.list(PODS);

@@ -18,11 +18,11 @@ const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const TERMINATION_POLICIES = ['File', 'FallbackToLogsOnError'];
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 
-/** What the rules of one container need of its pod. */
+/** Properties of the pod for the validation of a container. */
 export interface ContainerContext {
   readonly volumes: ReadonlySet<string>;
   readonly claims: ReadonlyMap<string, Plain>;
-  /** Names of the pod's `resourceClaims`. */
+  /** Names in the `resourceClaims` of the pod. */
   readonly deviceClaims: ReadonlySet<string>;
   readonly restartPolicy: string;
   readonly hostUsers: boolean;
@@ -136,7 +136,7 @@ function mountFindings(findings: Findings, container: Plain, at: string, context
     if (devices.some((device) => device.devicePath === path)) {
       findings.invalid(`${here}.mountPath`, path, 'must not already exist as a path in volumeDevices');
     }
-    // These name the list and not the mount.
+    // The errors contain the path of the list, not of the mount.
     for (const field of ['subPath', 'subPathExpr']) {
       const value = text(mount, field);
       if (value === '') continue;
@@ -265,7 +265,7 @@ function resizeFindings(findings: Findings, container: Plain, at: string, restar
   }
 }
 
-/** What every container has to keep to (`validateContainerCommon`). */
+/** Validates any container (`validateContainerCommon`). */
 export function containerFindings(findings: Findings, container: Plain, at: string, context: ContainerContext): void {
   const name = text(container, 'name');
   if (name === '') findings.required(`${at}.name`);
@@ -294,7 +294,7 @@ function lifecycleFindings(findings: Findings, container: Plain, at: string, gra
   }
 }
 
-/** One port of the node may be asked for once. */
+/** A host port may be requested only once. */
 function hostPortFindings(findings: Findings, containers: readonly Plain[], at: string, first = 0): void {
   const taken = new Set<string>();
   for (const [index, container] of containers.entries()) {
@@ -308,7 +308,7 @@ function hostPortFindings(findings: Findings, containers: readonly Plain[], at: 
   }
 }
 
-/** Rules of a pod's containers. */
+/** Validates the containers of a pod. */
 export function mainContainerFindings(
   findings: Findings,
   containers: readonly Plain[],
@@ -331,7 +331,7 @@ export function mainContainerFindings(
   hostPortFindings(findings, containers, at);
 }
 
-/** Rules of the containers that run before them; one that restarts always stays beside them. */
+/** Validates init containers, including restartable ones (sidecars). */
 export function initContainerFindings(
   findings: Findings,
   containers: readonly Plain[],

@@ -40,11 +40,11 @@ function armorFindings(findings: Findings, profile: unknown, at: string): void {
   else findings.oneOf(`${at}.type`, type, PROFILES);
 }
 
-/** Kernel parameters of the namespace for communication between processes. */
+/** Kernel parameters of the IPC namespace. */
 const IPC = /^(?:kernel\.(?:sem|shm|shmall|shmmax|shmmni|shm_rmid_forced|msg|msgmax|msgmnb|msgmni)$|fs\.mqueue\.)/;
 const isOfIpc = (sysctl: string): boolean => IPC.test(sysctl);
 
-/** The security of a pod (`validatePodSpecSecurityContext`). */
+/** Validates the security context of a pod (`validatePodSpecSecurityContext`). */
 export function podSecurityFindings(findings: Findings, spec: Plain, path: string): void {
   const context = spec.securityContext;
   if (!isPlain(context)) return;
@@ -88,10 +88,10 @@ export function podSecurityFindings(findings: Findings, spec: Plain, path: strin
   }
 }
 
-/** The security of a container (`ValidateSecurityContext`). */
+/** Validates the security context of a container (`ValidateSecurityContext`). */
 export function containerSecurityFindings(findings: Findings, context: unknown, at: string, hostUsers: boolean): void {
   if (!isPlain(context)) return;
-  // A server that is not told to allow them takes no privileged pods; this one is told.
+  // Privileged pods are allowed, as with `--allow-privileged`.
   for (const field of ['runAsUser', 'runAsGroup']) {
     findings.problems(`${at}.${field}`, context[field], userIdProblems(context[field]));
   }

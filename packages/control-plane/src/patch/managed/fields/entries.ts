@@ -2,7 +2,7 @@ import { equalJson } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonObject, ManagedFieldsEntry } from '../../../apimachinery/objects/object.ts';
 import { type FieldSet, formatFields, isEmptySet, parseFields, union } from './fieldSet.ts';
 
-/** What one manager owns, read from (or to be written to) an entry of `metadata.managedFields`. */
+/** The fields of one manager, for an entry of `metadata.managedFields`. */
 export interface Ownership {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -10,11 +10,11 @@ export interface Ownership {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly set: FieldSet;
-  /** The entry that this was read from, as long as nothing has changed. */
+  /** The entry that this was parsed from, while it is unchanged. */
   readonly entry?: ManagedFieldsEntry;
 }
 
-/** More managers of updates than this are folded into one. */
+/** Above this number of update managers, the oldest ones are merged. */
 const MAX_UPDATE_MANAGERS = 10;
 
 const FOLDED_MANAGER = 'ancient-changes';
@@ -22,7 +22,7 @@ const FOLDED_MANAGER = 'ancient-changes';
 /** The time of an entry: whole seconds in UTC. */
 export const entryTime = (now: Date): string => now.toISOString().replace(/\.\d+Z$/, 'Z');
 
-/** Reads entries; what is no entry is left out. Of several entries of one manager the last one counts. */
+/** Parses entries, and skips invalid ones. Of several entries of one manager, the last one counts. */
 export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined): Ownership[] {
   if (!Array.isArray(entries)) return [];
   const owners: Ownership[] = [];
@@ -44,11 +44,11 @@ export function readEntries(entries: readonly ManagedFieldsEntry[] | undefined):
   return owners;
 }
 
-/** `[{}]`, by which a client asks for the ownership to be forgotten. */
+/** Whether the entries are `[{}]`, which requests to clear all managers. */
 export const isReset = (entries: readonly ManagedFieldsEntry[] | undefined): boolean =>
   entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
 
-/** Whether two are the same manager: an applier is one whatever its version, an updater is one per version. */
+/** Whether both are the same manager. An applier is one manager for all versions, an updater is one per version. */
 export function isSameManager(a: Ownership, b: Omit<Ownership, 'set' | 'time'>): boolean {
   if (a.manager !== b.manager || a.operation !== b.operation || a.subresource !== b.subresource) return false;
   return a.operation === 'Apply' || a.apiVersion === b.apiVersion;
@@ -78,7 +78,7 @@ const inOrder = (a: Ownership, b: Ownership): number =>
   text(a.apiVersion, b.apiVersion) ||
   text(a.subresource, b.subresource);
 
-/** Folds the oldest updaters of a version into one once there are too many (`capManagersManager`). */
+/** Merges the oldest updaters of a version if there are too many (`capManagersManager`). */
 function fold(owners: readonly Ownership[]): Ownership[] {
   const updaters = owners.filter((owner) => owner.operation === 'Update').sort(inOrder);
   if (updaters.length <= MAX_UPDATE_MANAGERS) return [...owners];
@@ -103,7 +103,7 @@ function fold(owners: readonly Ownership[]): Ownership[] {
   return [...kept, ...folded.values()];
 }
 
-/** Writes entries in the order of the wire; a manager that owns nothing has none. */
+/** Formats entries in the order of the API. A manager without fields has no entry. */
 export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[] =>
   fold(owners.filter((owner) => !isEmptySet(owner.set)))
     .sort(inOrder)
@@ -111,7 +111,7 @@ export const writeEntries = (owners: readonly Ownership[]): ManagedFieldsEntry[]
 
 const withoutTime = ({ time: _time, ...rest }: ManagedFieldsEntry): ManagedFieldsEntry => rest;
 
-/** Whether entries differ from others in nothing but their times. */
+/** Whether entries differ only in their times. */
 export const differInTimes = (entries: readonly ManagedFieldsEntry[], others: readonly ManagedFieldsEntry[]): boolean =>
   entries.length === others.length &&
   entries.some(({ time }, index) => time !== others[index]?.time) &&

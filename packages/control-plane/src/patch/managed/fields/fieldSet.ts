@@ -2,11 +2,11 @@ import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonObject } from '../../../apimachinery/objects/object.ts';
 
 /**
- * A set of field paths as a tree. A key is a path element in the form of `fieldsV1`: `f:name` a field, `k:{…}` a list item by its
- * keys, `v:…` a set item by its value, `i:0` an index. Trees are never changed once they are shared.
+ * A set of field paths as a tree. A key is a path element of `fieldsV1`: `f:name` is a field, and `k:{…}` a list item by its keys.
+ * `v:…` is a set item by its value, and `i:0` an index. Shared trees are immutable.
  */
 export interface FieldSet {
-  /** The path that ends here is a member. */
+  /** Whether the path to this node is a member. */
   readonly self: boolean;
   readonly children: ReadonlyMap<string, FieldSet>;
 }
@@ -19,7 +19,7 @@ export const EMPTY_SET: FieldSet = { self: false, children: NO_CHILDREN };
 /** The set of one path that ends here. */
 export const LEAF: FieldSet = { self: true, children: NO_CHILDREN };
 
-/** Makes a node; the empty set when nothing is in it. */
+/** Creates a node, or the empty set. */
 export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> | undefined): FieldSet {
   if (children === undefined || children.size === 0) return self ? LEAF : EMPTY_SET;
   return { self, children };
@@ -27,7 +27,7 @@ export function fieldSet(self: boolean, children: ReadonlyMap<string, FieldSet> 
 
 export const isEmptySet = (set: FieldSet): boolean => !set.self && set.children.size === 0;
 
-/** Members of either. */
+/** The members of either set. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptySet(b)) return a;
   if (isEmptySet(a)) return b;
@@ -39,7 +39,7 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self || b.self, children);
 }
 
-/** Members of `a` that are not in `b`; `a` itself when nothing goes. */
+/** The members of `a` that are not in `b`; `a` itself if nothing is removed. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(b) || isEmptySet(a)) return a;
   let children: Map<string, FieldSet> | undefined;
@@ -56,7 +56,7 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self && !b.self, children ?? a.children);
 }
 
-/** Members of both. */
+/** The members of both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   const children = new Map<string, FieldSet>();
   for (const [key, child] of a.children) {
@@ -68,7 +68,7 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return fieldSet(a.self && b.self, children);
 }
 
-/** Whether the two hold the same paths. */
+/** Whether both sets have the same paths. */
 export function sameSet(a: FieldSet, b: FieldSet): boolean {
   if (a === b) return true;
   if (a.self !== b.self || a.children.size !== b.children.size) return false;
@@ -79,7 +79,7 @@ export function sameSet(a: FieldSet, b: FieldSet): boolean {
   return true;
 }
 
-/** The set without a child of its root. */
+/** The set without one path below its root. */
 export function without(set: FieldSet, path: readonly string[]): FieldSet {
   const [first, ...rest] = path;
   if (first === undefined) return EMPTY_SET;
@@ -92,7 +92,7 @@ export function without(set: FieldSet, path: readonly string[]): FieldSet {
   return fieldSet(set.self, children);
 }
 
-/** The paths in the order of structured-merge-diff: members of a level first, then what lies below each. */
+/** The paths in the order of structured-merge-diff: the members of a level, then the paths below each. */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
   const keys = [...set.children.keys()].sort();
   for (const key of keys) if (set.children.get(key)?.self) yield [...prefix, key];
@@ -118,9 +118,9 @@ function parse(fields: Record<string, unknown>, isRoot: boolean, depth: number):
 
 const parsed = new WeakMap<object, FieldSet>();
 
-/** Reads `fieldsV1`. The same object is read once: entries that a write leaves alone keep theirs. */
+/** Parses `fieldsV1`. The result is cached per object, because writes often leave entries unchanged. */
 export function parseFields(fields: JsonObject | undefined): FieldSet {
-  // What is no object owns nothing: the real server too forgets what it cannot read.
+  // An invalid value owns nothing, as in the real server.
   if (!isRecord(fields)) return EMPTY_SET;
   let set = parsed.get(fields);
   if (set === undefined) {
@@ -135,7 +135,7 @@ function format(set: FieldSet, isRoot: boolean): JsonObject {
   if (set.self && !isRoot && set.children.size > 0) fields['.'] = {};
   for (const key of [...set.children.keys()].sort()) {
     const child = set.children.get(key);
-    // Keys carry a prefix, so none of them can be a name of the prototype.
+    // Keys have a prefix, so none of them can be a name of the prototype.
     if (child !== undefined) fields[key] = format(child, false);
   }
   return fields;

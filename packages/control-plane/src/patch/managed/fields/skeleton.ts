@@ -2,7 +2,7 @@ import { apiVersionOf, type KindDefinition } from '../../../apimachinery/objects
 import type { ApiObject } from '../../../apimachinery/objects/object.ts';
 import { roundTrip } from '../../../resources/shape.ts';
 
-/** Kinds whose Go types are not among those that `shape.ts` knows. */
+/** Kinds whose Go types are not in `shape.ts`. */
 const FURTHER: Readonly<Record<string, Record<string, unknown>>> = {
   'apiextensions.k8s.io/CustomResourceDefinition': {
     spec: { group: '', names: { plural: '', kind: '' }, scope: '', versions: null },
@@ -13,8 +13,8 @@ const FURTHER: Readonly<Record<string, Record<string, unknown>>> = {
 const skeletons = new WeakMap<KindDefinition, ApiObject>();
 
 /**
- * What a new object is compared with: an empty one. A built-in kind's empty object already has its structures (`spec: {}`), as Go's zero
- * value has, so they belong to nobody; a custom kind's has none.
+ * The empty object that a new object is compared with. For a built-in kind it contains the structures (`spec: {}`) of Go's zero value,
+ * so they have no manager. For a custom kind it has none.
  */
 export function emptyObject(kind: KindDefinition): ApiObject {
   let object = skeletons.get(kind);

@@ -2,13 +2,13 @@ import { isRecord } from '../../../apimachinery/objects/json-value.ts';
 import type { JsonSchema } from '../../../apimachinery/objects/kind.ts';
 import { nodeOf, type SchemaNode } from '../../../schema/node.ts';
 
-/** How a value is merged: as a whole, key by key, or item by item. */
+/** How a value is merged: as a whole, by keys, or by items. */
 export type Shape = 'leaf' | 'map' | 'list';
 
 const text: JsonSchema = { type: 'string' };
 const textMap: JsonSchema = { type: 'object', additionalProperties: text };
 
-/** Object metadata, which every kind merges alike whatever its schema says of it. */
+/** Object metadata, which every kind merges in the same way, independent of its schema. */
 const META: JsonSchema = {
   type: 'object',
   properties: {
@@ -46,12 +46,12 @@ const META: JsonSchema = {
   },
 };
 
-/** The type of a field: its schema (undefined: nothing is known, the value tells), and whether the schema names it. */
+/** The type of a field: its schema (undefined: unknown, the value decides), and whether the schema declares it. */
 export interface FieldType {
   readonly node: SchemaNode | undefined;
-  /** A field of a structure, not a key of a map. */
+  /** Whether it is a field of a structure, not a key of a map. */
   readonly declared: boolean;
-  /** The schema has a place for it. */
+  /** Whether the schema contains it. */
   readonly known: boolean;
 }
 
@@ -60,7 +60,7 @@ const MISSING: FieldType = { node: undefined, declared: false, known: false };
 
 const isFree = (node: SchemaNode): boolean => node.preserve || node.additionalAllowed || node.types.length === 0;
 
-/** The type of a field of an object of type `node`; `isResource` where apiVersion, kind and metadata are of course known. */
+/** The type of a field of an object of type `node`. With `isResource`, apiVersion, kind and metadata are always known. */
 export function fieldType(node: SchemaNode | undefined, name: string, isResource: boolean): FieldType {
   if (isResource) {
     if (name === 'metadata') return { node: nodeOf(META), declared: true, known: true };
@@ -78,7 +78,7 @@ const isAssociative = (node: SchemaNode): boolean =>
 
 const typeOf = (node: SchemaNode): string | undefined => (node.intOrString ? 'scalar' : node.types[0]);
 
-/** How a value of this type is merged; where the type does not say, the value does (lists then are atomic). */
+/** How a value of this type is merged. Without a type, the value decides, and lists are atomic. */
 export function shapeOf(node: SchemaNode | undefined, value: unknown): Shape {
   const type = node === undefined ? undefined : typeOf(node);
   if (node === undefined || type === undefined) return isRecord(value) && node?.mapType !== 'atomic' ? 'map' : 'leaf';
