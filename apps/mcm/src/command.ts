@@ -64,7 +64,7 @@ try {
     const lines = (await describe(error)).split('\n').map(printable);
     process.stderr.write(`mcm: ${lines.join('\n')}\n`);
   }
-  process.exitCode = error instanceof Ended ? error.code : 1;
+  process.exitCode = error instanceof Ended ? error.code : process.exitCode || 1;
 }
 // Exit explicitly, because open sockets and watches would keep the process running. Output in a slow pipe is flushed first.
 for (const stream of [process.stdout, process.stderr])

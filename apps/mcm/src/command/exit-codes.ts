@@ -9,8 +9,8 @@ interface ExitCode {
   readonly of?: Readonly<Record<string, string>>;
 }
 
-/** Exit codes of `mcm plan`: the plan has no steps; it completes; it gets stuck. Any failure is 1. */
-export const PLAN_EXIT = { nothing: 0, changes: 2, stuck: 4 } as const;
+/** Exit codes of `mcm plan`, as of `kubectl diff`: no steps, steps, more than 1 for an error or a plan that gets stuck. */
+export const PLAN_EXIT = { nothing: 0, changes: 1, trouble: 2, stuck: 4 } as const;
 
 /** Exit code of `mcm status` when no instance runs. */
 export const NOT_RUNNING = 3;
@@ -37,13 +37,14 @@ export const EXIT_CODES: readonly ExitCode[] = [
     means: 'error, with a message on standard error',
     of: {
       'rollout status': 'the rollout failed, the deployment was deleted, or error',
+      plan: 'the plan has steps and completes',
       'config diff': 'something would change',
     },
   },
   {
-    code: PLAN_EXIT.changes,
+    code: PLAN_EXIT.trouble,
     of: {
-      plan: 'the plan has steps and completes',
+      plan: 'error, with a message on standard error',
       'config diff': 'error, with a message on standard error',
     },
   },

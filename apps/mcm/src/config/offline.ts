@@ -15,7 +15,7 @@ import {
 import { TEMPLATES } from '@mcm/machine-config-controller';
 import { stringify } from 'yaml';
 import { UserError } from '../command/errors.ts';
-import { readObjects } from './read.ts';
+import { readObjects } from '../files/read.ts';
 
 /** Input of a render. */
 export interface RenderRequest {

@@ -17,7 +17,11 @@ export function addPlan(program: Command, surroundings: CommandSurroundings): vo
           'simulate the application of machinedeployments: machines in their order, duration and blockers; changes nothing',
         )
         // Not a required option: commander would then report it before a misspelled flag.
-        .option('-f, --filename <path>', 'file of machinedeployments (and machineclasses), or a directory of these')
+        .option(
+          '-f, --filename <path>',
+          'file of machinedeployments (and machineclasses), a directory of these, or - for standard input; repeatable',
+          (path: string, paths: readonly string[] = []) => [...paths, path],
+        )
         .option(
           '--join-time <duration>',
           `of a new machine (default: as earlier machines, else ${inMinutes(GUESSES.join)})`,
@@ -31,7 +35,7 @@ export function addPlan(program: Command, surroundings: CommandSurroundings): vo
   ).action(async (flags: PlanFlags) => {
     const { filename } = flags;
     if (filename === undefined)
-      throw new UserError('-f is required: a file of machinedeployments, or a directory of these');
+      throw new UserError('-f is required: a file of machinedeployments, a directory of these, or -');
     const { tellPlan } = await import('./run.ts');
     await tellPlan(filename, flags, surroundings);
   });

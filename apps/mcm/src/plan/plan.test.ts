@@ -26,7 +26,7 @@ import {
 } from '@mcm/kube';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
-import { readObjects } from '../config/read.ts';
+import { readObjects } from '../files/read.ts';
 import { drainMs, joinedIn } from './durations.ts';
 import { planLines } from './lines.ts';
 import { proposalsIn, proposed } from './proposal.ts';

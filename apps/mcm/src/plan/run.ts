@@ -17,9 +17,9 @@ import { type Telling, tell } from '../cluster/told.ts';
 import { UserError } from '../command/errors.ts';
 import { PLAN_EXIT } from '../command/exit-codes.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
-import { readObjects } from '../config/read.ts';
 import { readMachineSettings } from '../explain/settings/machine-settings.ts';
 import { readManagerSettings } from '../explain/settings/manager-settings.ts';
+import { readObjects } from '../files/read.ts';
 import { classProblem } from './class-problems.ts';
 import type { GivenDurations } from './durations.ts';
 import { planLines } from './lines.ts';
@@ -28,7 +28,7 @@ import { type Proposals, proposalsIn, proposed } from './proposal.ts';
 
 /** The flags of `mcm plan`, with durations as text. */
 export interface PlanFlags extends AskFlags {
-  readonly filename?: string;
+  readonly filename?: readonly string[];
   readonly joinTime?: string;
   readonly drainTime?: string;
   readonly updateTime?: string;
@@ -59,13 +59,15 @@ function givenBy({ joinTime, drainTime, updateTime }: PlanFlags): GivenDurations
 
 /** `mcm plan`. Throws `UserError` for invalid durations. */
 export async function tellPlan(
-  filename: string,
+  filenames: readonly string[],
   flags: PlanFlags,
   { random, ...telling }: Telling & Pick<CommandSurroundings, 'random'>,
 ): Promise<void> {
+  // The exit code of an error, until the plan is complete: 1 means that the plan has steps.
+  process.exitCode = PLAN_EXIT.trouble;
   const given = givenBy(flags);
   await inCluster(flags, 'plan', async (cluster) => {
-    const proposals = proposalsIn(await readObjects([filename]), filename);
+    const proposals = proposalsIn(await readObjects(filenames), filenames.join(', '));
     // The command only reads: a signal may end the process at any time.
     const { signal } = new AbortController();
     const unread = new Set<string>();

@@ -45,8 +45,8 @@ export function installPrograms(dir: string, bundles: Readonly<Record<string, st
   write('pnpm', `script=$1; shift; case $script in\n${cases.join('\n')}\n*) exit 127 ;;\nesac`);
   write('npx', `[ "$1 $2" = "-y pnpm@12" ] || exit 127\nshift 2; exec pnpm "$@"`);
   write('kubectl-mcm', 'exec pnpm mcm "$@"');
-  // Exit status 2 of a plan says that something would happen.
-  write('mcm', 'if [ "$1" != plan ]; then exec pnpm mcm "$@"; fi; pnpm mcm "$@" || [ $? = 2 ]');
+  // The exit status 1 of a plan means that the plan has steps.
+  write('mcm', 'if [ "$1" != plan ]; then exec pnpm mcm "$@"; fi; pnpm mcm "$@" || [ $? = 1 ]');
   return bin;
 }
 

@@ -1,0 +1,3 @@
+/** YAML as the API server and kubectl read it, for other packages. */
+
+export { parseYamlText } from './registry/bodies/yaml-body.ts';

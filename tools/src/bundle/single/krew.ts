@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+
+const ARCHIVE = /^mcm-v(?<version>[^-]+(?:-[a-z0-9.]+)?)-(?<os>linux|darwin|windows)-(?<arch>[a-z0-9]+)\.tar\.gz$/;
+
+/**
+ * Writes `mcm.yaml`, the manifest of the kubectl plugin for krew, with the checksums of all archives in a folder.
+ * @param url the address of the folder of a release, without the names of files
+ * @returns the path of the manifest
+ * @throws Error if there is no archive, or archives of several versions
+ */
+export async function krewManifest(folder: string, url: string): Promise<string> {
+  const found = (await readdir(folder)).toSorted().flatMap((name) => {
+    const parts = ARCHIVE.exec(name)?.groups;
+    return parts ? [{ name, version: parts.version, os: parts.os, arch: parts.arch }] : [];
+  });
+  const versions = new Set(found.map(({ version }) => version));
+  if (versions.size !== 1) throw new Error(`${folder} must have archives of one version, found ${versions.size}`);
+  const platforms = await Promise.all(
+    found.map(async ({ name, os, arch }) => ({
+      selector: { matchLabels: { os, arch } },
+      uri: `${url}/${name}`,
+      sha256: createHash('sha256')
+        .update(await readFile(join(folder, name)))
+        .digest('hex'),
+      bin: os === 'windows' ? 'kubectl-mcm.exe' : 'kubectl-mcm',
+    })),
+  );
+  const manifest = {
+    apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
+    kind: 'Plugin',
+    metadata: { name: 'mcm' },
+    spec: {
+      version: `v${[...versions].join('')}`,
+      shortDescription: 'Inspect and operate worker machines',
+      description:
+        'Explains MachineDeployments, MachineSets and Machines of a machine-controller-manager, plans changes, and follows rollouts.\n',
+      platforms,
+    },
+  };
+  const path = join(folder, 'mcm.yaml');
+  await writeFile(path, stringify(manifest));
+  return path;
+}

@@ -1,0 +1,26 @@
+/** A file of a pack. */
+export interface PackedFile {
+  /** With slashes, from the root of the pack. */
+  readonly path: string;
+  readonly data: Uint8Array;
+}
+
+/** Several files as one: the length of the index in 4 bytes, the index as JSON, and the contents in its order. */
+export function packFiles(files: readonly PackedFile[]): Buffer {
+  const index = Buffer.from(JSON.stringify(files.map(({ path, data }) => [path, data.length])));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(index.length);
+  return Buffer.concat([length, index, ...files.map(({ data }) => data)]);
+}
+
+/** The files of {@link packFiles}. */
+export function unpackFiles(packed: Buffer): readonly PackedFile[] {
+  const end = 4 + packed.readUInt32BE(0);
+  const index = JSON.parse(packed.subarray(4, end).toString('utf8')) as readonly (readonly [string, number])[];
+  let offset = end;
+  return index.map(([path, size]) => {
+    const data = packed.subarray(offset, offset + size);
+    offset += size;
+    return { path, data };
+  });
+}

@@ -1,0 +1,103 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { sharedBundles } from '../shared.ts';
+import { krewManifest } from './krew.ts';
+import { packFiles, unpackFiles } from './pack.ts';
+import { platformOf, writeArchive, writeSingleFile } from './single-file.ts';
+
+const run = promisify(execFile);
+const LONG = { timeout: 300_000 };
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mcm single '));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const canBuild =
+  process.platform === 'linux'
+    ? spawnSync(process.execPath, ['--help'], { encoding: 'utf8' }).stdout.includes('--experimental-sea-config')
+    : process.platform === 'darwin';
+
+describe.skipIf(!canBuild)('the single executable file of this platform', LONG, () => {
+  let file: string;
+  let cache: string;
+  beforeAll(async () => {
+    file = await writeSingleFile(await sharedBundles(), join(folder, 'release'), process.execPath);
+    cache = join(folder, 'a cache');
+  }, LONG.timeout);
+
+  /** Runs the file as a user without Node.js does. */
+  const mcm = (...args: readonly string[]) =>
+    run(file, args, { cwd: folder, env: { HOME: folder, XDG_CACHE_HOME: cache }, maxBuffer: 1 << 24 });
+
+  test('prints the version, and writes its programs once, also when two start at the same time', async () => {
+    const started = await Promise.all([mcm('--version'), mcm('--version')]);
+    for (const { stdout } of started) expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await readdir(join(cache, 'mcm'))).toHaveLength(1);
+  });
+
+  test('starts the other programs: mcm up brings up a fleet', LONG, async () => {
+    const data = join(folder, 'data');
+    const { stdout } = await mcm('up', '--exit-when-ready', '--no-tty', '--machines=1', `--data-dir=${data}`);
+    expect(stdout).toContain('ready: 1 machine Running');
+  });
+
+  test('names the cause when it cannot write its programs', async () => {
+    await writeFile(join(folder, 'no-folder'), '');
+    const env = { HOME: folder, XDG_CACHE_HOME: join(folder, 'no-folder') };
+    const { status, stderr } = spawnSync(file, ['version'], { env, encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^mcm: cannot start from .*no-folder.*; set XDG_CACHE_HOME to a writable directory\n$/);
+  });
+
+  test('is in an archive with the license, and the krew manifest has its checksum', LONG, async () => {
+    const platform = platformOf(process.platform, process.arch);
+    const archive = await writeArchive(file, join(folder, 'release'), platform);
+    const { stdout } = await run('tar', ['-tzf', archive]);
+    expect(stdout.trim().split('\n')).toEqual(['kubectl-mcm', 'LICENSE']);
+    const manifest: unknown = parse(await readFile(await krewManifest(join(folder, 'release'), 'URL'), 'utf8'));
+    expect(manifest).toMatchObject({ spec: { platforms: [{ selector: { matchLabels: platform } }] } });
+  });
+});
+
+test('a pack has all files with their bytes', () => {
+  const files = [
+    { path: 'a/b', data: Buffer.from('é') },
+    { path: 'empty', data: Buffer.alloc(0) },
+    { path: 'c', data: Buffer.from([0, 255]) },
+  ];
+  expect(unpackFiles(packFiles(files))).toEqual(files);
+});
+
+test('the krew manifest has each archive with its checksum', async () => {
+  const release = join(folder, 'archives');
+  await mkdir(release);
+  const names = ['mcm-v1.2.3-darwin-arm64.tar.gz', 'mcm-v1.2.3-windows-amd64.tar.gz'];
+  for (const name of [...names, 'mcm']) await writeFile(join(release, name), name);
+  const manifest: unknown = parse(await readFile(await krewManifest(release, 'https://example.com/r'), 'utf8'));
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  expect(manifest).toMatchObject({
+    kind: 'Plugin',
+    spec: {
+      version: 'v1.2.3',
+      platforms: [
+        {
+          selector: { matchLabels: { os: 'darwin', arch: 'arm64' } },
+          uri: `https://example.com/r/${names[0]}`,
+          sha256: sha256(names[0] ?? ''),
+          bin: 'kubectl-mcm',
+        },
+        { selector: { matchLabels: { os: 'windows', arch: 'amd64' } }, bin: 'kubectl-mcm.exe' },
+      ],
+    },
+  });
+  await writeFile(join(release, 'mcm-v1.2.4-linux-amd64.tar.gz'), '');
+  await expect(krewManifest(release, 'x')).rejects.toThrow('must have archives of one version, found 2');
+});
