@@ -14,12 +14,12 @@ const MOCKING = [
   'packages/control-plane/src/registry/work-of-access.test.ts',
   'packages/control-plane/src/server/api-documents.test.ts',
 ];
-/** Takes the platform's `Request` away for a while, which files beside it would miss. */
+/** Removes the platform's `Request` for a while, which would break other files in the same process. */
 const STUBBING = 'packages/control-plane/src/apimachinery/http/in-process.test.ts';
 
 /**
- * Files that take longest, in the order in which they begin: two that keep a core busy each, beside them those that wait for programs of theirs.
- * Of the others the largest begin first.
+ * The longest files, in the order in which they start. First two that use one core each, then those that wait for other processes.
+ * After these, the largest files start first.
  */
 const LONGEST = [
   'e2e/src/simulation/machines/seeds-1.test.ts',
@@ -45,8 +45,8 @@ class LongestFirst extends BaseSequencer {
 }
 
 /**
- * Node runs the tests as it runs the programs, from their sources: nothing is transformed, and imports are not looked up at each use, which took
- * a fifth of the time of the longest files. Compiled modules are kept for the files and programs that load them again.
+ * Node.js runs the tests from their sources, as it runs the programs. Without a transformation and lookups of imports, the longest files take a fifth
+ * less time. Compiled modules are cached for all files and programs.
  */
 const native = { experimental: { viteModuleRunner: false, nodeLoader: false } };
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/compiled', import.meta.url));
@@ -66,7 +66,7 @@ export default defineConfig({
     teardownTimeout: 10_000,
     sequence: { sequencer: LongestFirst },
     projects: [
-      // Loading the modules anew for each file, and warming them up, would take longer than most files' tests do.
+      // Loading the modules again for each file would take longer than the tests of most files.
       {
         extends: true,
         test: {

@@ -15,7 +15,7 @@ import { startControlPlane } from '@mcm/control-plane';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ApiServer, startApiServer } from './harness/api-server.ts';
 
-/** An independent client that knows nothing of this repository, over HTTPS with the kubeconfig that the plane writes. */
+/** An independent Kubernetes client, over HTTPS with the kubeconfig that the control plane writes. */
 let plane: ApiServer;
 let config: KubeConfig;
 
@@ -132,7 +132,7 @@ test('its patches of all four types', async () => {
   expect((await apply(other, 'second', true)).spec?.replicas).toBe(4);
 });
 
-test('its watch starts where a list ended, sees only what is selected, and ends when it is told to', async () => {
+test('its watch starts where a list ended, contains only selected objects, and ends on request', async () => {
   const core = config.makeApiClient(CoreV1Api);
   const { metadata } = await core.listNamespacedConfigMap({ namespace });
   const seen: string[] = [];
@@ -159,7 +159,7 @@ test('its watch starts where a list ended, sees only what is selected, and ends 
   expect(seen).toEqual(['ADDED picked', 'DELETED picked']);
 });
 
-test('its informer lists again when what it has seen is too old to go on from (410)', async () => {
+test('its informer lists again when its version is too old to continue (410)', async () => {
   let ahead = 0;
   const clock = {
     now: () => new Date(Date.now() + ahead),

@@ -87,7 +87,7 @@ function inFolder(context: TestContext) {
       await client.resource<MachineClass>(machineClasses, 'default').create(machineClass as MachineClass);
       await client.resource<MachineDeployment>(machineDeployments, 'default').create(deployment as MachineDeployment);
     });
-  /** Replaces all machines of the first deployment, so many beside the old ones at once, while another deployment comes. */
+  /** Replaces all machines of the first deployment, with `maxSurge` additional machines, while another deployment is created. */
   const rollBeside = async (maxSurge: number, provider: string): Promise<void> => {
     const old = new Set(instancesOf(await inCloud()));
     expect(old.size).toBe(3);

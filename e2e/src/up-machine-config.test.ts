@@ -26,7 +26,7 @@ import { mcm } from './harness/mcm.ts';
 
 const program = await sharedBundle('mcm');
 
-/** `mcm up --machine-config` as its own processes: what a user sees who changes a file, breaks one and takes it back. */
+/** `mcm up --machine-config` in separate processes, from the view of a user: changes a file, writes an invalid one, and reverts it. */
 
 let cwd: string;
 beforeEach(() => {
@@ -87,7 +87,7 @@ const file = (path: string, text: string) => ({
   },
 });
 
-test('two pools: machines boot into their target; a changed file rolls out, a broken one stops at maxUnavailable, undone it heals', {
+test('two pools: machines boot into their target; a changed file rolls out, a broken one stops at maxUnavailable, a revert repairs it', {
   timeout: PATIENCE_MS,
 }, async () => {
   const run = mcm(['up', '--no-tty', '--machine-config', '--machines=1'], { cwd, program });

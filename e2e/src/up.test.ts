@@ -86,7 +86,7 @@ describe('mcm up', () => {
     expect(await run.ended).toMatchObject({ code: 0 });
   });
 
-  test('a second instance on the same directory is refused and the first goes on', {
+  test('a second instance on the same directory is refused and the first continues', {
     timeout: PATIENCE_MS,
   }, async () => {
     const first = mcm(['up', '--no-tty'], { cwd, program });

@@ -16,7 +16,7 @@ import { parseAllDocuments } from 'yaml';
 import { ROOT } from '../harness/mcm.ts';
 import { NAMESPACE, startStack } from '../harness/stack.ts';
 
-/** The webhooks of the real manager, called over TLS by the real control plane, with certificates that nobody has made. */
+/** The webhooks of the real manager, called over TLS by the real control plane, with certificates that the manager created. */
 
 const PATIENCE_MS = 120_000;
 const LOOK_EVERY_MS = 100;
@@ -35,7 +35,7 @@ const freePort = (): Promise<number> =>
 const configurations = (port: number): WebhookConfiguration[] =>
   parseAllDocuments(readFileSync(join(ROOT, 'deploy', 'kustomize', 'base', 'webhooks.yaml'), 'utf8'))
     .map((document) => document.toJS())
-    .filter(({ webhooks }) => webhooks !== undefined) // Roles are beside them.
+    .filter(({ webhooks }) => webhooks !== undefined) // The same files also contain roles.
     .map(({ webhooks, ...rest }) => {
       const called = webhooks.map((hook: { clientConfig: { service: { path: string } } }) => ({
         ...hook,
@@ -77,7 +77,7 @@ test('self-made certificates: the API server trusts them without anybody’s hel
     }
     const deployments = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);
     const create = (draft: Draft<MachineDeployment>) => deployments.create(draft).catch((error: unknown) => error);
-    // Without the manager nobody answers.
+    // Without the manager, the webhook does not answer.
     expect(await create(pool('early', { type: 'Recreate' }))).toMatchObject({ code: 500 });
 
     await stack.manager.start();

@@ -222,7 +222,7 @@ const GCP: readonly Case[] = [
     secrets: ['PRIVATE KEY'],
   },
   {
-    what: 'credentials with a host of somebody else',
+    what: 'credentials with a host of another owner',
     secret: gcp.secret({ serviceAccountJSON: serviceAccount({ token_uri: 'https://evil.example/token' }) }),
     event: /^InvalidClass: .*token_uri of "serviceAccountJSON" must be https and of googleapis\.com/,
     says: /token_uri/,

@@ -6,8 +6,8 @@ import type { Case } from './sample.ts';
 import { TwoClasses } from './two-classes.ts';
 
 /**
- * Input that cannot work, with the real drivers on clouds that ask everybody who he is: told on the class and on its
- * machines with field and cure, no machine of another class waits, nothing is asked all the time, no secret is told.
+ * Invalid input with the real drivers and clouds that check credentials. The problem is reported on the class and on its machines with field and
+ * hint. Machines of other classes do not wait, requests are not repeated constantly, and no secret is printed.
  */
 
 let back: () => void;

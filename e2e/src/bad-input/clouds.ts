@@ -22,10 +22,10 @@ import type { ClassInput } from './two-classes.ts';
 // Modules load in real time, which a virtual clock does not see.
 await loadSdk();
 
-/** A cloud that asks everybody who he is, the driver that speaks to it, and a class that works there. */
+/** A cloud that checks credentials, its driver, and a valid class. */
 export interface CloudOf {
   readonly driver: (context: DriverContext) => DriverDefinition<never, never>;
-  /** Who answers at an origin; an error: nobody does. */
+  /** The server at an origin, or the error of the connection. */
   readonly origins: (origin: string) => Transport | Error;
   readonly ordinary: ClassInput;
 }
@@ -37,7 +37,7 @@ interface Surroundings {
 
 const failing = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 
-/** What goes wrong before anybody answers, by a part of the host's name. */
+/** Connection errors, by a part of the host name. */
 export const FAILURES: Readonly<Record<string, (host: string) => Error>> = {
   'eu-west-9': (host) => failing('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`),
   'eu-west-8': (host) => failing('ECONNREFUSED', `connect ECONNREFUSED ${host}:443`),
@@ -71,7 +71,7 @@ const html = (status: number): TransportResponse => ({
   text: async () => '<html>Welcome to the proxy</html>',
 });
 
-/** A metadata server, of which some identities are asked for in vain: their names say what happens. */
+/** A metadata server that refuses some identities. Their names describe the failure. */
 const metadataOf =
   (cloud: Transport): Transport =>
   async (request) => {

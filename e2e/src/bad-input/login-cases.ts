@@ -13,7 +13,7 @@ const certificate = (from: number, until: number): string =>
 const azure = sample('Azure');
 export const AZURE_LOGINS: readonly Case[] = [
   {
-    what: 'a certificate that nobody has registered',
+    what: 'a certificate that is not registered',
     secret: { ...azure.without('clientSecret'), clientCertificate: certificate(-1, 30) },
     event: /^CredentialsRefused: .*AADSTS700027.*Secret default\/odd \(.*data\.clientCertificate\)/,
     says: /AADSTS700027/,

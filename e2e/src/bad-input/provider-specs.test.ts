@@ -48,7 +48,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
   const check = (providerSpec: Readonly<Record<string, unknown>>): string =>
     invoker.check(classOf(sample, providerSpec)).join('; ');
 
-  /** Nothing of the Secret but its keys may be told. */
+  /** Only the keys of the Secret may be printed. */
   const expectNoSecret = (said: string): void => {
     for (const value of Object.values(secret)) expect(said).not.toContain(value);
   };
@@ -68,7 +68,7 @@ describe.each(SAMPLES.map((sample) => [sample.provider, sample] as const))('prov
   );
 
   test.each(unknownFieldCases(schema, spec).map((each) => [each.path, each] as const))(
-    'the unknown field %s is told with a name that is known',
+    'the error for the unknown field %s contains a known name',
     (path, { spec: odd, meant }) => {
       const [said = '', ...more] = invoker.unknownFields(classOf(sample, odd));
       expect(more).toEqual([]);

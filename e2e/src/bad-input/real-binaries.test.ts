@@ -31,7 +31,7 @@ const nothing = (): void => undefined;
 const newKey = (): string =>
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
-/** The same credentials with a secret that nobody gave out. */
+/** The same credentials with an invalid secret. */
 const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string, string>) => Record<string, string>>> =
   {
     aws: (data) => ({ ...data, providerSecretAccessKey: 'canary/secret+access/key+of/nobody+0123' }),
@@ -41,7 +41,7 @@ const REFUSED: Readonly<Record<(typeof PROVIDERS)[number], (data: Record<string,
     }),
   };
 
-/** Lines and base64 of what nobody may read; of a key file its key. */
+/** Lines and base64 of secret data. Of a key file, only its key. */
 const mustNotBeRead = (data: Readonly<Record<string, string>>): readonly string[] =>
   Object.entries(data)
     .filter(([key]) => /secret|serviceAccountJSON|userData/i.test(key))
@@ -85,7 +85,7 @@ async function open(name: (typeof PROVIDERS)[number], { onTestFinished }: TestCo
 
 const machineNames = (name: string): readonly string[] => [`${name}-0`, `${name}-1`];
 
-/** A class with its Secret, and two machines of it: one call that reaches nobody says nothing of a class yet. */
+/** Creates a class with its Secret, and two of its machines. One failed connection does not prove a problem of the class. */
 async function make(client: KubeClient, name: string, cloudsOwn: object, data: Record<string, string>): Promise<void> {
   const metadata = { name, namespace: NAMESPACE };
   const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString('base64')]);

@@ -9,7 +9,7 @@ export interface Case {
   readonly event: RegExp;
   /** What the status of its machines says. */
   readonly says: RegExp | 'it works';
-  /** Further texts that nobody may read; the Secret's values are never to be read. */
+  /** Further secret texts. The values of the Secret are always secret. */
   readonly secrets?: readonly string[];
 }
 

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
-/** Settings of a machine controller's process that cannot work: told by their names, at once, by the real binaries. */
+/** Invalid settings of a machine controller's process: the real binaries report them with their names at the start. */
 
 interface Ended {
   readonly code: number;
   readonly said: string;
 }
 
-/** @param until Words after which the process is told to end; absent: it ends by itself */
+/** @param until Text after which the process is stopped. Absent: it ends without a stop. */
 async function run(
   provider: string,
   variables: Readonly<Record<string, string>>,
@@ -70,7 +70,7 @@ test.each([
   },
 );
 
-/** An API server that nobody reaches: a machine controller waits for it. */
+/** An unreachable API server, for which a machine controller waits. */
 const KUBECONFIG = `
 apiVersion: v1
 kind: Config
@@ -99,7 +99,7 @@ test.each([
   ],
   ['gcp', {}, '"msg":"starting"'],
 ])(
-  '%s: the endpoints in force are told once at the start, and what is likely wrong',
+  '%s: the endpoints in use are logged once at the start, with warnings',
   { timeout: 120_000 },
   async (provider, variables, says, warns = '') => {
     const folder = mkdtempSync(join(tmpdir(), 'mcm settings '));

@@ -35,13 +35,13 @@ const told = (_key: string, value: unknown): unknown =>
   value instanceof Error ? `${value.message} ${value.stack ?? ''} ${String(value.cause ?? '')}` : value;
 
 /**
- * The real machine controller with a real driver and two classes, in this process and on a virtual clock: an ordinary one
- * whose machine runs, and an odd one whose two machines come later.
+ * The real machine controller with a real driver and two classes, in this process and on a virtual clock. One class is valid and has a running
+ * machine. The two machines of the invalid class are created later.
  */
 export class TwoClasses {
   readonly clock: VirtualClock;
   readonly log = createMemoryLogger();
-  /** Requests so far, by origin: those that reached nobody too. */
+  /** The number of requests by origin, including failed connections. */
   readonly asked = new Map<string, number>();
   readonly #client: KubeClient;
   readonly #cloud: CloudOf;
@@ -136,7 +136,7 @@ export class TwoClasses {
     return (await this.machine(name)).status?.lastOperation?.description ?? '';
   }
 
-  /** Warnings on a class, `Reason: message`, and how often each was told. */
+  /** Warnings on a class, `Reason: message`, with their counts. */
   async warnings(name: string): Promise<readonly { readonly text: string; readonly count: number }[]> {
     const { items } = await this.#client.resource(events, NAMESPACE).list();
     return items
@@ -144,7 +144,7 @@ export class TwoClasses {
       .map(({ reason, message, count = 1 }) => ({ text: `${reason}: ${message}`, count }));
   }
 
-  /** Everything that somebody may read: all objects but Secrets, and the log. */
+  /** Everything that a user may read: all objects but Secrets, and the log. */
   async readable(): Promise<string> {
     const of = async (definition: typeof events | typeof machines | typeof machineClasses): Promise<string> =>
       JSON.stringify((await this.#client.resource(definition as typeof events, NAMESPACE).list()).items);

@@ -4,7 +4,7 @@ import { NAMESPACE } from '../harness/stack.ts';
 /** How large a {@link bulkyPod} is as JSON, about. */
 export const POD_BYTES = 7_000;
 
-/** A pod bound to a node whose kubelet nobody plays, so that nothing but its size matters. */
+/** A pod on a node without a kubelet. Only its size matters. */
 export function bulkyPod(index: number, nodeName: string): Draft<Pod> {
   const env = Array.from({ length: 40 }, (_, i) => ({
     name: `VARIABLE_NUMBER_${i}`,

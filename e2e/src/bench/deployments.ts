@@ -3,7 +3,7 @@ import { realClock, sleep } from '@mcm/kube';
 import { cpuMs, rssMb } from '../harness/process-usage.ts';
 import { NAMESPACE, type Stack, startStack } from '../harness/stack.ts';
 
-/** What one reconcile of a deployment costs beside so many others. */
+/** The cost of one reconcile of a deployment among many others. */
 export interface DeploymentCost {
   readonly deployments: number;
   /**

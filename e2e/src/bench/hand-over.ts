@@ -36,7 +36,7 @@ class Relay {
     return binary;
   }
 
-  /** A fleet of machines that nobody makes VMs for, its leader, and one that stands by. */
+  /** A fleet of machines without VMs, its leader, and a standby. */
   async begin(): Promise<void> {
     await this.#stack.makeClass('local');
     this.#leader = await this.#start();
@@ -49,13 +49,13 @@ class Relay {
   async pass(signal: 'SIGTERM' | 'SIGKILL'): Promise<{ readonly held: number; readonly worked: number }> {
     const { client } = this.#stack;
     const [leader, next] = [this.#leader, this.#next];
-    if (leader === undefined || next === undefined) throw new Error('nobody leads yet');
+    if (leader === undefined || next === undefined) throw new Error('no replica leads yet');
     const { spec } = await client.resource(leases, NAMESPACE).get(LEASE);
     // Not always at the same moment between two renewals.
     await sleep(realClock, Math.random() * 2_000);
     const since = performance.now();
     leader.kill(signal);
-    // Asked for while nobody leads.
+    // Requested while no replica leads.
     this.#replicas += 1;
     const asked = client
       .resource<MachineDeployment>(machineDeployments, NAMESPACE)
@@ -114,7 +114,7 @@ async function stopDuringCall(stack: Stack): Promise<number> {
 
 const spread = (times: readonly number[]): string => `of ${times.map((time) => time.toFixed(2)).join(', ')}`;
 
-/** How long nobody leads, by real processes on a plane of their own. */
+/** The time without a leader, measured with real processes and a separate control plane. */
 export async function* handOverFigures(): AsyncGenerator<Figure> {
   const stack = await startStack({ planeFlags: ['--no-controllers'] });
   const relay = new Relay(stack);

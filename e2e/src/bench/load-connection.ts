@@ -1,6 +1,6 @@
 import { connect, type TLSSocket } from 'node:tls';
 
-/** Where a load goes, and as whom. */
+/** Address and identity of a load. */
 export interface LoadTarget {
   readonly port: number;
   readonly caCertificate: string;

@@ -310,7 +310,7 @@ async function* idle(): AsyncGenerator<Figure> {
 
 /** Rendering, a rollout and a quiet fleet. */
 export async function* machineConfigFigures(): AsyncGenerator<Figure> {
-  // All is in this process, whose clock keeps nobody waiting by itself.
+  // Everything runs in this process, and its virtual clock does not keep the process alive.
   const alive = setInterval(() => undefined, 1_000);
   try {
     yield* rendering();

@@ -83,10 +83,10 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'machines-idle': () => judge(IdleFleet.figures()),
   'machines-pods': () => judge(IdleFleet.podFigures()),
   deployments: async () => {
-    say('\nA reconcile of one deployment of 10 machines, beside how many others');
+    say('\nA reconcile of one deployment of 10 machines, by number of other deployments');
     for await (const { deployments, cpuMsEach, latencyMs, rssMb } of deploymentCosts([1, 100, 1_000])) {
       say(
-        `  ${String(deployments).padStart(5)} deployments  ${cpuMsEach.toFixed(2)} ms CPU, told after ${latencyMs.toFixed(1)} ms, RSS ${rssMb.toFixed(0)} MB`,
+        `  ${String(deployments).padStart(5)} deployments  ${cpuMsEach.toFixed(2)} ms CPU, done after ${latencyMs.toFixed(1)} ms, RSS ${rssMb.toFixed(0)} MB`,
       );
     }
     say('  goal      < 5 ms each, flat within 2×');
@@ -110,7 +110,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 say(
-  'Embedded plane over HTTPS in memory, local cloud without latency, kubelets with ready credentials, both controllers as processes; writes and reads are counted from the request log of the server.',
+  'Embedded plane over HTTPS in memory, local cloud without latency, simulated kubelets with ready credentials, both controllers as processes. Writes and reads come from the request log of the server.',
 );
 for (const name of asked.length > 0 ? asked : Object.keys(WORKS)) await WORKS[name]?.();
 process.exit(0);

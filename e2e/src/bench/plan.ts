@@ -18,7 +18,7 @@ const templateOf = (name: string) => ({
   spec: { class: { kind: 'MachineClass', name } },
 });
 
-/** A pool that stands with one class and is asked for another, one machine at a time. */
+/** A pool with machines of one class whose class changes, one machine at a time. */
 function asked(count: number): SimulationInput {
   const labels = { ...LABELS, 'machine-template-hash': templateHash(templateOf('blue'), undefined) };
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } } as const;

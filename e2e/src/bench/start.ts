@@ -9,7 +9,7 @@ import { cpuMs, rssMb } from '../harness/process-usage.ts';
 import { atMost, type Figure, percentile } from './machines/figure.ts';
 
 const RUNS = 5;
-/** From the start of the process to its flags being read, told by its `--help`; a command of `mcm` is done by then. */
+/** Time limit from the start of the process until its flags are read, measured with `--help`. A command of `mcm` must end in that time. */
 const START_MS = 400;
 /** From the start of the process to its line `ready`. */
 const READY_MS = 2_000;
@@ -46,7 +46,7 @@ async function start(args: readonly string[]): Promise<Running> {
   return { ms, cpuMs: cpuMs(pid), rssMb: rssMb(pid), stop };
 }
 
-/** Told by a program as it ends, on its standard error output. */
+/** The program prints this on standard error at its end. */
 const TELLS = `process.on('exit', () => {
   const { user, system } = process.cpuUsage();
   process.stderr.write('USED ' + (user + system) / 1e3 + ' ' + process.memoryUsage.rss() / 1e6 + '\\n');
@@ -78,7 +78,7 @@ async function medians(once: () => Promise<Said>): Promise<Said> {
 
 const note = ({ cpuMs: cpu, rssMb: mb }: Said): string => `${cpu.toFixed(0)} ms CPU, ${mb.toFixed(0)} MB`;
 
-/** What every program of `tools/src/bundle/binaries.ts` is given to be ready beside an empty control plane. */
+/** Flags with which every program of `tools/src/bundle/binaries.ts` becomes ready with an empty control plane. */
 function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string, readonly string[]>> {
   const common = [`--control-kubeconfig=${kubeconfig}`, '--port=0', '--leader-elect=false', '--log-level=silent'];
   const controller = [...common, `--target-kubeconfig=${kubeconfig}`, '--namespace=default'];
@@ -96,7 +96,7 @@ function readyFlags(kubeconfig: string, folder: string): Readonly<Record<string,
   };
 }
 
-/** Commands of `mcm` that ask nobody. */
+/** Commands of `mcm` without requests. */
 const COMMANDS = [['--help'], ['version'], ['completion', 'bash']] as const;
 
 /** How long each program as it is shipped takes to start, and to be ready. */

@@ -120,7 +120,7 @@ export async function watchFanOut(plane: PlaneProcess): Promise<FanOut> {
   };
 }
 
-/** Sends the changes at their rate over whichever connection is free. */
+/** Sends the changes at their rate over the next free connection. */
 async function change(connections: readonly LoadConnection[], sent: number[]): Promise<void> {
   const start = performance.now();
   let next = 0;

@@ -11,9 +11,9 @@ const machineClass: MachineClass = {
 };
 
 /**
- * One call of each kind of credentials in real time: the SDK loads modules and reads its configuration files then, which a
- * virtual clock does not see.
- * @param variables The process's AWS variables, which are set when this is called.
+ * Calls once with each kind of credentials in real time. The SDK then loads modules and reads configuration files, which a virtual clock does not
+ * wait for.
+ * @param variables The process's AWS variables, which are set during the call.
  */
 export async function warmUp(variables: Readonly<Record<string, string>>): Promise<void> {
   await loadSdk();

@@ -20,8 +20,8 @@ import { sharedBundle } from '@mcm/tools/bundles';
 import { expect, test } from 'vitest';
 
 /**
- * The binary of the daemon as the pod of the installed DaemonSet: its arguments and environment, the ServiceAccounts and
- * roles of the installation, and a folder where the machine's root directory would be mounted.
+ * The binary of the daemon as in the pod of the installed DaemonSet. It has the same arguments, environment, ServiceAccounts and roles.
+ * A temporary folder replaces the mounted root directory of the machine.
  */
 
 const { CurrentConfig, DesiredConfig, State, Reason, DesiredDrain, LastAppliedDrain, PostConfigAction } =
@@ -118,7 +118,7 @@ test.each<[topology: string, start: () => Promise<readonly [configs: Cluster, no
           args: [
             ...flags,
             ...[`--control-kubeconfig=${join(folder, 'control')}`, `--target-kubeconfig=${join(folder, 'target')}`],
-            // Nobody reboots the machine that tests run on.
+            // The test must not reboot its machine.
             ...['--port=0', '--reboot-command=none', `--boot-id-file=${join(folder, 'boot')}`],
           ],
           env: { NODE_NAME: 'n' },

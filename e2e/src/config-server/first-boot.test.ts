@@ -52,7 +52,7 @@ let directory: string;
 let ca: string;
 /** Requests of the server to the API server. */
 let asked: string[];
-/** Certificates that whoever watches their end was told of. */
+/** Certificates that were registered for expiry monitoring. */
 let watched: string[];
 let clock: VirtualClock;
 const metrics = () => createMetrics({ prefix: 'mcc_' });
@@ -204,7 +204,7 @@ test('W1 GET and HEAD of a pool’s own machine are answered with its configurat
   expect((await meters.scrape()).text).toContain('mcc_config_server_requests_total{code="200"} 3');
 });
 
-test('a machine gets the configuration of its own pool only, and nobody without a token of the cluster gets any', async () => {
+test('a machine gets only the configuration of its pool, and a client without a token of the cluster gets none', async () => {
   await pool('worker', 'workers');
   await pool('infra', 'infras');
   await pool('selected');
@@ -276,7 +276,7 @@ test('W4 an unsupported version is 400, none is answered in 2.2', async () => {
   expect(JSON.parse((await ask('/config/worker', token, { accept: '' })).text).ignition.version).toBe('2.2.0');
 });
 
-test('who asks too often is told when to ask again; headers that are too large are refused', async () => {
+test('a client with too many requests gets a retry time, and headers that are too large are refused', async () => {
   const statuses = await Promise.all(Array.from({ length: 25 }, () => ask('/config/worker')));
   expect(statuses.filter(({ status }) => status === 401).length).toBe(20);
   const late = statuses.find(({ status }) => status === 429);
@@ -329,7 +329,7 @@ test('without files the certificates are self-made, and two replicas share them'
   expect(JSON.stringify(log.lines)).not.toContain('PRIVATE KEY');
 });
 
-test('machines of tokens are found in a live copy: a request reads no list, whoever asks', async () => {
+test('machines of tokens are found in a cache, so a request causes no list', async () => {
   await server.close();
   await pool('worker', 'workers');
   await pool('infra', 'infras');

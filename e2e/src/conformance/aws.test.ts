@@ -49,7 +49,7 @@ test.each([
   'many machines at once',
 ])('the AWS driver conforms although new VMs show late: %s', (name) => proves(target(4_000), name));
 
-/** Somebody else's EC2: a running moto server, `MCM_MOTO_URL=http://127.0.0.1:5000`; see `providers/aws/README.md`. */
+/** A moto server as the EC2 API: `MCM_MOTO_URL=http://127.0.0.1:5000`; see `providers/aws/README.md`. */
 const { MCM_MOTO_URL: server } = process.env;
 
 describe.skipIf(!server)('on moto', () => {

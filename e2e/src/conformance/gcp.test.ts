@@ -35,9 +35,7 @@ test.each(SCENARIOS.map(({ name }) => name))('the GCP driver conforms: %s', (nam
   proves(target, name, ['initialize']),
 );
 
-/**
- * Somebody else's Compute Engine: a running gcplocal, `MCM_GCPLOCAL_URL=http://127.0.0.1:8400`; see `providers/gcp/README.md`.
- */
+/** A gcplocal server as the Compute Engine API: `MCM_GCPLOCAL_URL=http://127.0.0.1:8400`; see `providers/gcp/README.md`. */
 const { MCM_GCPLOCAL_URL: server } = process.env;
 
 describe.skipIf(!server)('on gcplocal', () => {

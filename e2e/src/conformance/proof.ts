@@ -42,8 +42,8 @@ export async function proves(target: ConformanceTarget, name: string, without: r
 }
 
 /**
- * Plays all scenarios on somebody else's server. What that does otherwise than the cloud fails, and nothing else: one that
- * passes after all is told too.
+ * Runs all scenarios on an emulator of another project. Only the listed differences to the cloud may fail. A listed scenario that passes is also an
+ * error.
  */
 export async function provesOn(
   target: ConformanceTarget,

@@ -70,7 +70,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await page.evaluate('globalThis.kept')).toBe(true);
   });
 
-  test('a rollout that is paused says, unasked, how it goes on', async () => {
+  test('a paused rollout shows how to continue it', async () => {
     const workers = stage.client.resource(machineDeployments, NAMESPACE);
     const pause = (paused: boolean) => workers.patch('workers', { type: 'merge', body: { spec: { paused } } });
     await pause(true);
@@ -97,7 +97,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     await page.getByText('It is Running. No action is pending.').waitFor();
   });
 
-  test('what names and messages say is text, whatever it says', async () => {
+  test('names and messages are rendered as text', async () => {
     await row('workers-3').getByText(HOSTILE).waitFor();
     await page.goto(`${stage.url}?q=${encodeURIComponent(`"><script>globalThis.owned=1</script>`)}`);
     await page.getByText('0 of').waitFor();
@@ -117,7 +117,7 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await refused(`${holder}.innerHTML = policy.createHTML(${image})`)).toBe('done');
     await page.locator('img').waitFor({ state: 'attached' });
     expect(await page.evaluate('globalThis.owned')).toBeUndefined();
-    complaints.length = 0; // The browser told of them.
+    complaints.length = 0; // The browser logged these errors.
   });
 
   test('is used by the keyboard alone: skip link, theme, filter', async () => {
@@ -176,14 +176,14 @@ describe.skipIf(chromiumPath === undefined)('mcm dashboard in a browser', () => 
     expect(await button.textContent()).toBe('Theme: as the system');
   });
 
-  test('says so when its server is gone, and goes on when it is back', async () => {
+  test('shows when its server is stopped, and continues when it is started again', async () => {
     const again = await stage.interrupt();
     await page.getByText('Connection lost').waitFor();
     await again();
     await page.getByText('Live.').waitFor();
     await stage.addMachine('workers-6', 'Pending');
     await row('workers-6').getByText('Pending').waitFor();
-    complaints.length = 0; // A lost connection is told of by the browser.
+    complaints.length = 0; // The browser logs a lost connection.
   });
 
   test('the browser had nothing to complain of', () => {

@@ -23,7 +23,7 @@ import {
   seededRandom,
 } from '@mcm/kube';
 
-/** What somebody who may write a status or an event would put there. */
+/** A hostile text in a status or an event. */
 export const HOSTILE = `</pre></section><script>globalThis.owned=1</script><img src=x onerror="globalThis.owned=1">'"&amp;`;
 
 export const NAMESPACE = 'default';

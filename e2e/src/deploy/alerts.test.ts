@@ -6,7 +6,7 @@ import { DEFAULT_INSTALL, installSections } from '@mcm/cli';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
-/** Each alert, by Prometheus' own test of rules where promtool is: it fires in its situation, and not beside it. */
+/** Tests each alert with Prometheus' rule tests where promtool is installed: it fires in its situation, and not in similar ones. */
 
 interface Rule {
   readonly alert: string;
@@ -126,7 +126,7 @@ const SITUATIONS: Readonly<Record<string, Situation>> = {
       { [failed('get_machine_status', 5)]: '0+30x400' },
       // Once in a while, among many that work.
       { [failed('create_machine', 14)]: '0x10 1x9 2x9 3x9 4x300', [worked('create_machine')]: '0+2x400' },
-      // What has been mended.
+      // The problem is repaired.
       { [failed('create_machine', 16)]: '0+1x5 6x400', [worked('create_machine')]: '_x10 1x400' },
     ],
     after: 60,

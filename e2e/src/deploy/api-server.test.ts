@@ -9,8 +9,8 @@ import { ROOT } from '../docs/sources.ts';
 import { type ApiServer, startApiServer } from '../harness/api-server.ts';
 
 /**
- * What is installed, as each of the ways brings it, taken by an API server over HTTPS: the embedded plane, or a real one
- * where that is asked for. The ways say the same, so that the second and the third of them change nothing.
+ * The objects of each installation method, applied to an API server over HTTPS: the embedded control plane, or a real one if requested.
+ * All methods contain the same objects, so the second and third change nothing.
  */
 
 const isThere = (command: string): boolean => spawnSync(command, ['version'], { stdio: 'ignore' }).error === undefined;

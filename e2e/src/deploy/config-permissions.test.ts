@@ -65,7 +65,7 @@ const API_SERVERS = {
   },
 };
 
-/** What is asked for beside the request itself: of clusters that hold owners' deletion to rights (OwnerReferencesPermissionEnforcement). */
+/** Additional permissions of a request, in clusters with the admission plugin OwnerReferencesPermissionEnforcement. */
 async function finalizersOf(request: Request): Promise<readonly string[]> {
   if (request.method === 'GET' || request.body === null) return [];
   const { metadata } = (await request.clone().json()) as { metadata?: KubeObject['metadata'] };
@@ -179,7 +179,7 @@ test('nothing is refused to the machine-config-controller, and all that it may d
     await clock.advance(60_000);
     const drain = { metadata: { annotations: { [DesiredDrain]: 'drain-x' } } };
     await admin.resource(nodes).patch('n', { type: 'merge', body: drain });
-    // One without pods is drained at once, and read anew before that is said.
+    // A node without pods is drained immediately, and read again before the result is written.
     await admin.resource(nodes).create({ metadata: { name: 'm', ...drain.metadata }, spec: {} });
     await clock.advance(120_000);
     const base64 = (text: string) => Buffer.from(text).toString('base64');

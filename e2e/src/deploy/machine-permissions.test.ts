@@ -6,8 +6,8 @@ import { asInstalled, makeRoles } from '../simulation/world/installed-roles.ts';
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**
- * The machine controller as the ServiceAccount of the installation, judged by the server's RBAC, through histories with
- * pods, budgets and volumes, faults and deaths: nothing is refused, and what its roles allow is used, or said here why.
+ * Runs the machine controller with the ServiceAccount and the RBAC of the installation through histories with pods, budgets, volumes, faults and
+ * deaths. No request is refused. Every permission is used, or a reason is listed here.
  */
 
 /** What no history does, and why it must be allowed all the same. */

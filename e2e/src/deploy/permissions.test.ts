@@ -15,8 +15,8 @@ import { NAMESPACE, type ProcessName, World, type WorldOptions } from '../simula
 import { allowedBy, askedFor, type RoleObject } from './asked.ts';
 
 /**
- * Both controllers as the ServiceAccount of the installation, judged by the server's RBAC: nothing is refused, each
- * asks only for what the roles of its own container allow, and all that the manager may do is used.
+ * Runs both controllers with the ServiceAccount and the RBAC of the installation.
+ * No request is refused. Each container only needs its own roles, and all permissions of the manager are used.
  */
 
 const MINUTE = 60_000;
@@ -30,7 +30,7 @@ const isRole = (object: object): object is RoleObject => 'rules' in object;
 const roles = installed.filter(isRole);
 const isManagers = ({ metadata: { name } }: RoleObject): boolean => name.startsWith('machine-controller-manager');
 
-/** What the roles of a container allow; who may read metrics is for both. */
+/** The permissions of each container. Both have the permission to review access to metrics. */
 const allowed: Readonly<Record<ProcessName, ReadonlySet<string>>> = {
   manager: allowedBy(roles.filter(isManagers)),
   'machine-controller': allowedBy(
@@ -128,7 +128,7 @@ test('nodes are updated where they are', async () => {
   });
 });
 
-test('election, certificates of webhooks, and who may read metrics', async () => {
+test('election, certificates of webhooks, and access to metrics', async () => {
   await inWorld({}, async (world) => {
     const { clock } = world;
     const log = createMemoryLogger();
@@ -173,7 +173,7 @@ test('election, certificates of webhooks, and who may read metrics', async () =>
       );
     const kept = keep('one.default.svc');
     await world.until(() => Promise.resolve(pairs > 0));
-    // For another name the certificate is issued anew, as when it runs out: an update of the Secret.
+    // The certificate for another name is issued again, as after its expiry: an update of the Secret.
     const keptAgain = keep('two.default.svc');
     await clock.advance(MINUTE);
     expect(pairs).toBeGreaterThan(1);
@@ -192,11 +192,11 @@ test('election, certificates of webhooks, and who may read metrics', async () =>
   });
 });
 
-test('nothing was refused, nobody asked beyond its own roles, and all that the manager may do is used or justified', () => {
+test('no request was refused or outside of the roles of its container, and all permissions of the manager are used or justified', () => {
   expect([...refused]).toEqual([]);
   expect([...beyond]).toEqual([]);
   const unused = [...allowed.manager].filter((each) => !used.manager.has(each) && JUSTIFIED[each] === undefined);
   expect(unused).toEqual([]);
-  // A justification of what is used is out of date, as is one of what nobody may do.
+  // A justification is outdated if the permission is used or does not exist.
   expect(Object.keys(JUSTIFIED).filter((each) => used.manager.has(each) || !allowed.manager.has(each))).toEqual([]);
 });

@@ -37,7 +37,7 @@ const rendered = (template: string, namespace: string, ...more: string[]): Insta
   return objectsOf(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
 };
 
-/** What may be done to Leases beside the bootstrap tokens, where control clusters keep each other out. */
+/** The permissions for Leases in addition to bootstrap tokens, which locks between control clusters need. */
 const leaseRules = (objects: readonly Installed[]) =>
   objects
     .filter(({ kind, metadata }) => kind === 'Role' && metadata.namespace === 'kube-system')
@@ -114,7 +114,7 @@ test.runIf(hasHelm)(
       team: 'infra',
       'app.kubernetes.io/name': 'machine-controller-manager',
     });
-    // The metadata service of the VM below is asked by the SDK of AWS alone.
+    // Only the SDK of AWS requests the metadata service of the VM.
     const letOut = (provider: string) =>
       JSON.stringify(rendered('network-policy', 'here', '--set', `provider=${provider}`));
     expect(letOut('aws')).toContain('169.254.0.0/16');

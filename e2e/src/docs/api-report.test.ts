@@ -41,7 +41,7 @@ test('a report has signatures and shapes, and neither bodies nor comments', () =
   ]);
 });
 
-test('of a class only what others can reach is told', () => {
+test('the report of a class contains only its accessible members', () => {
   expect(
     texts(
       'export class Box<T> extends Base {',

@@ -37,6 +37,6 @@ test.each(changesets)('changeset %s names published packages, how far they move,
 test('all published packages have one version, as the set-up of changesets says', () => {
   const { fixed } = JSON.parse(readFileSync(join(FOLDER, 'config.json'), 'utf8')) as { readonly fixed: string[][] };
   expect(fixed).toEqual([['@mcm/*']]);
-  // A name without the scope may be somebody else's at a registry: `mcm` is.
+  // A name without the scope may exist in a registry with another owner: `mcm` does.
   expect(published.filter((name) => !name.startsWith('@mcm/'))).toEqual([]);
 });

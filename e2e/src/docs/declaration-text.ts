@@ -8,7 +8,7 @@ const START = /^export (?:declare )?(?:abstract )?(?:async )?(const|let|function
 const OPENING = '([{';
 const CLOSING = ')]}';
 
-/** Comments gone; what stands in strings stays. */
+/** Removes comments, but not from strings. */
 export const withoutComments = (text: string): string =>
   text.replaceAll(
     /('(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/[^\n]*/g,

@@ -59,7 +59,7 @@ interface Lock {
 
 const readManifest = (path: string): Manifest => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as Manifest;
 
-/** Packages that one brings along, whatever brings them along, too. */
+/** The direct and indirect dependencies of a package. */
 function broughtBy(key: string, { snapshots }: Lock, found = new Set<string>()): ReadonlySet<string> {
   // A package with peers is under its name and theirs: name@version(peer@version).
   const full = Object.keys(snapshots).find((each) => each === key || each.startsWith(`${key}(`));
@@ -90,7 +90,8 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   const unexplained = [...found.keys()].filter((name) => WHY[name] === undefined);
   const gone = Object.keys(WHY).filter((name) => !found.has(name));
   if (unexplained.length > 0) throw new Error(`dependency-reference.ts does not say why ${unexplained.join(', ')}`);
-  if (gone.length > 0) throw new Error(`dependency-reference.ts explains what is no dependency: ${gone.join(', ')}`);
+  if (gone.length > 0)
+    throw new Error(`dependency-reference.ts explains packages that are not dependencies: ${gone.join(', ')}`);
   const rows = [...found].toSorted().map(([name, manifest]) => {
     const brought = broughtBy(`${name}@${manifest.version}`, lock).size;
     return [
@@ -101,8 +102,8 @@ export function dependencyReferenceFiles(): ReadonlyMap<string, string> {
   const text = [
     GENERATED,
     '# Packages of others\n',
-    'What the published packages depend on, with the versions of the lock file. What is really in a program stands in its bill of materials',
-    '(`sbom.cdx.json`, [images](../images.md)), which is less than what is brought along. How they are chosen, held and looked after: [security policy](../../SECURITY.md#dependencies).\n',
+    'The dependencies of the published packages, with the versions of the lock file. The bill of materials of a program lists the included packages',
+    '(`sbom.cdx.json`, [images](../images.md)), which are fewer. For the selection and maintenance see the [security policy](../../SECURITY.md#dependencies).\n',
     table(['Package', 'Version', 'License', 'Brings along', 'Used by', 'Why'], rows),
     '',
   ].join('\n');

@@ -8,7 +8,7 @@ const text = readFileSync(join(ROOT, 'docs/compatibility/findings.md'), 'utf8');
 const references = namedTests(text);
 const rows = [...text.matchAll(/^\| (R?\d+)\s+\|(.*)\|$/gm)].map(([, id = '', rest = '']) => ({ id, rest }));
 
-test('each finding and each incident has a row, in order, and no row is silent', () => {
+test('each finding and each incident has a row in order, and no row is empty', () => {
   const ids = [
     ...Array.from({ length: 49 }, (_, index) => `R${index + 1}`),
     ...Array.from({ length: 33 }, (_, index) => `${index + 1}`),

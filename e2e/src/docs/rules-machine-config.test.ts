@@ -20,7 +20,7 @@ test('every row of the scenario tables, every decision and every trap is in the 
   expect(count(/^\| (\d+) +\|/gm)).toBe(18);
 });
 
-test('the test of a row, and of a trap that has one of its own, bears its id', () => {
+test('the test of a row, and of a trap with a separate test, contains its id', () => {
   const rows = [...text.matchAll(/^\| ([A-Z]\d+) +\|.*› ([^`]+)`/gm)].map(([, id = '', title = '']) => ({ id, title }));
   expect(rows.length).toBe(150);
   expect(rows.filter(({ id, title }) => !new RegExp(`(?<![A-Z0-9])${id}(?!\\d)`).test(title))).toEqual([]);

@@ -11,8 +11,8 @@ import { NAMESPACE, until } from '../harness/stack.ts';
 import { makeLocalClass } from './local-class.ts';
 
 /**
- * Real processes hand their work over: told by what happens on the Lease and by what each writes, not by the time of day.
- * How long it takes is told by `bench hand-over`.
+ * Tests hand-overs between real processes. The assertions use the Lease and the writes of each process, not the time of day. `bench hand-over`
+ * measures the duration.
  */
 
 const LIMIT = { timeout: 120_000 };
@@ -45,11 +45,11 @@ async function start(program: string, flags: readonly string[] = []): Promise<St
   return { binary, door };
 }
 
-/** Resolves once the Lease shows what is asked for. */
+/** Resolves when the Lease satisfies the predicate. */
 const lease = (name: string, shows: (record: NonNullable<Lease['spec']>) => boolean): Promise<Lease> =>
   until(client, leases, name, ({ spec }) => spec !== undefined && shows(spec), PATIENCE_MS);
 
-/** Who held a Lease, one after the other. */
+/** The holders of a Lease, in order. */
 function followHolders(name: string) {
   const holders: string[] = [];
   const stop = new AbortController();
@@ -79,7 +79,7 @@ const made = (replicas: number) =>
   until(client, machineDeployments, 'pool', ({ status }) => status?.replicas === replicas, PATIENCE_MS);
 
 test(
-  'one that is told to end gives its lease back; one that froze writes nothing late, and says why it ends',
+  'a stopped process releases its lease, and a frozen process writes nothing late and logs the reason of its end',
   LIMIT,
   async () => {
     const MANAGER = await sharedBundle('machine-controller-manager');
@@ -118,7 +118,7 @@ test(
 
     const third = await start(MANAGER, timings);
     second.binary.kill('SIGSTOP');
-    // It will find this when it goes on: work that it would have begun.
+    // When it continues it finds this work, which it must not start.
     await scale(3);
     const { spec: last } = await lease(NAME, ({ holderIdentity }) => holderIdentity !== after?.holderIdentity);
     expect(last?.leaseTransitions).toBe((after?.leaseTransitions ?? 0) + 1);

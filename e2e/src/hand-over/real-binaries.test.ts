@@ -10,9 +10,8 @@ import { ofControllers } from '../harness/request-log.ts';
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
- * A roll that the original began is carried on by the real binaries: the recorded objects of a state in its middle over
- * the control plane, their VMs and Nodes in the local cloud. Only ids of another cloud are put in: the provider ids, the
- * classes' specs and the UIDs of owners.
+ * The real binaries continue a rollout that the original began. The control plane contains the recorded objects from the middle of it, and the local
+ * cloud their VMs and Nodes. Only IDs of the cloud are replaced: provider IDs, specs of classes, and UIDs of owners.
  */
 
 const PATIENCE_MS = 120_000;
@@ -26,7 +25,7 @@ const ofKind = ({ objects }: State, kind: string): Recorded[] =>
 const classOf = (machine: Recorded): string => (machine as unknown as Machine).spec.class.name;
 const namesOf = (state: State): string[] => ofKind(state, 'Machine').map(({ metadata }) => metadata.name);
 
-/** The recorded fleet without anybody who manages it: VMs made, Nodes joined, machines Running. */
+/** The recorded fleet before a manager starts: VMs created, Nodes joined, machines Running. */
 async function boot(stack: Stack, state: State): Promise<void> {
   const resource = stack.client.resource<Machine>(machines, NAMESPACE);
   for (const machine of ofKind(state, 'Machine')) {

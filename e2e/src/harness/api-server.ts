@@ -7,16 +7,17 @@ import { parse } from 'yaml';
 import { sharedCluster } from './shared-cluster.ts';
 
 /**
- * The API server of a test that runs programs against one: the embedded plane, or a real kube-apiserver where
- * `KUBEBUILDER_ASSETS` names a folder with the programs, one for each test, or `MCM_E2E_KUBECONFIG` one that runs, which
- * must be there for these tests alone: each leaves it as it found it, and they run one after another.
+ * The API server of a test that runs programs:
+ * - the embedded control plane by default,
+ * - with `KUBEBUILDER_ASSETS`, a real kube-apiserver from that folder, one for each test,
+ * - with `MCM_E2E_KUBECONFIG`, a running one. It must only be used by these tests, which run in sequence and clean up.
  */
 export interface ApiServer {
   readonly kind: 'embedded' | 'real';
   readonly url: string;
   /** Of an administrator. */
   kubeconfig(): string;
-  /** Answers a request of an administrator, whatever its host. */
+  /** Answers a request of an administrator for any host. */
   fetch(request: Request): Promise<Response>;
   /** Of a real one that was started for the test. */
   readonly auditLog?: string;
@@ -29,7 +30,7 @@ const realAssets = (): string | undefined => process.env.KUBEBUILDER_ASSETS || u
 /** The kubeconfig of a real cluster that runs; undefined without the variable. */
 const realKubeconfig = (): string | undefined => process.env.MCM_E2E_KUBECONFIG || undefined;
 
-/** Whether tests are asked to use a real API server. */
+/** Whether tests must use a real API server. */
 export const isRealAsked = (): boolean => realAssets() !== undefined || realKubeconfig() !== undefined;
 
 /** Starts, or finds, the API server of a test, with these CRDs in it. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
-/** A binary that runs as a process of its own, and that nobody starts again. */
+/** A binary in a separate process without a restart. */
 export interface Binary {
   readonly pid: number;
   /** What followed `ready`; rejects with the last line of its log when it ends before. */
@@ -33,6 +33,6 @@ export function startBinary(program: string, args: readonly string[], env: Recor
     () => ready.reject(new Error(lastLine)),
     (error) => ready.reject(error),
   );
-  ready.promise.catch(() => undefined); // Whoever waits for it is told.
+  ready.promise.catch(() => undefined); // The caller that awaits it handles the error.
   return { pid: child.pid ?? 0, ready: ready.promise, ended, kill: (signal) => void child.kill(signal) };
 }

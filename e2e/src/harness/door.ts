@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A way of its own into a control plane of this process: who goes through it is known by it. */
+/** A separate entry to a control plane in this process, with a separate identity. */
 export interface Door {
   readonly kubeconfig: string;
   /** What went through it and changes something, in the order in which it came: `POST /api/v1/…`. */

@@ -6,7 +6,7 @@ const TICKS_PER_SECOND = 100;
 /** CPU milliseconds, user and system, that a process has used. Linux only. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The command's name stands in parentheses and may hold anything; fields are counted behind it.
+  // The name of the command is in parentheses and may contain any character, so the fields are counted after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }

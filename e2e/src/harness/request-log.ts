@@ -24,7 +24,7 @@ export interface Counts {
 /** Requests of the controllers themselves: not of the hollow kubelets, the benchmark, or the plane's own controllers. */
 export const ofControllers = (request: LoggedRequest): boolean => /^machine-controller/.test(request.userAgent);
 
-/** Leases are renewed, and API servers are asked whether they are there, by the clock: neither is ever counted. */
+/** Excludes renewals of Leases and health checks of API servers, because they depend on the time. */
 export function count(
   requests: readonly LoggedRequest[],
   whose: (request: LoggedRequest) => boolean = ofControllers,

@@ -66,7 +66,7 @@ async function objectsIn(fetch: ApiServer['fetch']): Promise<ReadonlyMap<string,
   return found;
 }
 
-/** Finalizers are not regarded: nobody is there to honour them. What is refused is tried again while others go. */
+/** Removes finalizers, because no controller handles them here. A refused deletion is tried again after others. */
 async function remove(fetch: ApiServer['fetch'], { path, finalizers }: Found): Promise<void> {
   if (finalizers.length > 0 && !EMPTIED_BY_SERVER.test(path)) {
     const headers = { 'content-type': 'application/merge-patch+json' };
@@ -90,7 +90,7 @@ export async function sharedCluster(fetch: ApiServer['fetch'], file: string): Pr
   );
   if (others.length > 0)
     throw new Error(
-      `the cluster of ${file} has ${others.map(({ path }) => path).join(', ')}: name one that is there for these tests alone and has neither nodes nor CRDs of machines, and run one file at a time (--no-file-parallelism)`,
+      `the cluster of ${file} has ${others.map(({ path }) => path).join(', ')}. Use a cluster for these tests only, without nodes and CRDs of machines. Run one file at a time (--no-file-parallelism)`,
     );
   const since = async (): Promise<readonly Found[]> =>
     [...(await objectsIn(fetch))]

@@ -35,13 +35,13 @@ const TOKEN = 'bench-token';
  */
 export interface Stack {
   readonly client: KubeClient;
-  /** Undefined where a real API server is asked for. */
+  /** Undefined with a real API server. */
   readonly plane: Program | undefined;
   readonly cloud: Program;
   readonly manager: Program;
   readonly machineController: Program;
   readonly requests: RequestLogReader;
-  /** False for a real API server that was not started for this stack: it tells nobody what it was asked. */
+  /** False for a real API server that this stack did not start, because its requests cannot be read. */
   readonly isAudited: boolean;
   /** Of an administrator. */
   readonly kubeconfig: string;
@@ -63,9 +63,9 @@ export interface Stack {
 
 export interface StackOptions {
   readonly clock?: Clock;
-  /** Flags of the control plane beside those that every stack has. */
+  /** Additional flags of the control plane. */
   readonly planeFlags?: readonly string[];
-  /** Flags of the manager beside those that every stack has. */
+  /** Additional flags of the manager. */
   readonly managerFlags?: readonly string[];
   /** URL of a program by what imports it: of its source if absent. */
   readonly resolve?: (module: string) => string;
@@ -200,7 +200,7 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
   return stack;
 }
 
-/** Resolves when an object of a kind satisfies the predicate; told by a watch, from now on. */
+/** Resolves when an object of a kind satisfies the predicate. It uses a watch that starts now. */
 export async function until<T extends KubeObject>(
   client: KubeClient,
   definition: ResourceDefinition<T>,

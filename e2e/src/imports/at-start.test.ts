@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ROOT } from '../docs/sources.ts';
 
-/** Tells every module of a vendor that a process loads, as it is asked for. */
+/** Prints every module of a vendor when a process loads it. */
 const HOOK = `import { registerHooks } from 'node:module';
 registerHooks({ resolve: (name, context, next) => {
   if (/^@(aws-sdk\\/client|azure\\/arm|google-cloud\\/compute)/.test(name)) process.stderr.write('LOADS ' + name + '\\n');
   return next(name, context);
 } });`;
 
-/** Nobody listens there: nothing is ever reconciled. */
+/** An unused port: no object is ever reconciled. */
 const KUBECONFIG = JSON.stringify({
   ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
   clusters: [{ name: 'c', cluster: { server: 'http://127.0.0.1:9' } }],

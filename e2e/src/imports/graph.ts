@@ -15,7 +15,7 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith('@') ? 2 : 1)
     .join('/');
 
-/** The source that a specifier of a workspace package stands for; undefined for packages of others. */
+/** The source of a specifier of a workspace package. Undefined for other packages. */
 function sourceOf(specifier: string, from: string): string | undefined {
   const name = packageOf(specifier);
   if (!name.startsWith('@mcm/')) return undefined;

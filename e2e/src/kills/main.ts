@@ -3,10 +3,10 @@ import { type Lease, leases, type Random, realClock, seededRandom, sleep } from 
 import { NAMESPACE, type Stack, startStack, until } from '../harness/stack.ts';
 
 /**
- * Rolls a fleet of a hundred machines to and fro with the real binaries and kills the manager with SIGKILL again and
- * again at random instants of each roll; its successor waits for the Lease. The end of each roll is checked. By hand:
- * `node --conditions=source e2e/src/kills/main.ts [kills] [seed]`, with `KUBEBUILDER_ASSETS` against a real API server.
- * The same on the virtual clock is a test: `packages/core/src/deployment/kills.test.ts`.
+ * Starts rollouts of a hundred machines with the real binaries, and kills the manager repeatedly with SIGKILL at random times.
+ * The next manager waits for the Lease. The result of each rollout is verified.
+ * Run it manually: `node --conditions=source e2e/src/kills/main.ts [kills] [seed]`, with `KUBEBUILDER_ASSETS` for a real API server.
+ * The test `packages/core/src/deployment/kills.test.ts` does the same on the virtual clock.
  */
 const numbers = process.argv.slice(2).map(Number);
 if (numbers.length > 2 || numbers.some((each) => !Number.isSafeInteger(each) || each < 0)) {
@@ -58,7 +58,7 @@ async function wrong(stack: Stack, machineClass: string): Promise<string | undef
   return active.length === 1 && active[0] === MACHINES ? undefined : `sets of ${sizes.join(', ')}`;
 }
 
-/** Who works, once it is another one than before. */
+/** Resolves with the identity of a new leader. */
 async function nextHolder(stack: Stack, before: string | undefined): Promise<string> {
   const resource = stack.client.resource<Lease>(leases, NAMESPACE);
   const end = Date.now() + LIMIT_MS;
@@ -68,7 +68,7 @@ async function nextHolder(stack: Stack, before: string | undefined): Promise<str
     if (holder && holder !== before) return holder;
     await sleep(realClock, 100);
   }
-  throw new Error('nobody took the Lease over');
+  throw new Error('no process took over the Lease');
 }
 
 /** Kills managers until the roll is over or has seen enough; at which moments, in milliseconds of their lives. */

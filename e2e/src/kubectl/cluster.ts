@@ -20,12 +20,12 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** A plane over HTTPS with two nodes, `n1` and `n2`, whose kubelets are played, and kubectl beside it. */
+/** A control plane over HTTPS with two nodes, `n1` and `n2`, with simulated kubelets, and kubectl. */
 export interface Cluster {
   readonly plane: ApiServer;
   /** Folder of the kubeconfig and of files that a test needs; removed at the end. */
   readonly dir: string;
-  /** Runs kubectl, whatever it ends with. `env` is added to the environment. */
+  /** Runs kubectl and returns its result, also for a failure. `env` is added to the environment. */
   kubectl(args: readonly string[], options?: { input?: string; env?: Record<string, string> }): Promise<Outcome>;
   /** Runs kubectl, which must succeed; its output without the end of line. The line is split at spaces. */
   run(line: string, input?: unknown): Promise<string>;

@@ -110,7 +110,7 @@ describe.skipIf(!hasKubectl)('kubectl makes and waits', () => {
     );
   });
 
-  test('a rollout that makes no progress in its time is told by rollout status', async () => {
+  test('rollout status reports a rollout without progress before its deadline', async () => {
     await cluster.run('create deployment stuck --image=web:1 --replicas=1');
     await cluster.run('rollout status deployment stuck --timeout=20s');
     const patch = { progressDeadlineSeconds: 1, template: { spec: { nodeSelector: { nowhere: 'here' } } } };
@@ -122,7 +122,7 @@ describe.skipIf(!hasKubectl)('kubectl makes and waits', () => {
     expect(await cluster.run('rollout status deployment stuck --timeout=20s')).toContain('successfully rolled out');
   });
 
-  test('what one may do, who one is, and what there is', async () => {
+  test('permissions, identity, and resources of the user', async () => {
     expect(await cluster.run('auth can-i --list --as=nobody')).toMatch(/selfsubjectreviews.authentication.k8s.io/);
     expect(await cluster.run('auth can-i get pods --as=system:serviceaccount:default:g')).toBe('yes');
     expect(await cluster.refused('auth can-i delete configmaps --as=nobody')).toBe('');

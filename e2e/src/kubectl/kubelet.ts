@@ -73,8 +73,8 @@ const running = (pod: Pod): unknown => ({
 });
 
 /**
- * What the kubelets of all nodes do to the API: a bound pod runs and is ready at once, one that is being deleted goes at once. Pods whose
- * image is named `stuck` never run. Ends with the signal.
+ * Simulates the kubelets of all nodes: a bound pod is ready immediately, and a deleted pod is removed immediately. Pods whose image is named `stuck`
+ * never run. Ends with the signal.
  */
 export async function playKubelets(plane: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const response = await plane.fetch(new Request('https://plane/api/v1/pods?watch=true', { signal }));

@@ -58,7 +58,7 @@ describe.skipIf(!hasKubectl)('kubectl mcm', () => {
     expect(await completed('rollout', 'status', 'workers', '--no')).toEqual(['--no-watch', ':4']);
   });
 
-  test('its exit status goes through: 1 with one sentence for what is not there', async () => {
+  test('its exit status is passed on: 1 with one sentence for a missing object', async () => {
     const { code, stderr } = await cluster.kubectl(['mcm', 'rollout', 'pause', 'nothing', '-n', 'default'], { env });
     expect(code).toBe(1);
     expect(stderr.split('\n')[0]).toMatch(

@@ -67,10 +67,7 @@ const fits = (pod: Pod, { metadata, spec = {} }: Node): boolean => {
   return (meant(pod)?.includes(metadata.name) ?? true) && against.every((taint) => isTolerated(taint, tolerations));
 };
 
-/**
- * As much of a scheduler as these tests need, for a real API server, beside which none runs: a pod goes to a node whose
- * taints it tolerates, the next one each time. Ends with the signal.
- */
+/** A minimal scheduler for a real API server without one: it binds a pod to the next node whose taints the pod tolerates. Ends with the signal. */
 export async function playScheduler(server: Pick<ApiServer, 'fetch'>, signal: AbortSignal): Promise<void> {
   const list = async <T>(path: string): Promise<readonly T[]> => {
     const answer = await server.fetch(new Request(`https://server${path}`, { signal }));

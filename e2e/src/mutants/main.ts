@@ -4,10 +4,9 @@ import { type Random, seededRandom } from '@mcm/kube';
 import { type Mutation, mutationsOf } from './mutations.ts';
 
 /**
- * Changes one operator or constant of a room's sources at a time and plays the room's tests, which should notice. What
- * they do not notice is printed: either nothing observable depends on it, or a test is missing. Tests are played in the order
- * given, until one fails. By hand, in a checkout
- * that nobody works in: `node --conditions=source e2e/src/mutants/main.ts <sources> <count> <seed> <tests>...`, such as
+ * Changes one operator or constant of a folder's sources at a time and runs its tests in the given order, until one fails.
+ * It prints each change without a failed test: either the change has no observable effect, or a test is missing.
+ * Run it manually in an unused checkout: `node --conditions=source e2e/src/mutants/main.ts <sources> <count> <seed> <tests>...`, such as
  * `'packages/core/src/drain/*.ts' 40 1 packages/core/src/drain packages/core/src/run`.
  */
 const [pattern = '', count = '40', seed = '1', ...tests] = process.argv.slice(2);

@@ -15,7 +15,7 @@ import { createLocalDriver } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
-/** Both controllers with --observe-only beside the two that run: they send nothing, and see that the others do the same. */
+/** Both controllers with --observe-only, in addition to two active ones: they send nothing, and find that the others do the same. */
 
 const MINUTE = 60_000;
 
@@ -103,7 +103,7 @@ test('nothing is sent, and what the running controllers do is what would have be
   }
 });
 
-test('what the running controller does not do within five minutes is told and counted as different', async () => {
+test('a decision that the running controller does not execute within five minutes is logged and counted as different', async () => {
   const world = await World.start({ maxSurge: 1 });
   const observer = observe(world);
   try {

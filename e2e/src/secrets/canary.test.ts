@@ -24,8 +24,8 @@ import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /**
- * Secrets that sing: whatever the controllers are fed, and whatever API server and cloud answer, none of them may turn up
- * in a log line, an event, a status, a piece of evidence, a span or an output of the command.
+ * Canary secrets must never appear in a log line, an event, a status, a piece of evidence, a span or an output of the command.
+ * The tests vary the input of the controllers and the answers of API server and cloud.
  */
 
 const MINUTE = 60_000;
@@ -42,7 +42,7 @@ const USER_DATA = JSON.stringify({
   note: CANARIES.password,
 });
 
-/** A text as it is, and as somebody might print it. */
+/** A text as it is, and in encodings that a log may contain. */
 const forms = (text: string): readonly string[] => [
   text,
   encodeURIComponent(text),
@@ -160,7 +160,7 @@ async function heardInCommand(world: World): Promise<string[]> {
   }
 }
 
-/** Spans of the driver's calls, with all that is told of them, as text. */
+/** Spans of the driver's calls with all their data, as text. */
 function spanKeeper(): { readonly tracer: DriverTracer; readonly spans: string[] } {
   const spans: string[] = [];
   const keep = (...told: readonly unknown[]): void => void spans.push(JSON.stringify(told));
@@ -184,7 +184,7 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
   ['nothing fails', false, false],
   ['the API server echoes', true, false],
   ['the cloud echoes', false, true],
-])('%s: no secret is told', { timeout: 180_000 }, async (_what, api, cloud) => {
+])('%s: no secret is printed', { timeout: 180_000 }, async (_what, api, cloud) => {
   tokens.clear();
   const machine = cloud ? { creationTimeout: '30m' } : {};
   const { tracer, spans } = spanKeeper();
@@ -227,7 +227,7 @@ test.each<[what: string, api: boolean, cloud: boolean]>([
   }
 });
 
-test('keys of self-made certificates are told nobody, whatever the API server echoes', async () => {
+test('the keys of generated certificates are not printed, even if the API server echoes them', async () => {
   const world = await World.start();
   try {
     const log = createMemoryLogger();

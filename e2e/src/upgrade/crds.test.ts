@@ -6,8 +6,8 @@ import { NAMESPACE, World } from '../simulation/world/world.ts';
 import { formOf, LACKING } from './crd-forms.ts';
 
 /**
- * CRDs change under a fleet that rolls: those of releases of the original become ours, and ours theirs again. Nobody is
- * restarted for it, no machine is lost, and nobody writes again and again what the server drops.
+ * CRDs change during a rollout: those of the original's releases are replaced by ours, and ours by theirs. No process is restarted, no machine is
+ * lost, and no process repeats a write of a field that the server drops.
  */
 
 const MINUTE = 60_000;

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { type ProcessName, World } from '../simulation/world/world.ts';
 
 /**
- * The two containers are of different versions: what one of ours tells the other beyond the original's contract is not
- * said by an older one. The fleet rolls and heals all the same.
+ * The two containers have different versions. An older one does not write the annotations of this project that are not in the original's contract.
+ * Rollouts and replacements work nevertheless.
  */
 
 /** Annotations that the original's containers do not write. */
@@ -41,7 +41,7 @@ test.each([
   ['manager', [Annotations.Replacement]],
   ['machine-controller', [Annotations.MachineClassOfNode]],
 ] as const)(
-  'an older %s beside the other container of now: rolls, heals, scales, and makes nothing twice',
+  'an older %s with the current other container: rolls out, replaces, scales, and creates nothing twice',
   async (which, kept) => {
     const left = new Set<string>();
     const world = await World.start({ maxSurge: 1, wrap: older(which, left) });

@@ -12,7 +12,7 @@ import type { ConformanceTarget, CreateDriver, World } from './stage/target.ts';
 export interface CommandHost {
   /** Of a target that brings no cloud of its own. */
   readonly clock: Clock;
-  /** Takes the time of each scenario: seconds that a CI has waited, whatever the clock of the cloud says. */
+  /** Measures the real duration of each scenario, independent of the clock of the cloud. */
   readonly stopwatch: Clock;
   readonly write: (text: string) => void;
   readonly readFile: (path: string) => Promise<string>;
@@ -60,7 +60,7 @@ export async function playConformance(options: ConformanceFlags, host: CommandHo
   }
 }
 
-/** What fails is told with the flag that asked for it. */
+/** Adds the name of the flag to an error. */
 async function named<T>(flag: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,7 +1,7 @@
 import { tellRefusals } from '@mcm/kube/flags';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 
-/** What `mcm-conformance` is asked for. */
+/** The flags of `mcm-conformance`. */
 export interface ConformanceFlags {
   readonly driver: string;
   readonly config: string;

@@ -26,7 +26,7 @@ const spoilt = (change: (toy: Toy, context: DriverContext) => Partial<DriverDefi
     return defineDriver({ ...toy, ...(change(toy, context) as Partial<Toy>) });
   }) as CreateDriver;
 
-/** Who made each VM of the driver that tells owners and does not heed them. */
+/** The creator of each VM, for the driver that reports owners but does not compare them. */
 const OWNERS = new Map<string, string | undefined>();
 
 const absent = (): never => {
@@ -36,7 +36,7 @@ const absent = (): never => {
 let next = 0;
 const fresh = (): string => `other-${++next}`;
 
-/** A context whose cloud is asked in another way. */
+/** A context that changes the requests to the cloud. */
 const asking = (context: DriverContext, change: (body: Record<string, unknown>) => object): DriverContext => ({
   ...context,
   connect: (origin) => {
@@ -113,7 +113,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
   ],
   [
     "no adoption of another control cluster's VM",
-    'owners are told, and not heeded',
+    'owners are reported, but not compared',
     spoilt((toy) => ({
       create: async (r: { owner?: string }) => {
         const vm = await toy.create(r as never);
@@ -134,18 +134,18 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
   ],
   [
     'throttling without',
-    'a throttle that is told as Internal',
+    'a throttle reported as Internal',
     spoilt((toy) => ({ create: (r: never) => toy.create(r).catch(internal) })),
   ],
   ['throttling with', 'Retry-After forgotten', spoilt((toy) => ({ create: (r: never) => twice(() => toy.create(r)) }))],
   [
     'exhausted capacity',
-    'no capacity told as Internal',
+    'missing capacity reported as Internal',
     spoilt((toy) => ({ create: (r: never) => toy.create(r).catch(internal) })),
   ],
   [
     'exhausted quota',
-    'no quota told as Internal',
+    'missing quota reported as Internal',
     spoilt((toy) => ({ create: (r: never) => toy.create(r).catch(internal) })),
   ],
   [
@@ -234,7 +234,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'told to',
+    'its signal aborts',
     'the signal is not passed on',
     spoilt((toy) => ({
       create: (r: never) => toy.create({ ...(r as object), signal: new AbortController().signal } as never),
@@ -266,7 +266,7 @@ const BAD: readonly (readonly [string, string, CreateDriver])[] = [
     })),
   ],
   [
-    'makes no sense',
+    'an invalid provider spec',
     'any provider spec will do',
     spoilt(() => ({
       decode: () => ({ spec: { cluster: 'ours' }, credentials: { token: 'toy-token', userData: '' } }) as never,
@@ -286,7 +286,7 @@ function internal(error: unknown): never {
   throw new MachineError('Internal', String(error));
 }
 
-/** Tries again at once, whatever it is told. */
+/** Tries again immediately after any error. */
 const twice = async <T>(call: () => Promise<T>): Promise<T> => call().catch(call);
 
 const withUid = (request: object): never => {

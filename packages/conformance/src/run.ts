@@ -42,7 +42,7 @@ export interface Report {
   readonly failed: number;
 }
 
-/** Which scenarios are run, and who is told. */
+/** The selection of scenarios, and callbacks for results. */
 export interface RunOptions {
   /** The scenario of this name, else those whose name holds this text; default all. */
   readonly only?: string | undefined;

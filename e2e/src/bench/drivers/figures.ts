@@ -131,7 +131,7 @@ export async function* throttled(machines: number): AsyncGenerator<Figure> {
       return { ms: took, counts: fleet.counts(), refused: fleet.cloud.faults.list()[0]?.met ?? 0 };
     },
   );
-  // What has to be sent is a launch for each machine; whatever else is sent counts against us.
+  // Each machine needs one launch request. Every other request counts against the driver.
   const limit = machines / PER_SECOND;
   yield atMost(
     `AWS: ${machines} machines at ${PER_SECOND} calls a second`,

@@ -34,7 +34,7 @@ const all = <T>(objects: Iterable<T>, holds: (object: T) => boolean): boolean =>
   return true;
 };
 
-/** A thousand machines whose drain a budget blocks, and what goes on beside them. */
+/** A thousand machines whose drain a budget blocks, and the effect on other machines. */
 export class BlockedDrains {
   readonly #stack: Stack;
   readonly #machines: Follower<Machine>;
@@ -69,9 +69,9 @@ export class BlockedDrains {
     await sleep(realClock, 5_000);
     const starts: number[] = [];
     for (let i = 0; i < CREATIONS; i += 1) starts.push(await this.#create(`new-${i}`));
-    yield atMost(`beside ${DRAINS} blocked drains: creation starts`, percentile(starts, 0.99), 1, 's', 'p99 of 100');
+    yield atMost(`with ${DRAINS} blocked drains: creation starts`, percentile(starts, 0.99), 1, 's', 'p99 of 100');
     await this.#running(DRAINS + CREATIONS);
-    yield atMost(`beside ${DRAINS} blocked drains: an empty machine is gone`, await this.#delete('new-0'), 3, 's');
+    yield atMost(`with ${DRAINS} blocked drains: an empty machine is gone`, await this.#delete('new-0'), 3, 's');
     yield* this.#quiet();
     const { drained, gone, cpu } = await this.#unblock();
     yield atMost(`${DRAINS} drains unblocked: pods gone`, drained, GRACE_SECONDS + 10, 's', `grace ${GRACE_SECONDS} s`);

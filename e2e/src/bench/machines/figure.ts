@@ -1,4 +1,4 @@
-/** A figure beside the goal that it has to reach. */
+/** A measured value and its goal. */
 export interface Figure {
   readonly work: string;
   readonly here: string;
@@ -10,7 +10,7 @@ export interface Figure {
 const figure = (value: number, unit: string, note: string): string =>
   `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ${unit}${note && ` (${note})`}`;
 
-/** A number that is told, not judged. */
+/** A measured value without a goal. */
 export const told = (work: string, value: number, unit: string, note = ''): Figure => ({
   work,
   here: figure(value, unit, note),

@@ -19,7 +19,7 @@ export interface Node {
 
 type Sdk = Readonly<Record<string, unknown>>;
 
-// The driver's own SDKs, not others beside them.
+// The SDKs of the driver, not a second version.
 const ofDriver = createRequire(new URL('../../../../providers/aws/package.json', import.meta.url));
 const ec2: Sdk = ofDriver('@aws-sdk/client-ec2');
 const sts: Sdk = ofDriver('@aws-sdk/client-sts');
@@ -44,7 +44,7 @@ export function parseXml(xml: string): Node {
   return root;
 }
 
-/** Smithy's numbers of simple types; others are not told by these actions. */
+/** Smithy's numbers of simple types. These actions return no others. */
 const SCALARS: Readonly<Record<number, RegExp>> = {
   0: /^/,
   1: /^-?\d+(\.\d+)?$/,

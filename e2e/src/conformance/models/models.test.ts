@@ -10,8 +10,8 @@ import { ec2Differences, parseXml, stsDifferences } from './ec2-model.ts';
 import { differences, readModel } from './json-model.ts';
 
 /**
- * What the emulators answer, and what the drivers send, is what the clouds' own libraries know: a field that a model does not
- * have, or of another type, is told.
+ * Compares the answers of the emulators and the requests of the drivers with the models in the clouds' libraries. An unknown field or a field of
+ * another type is a difference.
  */
 
 let back: () => void;
@@ -43,7 +43,7 @@ async function live(stage: Stage<never, never>): Promise<void> {
     await stage.initialize({ name, providerID }).catch(() => undefined); // where there is one
     await stage.status({ name, providerID });
   }
-  await stage.status({ name: 'nobody' }).catch(() => undefined); // what is not there is answered too
+  await stage.status({ name: 'nobody' }).catch(() => undefined); // Also records the answer for a missing instance.
   expect(await stage.list()).toHaveLength(3);
   for (const [name, providerID] of ids) await stage.delete({ name, providerID });
 }
@@ -281,7 +281,7 @@ test('what the Compute Engine emulator answers, and what the driver sends, is wh
   expect([...met].toSorted()).toEqual(['InstanceList', 'Operation']);
 });
 
-/** A token endpoint's answers by RFC 6749 §5, and what Entra ID and Google say beside; each with what must be there. */
+/** The answers of a token endpoint by RFC 6749 §5, with the extensions of Entra ID and Google, and their required fields. */
 const OAUTH = {
   granted: {
     access_token: 'string',
@@ -304,7 +304,7 @@ const MUST = { granted: ['access_token', 'token_type', 'expires_in'], refused: [
 /** RFC 6749 §5.2 */
 const REFUSALS =
   /^(invalid_request|invalid_client|invalid_grant|unauthorized_client|unsupported_grant_type|invalid_scope)$/;
-/** OpenID Connect Discovery 1.0 §3, as far as it is told. */
+/** OpenID Connect Discovery 1.0 §3, limited to the returned fields. */
 const DISCOVERY = {
   document: { issuer: 'string', authorization_endpoint: 'string', token_endpoint: 'string', jwks_uri: 'string' },
 } as const;
@@ -348,7 +348,7 @@ test('what STS answers is what the SDK’s own schemas say', async () => {
     ['Error', 'RequestId'],
   ]);
   expect(children[0]?.children.map((each) => each.name)).toEqual(['Type', 'Code', 'Message']);
-  // An answer that lacks its frame, or tells another field, is told.
+  // An answer without its envelope, or with an unknown field, is a difference.
   expect(stsDifferences(question.Action, parseXml(text.replaceAll('AssumedRoleId', 'RoleId')))).toEqual([
     'AssumeRoleWithWebIdentity.AssumedRoleUser.RoleId: is no field of AssumedRoleUser',
   ]);
@@ -398,7 +398,7 @@ test('what Google’s token endpoint answers is what RFC 6749 says', async () =>
   for (const each of [granted, ...refusals]) expect(oauthDifferences(each)).toEqual([]);
 });
 
-test('a field that a model does not know, or of another type, is told', () => {
+test('an unknown field or a field of another type is reported', () => {
   const odd = { name: 5, disks: [{ boot: 'yes', sise: 1 }], labels: { a: 1 }, id: 7 };
   expect(differences(gce, 'Instance', odd)).toEqual([
     '.name: 5 is no string',

@@ -4,10 +4,10 @@ import { createAuthority } from '@mcm/control-plane';
 import { realClock as clock, handlerTransport, silentLogger as log, seededRandom, type Transport } from '@mcm/kube';
 import { createCloud } from '@mcm/provider-local';
 
-/** A cloud on a port of the loopback address that asks everybody who he is. */
+/** A cloud on a port of the loopback address that checks credentials. */
 export interface Loopback {
   readonly origin: string;
-  /** PEM of who vouches for it; absent: plain http. */
+  /** PEM of its authority. Absent: plain http. */
   readonly ca?: string;
   /** What the process of a driver needs to find it and to be let in. */
   readonly variables: Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ async function aws(): Promise<Loopback> {
   return { origin, left, close, variables: { ...variables, CONFORMANCE_KEY_ID: KEY_ID, CONFORMANCE_KEY: KEY } };
 }
 
-/** Azure speaks TLS, with a certificate of an authority that nobody else knows. */
+/** Azure uses TLS, with a certificate of an authority that only this test trusts. */
 async function azure(): Promise<Loopback> {
   const authority = createAuthority(clock.now());
   const { origin, serve, close } = await listen({ port: 0, log, tls: authority.issueServer(['127.0.0.1']) });

@@ -1,11 +1,11 @@
 import { type Clock, realClock, type Timer, type Transport } from '@mcm/kube';
 
-/** How far time moves in one turn of the loop, at most, when nobody waits for a socket. */
+/** Maximum step of the time in one turn of the event loop while no request is pending. */
 const STEP_MS = 500;
-/** A turn, of real time: long enough for what goes on outside of the loop, such as signing a token. */
+/** A turn in real time. Long enough for work outside of the event loop, such as signing a token. */
 const TURN_MS = 1;
 
-/** A clock that knows when a cloud is asked: then its time is the real one, and a pause costs next to nothing. */
+/** A clock that runs in real time while a request to the cloud is pending. Otherwise time passes quickly. */
 export interface QuickClock {
   readonly clock: Clock;
   /** Connections whose requests hold the time back until they are answered. */
@@ -13,8 +13,8 @@ export interface QuickClock {
 }
 
 /**
- * Time that passes by turns of the loop while no request is under way, not by the wall clock: however slow the machine,
- * no deadline runs out before an answer that is there.
+ * A clock whose time passes with turns of the event loop while no request is pending. On a slow machine, no deadline therefore expires before an
+ * existing answer is read.
  */
 export function quickClock(): QuickClock {
   const since = realClock.now().getTime();

@@ -1,12 +1,11 @@
 /**
- * The shell blocks of the documentation, and what is said of each in comments that readers do not see, in the lines
- * right above its fence:
+ * The shell blocks of the documentation. A comment in the lines above the fence, which readers do not see, defines how to run a block:
  *
- * - nothing: it is run as it stands, in the shell that the page's earlier blocks ran in.
- * - `run with NAME=$MACHINE`: so is it, after these commands; the placeholder NAME stands for its value.
- * - `run until /PATTERN/`: each of its commands is ended once it has printed a line of this pattern.
+ * - no comment: the test runs it in the shell of the page's earlier blocks.
+ * - `run with NAME=$MACHINE`: the same, after these commands. The placeholder NAME is replaced by its value.
+ * - `run until /PATTERN/`: each command is stopped when it has printed a line with this pattern.
  * - `run by PATH`: another test runs it.
- * - `not run: REASON`, or `not run (COMMAND, COMMAND): REASON` of the lines that begin with one of them.
+ * - `not run: REASON`, or `not run (COMMAND, COMMAND): REASON` for the lines that begin with one of them.
  */
 export interface Block {
   /** `docs/install.md:9`, the line of the fence. */
@@ -17,7 +16,7 @@ export interface Block {
   readonly run: Run;
 }
 
-/** How a block is run, by whom, or why not. */
+/** How a block is run, or why it is not run. */
 export type Run =
   | { readonly by: 'us'; readonly after: readonly string[]; readonly script: string; readonly until?: string }
   | { readonly by: 'test'; readonly path: string }

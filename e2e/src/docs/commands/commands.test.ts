@@ -11,7 +11,7 @@ import { ROOT, trackedFiles } from '../sources.ts';
 import { type Block, blocksOf, commandLines } from './blocks.ts';
 import { bundledPrograms, installPrograms, linesOf, pageScript, runScript } from './page-shell.ts';
 
-/** What pages use beside mcm, and this machine does not have. */
+/** Programs that pages use and this machine does not have. */
 const missing = ['kubectl', 'jq'].filter(
   (tool) => spawnSync(tool, ['--help'], { stdio: 'ignore' }).error !== undefined,
 );
@@ -65,7 +65,7 @@ const parted = <T>(all: readonly T[], chosen: (one: T) => boolean): readonly [re
   all.filter((one) => !chosen(one)),
 ];
 
-/** These ask nothing of the fleet, and begin as soon as there is something to run: the README's tour waits for machines most of its time. */
+/** These pages do not need the fleet, and start as soon as possible. The tour of the README waits for machines most of the time. */
 const APART = ['apps/machine-controller-manager/README.md', 'docs/install.md', 'docs/local.md', 'docs/tracing.md'];
 
 /** A fleet of `mcm up` for all pages, and empty clusters for those that install something. */
@@ -104,7 +104,7 @@ describe('the commands of the documentation work as they are written', () => {
     return runScript(script, { cwd, bin, env: { ...env, KUBECONFIG, MACHINE } });
   };
   const follow = (run: readonly Block[]): Promise<string> => start(pageScript(run));
-  // Many pages begin with the same look at the same fleet, which is the same whichever page says so.
+  // Many pages begin with the same commands on the same fleet, which have the same result.
   const looks = new Map<string, Promise<string>>();
   const look = async (run: readonly Block[]): Promise<void> => {
     for (const line of linesOf(run)) {
@@ -122,7 +122,7 @@ describe('the commands of the documentation work as they are written', () => {
   beforeAll(() => {
     for (const [page, run] of apart) {
       const followed = follow(run);
-      followed.catch(() => undefined); // Its test is told.
+      followed.catch(() => undefined); // The test of the block reports the error.
       begun.set(page, followed);
     }
   });

@@ -28,8 +28,8 @@ export async function bundledPrograms(): Promise<Readonly<Record<string, string>
 }
 
 /**
- * A folder of programs as a user has them on the path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y pnpm@12` for the
- * scripts of the workspace, which here run in any folder, from their bundle if there is one. Returns the folder.
+ * Installs the programs of a user in a folder for the path: `mcm`, `kubectl-mcm`, and `pnpm` and `npx -y pnpm@12` for the scripts of the workspace.
+ * Here they run in any folder, from their bundle if there is one. Returns the folder.
  */
 export function installPrograms(dir: string, bundles: Readonly<Record<string, string>>): string {
   const bin = join(dir, 'bin');

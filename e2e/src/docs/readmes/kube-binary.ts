@@ -4,7 +4,7 @@ process.exit(
   await runBinary({
     name: 'demo-controller',
     version: '1.0.0',
-    description: 'Looks after demos.',
+    description: 'Manages demos.',
     defaults: { port: 10258, concurrency: 10, controllers: ['demo'] },
     metricsPrefix: 'demo_',
     flags: { 'demo-timeout': durationFlag({ default: 1_200_000, help: 'how long a demo may take' }) },

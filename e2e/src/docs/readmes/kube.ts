@@ -28,7 +28,7 @@ const controller = createController({
     const patch = { type: 'merge', body: { data: { seen: 'yes' } } } as const;
     informer.recordWrite(await client.resource(configMaps, namespace).patch(name, patch));
     console.log(`${key} was seen`);
-    stop.abort(); // A controller goes on until its process ends.
+    stop.abort(); // A controller runs until its process ends.
     return done;
   },
 });

@@ -165,7 +165,7 @@ async function play(): Promise<number> {
     acts += 1;
     await act(run, acts, Math.min(KILLS_AN_ACT, kills - total(run.killed)));
   }
-  // The last ends are judged when the record of the pods is complete.
+  // The last VMs are verified when the record of the pods is complete.
   await sleep(realClock, LAG_MS + 2 * LOOK_MS);
   end.abort(new Error('over'));
   await watching;

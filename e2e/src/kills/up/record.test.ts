@@ -15,7 +15,7 @@ const pod = (metadata: object = {}): Pod =>
 type Seen = (record: FleetRecord) => void;
 const seenOn: Seen = (record) => record.pod(pod(), AT);
 
-/** Violations after the end of a VM whose Machine was told to go. */
+/** Violations after the end of a VM whose Machine was deleted. */
 function recorded(...seen: readonly Seen[]): readonly string[] {
   const record = new FleetRecord();
   record.machine(machine(true));
@@ -24,7 +24,7 @@ function recorded(...seen: readonly Seen[]): readonly string[] {
   return record.violations;
 }
 
-test('a VM that is deleted with a pod on it is a violation, unless the pod was told to go before', () => {
+test('a VM that is deleted with a pod on it is a violation, unless the pod was evicted before', () => {
   const undrained = ['VM i-1 of node-1 was deleted with pods web on it'];
   expect(recorded(seenOn)).toEqual(undrained);
   const late = pod({ deletionTimestamp: at(95), deletionGracePeriodSeconds: 30 });
@@ -53,7 +53,7 @@ test('a VM that ends though its Machine stays, two VMs of a Machine, and a VM wi
   expect(record.violations.slice(1)).toEqual(['Machine node-1 has lost its VM', 'VM i-1 of node-1 has no Machine']);
 });
 
-test('an end is judged once, and only when the record is complete up to it', () => {
+test('an end is verified once, and only when the record is complete up to it', () => {
   const record = new FleetRecord();
   record.machine(machine(false));
   record.judge([ended], AT + 59_000);

@@ -11,7 +11,7 @@ export interface CloudInstance {
   readonly terminatedAt?: string;
 }
 
-/** One Machine, as far as the judgement needs it. */
+/** The fields of a Machine that the verification needs. */
 export interface KnownMachine {
   readonly uid: string;
   readonly name: string;
@@ -23,7 +23,7 @@ interface SeenPod {
   readonly node: string;
   /** When it was seen on its node for the first time; milliseconds since 1970, as all times here. */
   readonly boundAt: number;
-  /** When it was told to go, or ended: the earliest proof. */
+  /** Time of its eviction or its end: the earliest known time. */
   goesAt: number;
 }
 
@@ -42,11 +42,11 @@ export class FleetRecord {
   readonly violations: string[] = [];
   readonly #pods = new Map<string, SeenPod>();
   readonly #machines = new Map<string, KnownMachine>();
-  /** Instances whose end was judged. */
+  /** Instances whose end was verified. */
   readonly #judged = new Set<string>();
   readonly #doubled = new Set<string>();
 
-  /** VMs whose end was judged. */
+  /** The number of VMs whose end was verified. */
   get judged(): number {
     return this.#judged.size;
   }
@@ -80,15 +80,15 @@ export class FleetRecord {
     this.#machines.set(machine.uid, machine);
   }
 
-  /** A Machine is gone. Its finalizer is kept until its VM is gone, so that it was told to go. */
+  /** Records the end of a Machine. Its finalizer stays until its VM is deleted, so it was deleted on request. */
   machineGone(uid: string): void {
     const known = this.#machines.get(uid);
     if (known) this.#machines.set(uid, { ...known, isGoing: true });
   }
 
   /**
-   * Judges all instances of the cloud.
-   * @param knownUntil The record of pods and machines is complete up to this time; later ends are judged later.
+   * Verifies all instances of the cloud.
+   * @param knownUntil The record of pods and machines is complete up to this time. Later ends are verified later.
    */
   judge(instances: readonly CloudInstance[], knownUntil: number): void {
     this.#judgeDoubles(instances);
@@ -122,7 +122,7 @@ export class FleetRecord {
       this.#violate(`VM ${id} of ${name} was deleted with pods ${left.map((pod) => pod.name).join(', ')} on it`);
   }
 
-  /** Judges a fleet at rest: each Machine has one VM, and each VM has a Machine. */
+  /** Verifies an idle fleet: each Machine has one VM, and each VM has a Machine. */
   judgeRest(instances: readonly CloudInstance[], machines: readonly KnownMachine[]): void {
     const living = new Set(
       instances.flatMap(({ state, clientToken = '' }) => (state === 'running' ? clientToken : [])),

@@ -105,14 +105,14 @@ export class KilledStack {
   }
 
   /**
-   * Judges the record of the cloud.
-   * @throws when the cloud does not answer
+   * Verifies the record of the cloud.
+   * @throws when the cloud does not answer.
    */
   async judge(knownUntil: number): Promise<void> {
     this.record.judge(await this.#instances(), knownUntil);
   }
 
-  /** Judges a fleet at rest. */
+  /** Verifies an idle fleet. */
   async judgeRest(): Promise<void> {
     this.record.judgeRest(await this.#instances(), (await this.machines()).map(known));
   }

@@ -1,7 +1,7 @@
 import { expect, type Scenario, Skip } from '../stage/scenario.ts';
 import type { Stage } from '../stage/stage.ts';
 
-/** The VMs that bear a machine's name, by the driver's own listing. */
+/** The VMs with a machine's name in the listing of the driver. */
 const named = async (stage: Stage, name: string): Promise<readonly string[]> =>
   (await stage.listed()).filter(({ machineName }) => machineName === name).map(({ providerId }) => providerId);
 
@@ -20,7 +20,7 @@ export const adoption: readonly Scenario[] = [
       );
       expect(
         providerId === made.providerId && nodeName === made.nodeName,
-        `a machine of the same name and another UID gets ${providerId} and node ${nodeName}, not ${made.providerId} and node ${made.nodeName}, which its former object had`,
+        `a new machine of the same name gets ${providerId} and node ${nodeName}, expected ${made.providerId} and node ${made.nodeName}`,
       );
       const mine = await named(stage, name);
       expect(mine.length === 1, `${mine.length} VMs carry the machine's name: ${mine.join(', ')}`);

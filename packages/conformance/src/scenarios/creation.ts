@@ -13,7 +13,7 @@ async function requestsOfCreation(stage: Stage): Promise<Process['wire']['seen']
   return made;
 }
 
-/** After whatever happened, calling again ends with one VM that everybody agrees on. */
+/** After any failure, another call ends with one VM, which create, status and list return. */
 async function endsWithOneVm(
   stage: Stage,
   process: Process,

@@ -19,7 +19,7 @@ async function isGone(stage: Stage, what: string, call: Promise<unknown>): Promi
 export const deletion: readonly Scenario[] = [
   {
     name: 'deletion',
-    suffers: 'VMs go on running and costing after their machines are gone',
+    suffers: 'VMs keep running and costing after their machines are gone',
     run: async (stage) => {
       const before = new Set(await stage.inventory());
       for (const known of [true, false]) {

@@ -14,10 +14,10 @@ const SECRET_FROM = 6;
 const wrong = (value: unknown): unknown =>
   typeof value === 'object' && value !== null ? 'nonsense' : { nonsense: [true] };
 
-/** A part of a secret that is so long is told too. */
+/** A part of a secret from this length on counts as the secret. */
 const PART = 24;
 
-/** How clouds, gateways and proxies repeat in a refusal what the caller told. */
+/** Ways in which clouds, gateways and proxies repeat the request in a refusal. */
 const ECHOES: readonly ((request: SeenRequest, secrets: readonly string[]) => string)[] = [
   (_, secrets) => secrets.join(' '),
   ({ method, path, headers, body }) => `cannot take ${method} ${path} ${JSON.stringify(headers)} ${body}`,
@@ -35,13 +35,13 @@ const decoded = (body: string): string => {
   }
 };
 
-/** Parts of what nobody may read: two that overlap cover any longer text. */
+/** Overlapping parts of a secret: each longer text contains one of them. */
 const partsOf = (secret: string): readonly string[] =>
   secret.length <= PART
     ? [secret]
     : Array.from({ length: Math.ceil((secret.length - PART) / 8) }, (_, i) => secret.slice(i * 8, i * 8 + PART));
 
-/** Values of the Secret that are none of the words that everybody knows, as they travel. */
+/** Values of the Secret that are not common words, in their encodings on the wire. */
 function toldInSecret({ target }: Stage): readonly string[] {
   const values = Object.values(target.secret).filter((value) => value.trim().length >= SECRET_FROM);
   return values.flatMap((value) => [
@@ -69,8 +69,8 @@ async function saidOf(stage: Stage, process: Process, call: () => Promise<unknow
 
 export const manners: readonly Scenario[] = [
   {
-    name: 'a call ends when it is told to',
-    suffers: 'a controller that is to end, or a machine that is to go, waits for a cloud that does not answer',
+    name: 'a call ends when its signal aborts',
+    suffers: 'a stopping controller, or a deleted machine, waits for a cloud that does not answer',
     run: async (stage) => {
       const requests = await requestsOfCreation(stage);
       for (let at = 0; at < requests.length; at++) {
@@ -89,10 +89,10 @@ export const manners: readonly Scenario[] = [
         process.stop.abort(new Error('the process stops'));
         const ended = await stage.end(call);
         const ms = clock.monotonic() - since;
-        expect(!ended.ok, 'creation succeeds although it was told to end');
+        expect(!ended.ok, 'creation succeeds although its signal aborted');
         expect(
           ms <= stage.pace.endWithinMs,
-          `told to end while request ${at + 1} is not answered, creation takes ${Math.round(ms) / 1_000} s more`,
+          `after its signal aborted while request ${at + 1} was not answered, creation takes ${Math.round(ms) / 1_000} s more`,
         );
       }
     },
@@ -116,7 +116,7 @@ export const manners: readonly Scenario[] = [
       );
       expect(
         ['DeadlineExceeded', 'Unavailable', 'Unknown', 'Aborted'].includes(ended.error.code),
-        `a creation that no request of is answered is told as ${ended.error.code}, which is not tried again soon`,
+        `a creation without any answer of the cloud is reported as ${ended.error.code}, which is not tried again soon`,
       );
     },
   },
@@ -163,7 +163,7 @@ export const manners: readonly Scenario[] = [
     },
   },
   {
-    name: 'a provider spec that makes no sense',
+    name: 'an invalid provider spec',
     suffers: 'a mistake in a class is found by a bill, or not at all, and no message names the field',
     run: async (stage) => {
       const { providerSpec } = stage.target.machineClass;
@@ -193,7 +193,7 @@ export const manners: readonly Scenario[] = [
       const ended = await stage.end(process.invoker.list(stage.machineClass));
       expect(!ended.ok, 'an empty Secret is accepted');
       const { length } = process.wire.seen;
-      expect(length === 0, `the cloud is asked ${length} times with an empty Secret`);
+      expect(length === 0, `the cloud gets ${length} requests with an empty Secret`);
     },
   },
 ];
@@ -204,6 +204,6 @@ async function refusal(stage: Stage, spec: Readonly<Record<string, unknown>>): P
   const { seen } = process.wire;
   const ended = await stage.end(stage.create(process, stage.machine('refused')));
   if (ended.ok) return undefined;
-  expect(seen.length === 0, `the cloud is asked ${seen.length} times with a class that makes no sense`);
+  expect(seen.length === 0, `the cloud gets ${seen.length} requests with an invalid class`);
   return ended.error.message;
 }

@@ -53,7 +53,7 @@ async function exhausted(stage: Stage, answer: HttpAnswer): Promise<void> {
   expect(!ended.ok, 'creation succeeds although the cloud refuses it');
   expect(
     ended.error.code === 'ResourceExhausted',
-    `the refusal is told as ${ended.error.code}: ${ended.error.message}`,
+    `the refusal is reported as ${ended.error.code}: ${ended.error.message}`,
   );
   process.wire.judge = () => 'passes';
   await stage.must('creation once there is capacity again', stage.create(process, machine));
@@ -89,7 +89,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'throttling with Retry-After',
-    suffers: 'the cloud is asked again before it wants to be, and throttles everybody of the account for longer',
+    suffers: 'requests continue despite the throttling, so the cloud throttles the whole account for longer',
     run: (stage) => {
       const { throttled: answer } = stage.target.dialect;
       const { retryAfterS } = stage.pace;
@@ -99,12 +99,12 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'exhausted capacity',
-    suffers: 'the autoscaler is not told to try elsewhere, and every machine asks an empty zone again',
+    suffers: 'the autoscaler does not try another zone, and every machine requests the zone without capacity again',
     run: (stage) => exhausted(stage, stage.target.dialect.exhausted),
   },
   {
     name: 'exhausted quota',
-    suffers: 'the autoscaler is not told to try elsewhere, and the quota looks like a fault of the class',
+    suffers: 'the autoscaler does not try another group, and the quota looks like a problem of the class',
     run: (stage) => {
       const { quota } = stage.target.dialect;
       if (!quota) throw new Skip('the configuration tells no answer for it: dialect.quota');
@@ -121,7 +121,7 @@ export const refusals: readonly Scenario[] = [
   },
   {
     name: 'what a creation that fails half-way leaves is listed',
-    suffers: 'once its Machine is gone too, what was made for a VM is found by nobody and costs',
+    suffers: 'after its Machine is gone, no controller finds the remaining resources of the VM, and they cost money',
     run: (stage) =>
       halfWay(stage, async (process, { metadata: { name } }, left, when) => {
         if (left.length === 0) return;

@@ -4,7 +4,7 @@ export interface Listening {
   readonly stop: () => void;
 }
 
-/** Listens to standard output and standard error until told to stop; what is written is written all the same. */
+/** Records standard output and standard error until it is stopped. The output is still written. */
 export function listenToOutput(): Listening {
   const heard: string[] = [];
   const undo = [process.stdout, process.stderr].map((stream) => {

@@ -78,7 +78,7 @@ export const wrongTypes = (schema: JsonSchema, spec: Readonly<Record<string, unk
     return [{ path: text(path), field: nameOf(path), spec: put(spec, path, wrong) as SpecCase['spec'] }];
   });
 
-/** One case for each field at any depth whose name is misspelt, next to whatever the spec holds. */
+/** One case for each field at any depth with a misspelled name, in addition to the fields of the spec. */
 export const unknownFieldCases = (
   schema: JsonSchema,
   spec: Readonly<Record<string, unknown>>,

@@ -18,7 +18,7 @@ export interface Process {
   readonly wire: Wire;
   readonly invoker: DriverInvoker;
   readonly driver: DriverDefinition<unknown, unknown>;
-  /** The process ends: its calls are told to stop. */
+  /** The process ends, so its calls are aborted. */
   readonly stop: AbortController;
 }
 
@@ -43,7 +43,7 @@ export interface Pace {
   readonly lookMs: number;
   /** What a throttle asks for. */
   readonly retryAfterS: number;
-  /** A call that is told to end has ended so soon; below the half minute after which the controller gives it up. */
+  /** Time limit of a call after its signal aborted. Shorter than the half minute after which the controller abandons it. */
   readonly endWithinMs: number;
   /** What a call may take. */
   readonly timeouts: DriverTimeouts;
@@ -111,7 +111,7 @@ export class Stage {
     return classOf(this.target, undefined);
   }
 
-  /** A Machine nobody has made a VM for yet. */
+  /** A Machine without a VM. */
   machine(name = 'machine', spec?: Readonly<Record<string, unknown>>): Machine {
     const uid = this.#uid();
     const machine: Machine = {

@@ -26,7 +26,7 @@ export interface HttpAnswer {
   readonly body?: string | undefined;
 }
 
-/** What the kit has to be told of a cloud. */
+/** Properties of a cloud that the kit needs. */
 export interface Dialect {
   /** Regular expression over `METHOD /path\nbody` of requests that change something; default POST, PUT, PATCH, DELETE. */
   readonly writes?: string | undefined;
