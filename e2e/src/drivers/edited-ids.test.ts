@@ -49,7 +49,7 @@ test.each(CLOUDS)(
 );
 
 test.each(CLOUDS.filter(([name]) => name !== 'local'))(
-  '%s: a machine whose spec.providerID has the text of the cloud controller keeps its VM, and nothing is told',
+  '%s: a machine whose spec.providerID has the format of the cloud controller keeps its VM without a warning',
   async (_name, provider) => {
     const fleet = await running(provider);
     const before = vms(fleet);

@@ -6,10 +6,7 @@ import type { FleetProvider } from './fleet.ts';
 import { aws, azure, gcp } from './providers.ts';
 import { wired } from './wired.ts';
 
-/**
- * Every fault that a cloud can be told to have, in every cloud: the creation that meets it says what it is; called again it
- * ends with one VM; its deletion leaves nothing.
- */
+/** Every fault of every emulator: the creation returns the expected code, a repeated call ends with one VM, and its deletion removes everything. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -42,9 +39,9 @@ const refuse = (status: number, code: string, message = code): FaultRuleInput =>
 });
 const fail = (code: string, leave = false): FaultRuleInput => ({ on: '', failOperation: { code, leave } });
 
-/** What drivers ask once more within the call, or leave to the next one. */
+/** Drivers retry these faults within the call, or leave the retry to the next call. */
 const SOON = [undefined, 'Unavailable'] as const;
-/** The instance ends before anybody has looked at it. */
+/** The instance ends before its first status request. */
 const AT_ONCE = { operationMs: 0 };
 
 /** @param code What the first creation says; undefined: it succeeds */
@@ -74,7 +71,7 @@ const RULES: readonly (readonly [
   ['gcp', 'eventual consistency', { visibleAfterMs: 20_000 }, undefined],
   ['aws', 'a lost request', { lose: 'before' }, SOON],
   ['azure', 'a lost request', { lose: 'before' }, SOON],
-  // The original's word for whatever went wrong with Compute Engine.
+  // The original reports every error of Compute Engine with this code.
   ['gcp', 'a lost request', { lose: 'before' }, 'Internal'],
   ['aws', 'a lost answer', { lose: 'after' }, SOON],
   ['azure', 'a lost answer', { lose: 'after' }, SOON],
@@ -112,7 +109,7 @@ test.each(['aws', 'azure', 'gcp'] as const)('%s: what is gone shows for a while'
   cloud.faults.order({ on: DEATH[name], visibleAfterMs: 120_000 });
   await stage.delete({ providerID });
   expect((await stage.list()).map(({ providerId }) => providerId)).toEqual([providerID]);
-  // Orphan collection, which sees it still, calls once more.
+  // The orphan collection still lists it and calls again.
   await stage
     .delete({ providerID })
     .catch((thrown: unknown) => expect(MachineError.from(thrown).code).toBe('NotFound'));

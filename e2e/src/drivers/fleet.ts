@@ -150,7 +150,7 @@ export class Fleet<Cloud extends FleetCloud = Emulator> {
     return this.clock.runUntil(async () => (await this.machines()).length === 0, { maxMs });
   }
 
-  /** Requests that the cloud got since it was started, by what they asked for. */
+  /** The number of requests to the cloud since its start, by operation. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.cloud.counts);
   }

@@ -14,11 +14,11 @@ afterAll(() => back());
 
 const GROUP = '/subscriptions/sub/resourceGroups/rg/providers';
 const idOf = (kind: string, name: string): string => `${GROUP}/${kind}/${name}`;
-/** The call as somebody makes it by hand. */
+/** A manual call of a user. */
 const byHand = (transport: Transport, method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
   transport({ method, path, headers: { authorization: 'Bearer by-hand', ...headers } });
 
-test('incident 19: azure: NIC, OS disk and data disks go when the VM is not found, and nobody else’s', async () => {
+test('incident 19: azure: NIC, OS disk and data disks are deleted when the VM does not exist, but not those of others', async () => {
   const spec = azure().machineClass.providerSpec as { properties: { storageProfile: object } };
   const dataDisks = [
     { name: 'seed', lun: 0, diskSizeGB: 20, storageAccountType: 'Premium_LRS', imageRef: { id: '/i' } },
@@ -30,7 +30,7 @@ test('incident 19: azure: NIC, OS disk and data disks go when the VM is not foun
   const one = ['m-1-os-disk', 'm-1-seed-0-data-disk'].map((name) => `disk ${name}`);
   expect(left()).toEqual(expect.arrayContaining([...one, 'instance m-1', 'networkInterface m-1-nic']));
 
-  // Its parts would go with it: somebody saw to it that they stay, and deleted the VM by hand.
+  // Azure would delete the parts with the VM. A user changed that, and deleted the VM manually.
   const vm = idOf('Microsoft.Compute/virtualMachines', 'm-1');
   const stays = { deleteOption: 'Detach' };
   const body = JSON.stringify({
@@ -62,7 +62,7 @@ test('incident 19: azure: NIC, OS disk and data disks go when the VM is not foun
   expect(left()).toEqual([]);
 });
 
-test('incident 19: aws: volumes and NICs go with the instance, whoever terminated it', async () => {
+test('incident 19: aws: volumes and NICs are deleted with the instance, also after a manual termination', async () => {
   const { stage, cloud, clock, wire, left } = wired(aws({ srcAndDstChecksEnabled: true }));
   const { providerId } = await stage.create();
   await stage.create({ name: 'm-2' });
@@ -87,7 +87,7 @@ test('incident 19: aws: volumes and NICs go with the instance, whoever terminate
   expect(left()).toEqual([]);
 });
 
-test('incident 19: gcp: disks go with the instance, whoever deleted it', async () => {
+test('incident 19: gcp: disks are deleted with the instance, also after a manual deletion', async () => {
   const { stage, cloud, clock, wire, left } = wired(gcp());
   await stage.create();
   const insertion = wire.sent.find(({ method, path }) => method === 'POST' && path.includes('/instances?'));

@@ -7,7 +7,7 @@ import { aws, azure, gcp } from './providers.ts';
 import { refused } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
-/** Bugs of the original's drivers that its recordings show, each mended and named. */
+/** Bugs of the original's drivers in its recordings, which these drivers do not have. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -42,7 +42,7 @@ describe('an answer that is no XML, or none of the cloud, read as an empty succe
 });
 
 test.each(EACH)(
-  'a null provider spec that ends the process: %s: %s is refused, nobody is asked',
+  'a null provider spec that ends the process: %s: %s is refused without a request',
   async (_name, call, provider) => {
     const { wire, stage } = wired(provider);
     for (const spec of [null, undefined, 'text', []]) {

@@ -8,7 +8,7 @@ import { aws, azure, gcp } from './providers.ts';
 import { refused, Stage } from './rows/stage.ts';
 import { wired } from './wired.ts';
 
-/** Oddities of the original's drivers that would leave VMs behind, delete others' or hold machines up for ever: each mended. */
+/** Behavior of the original's drivers that leaves VMs behind, deletes VMs of others or blocks machines. These drivers do not have it. */
 
 let back: () => void;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe('aws', () => {
     ],
   });
 
-  test('a second interface whose check is on, the first being off, is switched off and not told for ever', async () => {
+  test('the check of a second interface is disabled even if the first is already disabled, and is not reported repeatedly', async () => {
     const { stage, sent } = open(vm([eni(0), eni(1, { sourceDestCheck: true })]), {
       networkInterfaces: [{}, {}].map(() => ({ ...NIC, ipv6PrefixCount: 0 })),
     });
@@ -63,7 +63,7 @@ describe('aws', () => {
     await stage.status();
   });
 
-  test('more IPv6 prefixes than wanted: no negative number is asked for, and the machine is initialized', async () => {
+  test('with more IPv6 prefixes than wanted the machine is initialized without a request for a negative number', async () => {
     const { stage, sent } = open(vm([eni(0, { ipv6Prefixes: ['a::/80', 'b::/80'] })]));
     await stage.status();
     await stage.initialize();
@@ -106,7 +106,7 @@ describe('aws', () => {
     ['Client.InternalError', 'Internal'],
     ['Client.VolumeLimitExceeded', 'ResourceExhausted'],
     ['Server.InsufficientInstanceCapacity', 'ResourceExhausted'],
-  ])('a launch that came to nothing is told with its reason, and made anew: %s', async (reason, code) => {
+  ])('a failed launch is reported with its reason, and repeated: %s', async (reason, code) => {
     const { stage, wire, cloud, sent } = open();
     wire.script = ({ body = '' }) =>
       body.includes('Action=DescribeInstances&') ? ended(cloud.instances[0]?.instanceId ?? '', reason) : undefined;
@@ -119,14 +119,14 @@ describe('aws', () => {
   });
 });
 
-test('gcp: a class without cluster or role tag makes no VM, which nobody would find again', async () => {
+test('gcp: a class without cluster or role tag creates no VM, because no listing would find it', async () => {
   for (const [tags, lacks] of [
     [undefined, 'kubernetes-io-cluster-'],
     [['kubernetes-io-cluster-ours'], 'kubernetes-io-role-'],
     [['kubernetes-io-role-node', 'x'], 'kubernetes-io-cluster-'],
   ] as const) {
     const { wire, stage } = wired(gcp(), { tags });
-    await refused(stage.create(), 'Internal', 'spec.tags: Required value', lacks, 'nobody would find the VMs again');
+    await refused(stage.create(), 'Internal', 'spec.tags: Required value', lacks, 'no listing finds the VMs');
     expect(wire.sent).toEqual([]);
   }
   const { wire, stage } = wired(gcp(), { tags: ['b', 'kubernetes-io-cluster-ours', 'b', 'kubernetes-io-role-node'] });

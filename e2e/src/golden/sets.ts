@@ -8,7 +8,7 @@ import { takeover } from './takeover/index.ts';
 /** All sets, by name. A new one is a module of its own and a line here. */
 const SETS: readonly GoldenSet[] = [takeover, awsDriver, gcpDriver, azureDriver, machineConfig];
 
-/** The sets asked for; all when none is named. @throws Error that names the known ones */
+/** The sets with these names, or all without names. @throws Error that contains the known names */
 export function findSets(names: readonly string[]): readonly GoldenSet[] {
   if (names.length === 0) return SETS;
   return names.map((name) => {

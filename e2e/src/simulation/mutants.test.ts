@@ -214,9 +214,7 @@ test('a machine that is made in the place of a named one is seen', async () => {
   });
   end.abort(new Error('closed'));
   expect(healthy).toEqual([]);
-  expect(broken).toContainEqual(
-    expect.stringMatching(/ was not needed: it is the 4th machine, 3 were requested$/),
-  );
+  expect(broken).toContainEqual(expect.stringMatching(/ was not needed: it is the 4th machine, 3 were requested$/));
 });
 
 test.each([3, 4])(

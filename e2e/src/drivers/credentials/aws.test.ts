@@ -134,7 +134,7 @@ describe('keys of the controller', () => {
     expect(actions()).toEqual([...wanted, LIST]);
   });
 
-  test('E1-39: AWS_EC2_METADATA_SERVICE_ENDPOINT moves the metadata service, which is asked where the Secret’s keys are blank', async () => {
+  test('E1-39: AWS_EC2_METADATA_SERVICE_ENDPOINT moves the metadata service, which is used if the Secret’s keys are blank', async () => {
     const { wire, stage, signers } = open({ AWS_EC2_METADATA_SERVICE_ENDPOINT: 'http://127.0.0.1:1338/' });
     await stage.list({
       secret: { ...BLANK, providerAccessKeyId: 'AKIAOWN', providerSecretAccessKey: PAIR.AWS_SECRET_ACCESS_KEY },
@@ -199,18 +199,21 @@ describe('logins that cannot work', () => {
     ],
     ['a container without its token', { ...AGENT, AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '/none' }, '', '/none'],
     ['a workload without its token', { ...WEB, AWS_WEB_IDENTITY_TOKEN_FILE: '/none' }, '', '/none'],
-  ])('E1-77: a controller without keys says why, and asks nobody: %s', async (_what, variables, config, says) => {
-    const { wire, stage } = open(variables, { [FILE]: config }, 'true');
-    const text = await refused(stage.list(), 'Internal', says);
-    expect(text).not.toContain('canary');
-    expect(wire.sent).toEqual([]);
-  });
+  ])(
+    'E1-77: a controller without keys reports the reason and sends no request: %s',
+    async (_what, variables, config, says) => {
+      const { wire, stage } = open(variables, { [FILE]: config }, 'true');
+      const text = await refused(stage.list(), 'Internal', says);
+      expect(text).not.toContain('canary');
+      expect(wire.sent).toEqual([]);
+    },
+  );
 
   test.each([
     ['is not there', () => broken('EHOSTUNREACH'), 'Unavailable', 'EHOSTUNREACH'],
     ['is a proxy’s page', () => reply(200, '<html>Welcome</html>'), 'Internal', '200, and another answer'],
     ['is not AWS’s', () => reply(404, '<html>Not Found</html>'), 'Internal', '404'],
-  ] as const)('E1-78: a metadata service that %s is told with the fix', async (_what, answer, code, says) => {
+  ] as const)('E1-78: a metadata service that %s is reported with a hint', async (_what, answer, code, says) => {
     const { wire, stage } = open();
     wire.script = failing('latest', answer);
     await refused(stage.list(), code, says, `no credentials of the instance from ${IMDS}`, 'must run on an instance');

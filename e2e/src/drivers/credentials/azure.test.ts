@@ -161,7 +161,7 @@ describe('managed identities', () => {
     ['has no such identity', () => reply(400, { error: 'invalid_request' }), 'Internal', '400 invalid_request'],
     ['is being updated', () => reply(410, ''), 'Unavailable', '410'],
   ] as const)(
-    'E1-59: a metadata service that %s is told with the fix, and asked once',
+    'E1-59: a metadata service that %s is reported with a hint, after one request',
     async (_, answer, code, says) => {
       const { wire, stage } = open(MANAGED);
       wire.script = failing('GET /metadata', answer);

@@ -120,7 +120,7 @@ describe('sources of workload tokens', () => {
     { ...URL_.credential_source, format: { type: 'xml' } },
     { ...URL_.credential_source, format: { type: 'json' } },
     {},
-  ])('E1-64: a source that leads elsewhere is refused, and nothing is asked: %j', async (credential_source) => {
+  ])('E1-64: a source with another host is refused without a request: %j', async (credential_source) => {
     const { wire, list } = open();
     const isAws = 'environment_id' in credential_source;
     const account = { ...(isAws ? ROLE : EXTERNAL), credential_source };
@@ -153,7 +153,7 @@ describe('sources of workload tokens', () => {
     expect(timesOf(wire, 'POST /v1/token')).toHaveLength(2);
   });
 
-  test('E1-67: a URL is asked with the headers of the Secret', async () => {
+  test('E1-67: a request to a URL has the headers of the Secret', async () => {
     const { wire, list } = open();
     await list(URL_);
     expect(wire.sent[0]).toMatchObject({
@@ -207,7 +207,7 @@ describe('impersonation', () => {
     expect(used[1]).not.toBe(used[2]);
   });
 
-  test('E1-70: delegates and the lifetime are asked for; a refusal is told by its status', async () => {
+  test('E1-70: delegates and the lifetime are in the request, and the error contains the status of a refusal', async () => {
     const { wire, list } = open();
     await list(played(HOST, { delegates: ['d@p'] }));
     expect(JSON.parse(wire.sent[1]?.body ?? '')).toMatchObject({ lifetime: '3600s', delegates: ['d@p'] });
@@ -231,7 +231,7 @@ describe('impersonation', () => {
   });
 });
 
-test('E1-72: token services and metadata servers are asked where the operator says', async () => {
+test('E1-72: the operator configures the addresses of token services and metadata servers', async () => {
   const { wire, list } = open({
     ...ALL,
     MCM_GCP_SECURITY_TOKEN_ENDPOINT: 'https://sts.example',
@@ -253,7 +253,7 @@ test('E1-72: token services and metadata servers are asked where the operator sa
 test.each<[server: string, what: string, account: object]>([
   ['computeMetadata', 'a service account of the host', HOST],
   ['latest/api', 'a role in AWS', ROLE],
-])('E1-73: a metadata server that is missing or another one is told with the fix: %s', async (path, _what, account) => {
+])('E1-73: a missing or wrong metadata server is reported with a hint: %s', async (path, _what, account) => {
   const fix =
     path === 'latest/api' ? 'the controller must run in AWS with a role' : 'must run in Google Cloud on a host';
   for (const [answer, code, says] of [

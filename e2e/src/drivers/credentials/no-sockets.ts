@@ -2,8 +2,8 @@ import { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 
 /**
- * Lets no test of this file open a socket, and fails the test that tries: a library that ignores the transport that it is
- * given would ask real hosts, out of reach of clocks, faults and signals.
+ * Fails each test that opens a socket. A library that ignores the given transport would send requests to real hosts, without the clock, faults and
+ * signals of the test.
  */
 export function forbidSockets(): void {
   const tried: string[] = [];
@@ -11,7 +11,7 @@ export function forbidSockets(): void {
   beforeAll(() => {
     Socket.prototype.connect = (...[to]: readonly unknown[]) => {
       tried.push(JSON.stringify(to));
-      throw new Error('a socket was opened beside the transport');
+      throw new Error('a socket was opened outside of the transport');
     };
   });
   afterEach(() => {

@@ -38,7 +38,7 @@ const SPEC = {
 const SECRET = { providerAccessKeyId: 'AKIA', providerSecretAccessKey: 's', userData: '#cloud-config\n' };
 const WORKLOAD = { workloadIdentityTokenFile: '/token', roleARN: 'arn:aws:iam::111122223333:role/r', userData: 'x' };
 
-/** What the workload's token file holds, which whoever gives the token writes anew from time to time. */
+/** The content of the workload's token file, which is replaced from time to time. */
 let workloadToken: string | undefined;
 beforeEach(() => {
   workloadToken = 'token-of-the-workload';
@@ -114,7 +114,7 @@ describe('workload identity', () => {
     workloadToken = 'rotated';
     await stage.list({ secret: WORKLOAD });
     expect([exchanged(wire), new Set(keysOf(wire))]).toEqual([['token-of-the-workload'], new Set(['ASIA1'])]);
-    // These end within the five minutes in which the SDK asks anew.
+    // These expire within five minutes, so the SDK refreshes them.
     const other = open();
     other.wire.script = sts(60_000);
     await other.stage.list({ secret: WORKLOAD });
@@ -125,7 +125,7 @@ describe('workload identity', () => {
   });
 
   test.each(['ExpiredToken', 'InvalidClientTokenId', 'AuthFailure'])(
-    'E1-43: keys that EC2 does not take any more are got anew with the next call: %s',
+    'E1-43: keys that EC2 refuses are refreshed with the next call: %s',
     async (code) => {
       const { wire, stage } = open();
       const given = sts(3_600_000);
@@ -138,7 +138,7 @@ describe('workload identity', () => {
     },
   );
 
-  test('E1-44: a token file that is not there, and a role that STS refuses, are told as such; the next call asks again', async () => {
+  test('E1-44: a missing token file and a role that STS refuses are reported as such; the next call tries again', async () => {
     const { wire, stage } = open();
     wire.script = failing('AssumeRoleWithWebIdentity', () => error(403, 'AccessDenied'), 1);
     await refused(stage.list({ secret: WORKLOAD }), 'Internal', 'AssumeRoleWithWebIdentity', 'AccessDenied');
@@ -151,7 +151,7 @@ describe('workload identity', () => {
 });
 
 describe('endpoints', () => {
-  test('E1-01: AWS_ENDPOINT_URL_EC2 is asked, and before it AWS_ENDPOINT_URL is not', async () => {
+  test('E1-01: AWS_ENDPOINT_URL_EC2 takes precedence over AWS_ENDPOINT_URL', async () => {
     const { wire, stage } = open({
       AWS_ENDPOINT_URL: 'https://all.example',
       AWS_ENDPOINT_URL_EC2: 'https://ec2.example',
@@ -181,7 +181,7 @@ describe('endpoints', () => {
     expect(wire.origins).toEqual([origin]);
   });
 
-  test('E1-05: plain http is for loopback addresses only, unless told otherwise', async () => {
+  test('E1-05: plain http is only allowed for loopback addresses by default', async () => {
     const far = { AWS_ENDPOINT_URL: 'http://ec2.example' };
     const { wire, stage } = open(far);
     await refused(stage.list(), 'Internal', 'plain http', 'MCM_ALLOW_PLAIN_HTTP=true');
@@ -221,7 +221,7 @@ describe('endpoints', () => {
     expect(wire.sent[0]?.headers['user-agent'] ?? wire.sent[0]?.headers['User-Agent']).toMatch(/mcm\/\d/);
   });
 
-  test('E1-09: without keys, and with the metadata service switched off, nobody is asked, and that is told', async () => {
+  test('E1-09: without keys and with the metadata service disabled, no request is sent and the reason is reported', async () => {
     const { wire, stage } = open();
     await refused(stage.list({ secret: { ...SECRET, providerAccessKeyId: ' ' } }), 'Internal', 'credentials');
     expect(wire.sent).toEqual([]);
@@ -236,14 +236,14 @@ describe('shared configuration', () => {
   };
   const SERVICES = ['[services ours]', 'ec2 =', '  endpoint_url = https://ec2.shared.example'];
 
-  test('E1-02: the endpoint_url of the shared configuration is asked', async () => {
+  test('E1-02: the endpoint_url of the shared configuration is used', async () => {
     const file = written('config', '[default]', 'endpoint_url = https://shared.example');
     const { wire, stage } = open({ ...NONE, AWS_CONFIG_FILE: file });
     await stage.list();
     expect(wire.origins).toEqual(['https://shared.example']);
   });
 
-  test('E1-34: its services section is asked before its endpoint_url, and after the environment; one that is not there is told', async () => {
+  test('E1-34: its services section takes precedence over its endpoint_url, but not over the environment; a missing section is reported', async () => {
     const file = written(
       'services',
       ...['[default]', 'services = ours', 'endpoint_url = https://shared.example', ...SERVICES],
@@ -265,7 +265,7 @@ describe('shared configuration', () => {
     expect(other.wire.sent).toEqual([]);
   });
 
-  test('E1-35: --ignore-configured-endpoints switches it off as well, and another flag is asked all the same', async () => {
+  test('E1-35: --ignore-configured-endpoints disables it as well, but not the endpoint of a flag', async () => {
     const file = written('ignored', '[default]', 'endpoint_url = https://shared.example');
     const variables = { AWS_ENDPOINT_URL: 'https://variable.example', AWS_CONFIG_FILE: file };
     const { wire, stage } = open(variables, { 'ignore-configured-endpoints': true });
@@ -401,7 +401,7 @@ describe('ends and errors', () => {
     await refused(stage.create(), 'Internal', code);
   });
 
-  test('E4-02: a connection that breaks is told with Node’s code, and what was asked', async () => {
+  test('E4-02: a broken connection is reported with the code of Node.js and the request', async () => {
     const { wire, stage } = open({ AWS_MAX_ATTEMPTS: '1' });
     wire.script = failing('DescribeInstances', () => broken('ECONNREFUSED'));
     await refused(stage.list(), 'Internal', 'DescribeInstances', 'ECONNREFUSED', 'http://127.0.0.1:5000');

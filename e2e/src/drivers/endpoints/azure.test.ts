@@ -81,7 +81,7 @@ describe('endpoints', () => {
   });
 
   test.each(['https://arm.example', 'https://arm.example/'])(
-    'E1-11: AZURE_RESOURCE_MANAGER_ENDPOINT is asked, the audience stays the cloud’s: %s',
+    'E1-11: AZURE_RESOURCE_MANAGER_ENDPOINT is used, and the audience is still that of the cloud: %s',
     async (endpoint) => {
       const { wire, stage } = open({ AZURE_RESOURCE_MANAGER_ENDPOINT: endpoint }, {}, { 'azure-cloud': 'AzureChina' });
       await stage.list();
@@ -119,7 +119,7 @@ describe('endpoints', () => {
     expect(wire.origins.toSorted()).toEqual([...CHINA, ...Object.values(PUBLIC)].toSorted());
   });
 
-  test('E1-12: AZURE_AUTHORITY_HOST gives tokens, and is asked for nothing else', async () => {
+  test('E1-12: AZURE_AUTHORITY_HOST is used for tokens only', async () => {
     const { wire, stage } = open({ AZURE_AUTHORITY_HOST: 'https://login.example/' });
     await stage.list();
     const there = wire.sent.filter(({ origin }) => origin === 'https://login.example');
@@ -165,7 +165,7 @@ describe('endpoints', () => {
     expect([...wire.origins].toSorted()).toEqual(Object.values(PUBLIC).toSorted());
   });
 
-  test('E1-17: a token is asked for once by all that need it, and anew five minutes before its end', async () => {
+  test('E1-17: a token is requested once for all calls, and again five minutes before its expiry', async () => {
     const { wire, stage, clock } = open();
     await Promise.all([stage.list(), stage.status().catch(() => undefined), stage.list()]);
     expect(timesOf(wire, 'oauth2')).toHaveLength(1);
@@ -203,7 +203,7 @@ describe('tokens', () => {
     expect(used(wire)).toEqual(['Bearer token-1', 'Bearer token-1', 'Bearer token-2']);
   });
 
-  test('E1-46: a token that Azure does not take any more is asked for anew by the next call, and no refused call is repeated', async () => {
+  test('E1-46: a token that Azure refuses is replaced with the next call, and the refused call is not repeated', async () => {
     const { wire, stage } = open();
     const [given, refusal] = [
       giving(3_600),
@@ -270,7 +270,7 @@ describe('repetitions', () => {
     expect(second - first).toBeLessThan(10_000);
   });
 
-  test('E2-17: a wait that is told as a date is waited until then', async () => {
+  test('E2-17: a Retry-After with a date is obeyed', async () => {
     const { wire, stage, clock } = open();
     const date = new Date(clock.now().getTime() + 9_000).toUTCString();
     wire.script = failing(`GET .*${VM}`, () => error(503, 'ServerBusy', { 'retry-after': date }), 1);
@@ -331,14 +331,14 @@ describe('errors', () => {
     [reply(400, { code: 'Plain', message: 'without a wrapping' }), 'Plain'],
     [reply(400, {}), '400 without a code'],
     [reply(502, 'a proxy’s page'), '502 without a code'],
-  ])('E4-04: status and code of a refusal are told: %o', async (answer, says) => {
+  ])('E4-04: the error contains status and code of a refusal: %o', async (answer, says) => {
     const { wire, stage } = open();
     wire.script = failing(`GET .*${VM}`, () => answer);
     await refused(stage.status(), 'Internal', says);
   });
 
   test.each(['ZonalAllocationFailed', 'SkuNotAvailable', 'AllocationFailed'])(
-    'E4-05: an operation that fails later is told by its code, as if it had been refused at once: %s',
+    'E4-05: an operation that fails later is reported with its code, like an immediate refusal: %s',
     async (code) => {
       const { cloud, stage } = open();
       cloud.faults.order({ on: '^PUT virtualMachines$', times: 1, failOperation: { code } });
@@ -356,7 +356,7 @@ describe('errors', () => {
   });
 
   test.each(['ECONNRESET', 'ECONNREFUSED'])(
-    'E4-07: a connection that breaks is told with Node’s code: %s',
+    'E4-07: a broken connection is reported with the code of Node.js: %s',
     async (code) => {
       const { wire, stage } = open();
       wire.script = failing(`GET .*${VM}`, () => broken(code));
@@ -399,16 +399,19 @@ describe('operations', () => {
     ['nothing', {}, 30_000],
     // Taken at its word it would be asked a thousand times a second.
     ['at once', { 'retry-after': '0' }, 30_000],
-  ])('E5-03: an operation is asked as often as Azure says, else each 30 s: it says %s', async (_what, says, ms) => {
-    const { wire, stage } = open();
-    let looks = 0;
-    wire.script = failing('GET .*operations', () =>
-      reply(200, { status: ++looks < 3 ? 'InProgress' : 'Succeeded' }, looks < 3 ? says : {}),
-    );
-    await stage.create();
-    const [first = 0, second = 0, third = 0] = timesOf(wire, 'GET .*operations');
-    expect([second - first, third - second]).toEqual([ms, ms]);
-  });
+  ])(
+    'E5-03: an operation is polled in the interval of Azure, by default every 30 s: Azure requests %s',
+    async (_what, says, ms) => {
+      const { wire, stage } = open();
+      let looks = 0;
+      wire.script = failing('GET .*operations', () =>
+        reply(200, { status: ++looks < 3 ? 'InProgress' : 'Succeeded' }, looks < 3 ? says : {}),
+      );
+      await stage.create();
+      const [first = 0, second = 0, third = 0] = timesOf(wire, 'GET .*operations');
+      expect([second - first, third - second]).toEqual([ms, ms]);
+    },
+  );
 
   test.each([
     ['at once', () => reply(204)],

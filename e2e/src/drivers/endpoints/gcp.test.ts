@@ -63,7 +63,7 @@ const LIST = 'GET .*/instances$';
 
 describe('endpoints', () => {
   test.each(['https://gce.example', 'https://gce.example/compute/v1/', 'https://gce.example/'])(
-    'E1-18: GOOGLE_COMPUTE_CUSTOM_ENDPOINT is asked: %s',
+    'E1-18: GOOGLE_COMPUTE_CUSTOM_ENDPOINT is used: %s',
     async (endpoint) => {
       const { wire, stage } = open({ GOOGLE_COMPUTE_CUSTOM_ENDPOINT: endpoint });
       await stage.list();
@@ -155,7 +155,7 @@ describe('endpoints', () => {
     expect(wire.sent.at(-1)?.headers.authorization).toBe('Bearer own');
   });
 
-  test('E1-25: no metadata server is asked: without credentials there is no call', async () => {
+  test('E1-25: the metadata server is not used: a call without credentials fails without a request', async () => {
     const { wire, stage } = open();
     await refused(stage.list({ secret: { userData: 'x' } }), 'Internal', 'serviceAccountJSON');
     expect(wire.sent).toEqual([]);
@@ -203,7 +203,7 @@ describe('tokens', () => {
     await refused(stage.list(external), 'Internal', 'workload-identity/token cannot be read');
   });
 
-  test('E1-49: impersonation: the account’s own token is asked for with the workload’s, and lives as long as it says', async () => {
+  test('E1-49: impersonation: the workload’s token is exchanged for a token of the account with its own lifetime', async () => {
     const { wire, stage, clock } = open();
     wire.script = cloudOf(60);
     const external = { secret: secret({ ...EXTERNAL, service_account_impersonation_url: IMPERSONATION }) };
@@ -218,7 +218,7 @@ describe('tokens', () => {
     expect(used(wire).at(-1)).toBe('Bearer played-2');
   });
 
-  test('E1-50: a token that Google does not take any more is asked for anew by the next call, and no refused call is repeated', async () => {
+  test('E1-50: a token that Google refuses is replaced with the next call, and the refused call is not repeated', async () => {
     const { wire, stage } = open();
     const refusal = failing(LIST, () => error(401, 'authError'), 1);
     const cloud = cloudOf(3_600);
@@ -230,7 +230,7 @@ describe('tokens', () => {
     expect(used(wire)).toEqual(['Bearer own-1', 'Bearer own-2', 'Bearer own-2']);
   });
 
-  test('E1-51: a service account’s assertion that is refused is told by its code, and the next call asks again', async () => {
+  test('E1-51: the refusal of a service account’s assertion is reported with its code, and the next call tries again', async () => {
     const { wire, stage } = open();
     wire.script = failing('POST /token', () => reply(400, { error: 'invalid_grant' }), 1);
     await refused(stage.list(), 'Internal', 'cannot fetch token from https://oauth2.googleapis.com: 400 invalid_grant');
@@ -323,13 +323,13 @@ describe('errors', () => {
     [reply(502, 'a proxy’s page'), 'Internal', 'Error 502'],
     [reply(500, {}), 'Internal', 'Error 500'],
     [reply(200, 'a proxy’s page'), 'Internal', 'none of Compute Engine'],
-  ])('E4-10: status and reason are told as they came: %#', async (answer, code, says) => {
+  ])('E4-10: the error contains status and reason unchanged: %#', async (answer, code, says) => {
     const { wire, stage } = open();
     wire.script = failing('POST .*/instances\\?', () => answer);
     await refused(stage.create(), code, says);
   });
 
-  test('E4-11: a connection that breaks is told with Node’s code', async () => {
+  test('E4-11: a broken connection is reported with the code of Node.js', async () => {
     const { wire, stage } = open();
     wire.script = failing(LIST, () => broken('ECONNRESET'));
     await refused(stage.list(), 'Internal', 'ECONNRESET');
@@ -345,7 +345,7 @@ describe('errors', () => {
     },
   );
 
-  test('E4-13: a throttle is told by its reason or status, not taken for a lack of rights', async () => {
+  test('E4-13: throttling is recognized by its reason or status, and is not reported as missing permission', async () => {
     const { wire, stage } = open();
     wire.script = failing(LIST, () => error(403, 'rateLimitExceeded'));
     await refused(stage.list(), 'Unavailable', 'rateLimitExceeded');
@@ -355,7 +355,7 @@ describe('errors', () => {
 });
 
 describe('operations', () => {
-  test('E5-06: an operation is asked by its name after 1 s, 3 s, 7 s and then each 5 s, whatever word its status is', async () => {
+  test('E5-06: an operation is polled after 1 s, 3 s, 7 s and then every 5 s, for any text of its status', async () => {
     const { wire, stage } = open();
     const name = 'operation-18446744073709551615';
     let looks = 0;

@@ -1,7 +1,7 @@
 import type { FleetProvider } from '../fleet.ts';
 import { wired } from '../wired.ts';
 
-/** A key that nobody has is another one for each driver. */
+/** Each driver uses another random key. */
 const THROW_AWAY_KEY = /ssh-rsa [\w+/=]+/g;
 
 /** What a driver asks its cloud for. */

@@ -8,12 +8,12 @@ import { type Asked, askedFor } from './asked.ts';
 import { another, fieldOf, fieldsOf, leavesOf, put } from './leaves.ts';
 import { AWS, AZURE, type FieldSpecs, GCP } from './specs.ts';
 
-/** Every field of every provider spec reaches the cloud: with another value of it something else is asked for. Else its description says so. */
+/** Every field of every provider spec changes the requests to the cloud, unless its description says that it has no effect. */
 
 let back: () => void;
 beforeAll(async () => {
   back = await inAwsEnvironment();
-  // The hosts are those of the real cloud: a region may be told by them alone.
+  // The hosts are those of the real cloud, because only the host may contain the region.
   delete process.env.AWS_ENDPOINT_URL;
 });
 afterAll(() => back());
@@ -47,7 +47,7 @@ function describeFields<Spec, Credentials>(
     return known;
   };
 
-  /** What is asked for with a field as it is and with another value of it, in the first sample that takes one. */
+  /** The requests with a field and with another value of it, in the first sample with the field. */
   const beforeAndAfter = async (field: string): Promise<readonly [before: string, after: string]> => {
     const refusals: string[] = [];
     for (const { spec, path, value } of all.filter((each) => each.field === field)) {

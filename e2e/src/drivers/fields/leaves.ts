@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@mcm/core';
 
-/** Where a value stands in a provider spec. */
+/** The position of a value in a provider spec. */
 export type Path = readonly (string | number)[];
 
 /** A value of a provider spec with where it stands. */
@@ -17,7 +17,7 @@ export function leavesOf(value: unknown, path: Path = []): readonly Leaf[] {
   return [{ path, value }];
 }
 
-/** `disks[].labels` and `tags`: a field by its names, whatever its position in a list or its key in a map. */
+/** `disks[].labels` and `tags`: the name of a field, without positions in lists and keys in maps. */
 export const fieldOf = (path: Path, schema: JsonSchema): string => {
   let at: JsonSchema | undefined = schema;
   let text = '';

@@ -3,7 +3,7 @@ export interface FieldSpecs {
   readonly specs: readonly object[];
   /** By field. */
   readonly others: Readonly<Record<string, unknown>>;
-  /** Fields that a driver takes and does nothing with, beside those whose description says so. */
+  /** Fields without effect, in addition to those whose description says so. */
   readonly idle: readonly string[];
 }
 

@@ -68,7 +68,7 @@ const nic = (change: object) => ({
 const ID = 'aws:///eu-west-1/i-1';
 
 describe('creation', () => {
-  test('A1: the base spec makes one instance, told by region and id, its node by its private DNS name', async () => {
+  test('A1: the base spec creates one instance; its ID contains the region, and its node name is its private DNS name', async () => {
     const { stage, cloud } = open();
     const made = await stage.create();
     expect(made.providerId).toBe(`aws:///eu-west-1/${cloud.instances[0]?.instanceId}`);
@@ -203,7 +203,7 @@ describe('creation', () => {
     expect(cloud.seen).toEqual([]);
   });
 
-  test('A24: each key of the secret that is missing is told, all of them together', async () => {
+  test('A24: all missing keys of the secret are reported together', async () => {
     const { stage } = open();
     const { providerAccessKeyId, providerSecretAccessKey, userData } = SECRET;
     const without = (secret: Record<string, string>, ...words: string[]) =>
@@ -221,7 +221,7 @@ describe('creation', () => {
     expect(message.match(/Required value/g)).toHaveLength(3);
   });
 
-  test('A28: image and region missing are told in this order', async () => {
+  test('A28: missing image and region are reported in this order', async () => {
     const { stage } = open();
     const message = await refused(stage.create({ spec: withSpec(SPEC, { ami: '', region: '' }) }), 'InvalidArgument');
     expect(message).toMatch(/providerSpec\.ami: Required value.*providerSpec\.region: Required value/s);
@@ -270,7 +270,7 @@ describe('creation', () => {
     expect(sent('RunInstances')).toHaveLength(1);
   });
 
-  test('A39: an instance that never shows stays, and is told of', async () => {
+  test('A39: an instance that never appears is kept and reported', async () => {
     const { stage, cloud } = open({ visibleAfterMs: 86_400_000 });
     const message = await refused(stage.create(), 'Internal');
     expect(message).toContain(`aws:///eu-west-1/${cloud.instances[0]?.instanceId}`);
@@ -398,7 +398,7 @@ describe('status and listing', () => {
   test('A56: a NIC still checks sources', async () => {
     const { stage } = open({ instances: [vm()] });
     await refused(stage.status({ spec: withSpec(SPEC, checking) }), 'Uninitialized', 'SourceDestCheck');
-    // What the original answers beside the error, ours answers from the initialization that follows it.
+    // The original returns this with the error. This driver returns it from the following initialization.
     expect(await stage.initialize({ spec: withSpec(SPEC, checking) })).toEqual({
       providerId: ID,
       nodeName: 'ip-1.internal',
@@ -421,7 +421,7 @@ describe('status and listing', () => {
     await refused(open({ instances: several, pageSize: 1, script }).stage.list(), 'Internal');
   });
 
-  test('A60: a token told twice ends the pages, without an error', async () => {
+  test('A60: a repeated token ends the pages without an error', async () => {
     const { stage, sent } = open({ instances: several, pageSize: 1, repeatToken: true });
     expect((await stage.list()).length).toBe(2);
     expect(sent('DescribeInstances')).toHaveLength(2);

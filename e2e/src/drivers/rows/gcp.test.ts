@@ -152,7 +152,7 @@ describe('creation', () => {
     await refused(stage.create(), 'ResourceExhausted', 'does not exist in zone');
   });
 
-  test('G29: an insertion refused for its quota, or for a name of somebody else', async () => {
+  test('G29: an insertion is refused because of its quota, or because another owner has the name', async () => {
     const quota = open();
     quota.cloud.faults.order(failing('^POST instances$', 403, 'quotaExceeded'));
     // The original says Internal, and no autoscaler hears of it: docs/compatibility/differences.md.
@@ -239,9 +239,9 @@ describe('creation', () => {
     expect(wanted?.accessConfigs).toEqual([{}]);
   });
 
-  test('G41: a disk goes with its instance, unless it shall not', async () => {
+  test('G41: a disk is deleted with its instance, unless autoDelete is false', async () => {
     expect((await open().inserted()).disks).toMatchObject([{ autoDelete: true }]);
-    // On the wire, as from the original, what is not said is false.
+    // On the wire, as from the original, an absent field is false.
     const [kept] = (await open().inserted(disk({ autoDelete: false }))).disks as Record<string, unknown>[];
     expect(kept?.autoDelete ?? false).toBe(false);
   });
@@ -312,7 +312,7 @@ describe('status and listing', () => {
     expect(sent).toHaveLength(3);
   });
 
-  test('G23: a class without the tags of cluster and role asks nobody', async () => {
+  test('G23: a class without the tags of cluster and role causes no request', async () => {
     const { stage, place, sent } = open();
     place('m-1', []);
     await refused(stage.status({ spec: withSpec(SPEC, { tags: ['shoot--x'] }) }), 'NotFound');

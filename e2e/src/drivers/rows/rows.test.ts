@@ -10,7 +10,7 @@ const ROWS = {
   local: 'P1 P2 P3 P4 P7 P10 P12 P13 P14 P15 P16 P19 P20',
 };
 
-/** Tests of a provider: one file, or those of its folder; the local driver's stand beside it. */
+/** Tests of a provider: one file, or the files of its folder. The local driver has them next to its source. */
 const sourcesOf = (provider: string): readonly URL[] =>
   provider === 'local'
     ? [new URL('../../../../providers/local/src/pods/rows.test.ts', import.meta.url)]

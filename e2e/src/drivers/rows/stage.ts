@@ -95,7 +95,7 @@ export class Stage<Spec, Credentials> {
       metadata: { ...metadata, name: 'c' },
       provider,
       secretRef: { name: 's', namespace: 'n' },
-      // The API keeps what it was given, whatever that is.
+      // The API stores any content.
       providerSpec: spec as MachineClass['providerSpec'],
     };
     const { name = 'm-1', providerID, annotations, signal = new AbortController().signal } = given;

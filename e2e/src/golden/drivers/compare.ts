@@ -25,7 +25,7 @@ export function requestsDiffer(
       return `request ${at + 1}: wanted ${text}, sent ${ours[at]?.text ?? 'none'}`;
     }
   }
-  if (at < ours.length && extent !== 'may go on') return `request ${at + 1}: wanted none, sent ${ours[at]?.text}`;
+  if (at < ours.length && extent !== 'may continue') return `request ${at + 1}: wanted none, sent ${ours[at]?.text}`;
   return undefined;
 }
 
@@ -48,7 +48,7 @@ export function cloudWordsDiffer({ cloudError }: ExpectedResult, said: string): 
   return undefined;
 }
 
-/** Beside an error the original answers what is known of the VM; ours tells it from `initialize`. */
+/** The original returns the known facts about the VM with an error. This driver returns them from `initialize`. */
 export function responseDiffers(
   { response, errorCode, unknownResponse }: ExpectedResult,
   told: Told,

@@ -18,7 +18,7 @@ export type ExpectedResult = RecordedResult & {
 export interface Expected {
   readonly requests: readonly ExpectedRequest[];
   /** Whether these are all requests, or the call may end before them, or may make more after them. */
-  readonly extent: 'whole' | 'may end earlier' | 'may go on';
+  readonly extent: 'whole' | 'may end earlier' | 'may continue';
   readonly result: ExpectedResult;
   /** Changes of metrics by series: a number, `>=1`, or `*` for any. Absent: not recorded. */
   readonly metrics: RecordedCall['metrics'];

@@ -123,7 +123,7 @@ function readCase(given: unknown, place: string): ReadCase {
   return { name, problem: `no case of format 1: ${z.prettifyError(parsed.error)}` };
 }
 
-/** The calls of a case, each with what it was told. */
+/** The calls of a case with their inputs. */
 export const callsOf = (recorded: RecordedCase): readonly RecordedStep[] => {
   if (recorded.steps) return recorded.steps;
   const { method, requests = [], result: outcome, metrics, machine } = recorded;

@@ -57,7 +57,7 @@ export const outlivesDeadline = (row: string, msOf: (recorded: RecordedCase) => 
   },
 });
 
-/** The driver has no such method: nothing is asked, sent or counted. */
+/** The driver does not have the method, so nothing is requested or counted. */
 export const methodIsAbsent = (row: string, method: string): Rule => ({
   row,
   expect: (_, { step, provider }) =>
@@ -92,8 +92,8 @@ export const throttledIsUnavailable = (
 });
 
 /**
- * Whoever gives tokens cannot answer now: the call is told as one to be tried again soon, and nothing else is asked.
- * @param isLogin whether a request asks for a token @param isDown whether its first answer says so
+ * The token service is unavailable: the error requests a retry, and no other request follows.
+ * @param isLogin Whether a request is for a token. @param isDown Whether its first answer is an outage.
  */
 export const tokenHostIsDown = (
   row: string,
@@ -111,14 +111,14 @@ export const tokenHostIsDown = (
       ...failed,
       requests: upTo(expected.requests, (each) => each === login),
       // Where the original asked again and got one, it counted other services.
-      ...(isRefused ? {} : { metrics: undefined, extent: 'may go on' }),
+      ...(isRefused ? {} : { metrics: undefined, extent: 'may continue' }),
     };
   },
 });
 
 /**
- * The original's process ended. Ours does all that the original had done until then, and then goes on or refuses.
- * @param codes machine codes of such refusals
+ * The original's process ended. This driver does the same until then, and continues or refuses afterwards.
+ * @param codes Machine codes of such refusals.
  */
 export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
   row,
@@ -127,7 +127,7 @@ export const endsOriginal = (row: string, codes: readonly string[]): Rule => ({
       ? undefined
       : {
           ...expected,
-          extent: 'may go on',
+          extent: 'may continue',
           result: { response: null, errorCode: null, unknownResponse: true, codes: [null, ...codes] },
           metrics: undefined,
         },
@@ -151,7 +151,7 @@ export const specIsKeptOtherwise = (row: string, codes: readonly string[]): Rule
     isKeptOtherwise(recorded)
       ? {
           requests: [],
-          extent: 'may go on',
+          extent: 'may continue',
           result: { response: null, errorCode: null, unknownResponse: true, codes: [null, ...codes] },
           metrics: undefined,
         }

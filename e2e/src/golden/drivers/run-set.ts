@@ -21,7 +21,7 @@ export interface PlayedCall {
   readonly judge: (call: RecordedCall) => string | undefined;
 }
 
-/** Told of each call that was played. */
+/** Called after each call. */
 export type Watch = (played: PlayedCall) => void;
 
 /** Plays a case. @returns what differs; undefined: nothing does */
@@ -59,7 +59,7 @@ async function playOne(read: ReadCase, play: PlayCase): Promise<string | undefin
 /** A provider spec that is absent, or JSON. */
 const isPlayable = ({ providerSpecRaw: raw }: RecordedCase): boolean => raw === undefined || raw === '' || isJson(raw);
 
-/** The values of a raw provider spec stand beside its text, so that rules may look at them. */
+/** Adds the parsed values of a raw provider spec, for the rules. */
 const withSpec = (recorded: RecordedCase): RecordedCase => {
   const { providerSpecRaw: raw } = recorded;
   return raw ? { ...recorded, providerSpec: JSON.parse(raw) as unknown } : recorded;

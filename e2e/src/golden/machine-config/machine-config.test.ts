@@ -14,7 +14,7 @@ async function outcomes(dir: string): Promise<readonly Outcome[]> {
   return all;
 }
 
-test('every recorded answer of the original is ours, or differs by a named mending', async () => {
+test('every recorded answer of the original is equal to ours, or differs by a named correction', async () => {
   const all = await outcomes(OWN_COPY);
   expect(all.filter(({ failure }) => failure !== undefined)).toEqual([]);
   expect(all.length).toBeGreaterThanOrEqual(1083);

@@ -16,7 +16,7 @@ export type RecordedCase = z.infer<typeof recordedCase>;
 
 const recording = z.object({ format: z.literal(1), set: z.string(), source: z.string(), cases: z.array(z.unknown()) });
 
-/** A case as it stands in its file. */
+/** A case as in its file. */
 export interface RawCase {
   /** File and position, for a case without an id. */
   readonly place: string;

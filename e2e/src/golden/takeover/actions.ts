@@ -18,7 +18,7 @@ interface Target {
   readonly namespace: string | undefined;
 }
 
-/** What somebody outside of the controllers did: a user, a node's agent, a kubelet. */
+/** An action outside of the controllers: of a user, an agent on a node, or a kubelet. */
 export type Action =
   | { readonly do: 'create'; readonly object: Recorded }
   | (Target & {
@@ -86,8 +86,8 @@ export function stepsAfter(states: readonly State[], from: number | undefined): 
 }
 
 /**
- * Why a recording cannot be played from a state on: a kind of object that nothing here knows, or a section in which nobody
- * seems to have done what it is named after. Played without that, nothing of what follows would mean anything.
+ * Why a recording cannot be played from a state on: it contains an unknown kind, or a section without the action of its name.
+ * The rest of the recording would then have no meaning.
  */
 export function unplayable(states: readonly State[], from = -1): string | undefined {
   const kinds = new Set(states.flatMap(({ objects }) => [...objects.values()].map(({ kind }) => kind)));

@@ -70,8 +70,8 @@ export class Cast {
   }
 
   /**
-   * An agent speaks when its node was selected. Which of several equal nodes is selected is free, and so is the pace:
-   * the node here that has come as far plays the part, and takes it over from the one that had it.
+   * An agent acts when its node was selected. The controllers may select any of several equal nodes, at any pace.
+   * The node with the most progress therefore replaces the recorded one.
    */
   async awaitAgent(recorded: string, reason: string): Promise<void> {
     for (let waited = 0; waited <= AGENT_PATIENCE_MS; waited += AGENT_LOOKS_EVERY_MS) {

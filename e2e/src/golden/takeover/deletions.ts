@@ -1,6 +1,6 @@
 import type { Recorded, State } from './recordings/recording.ts';
 
-/** Who deletes what only users delete. */
+/** Kinds that only users delete. */
 const OF_USERS = new Set(['MachineDeployment', 'MachineClass', 'Secret', 'PodDisruptionBudget']);
 
 /** How often an event was seen. */
@@ -31,7 +31,7 @@ export function removedBySets(states: readonly State[]): ReadonlySet<string> {
   return removed;
 }
 
-/** A deletion that nobody but a user can have asked for. */
+/** Whether only a user can have requested a deletion. */
 export function isByHand(
   object: Recorded,
   before: State | undefined,

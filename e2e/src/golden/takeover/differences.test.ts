@@ -143,11 +143,11 @@ test.each<[string, string, Lens, RegExp]>([
     swapping('Node', 'CandidateForUpdate', 'UpdateSuccessful'),
     /InPlaceUpdate/,
   ],
-])('%s is told when it differs', async (_what, scenario, lens, told) => {
+])('a difference of %s is reported', async (_what, scenario, lens, told) => {
   expect(await toldOf(scenario, lens)).toMatch(told);
 });
 
-test('a machine that was replaced is told of by its name', async () => {
+test('a replaced machine is reported with its name', async () => {
   const roll = historyOf('birth');
   const last = roll.states.length - 1;
   const kept = roll.states[last]?.objects.keys();

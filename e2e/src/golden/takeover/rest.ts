@@ -12,13 +12,13 @@ export const isAtRest = (state: State): boolean =>
       conditionsOf(machine).some(({ status, type }) => type === 'Ready' && status === 'True'),
   );
 
-/** So long, in seconds, the original may take to look again: what did not change meanwhile waits for somebody. */
+/** The original reconciles again within this time in seconds. An object without a change for longer waits for an action. */
 const QUIET_S = 20;
 
 /** Reasons of `Progressing` that say that nothing is under way. */
 const ARRIVED = new Set(['NewMachineSetAvailable', 'DeploymentPaused']);
 
-/** Whether everything waited for the user's next action: at rest, asked for by an agent, or long without a change. */
+/** Whether everything waited for the user's next action: idle, waiting for an agent, or without a change for long. */
 export function isSettled(end: State, nextAt: number): boolean {
   if (nextAt - end.at >= QUIET_S) return true;
   const phases = machinesOf(end).map(phaseOf);
@@ -35,10 +35,7 @@ const reasonOf = (object: Recorded, type: string): string | undefined =>
 const phaseOf = ({ status }: Recorded): unknown =>
   isFields(status) && isFields(status.currentStatus) ? status.currentStatus.phase : undefined;
 
-/**
- * The part of a history that has an end: one that was cut off right after an action, with its work under way, ends where
- * that action began.
- */
+/** The part of a history with a complete end. A history that was cut off during the work of its last action ends before that action. */
 export function complete(states: readonly State[]): readonly State[] {
   const last = states.at(-1);
   const before = states.at(-2);

@@ -5,8 +5,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const specOf = (object: Recorded): Fields => (object.spec ?? {}) as Fields;
 
 /**
- * What a user asked for when a deployment's template was put back by the controller: the request may be gone before it
- * was seen, and its event comes a moment later. Undefined when the deployment was not rolled back between the two states.
+ * The request of a user, when the controller rolled back a deployment's template. The request may be gone before it was recorded, and its event
+ * follows a moment later. Undefined without a rollback between the two states.
  */
 export function rolledBackTo(old: Recorded, now: Recorded, before: State | undefined, soon: State): Fields | undefined {
   const { rollbackTo: _asked, template: _old, ...oldRest } = specOf(old);

@@ -35,7 +35,7 @@ export interface StageOptions {
   readonly lens?: Lens;
 }
 
-/** A fresh plane on a virtual clock, the recordings' cloud, and our two controllers beside them. */
+/** A new control plane on a virtual clock, the recordings' cloud, and our two controllers. */
 export class Stage {
   readonly clock: VirtualClock;
   readonly log: MemoryLogger = createMemoryLogger();
@@ -49,7 +49,7 @@ export class Stage {
   readonly #plane: Plane;
   /** Instant of the recording's second 0. */
   readonly #zero: number;
-  /** How far ours is behind the recording, because it waited for somebody. */
+  /** Delay of our history behind the recording, because it waited for an action. */
   #lateMs = 0;
   readonly #random: Random = seededRandom(1);
   readonly #stop = new AbortController();

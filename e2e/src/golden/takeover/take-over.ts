@@ -20,7 +20,7 @@ const PATIENCE_MS = 180_000;
 const LOOK_EVERY_MS = 2_000;
 /** How long an end must last that the original rested in, unless a timeout runs out before. */
 const REST_MS = 60_000;
-/** How many problems are told. */
+/** Maximum number of reported problems. */
 const TOLD = 4;
 
 /** What came of a check, and the rules that it needed. */
@@ -41,7 +41,7 @@ interface Ending {
   readonly uids: Uids;
 }
 
-/** Loads a state, starts our controllers beside it, and wants the end that the original reached. */
+/** Loads a state, starts our controllers, and expects the end that the original reached. */
 export async function takeOver(history: History, index: number, lens: Lens = PLAIN): Promise<Checked> {
   const all = history.states;
   const states = index < all.length - 1 ? complete(all) : all;

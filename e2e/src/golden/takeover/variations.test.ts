@@ -43,7 +43,7 @@ function merge(one: RawState, other: RawState): RawState {
   return { ...other, changed: [...changed.values()], gone: [...new Set([...one.gone, ...other.gone])] };
 }
 
-/** The same deployment once more beside it, under other names. */
+/** A copy of the same deployment with other names. */
 const doubled: Change = (text) => {
   const twin = JSON.parse(
     text
@@ -87,7 +87,7 @@ describe.each(files)('%s', (file) => {
 });
 
 test.each(['birth.json', 'roll.json', 'deployment-deleted.json', 'scale-up-and-down.json'])(
-  '%s with the same deployment once more beside it',
+  '%s with a copy of the same deployment',
   async (file) => {
     const varied = history(file, doubled);
     expect(await failuresOf(varied, [Math.floor(varied.states.length / 2)])).toEqual([]);
@@ -105,7 +105,7 @@ test.each([
   expect(await failuresOf(varied, [varied.states.length - 1])).toEqual([]);
 });
 
-describe('what cannot be judged is no pass', () => {
+describe('a history that cannot be verified is a failure', () => {
   test('an action that shows nowhere', async () => {
     const varied = history(
       'birth.json',

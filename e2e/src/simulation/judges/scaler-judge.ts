@@ -3,7 +3,7 @@ import { createInformer, seededRandom } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
 /**
- * Reports the unrequested effects of a scale-in by the autoscaler, from the stored objects. These are deleted machines that were not named, and
+ * Reports the additional effects of a scale-in by the autoscaler, from the stored objects. These are deleted machines that were not named, and
  * created machines without an increase of the count.
  */
 export class ScalerJudge {

@@ -4,7 +4,7 @@ import { NAMESPACE, World } from '../world/world.ts';
 
 /** What proves nothing unless it can see: each invariant broken on purpose. */
 
-test('an unrequested machine is reported', async () => {
+test('a machine without a request is reported', async () => {
   const world = await World.start();
   await world.createDeployment(1);
   await world.untilSettled(1, 'blue');

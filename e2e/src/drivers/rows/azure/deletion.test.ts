@@ -12,7 +12,7 @@ describe('deletion', () => {
     expect([names(), asked('PATCH', ''), asked('DELETE', '').length]).toEqual([[], [], 1]);
   });
 
-  test('Z35: what would stay is told to go first', async () => {
+  test('Z35: resources that would stay are deleted first', async () => {
     const { stage, names, asked, placeVm } = open();
     placeVm({ nic: 'Detach', os: 'Detach' });
     await stage.delete();

@@ -28,7 +28,7 @@ describe('a tenant that can be nobody’s', () => {
   });
 });
 
-test('a NIC that cannot be looked up is told in the original’s words, capitals included', async () => {
+test('a NIC that cannot be read is reported with the original’s text, including capitals', async () => {
   const { stage } = open({}, [failing('^GET networkInterfaces$', 403, 'AuthorizationFailed')]);
   const said = await refused(stage.create(), 'Internal');
   expect(said).toMatch(/^Failed to get NIC: \[ResourceGroup: rg, Name: m-1-nic\], Err: /);
@@ -42,7 +42,7 @@ describe('what is the same for all machines of a class', () => {
     asked('PUT', 'MarketplaceOrdering').length,
   ];
 
-  test('an image and its accepted terms are asked for once in a while', async () => {
+  test('an image and its accepted terms are requested at intervals', async () => {
     const opened = open();
     for (const name of ['m-1', 'm-2', 'm-3', 'm-4']) await opened.stage.create({ spec, name });
     // The first found the terms not accepted; the second saw that they were.
@@ -87,7 +87,7 @@ describe('an operation outlives the process that began it', () => {
     dataDisks: [{ name: 'seed', lun: 0, diskSizeGB: 20, storageAccountType: 'Premium_LRS', imageRef: { id: '/i' } }],
   };
 
-  test('a VM that is being made is waited for, not asked for again', async () => {
+  test('the driver waits for a VM in creation and does not request it again', async () => {
     const opened = open();
     await dieAfter(opened, 'create', 'PUT', '/virtualMachines/');
     const { providerId } = await opened.stage.create({ userData: 'another by now' });
@@ -95,7 +95,7 @@ describe('an operation outlives the process that began it', () => {
     expect(opened.cloud.resources().map(({ state }) => state)).toEqual(['Succeeded', 'Succeeded', 'Succeeded']);
   });
 
-  test('a NIC and a disk that are being made are waited for, not asked for again', async () => {
+  test('the driver waits for a NIC and a disk in creation and does not request them again', async () => {
     const nic = open();
     await dieAfter(nic, 'create', 'PUT', '/networkInterfaces/');
     await nic.stage.create();
@@ -107,7 +107,7 @@ describe('an operation outlives the process that began it', () => {
     expect(disk.asked('PUT', '').map(({ path }) => path)).toEqual([at.vm()]);
   });
 
-  test('an operation that failed for want of room meanwhile is told as such, and nothing is left', async () => {
+  test('an operation that fails later because of capacity is reported as such, and nothing is left', async () => {
     const opened = open({}, [
       {
         on: '^PUT virtualMachines$',
@@ -121,7 +121,7 @@ describe('an operation outlives the process that began it', () => {
     expect([opened.asked('PUT', ''), opened.names()]).toEqual([[], []]);
   });
 
-  test('one that failed for another reason is asked for again', async () => {
+  test('an operation that fails for another reason is requested again', async () => {
     const opened = open({}, [
       { on: '^PUT virtualMachines$', times: 1, failOperation: { code: 'InternalExecutionError', leave: true } },
     ]);

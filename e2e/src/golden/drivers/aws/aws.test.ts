@@ -28,7 +28,7 @@ test('a rule covers what its row says, and nothing else', () => {
       'the count of calls',
       'the text',
     ],
-    'a VM that ends as soon as it is launched is told as such': [
+    'a VM that ends immediately after its launch is reported as such': [
       'another code',
       'the code',
       'the count of calls',

@@ -15,7 +15,7 @@ import type { RecordedCase, RecordedRequest } from '../recording.ts';
 
 /** Values that differ from run to run. */
 const VARIES = /^(ClientToken|RoleSessionName)$/;
-/** Of the SDK's protocol, not of what is asked for. */
+/** Part of the SDK's protocol, not of the request. */
 const PROTOCOL = 'Version';
 
 interface Request {
@@ -39,7 +39,7 @@ const defaultAuth = (recorded: RecordedCase): RecordedRequest['auth'] => ({
   service: 'ec2',
 });
 
-/** Who signed, if what was signed is right. */
+/** The access key of a valid signature. */
 function signer(request: SeenRequest, wanted: RecordedRequest['auth']): string {
   const { scope } = request;
   if (!scope) return 'unsigned';

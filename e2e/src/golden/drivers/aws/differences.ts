@@ -52,7 +52,7 @@ const triesOften: Rule = {
     const { errorCode, cloudError } = expected.result;
     if (errorCode === null) return anyCountOf(expected, /requests_failed_total\{provider/);
     if (!cloudError || !isThrottling(cloudError)) return undefined;
-    return { ...succeeds({ ...expected, metrics: undefined }, situation), extent: 'may go on' };
+    return { ...succeeds({ ...expected, metrics: undefined }, situation), extent: 'may continue' };
   },
 };
 
@@ -67,7 +67,7 @@ const noAnswer: Rule = {
     );
     const requests = upTo(expected.requests, ({ action }) => action === odd?.action);
     if (!odd || requests.at(-1)?.action !== odd.action) return undefined;
-    // A creation asks on until its VM shows, whatever it is answered.
+    // A creation repeats the request until its VM appears, after any answer.
     if (situation.step.method === 'CreateMachine' && odd.action === 'DescribeInstances') return undefined;
     const code = situation.step.method === 'InitializeMachine' ? 'Uninitialized' : 'Internal';
     const textMatches = new RegExp(`${odd.action}: \\S+ answered something that is no whole ${odd.action}Response`);
@@ -159,7 +159,7 @@ const secondInterface: Rule = {
 
 const ABSENT = 'AWS plugin is returning no VM instances backing this machine object';
 
-/** A VM that is asked for by its id is shown for an hour after its end. */
+/** EC2 returns a terminated VM for an hour when it is requested by ID. */
 const terminatedIsNone: Rule = {
   row: 'a VM that has been terminated is no VM',
   expect: (expected, situation) => {
@@ -188,7 +188,7 @@ function machineNotFound(metrics: Expected['metrics']): Expected['metrics'] {
 
 /** A launch that was taken and came to nothing. */
 const endedAtOnce: Rule = {
-  row: 'a VM that ends as soon as it is launched is told as such',
+  row: 'a VM that ends immediately after its launch is reported as such',
   expect: (expected, situation) => {
     const told = scriptOf(situation.recorded).some(
       ({ action, raw }) => action === 'DescribeInstances' && /<name>(terminated|shutting-down)</.test(raw?.body ?? ''),
@@ -207,7 +207,7 @@ const isSpot = ({ action, params }: ExpectedRequest): boolean =>
   action === 'RunInstances' && params['InstanceMarketOptions.MarketType'] === 'spot';
 
 const spotTags: Rule = {
-  row: 'a spot request bears the tags of its VM',
+  row: 'a spot request has the tags of its VM',
   expect: (expected) => {
     if (!expected.requests.some(isSpot)) return undefined;
     const requests = expected.requests.map((each) => {

@@ -33,7 +33,7 @@ test('a rule covers what its row says, and nothing else', () => {
       'the count of calls',
       'the last request',
     ],
-    'a code in a header counts beside a body that is no JSON + a field that only Azure sets is not sent': [
+    'a code in a header counts if the body is not JSON + a field that only Azure sets is not sent': [
       'one more request',
       'the count of calls',
     ],

@@ -28,7 +28,7 @@ const seenLine = ({ method, path, query, body }: ScriptedRequest): Line => ({
   text: `${method} ${path} ${stable(query)} ${stable(bodyOf(body))}`,
 });
 
-/** From the first deletion that runs beside others on, order says nothing. */
+/** The order is ignored after the first deletion that runs in parallel with others. */
 const inOrder = (lines: readonly Line[], from: number): readonly Line[] =>
   from < 0
     ? collapse(lines)

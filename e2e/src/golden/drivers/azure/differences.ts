@@ -42,7 +42,7 @@ const textWith = (result: Expected['result'], change: (pattern: string) => strin
 const PARTS = '(DELETE \\S+/(networkInterfaces|disks)/[^/ ]+: \\d+ .+?(; )?)+';
 
 const leftOvers: Rule = {
-  row: 'what could not be deleted is told with its reason',
+  row: 'a failed deletion is reported with its reason',
   expect: (expected) => {
     if (!expected.result.errorText?.includes('Err: <nil>')) return undefined;
     const textMatches = textWith(expected.result, (pattern) => pattern.replaceAll('<nil>', () => PARTS));
@@ -58,7 +58,7 @@ const CAUSE = ': GET \\S+: \\d+ [^\\]]+';
 const URN = '[^:\\s]+(:[^:\\s]+){3}';
 
 const imageUrn: Rule = {
-  row: 'an image is told by its URN',
+  row: 'an image is named by its URN',
   expect: (expected) => {
     if (!expected.result.errorText?.includes('<pointer>')) return undefined;
     const textMatches = textWith(expected.result, (pattern) =>
@@ -220,7 +220,7 @@ const quotes: Rule = {
   },
 };
 
-/** What the library of the original asks for besides an access token. */
+/** The additional scopes of the original's library. */
 const OTHER_SCOPES = ' openid offline_access profile';
 
 /** The question for a token, for no claims and for no other token. */
@@ -232,7 +232,7 @@ function plainToken(request: ExpectedRequest): ExpectedRequest {
 }
 
 const token: Rule = {
-  row: 'a token is asked for in one request',
+  row: 'a token is requested once',
   expect: (expected, { recorded }) => {
     if (recorded.recordsToken !== true) return undefined;
     const isSearch = ({ method, path }: ExpectedRequest): boolean =>
@@ -272,9 +272,9 @@ const codeInHeader = (request: ExpectedRequest, { recorded }: Situation): string
   return text === '' || isJson(text) ? undefined : code;
 };
 
-/** A library of the original reads the body of a 409 before anybody looks at the header. */
+/** A library of the original reads the body of a 409 before it reads the header. */
 const headerBesidePage: Rule = {
-  row: 'a code in a header counts beside a body that is no JSON',
+  row: 'a code in a header counts if the body is not JSON',
   expect: (expected, situation) => {
     const put = expected.requests.find((each) => each.method === 'PUT' && isOfVm(each));
     const code = put && codeInHeader(put, situation);

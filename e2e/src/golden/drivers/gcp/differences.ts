@@ -40,7 +40,7 @@ const isThrottling = ({ http }: NonNullable<Expected['result']['cloudError']>, t
 
 const isInsertion = ({ method, path }: ExpectedRequest): boolean => method === 'POST' && path.endsWith('/instances');
 
-/** The instance of the machine, as it is asked for. */
+/** The request for the instance of the machine. */
 const look = (insertion: ExpectedRequest, { recorded }: Situation): ExpectedRequest => {
   const { body: _, ...rest } = insertion;
   return { ...rest, method: 'GET', path: `${insertion.path}/${recorded.machine?.name ?? ''}`, query: {} };
@@ -60,7 +60,7 @@ const quota: Rule = {
 
 /** A class is refused before anything else of it is looked at, once its provider spec makes sense. */
 const untagged: Rule = {
-  row: 'a class whose VMs nobody would find again makes none',
+  row: 'a class whose VMs no listing would find creates none',
   expect: (expected, situation) => {
     const { tags = [] } = specOf(situation.recorded);
     const isCluster = (tag: string): boolean => tag.includes(CLUSTER);
@@ -73,7 +73,7 @@ const untagged: Rule = {
       / on (decodeProviderSpec|validateProviderSpec):|requested for Provider/.test(expected.result.errorText ?? '');
     if (situation.step.method !== 'CreateMachine' || missing.length === 0 || isWrongAnyway) return undefined;
     const problems = missing.map(
-      (mark) => `spec.tags: Required value: one tag must contain ${mark}, without it nobody would find the VMs again`,
+      (mark) => `spec.tags: Required value: one tag must contain ${mark}, without it no listing finds the VMs`,
     );
     const inner = `error while validating ProviderSpec [${problems.join(' ')}]`;
     const errorText = `${callText(situation)} on validateProviderSpec: machine codes error: code = [Internal] message = [${inner}]`;
@@ -191,7 +191,7 @@ const namelessInstance: Rule = {
 };
 
 const noVolume: Rule = {
-  row: 'volumes are asked for one at a time',
+  row: 'volumes are requested one at a time',
   expect: (expected, { recorded, step }) =>
     step.method === 'GetVolumeIDs' && (recorded.pvSpecs?.length ?? 0) === 0 ? { ...expected, metrics: {} } : undefined,
 };

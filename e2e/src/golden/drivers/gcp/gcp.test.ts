@@ -25,7 +25,7 @@ test('a change of any recording is seen, unless a rule covers it', () => {
 
 test('a rule covers what its row says, and nothing else', () => {
   expect(coverage(all)).toEqual({
-    'a class whose VMs nobody would find again makes none': [
+    'a class whose VMs no listing would find creates none': [
       'a metric',
       'one more request',
       'the code',
@@ -56,7 +56,7 @@ test('a rule covers what its row says, and nothing else', () => {
       'the response',
     ],
     'quota refused at the insertion is ResourceExhausted': ['the count of calls'],
-    'volumes are asked for one at a time': ['the count of calls'],
+    'volumes are requested one at a time': ['the count of calls'],
     'what ends the original is an error': ['a metric', 'the count of calls'],
   });
 });

@@ -76,7 +76,7 @@ const suffixAnnotation: Mending = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-/** A MachineConfig without a version is a user's, whatever its name begins with: it is not deleted. */
+/** A MachineConfig without a version belongs to a user, also if its name has the prefix. It is not deleted. */
 const usersStay: Mending = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
   const version = ConfigAnnotations.GeneratedByControllerVersion;

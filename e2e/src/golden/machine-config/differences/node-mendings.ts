@@ -60,8 +60,8 @@ function withoutTexts(value: unknown): unknown {
 }
 
 /**
- * A pool is woken once for a change, and also by a node that leaves it for none or for two custom pools, or that two
- * custom pools claim: where the original wakes no pool, ours wakes pools that select the node, before or now.
+ * A change enqueues a pool once. Pools are also enqueued when a node leaves for no pool or for two custom pools, or is claimed by two.
+ * The original enqueues no pool then. This project enqueues the pools that select the node before or after the change.
  */
 const wakeups: Mending = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isObject(expected) || !isObject(actual)) return { expected, actual };
@@ -85,7 +85,7 @@ const bootPoolWithoutLabels: Mending = ({ fn, input }, { expected, actual }) => 
   const selectorless = (input.pools as Fields[]).some((pool) => !isObject(pool.spec) || !pool.spec.nodeSelector);
   const dropped = listOf(expected.targetOrder).length === 0 && listOf(actual.targetOrder).length > 0;
   if (!selectorless || !dropped) return { expected, actual };
-  // Only nodes that booted into a pool are told, and nothing but the target.
+  // Only nodes that booted into a pool get a target, and nothing else.
   const told = listOf(actual.targetOrder);
   const booted = (name: string) =>
     [input.nodes ?? []].flat().some((node) => {

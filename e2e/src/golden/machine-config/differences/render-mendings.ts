@@ -11,7 +11,7 @@ const isObject = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 
-/** When there is an error, only what is recorded beside it counts. */
+/** With an error, only the fields recorded with it count. */
 const onlyErrors: Mending = (_recorded, { expected, actual }) => {
   const theirs = fieldsOf(expected);
   if (typeof theirs.error !== 'string') return { expected, actual };
@@ -79,7 +79,7 @@ const extensionsAlways: Mending = ({ fn, input }, { expected, actual }) => {
   return refused.length === 0 ? { expected, actual } : { expected: { error: refused[0] }, actual };
 };
 
-/** What is said of unknown extensions beside no Ignition config. */
+/** The message about unknown extensions when there is no Ignition config. */
 function unknownExtensions({ config, extensions }: Fields): string | undefined {
   const unknown = [extensions ?? []].flat().filter((one) => typeof one !== 'string' || !SUPPORTED_EXTENSIONS.has(one));
   return config || unknown.length === 0 ? undefined : `invalid extensions found: [${unknown.join(' ')}]`;
@@ -285,7 +285,7 @@ function withoutNames(value: unknown, names: readonly string[], key = ''): unkno
   return Object.fromEntries(Object.entries(value).map(([field, entry]) => [field, withoutNames(entry, names, field)]));
 }
 
-/** Conditions end with what mends it. */
+/** Conditions end with a hint. */
 const cures: Mending = ({ fn }, { expected, actual }) =>
   fn === 'render-sync' ? { expected: trimmed(expected), actual: withoutCures(actual) } : { expected, actual };
 

@@ -9,7 +9,7 @@ const BRIEF_S = 1;
 const WEIGHT = { open: 1_000, excused: 1, free: 0.01 };
 
 interface Ends {
-  /** The recording ends amid its work: what ours does after its last step is no difference. */
+  /** The recording ends before its work is complete, so later states of ours are not a difference. */
   readonly openEnd: boolean;
 }
 

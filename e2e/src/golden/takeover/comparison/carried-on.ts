@@ -9,8 +9,8 @@ const PROGRESS = /^\.status\.conditions\[Progressing\]\.(reason|message|status)$
 const FINALIZER = /^\.metadata\.finalizers/;
 
 /**
- * Where a recording ends amid the deletion of machines, ours goes on to its end: sets and deployments no longer count
- * those machines, and a rollout whose last machine left is complete.
+ * When a recording ends during the deletion of machines, our controllers complete it. Sets and deployments no longer count these machines, and a
+ * rollout is complete when its last machine is gone.
  */
 export function carriedOn(leaving: readonly Recorded[]): readonly Rule[] {
   const gone = new Set(leaving.map(({ metadata }) => metadata.name));
@@ -44,7 +44,7 @@ export function carriedOn(leaving: readonly Recorded[]): readonly Rule[] {
     },
     {
       row: ROW,
-      what: 'marks that nodes bear while a rollout lasts are gone',
+      what: 'marks of nodes during a rollout are gone',
       kinds: ['Node'],
       excuses: ({ path, ours, theirs }) => ROLLOUT_MARK.test(path) && ours === undefined && theirs === 'true',
     },

@@ -18,7 +18,7 @@ export interface Side {
   readonly names: Names;
 }
 
-/** How many differences of an object are told. */
+/** Maximum number of reported differences of an object. */
 const TOLD = 4;
 /** What a difference without a rule weighs against one with. */
 const OPEN = 1_000;

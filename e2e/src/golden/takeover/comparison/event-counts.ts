@@ -28,12 +28,12 @@ const SEVERAL = /^(?:Created|Deleted) (\d+) [Mm]achines:/;
 export const EVENT_RULES: readonly EventRule[] = [
   {
     row: 'Events of a Machine',
-    what: 'what failed or waits is told on the machine itself, where the original has no events',
+    what: 'a failed or waiting machine has events, which the original does not record',
     excuses: ({ kind, theirs }) => kind === 'Machine' && theirs === 0,
   },
   {
     row: 'A mark that is not acted upon',
-    what: 'a machine that is named for deletion and stays is told of',
+    what: 'a machine that is named for deletion and stays has an event',
     excuses: ({ reason, theirs }) => reason === 'ScaleInPending' && theirs === 0,
   },
 ];
@@ -76,8 +76,8 @@ function tally(events: readonly Recorded[]): ReadonlyMap<string, number> {
 }
 
 /**
- * The sizes at which each set stopped to grow or to shrink, by what the sets stand for. In how many steps it came there
- * hangs on how many machines were ready at once, which is pace.
+ * The sizes at which each set stopped to grow or to shrink, by set. The number of steps is ignored, because it depends on the number of machines that
+ * become ready at the same time.
  */
 function turnsOf({ events, names }: EventSide): ReadonlyMap<string, readonly number[]> {
   const sizes = new Map<string, number[]>();

@@ -102,7 +102,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Annotation `machine-class` of a Node',
-    what: "a Node bears its machine's class",
+    what: "a Node has its machine's class",
     kinds: ['Node'],
     excuses: ({ path, theirs }) => path === CLASS_OF_NODE && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === CLASS_OF_NODE && theirs === undefined,
@@ -119,14 +119,14 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: 'Annotation `node.machine.sapcloud.io/deleted-for-health` of a Machine',
-    what: 'a machine that had failed when it was deleted bears it',
+    what: 'a machine that had failed when it was deleted is marked',
     kinds: ['Machine'],
     excuses: ({ path, theirs }) => path === DELETED_FOR_HEALTH && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === DELETED_FOR_HEALTH && theirs === undefined,
   },
   {
     row: 'Annotation `node.machine.sapcloud.io/replacement` of a Machine',
-    what: 'a machine that was made in the place of another bears it',
+    what: 'a replacement machine is marked',
     kinds: ['Machine'],
     excuses: ({ path, theirs }) => path === REPLACEMENT && theirs === undefined,
     excusesStep: ({ lane, theirs }) => lane === REPLACEMENT && theirs === undefined,
@@ -172,7 +172,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: PACE,
-    what: 'a node that the original had not looked at again when it left, or when the user acted, bears nothing of its machine',
+    what: 'a node without a second reconcile by the original has no marks of its machine',
     kinds: ['Node'],
     excuses: ({ path, theirs }, sides) =>
       FROM_MACHINE.test(path) && theirs === undefined && sides.ours.has(SYNCED) && !sides.theirs.has(SYNCED),
@@ -181,7 +181,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     row: PACE,
-    what: 'the original says that a node is a candidate when it looks at it again, or never if it was selected before',
+    what: 'the original marks a node as a candidate at its next reconcile, or never if it was selected before',
     kinds: ['Node', 'Machine'],
     excuses: ({ path, theirs }, sides) =>
       path.startsWith(IN_PLACE) &&

@@ -24,7 +24,7 @@ const LOOK_EVERY_MS = 1_000;
 /** How long the user waits at most for ours to come to rest before the next action, in virtual milliseconds. */
 const USERS_PATIENCE_MS = 10_000;
 const USE = 'same contract';
-/** How many problems are told. */
+/** Maximum number of reported problems. */
 const TOLD = 4;
 
 interface Findings {
@@ -156,7 +156,8 @@ class Replay {
         for (const one of pairing.open) problems.push(`order of ${kind} ${wanted.name}: ${inWords(one)}`);
       }
       for (const wanted of match.missing) problems.push(`there never was a ${kind} ${wanted.name}`);
-      if (!openEnd) for (const extra of match.extra) problems.push(`${kind} ${extra.name} was made beside the others`);
+      if (!openEnd)
+        for (const extra of match.extra) problems.push(`${kind} ${extra.name} was created in addition to the others`);
     }
     return { problems, used, depth: 2 };
   }

@@ -21,7 +21,7 @@ export interface Course {
 export const ABSENT = 'absent';
 const METADATA = /^\.metadata\.(labels|annotations|finalizers|ownerReferences\[.*\]\.name|deletionTimestamp)/;
 const CONDITION = /^(\.status\.conditions\[[^\]]+\])\.(status|reason)$/;
-/** What has an order that others rely on, beside metadata and conditions. Counts are left to the states at rest. */
+/** The fields whose order other programs use, without metadata and conditions. Counts are compared in stable states. */
 const LANES: Readonly<Record<string, RegExp>> = {
   Machine: /^\.spec\.providerID$|^\.status\.currentStatus\.phase$/,
   Node: /^\.spec\.(taints\[.*\]\.effect|unschedulable)$/,
@@ -32,7 +32,7 @@ const LANES: Readonly<Record<string, RegExp>> = {
 const OPERATION = '.status.lastOperation';
 const PRESENCE = 'presence';
 
-/** The courses of everything that the controllers bring about; a machine and its node are told apart by kind. */
+/** The sequences of all objects of the controllers. A machine and its node differ by kind. */
 export function coursesOf(lives: readonly Life[], names: Names, until: number): readonly Course[] {
   return lives.filter(({ kind }) => kind in LANES).map((life) => courseOf(life, names, until));
 }

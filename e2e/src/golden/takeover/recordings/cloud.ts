@@ -3,7 +3,7 @@ import { type DriverDefinition, defineDriver, MachineError } from '@mcm/core';
 import { type Clock, type KubeClient, nodes, sleep } from '@mcm/kube';
 import { z } from 'zod';
 
-/** A class's script of the cloud, whatever the case of its fields. */
+/** A class's script of the cloud, with field names in any case. */
 const script = z
   .record(z.string(), z.unknown())
   .transform((spec) => Object.fromEntries(Object.entries(spec).map(([key, value]) => [key.toLowerCase(), value])))
@@ -38,7 +38,7 @@ interface Surroundings {
   readonly admin: KubeClient;
   readonly clock: Clock;
   readonly pace: Pace;
-  /** Told when a node could not join. */
+  /** Called when a node could not join. */
   readonly onFailure: (error: unknown) => void;
 }
 

@@ -46,7 +46,7 @@ export function livesIn(states: readonly State[]): readonly Life[] {
 export const objectsIn = (lives: readonly Life[]): readonly KubeObject[] =>
   lives.flatMap(({ versions }) => versions.at(-1)?.object ?? []);
 
-/** What is seen of an object; undefined hides it. Another than the plain one shows that a difference is told. */
+/** The visible form of an object. Undefined hides it. Tests use another lens to check that a difference is reported. */
 export type Lens = (object: KubeObject) => KubeObject | undefined;
 export const PLAIN: Lens = (object) => object;
 

@@ -9,8 +9,8 @@ const ownerOf = (object: KubeObject, kind: string): string | undefined =>
 const quoted = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 /**
- * Names that controllers gave, and what they stand for: a set is the n-th of its deployment, a machine one of its set.
- * Everything that a user named keeps its name.
+ * Neutral names for the names that controllers generated: a set is the n-th of its deployment, and a machine one of its set.
+ * Names of users stay unchanged.
  */
 export class Names {
   readonly #parts = new Map<string, string>();
@@ -48,12 +48,12 @@ export class Names {
     if (node && !this.#parts.has(node)) this.#parts.set(node, `${this.#parts.get(set) ?? set}-<node>`);
   }
 
-  /** What a name stands for; the name itself when a user gave it. */
+  /** The neutral name of a generated name. The name itself when a user chose it. */
   part(name: string): string {
     return this.#parts.get(name) ?? name;
   }
 
-  /** A text with every given name replaced by what it stands for. */
+  /** A text in which each generated name is replaced by its neutral name. */
   text(value: string): string {
     if (!this.#pattern) return value;
     return value.replace(
@@ -62,7 +62,7 @@ export class Names {
     );
   }
 
-  /** A template's hash, by the set that bears it. */
+  /** A template's hash, by the set that has it. */
   hash(value: string): string {
     return this.#hashes.get(value) ?? '<hash>';
   }

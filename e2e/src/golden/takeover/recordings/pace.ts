@@ -31,11 +31,11 @@ export interface RecordedPace extends Pace {
 }
 
 /**
- * The cloud of a history: its n-th machine of a set joins as late as the recorded n-th did, and the n-th that leaves takes
- * as long. So what users do meets ours as far as it met the original. A machine that was loaded in the middle of its birth
- * or its death ends that when the recorded one did.
+ * The cloud of a history. The n-th machine of a set joins as late as the recorded n-th one, and its n-th deletion takes as long.
+ * Actions of users therefore occur in the same situation. A machine that was loaded during its creation or deletion completes it at the recorded
+ * time.
  *
- * @param isLoaded whether the machines of the first state are loaded, and not made by ours
+ * @param isLoaded Whether the machines of the first state are loaded instead of created.
  */
 export function paceOf(states: readonly State[], stage: () => Stage | undefined, isLoaded = false): RecordedPace {
   const lives = livesIn(states);

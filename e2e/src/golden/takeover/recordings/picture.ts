@@ -40,7 +40,7 @@ const TOOK = /\b(\d+(?:\.\d+)?(?:h|m|µs|ms|s))+\b/g;
 /** One object's contract, flat: path to value. */
 export type Picture = ReadonlyMap<string, string>;
 
-/** The contract of an object: what tools may rely on; names that controllers gave are written as what they stand for. */
+/** The contract of an object: the fields that tools use, with neutral names instead of generated ones. */
 export function pictureOf(object: KubeObject, names: Names): Picture {
   const picture = new Map<string, string>();
   const text = (value: unknown): string => names.text(String(value)).replace(TIME, '<time>');

@@ -14,8 +14,8 @@ export interface Deed {
 const LOOK_EVERY_S = 0.4;
 
 /**
- * Records what our own controllers do, in the form of the recordings of the original: histories of actions that those do
- * not hold, to show that they would be understood.
+ * Records histories of our own controllers in the form of the original's recordings. They contain actions that the recordings do not have, to test
+ * that these are recognized.
  */
 export async function record(stage: Stage, deeds: readonly Deed[], until: number): Promise<string> {
   const states: object[] = [];

@@ -35,7 +35,7 @@ function timeoutsOf({ metadata, spec, status }: Machine): readonly number[] {
   ];
 }
 
-/** When a rollout that does not come forward is told to be late. */
+/** The times at which a rollout without progress exceeds its deadline. */
 function deadlineOf({ spec, status }: MachineDeployment): readonly number[] {
   const { progressDeadlineSeconds } = spec;
   const progressing = status?.conditions?.find(({ type }) => type === 'Progressing');
