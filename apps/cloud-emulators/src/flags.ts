@@ -1,4 +1,4 @@
-import { tellRefusals } from '@mcm/kube/flags';
+import { reportRefusals } from '@mcm/kube/flags';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 export const PROVIDERS = ['aws', 'azure', 'gcp'] as const;
@@ -36,7 +36,7 @@ const countOnPage = (text: string): number => {
 
 /** Parses the command line; prints help or the mistake and ends the process where commander does. */
 export function parseFlags(argv: readonly string[]): EmulatorFlags {
-  const command: Command = tellRefusals(new Command('cloud-emulator'))
+  const command: Command = reportRefusals(new Command('cloud-emulator'))
     .description(
       'A loopback server that speaks enough of a cloud to try its machine controller against. Its VMs boot hollow kubelets.',
     )

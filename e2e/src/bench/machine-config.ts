@@ -85,14 +85,14 @@ function* rendering(): Generator<Figure> {
     const { user, system } = process.threadCpuUsage(before);
     return { cpuMs: (user + system) / 1000, wallMs: performance.now() - began };
   };
-  const judged = (what: string, { cpuMs, wallMs }: Spent): Figure =>
+  const figureOf = (what: string, { cpuMs, wallMs }: Spent): Figure =>
     atMost(`Render 50 MachineConfigs of 200 files: ${what}`, cpuMs, 100, 'ms', `CPU; ${wallMs.toFixed(0)} ms passed`);
   const best = (runs: readonly Spent[]): Spent => runs.reduce((one, other) => (other.cpuMs < one.cpuMs ? other : one));
-  yield judged('first ever', measured(inputs()));
-  yield judged('new objects, best of 5', best([1, 2, 3, 4, 5].map(() => measured(inputs()))));
+  yield figureOf('first ever', measured(inputs()));
+  yield figureOf('new objects, best of 5', best([1, 2, 3, 4, 5].map(() => measured(inputs()))));
   const known = inputs();
   measured(known);
-  yield judged(
+  yield figureOf(
     'one changed, best of 5',
     best([1, 2, 3, 4, 5].map(() => measured([...known.slice(1), ...inputs().slice(0, 1)]))),
   );

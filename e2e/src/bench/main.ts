@@ -58,7 +58,7 @@ function report(measured: Measured): void {
   for (const [what, times] of [...measured.counts.by].slice(0, 14)) say(`    ${String(times).padStart(6)}  ${what}`);
 }
 
-async function judge(figures: AsyncIterable<Figure> | Iterable<Figure>): Promise<void> {
+async function verify(figures: AsyncIterable<Figure> | Iterable<Figure>): Promise<void> {
   for await (const { work, here, goal, reached } of figures) {
     const verdict = reached === undefined ? '    ' : reached ? 'PASS' : 'MISS';
     say(`${verdict}  ${work.padEnd(62)} ${here.padEnd(48)} goal ${goal}`);
@@ -72,16 +72,16 @@ const WORKS: Readonly<Record<string, () => Promise<void>>> = {
   'fleet-500': async () => {
     for await (const measured of fleetFigures(500)) report(measured);
   },
-  'control-plane': () => judge(planeFigures()),
-  plan: () => judge(planFigures()),
-  start: () => judge(startFigures()),
-  drivers: () => judge(driverFigures()),
-  machines: () => judge(machineFigures()),
-  'machine-config': () => judge(machineConfigFigures()),
-  'hand-over': () => judge(handOverFigures()),
-  'machines-drains': () => judge(BlockedDrains.figures()),
-  'machines-idle': () => judge(IdleFleet.figures()),
-  'machines-pods': () => judge(IdleFleet.podFigures()),
+  'control-plane': () => verify(planeFigures()),
+  plan: () => verify(planFigures()),
+  start: () => verify(startFigures()),
+  drivers: () => verify(driverFigures()),
+  machines: () => verify(machineFigures()),
+  'machine-config': () => verify(machineConfigFigures()),
+  'hand-over': () => verify(handOverFigures()),
+  'machines-drains': () => verify(BlockedDrains.figures()),
+  'machines-idle': () => verify(IdleFleet.figures()),
+  'machines-pods': () => verify(IdleFleet.podFigures()),
   deployments: async () => {
     say('\nA reconcile of one deployment of 10 machines, by number of other deployments');
     for await (const { deployments, cpuMsEach, latencyMs, rssMb } of deploymentCosts([1, 100, 1_000])) {

@@ -41,7 +41,7 @@ const allowed = allowedBy(
 test('machines live and die as the roles of the machine controller allow: nothing is refused, all that is granted is used or justified', async () => {
   const used = new Set<string>();
   const refused = new Set<string>();
-  const judged = (transport: Transport): Transport =>
+  const withRoles = (transport: Transport): Transport =>
     asInstalled(async (request) => {
       const answer = await transport(request);
       const what = askedFor(request.method, request.path);
@@ -52,7 +52,7 @@ test('machines live and die as the roles of the machine controller allow: nothin
       return answer;
     });
   for (const seed of [1, 2, 3, 4, 5, 8]) {
-    const { violations, story } = await playMachines({ seed, defect: { kube: judged, furnish: makeRoles } });
+    const { violations, story } = await playMachines({ seed, defect: { kube: withRoles, furnish: makeRoles } });
     expect(violations, story).toEqual([]);
   }
   expect([...refused]).toEqual([]);

@@ -74,7 +74,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
   });
   try {
     await story(world);
-    expect(world.violations, world.witness.tell()).toEqual([]);
+    expect(world.violations, world.reporter.tell()).toEqual([]);
   } finally {
     await world.close();
   }

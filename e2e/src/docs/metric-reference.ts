@@ -2,7 +2,7 @@ import { registerDriverMetrics, registerMachineMetrics, registerManagerMetrics }
 import {
   createMetrics,
   type Metrics,
-  ObserveLedger,
+  ObserveDecisions,
   registerFeatures,
   registerSpanMetrics,
   registerWarningMetrics,
@@ -27,7 +27,7 @@ function library(): Metrics {
   registerSpanMetrics(metrics.meters, { dropped: 0, sent: 0 });
   watchProcess(metrics.meters)();
   registerWarningMetrics({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });
-  new ObserveLedger({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });
+  new ObserveDecisions({ clock: new VirtualClock(), log: silentLogger, meters: metrics.meters });
   return metrics;
 }
 

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { blocksOf } from '../docs/commands/blocks.ts';
 import { ROOT } from '../docs/sources.ts';
 import { openDoor } from '../harness/door.ts';
-import { RestoreJudge } from '../simulation/judges/restore-judge.ts';
+import { RestoreVerifier } from '../simulation/verifiers/restore-verifier.ts';
 import { NAMESPACE, World } from '../simulation/world/world.ts';
 
 /** Follows the steps of docs/how-to.md after a restore of the control cluster, with kubectl. */
@@ -29,13 +29,13 @@ function commands(): readonly string[] {
 test('the commands of the how-to list, release and replace after a restore of the control cluster', async () => {
   const [list = '', read = '', release = '', override = '', ...more] = commands();
   expect(more).toEqual([]);
-  const judge = new RestoreJudge();
+  const verifier = new RestoreVerifier();
   const world = await World.start({
     restorable: true,
     machine: { creationTimeout: '5m', healthTimeout: '1m' },
-    wrapCloud: judge.wrap,
+    wrapCloud: verifier.wrap,
   });
-  judge.watch(world);
+  verifier.watch(world);
   const door = await openDoor(world);
   const shell = async (script: string): Promise<string> => {
     const env = { ...process.env, KUBECONFIG: door.kubeconfig };
@@ -50,7 +50,7 @@ test('the commands of the how-to list, release and replace after a restore of th
     await world.restore(backup);
     const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));
     const young = world.vms().filter((name) => !known.has(name));
-    judge.forgets(young);
+    verifier.forgets(young);
     await world.clock.advance(1_000);
     world.restartCloud(5_000);
     const blue = () => world.admin.resource<MachineClass>(machineClasses, NAMESPACE).get('blue');
@@ -71,7 +71,7 @@ test('the commands of the how-to list, release and replace after a restore of th
     const until = new Date(world.clock.now().getTime() + HOUR).toISOString();
     await shell(override.replaceAll('CLASS', 'blue').replace('2026-01-01T13:00:00Z', until));
     expect((await blue()).metadata.annotations?.[Annotations.SilenceOverride]).toBe(`${until} VMs are gone`);
-    expect(world.violations, world.witness.tell()).toEqual([]);
+    expect(world.violations, world.reporter.tell()).toEqual([]);
   } finally {
     await door.close();
     await world.close();

@@ -5,7 +5,7 @@ import {
   createMetrics,
   createRecorder,
   handlerTransport,
-  ObserveLedger,
+  ObserveDecisions,
   observingClient,
   seededRandom,
   type Transport,
@@ -23,7 +23,7 @@ function observe(world: World) {
   const { clock } = world;
   const log = createMemoryLogger();
   const metrics = createMetrics();
-  const ledger = new ObserveLedger({ clock, log, meters: metrics.meters });
+  const ledger = new ObserveDecisions({ clock, log, meters: metrics.meters });
   const sent: string[] = [];
   const cloud: string[] = [];
   const noting =

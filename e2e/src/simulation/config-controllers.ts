@@ -12,10 +12,10 @@ import {
   type VirtualClock,
 } from '@mcm/kube';
 import { createConfigControllers } from '@mcm/machine-config-controller';
-import { FenceJudge } from './judges/fence-judge.ts';
-import type { Witness } from './judges/witness.ts';
 import { SkewedClock } from './machines/skewed-clock.ts';
 import type { Network } from './network/network.ts';
+import { FenceVerifier } from './verifiers/fence-verifier.ts';
+import type { Reporter } from './verifiers/reporter.ts';
 import { type Death, Life } from './world/process.ts';
 import { NAMESPACE } from './world/world-options.ts';
 
@@ -39,7 +39,7 @@ export interface ConfigControllersOptions {
 
 interface Parts {
   readonly clock: VirtualClock;
-  readonly witness: Witness;
+  readonly reporter: Reporter;
   readonly network: Network;
   readonly transport: () => Transport;
 }
@@ -54,7 +54,7 @@ interface Running {
 export class ConfigControllers {
   readonly #parts: Parts;
   readonly #options: ConfigControllersOptions;
-  readonly #fences: FenceJudge;
+  readonly #fences: FenceVerifier;
   readonly #running: Running[] = [];
   #death: Death | undefined;
   #lives = 0;
@@ -62,7 +62,7 @@ export class ConfigControllers {
 
   constructor(parts: Parts, options: ConfigControllersOptions) {
     [this.#parts, this.#options] = [parts, options];
-    this.#fences = new FenceJudge(parts.witness);
+    this.#fences = new FenceVerifier(parts.reporter);
     for (const slot of options.elections ? [0, 1] : [0]) this.#start(slot);
   }
 
@@ -76,7 +76,7 @@ export class ConfigControllers {
   kill(): void {
     const worker = this.#worker;
     if (!worker) return;
-    this.#parts.witness.note('act', `${NAME} is killed`);
+    this.#parts.reporter.note('act', `${NAME} is killed`);
     worker.life.kill();
   }
 
@@ -90,7 +90,7 @@ export class ConfigControllers {
   freeze(ms: number): void {
     const worker = this.#worker;
     if (!worker || worker.life.frozen) return;
-    this.#parts.witness.note('act', `${NAME} is frozen for ${ms} ms`);
+    this.#parts.reporter.note('act', `${NAME} is frozen for ${ms} ms`);
     worker.life.freeze();
     this.#parts.clock.setTimeout(() => worker.life.thaw(), ms);
   }
@@ -103,7 +103,7 @@ export class ConfigControllers {
   }
 
   #start(slot: number): void {
-    const { clock, witness, network, transport } = this.#parts;
+    const { clock, reporter, network, transport } = this.#parts;
     const death = this.#death;
     this.#death = undefined;
     const stop = new AbortController();
@@ -119,8 +119,8 @@ export class ConfigControllers {
     skewed.skewMs = this.#options.skewMs?.[slot] ?? 0;
     const own = life.clock(network.clock('manager', skewed, stop.signal));
     const wire = life.wrap(network.wire('manager', this.#fences.sees(transport()), stop.signal));
-    const judged = this.#fences.judges({ identity, life, lease: NAME }, wire);
-    const client = createClient({ transport: judged, userAgent: NAME, clock: own });
+    const verified = this.#fences.wrap({ identity, life, lease: NAME }, wire);
+    const client = createClient({ transport: verified, userAgent: NAME, clock: own });
     const runtime = { clock: own, random: seededRandom(3 + slot), log: silentLogger };
     const run = (seen: KubeClient, signal: AbortSignal) => this.#work(seen, signal, runtime);
     const running: Running = { life, stop, ended: Promise.resolve() };
@@ -128,7 +128,7 @@ export class ConfigControllers {
     running.ended = (
       this.#options.elections ? this.#elected(client, identity, running, runtime, run) : run(client, stop.signal)
     ).catch((error: unknown) => {
-      if (!stop.signal.aborted) witness.violate(`${identity} ended by itself: ${String(error)}`);
+      if (!stop.signal.aborted) reporter.violate(`${identity} ended by itself: ${String(error)}`);
     });
   }
 
@@ -145,7 +145,7 @@ export class ConfigControllers {
     const timings = { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 };
     const options = { client, lease, identity, ...runtime, signal: stop.signal, follow: true, timings };
     const end = await runElected(options, (term, fence) => {
-      this.#parts.witness.note('act', `${identity} leads`);
+      this.#parts.reporter.note('act', `${identity} leads`);
       return work(this.#options.unfenced ? client : fencedClient(client, fence), term);
     });
     if (end === 'lost') life.kill();

@@ -11,7 +11,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
   const world = await World.start(options);
   try {
     await story(world);
-    expect(world.violations, world.witness.tell()).toEqual([]);
+    expect(world.violations, world.reporter.tell()).toEqual([]);
   } finally {
     await world.close();
   }
@@ -235,7 +235,7 @@ test('a kubelet that never joins: Failed after the creation timeout, and replace
     expect(took).toBeGreaterThan(300_000);
     expect(took).toBeLessThan(330_000);
     expect(world.vmsMade).toBe(4);
-    expect(world.witness.tell()).toContain('Pending → Failed');
+    expect(world.reporter.tell()).toContain('Pending → Failed');
   });
 });
 

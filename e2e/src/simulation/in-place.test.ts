@@ -21,7 +21,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
   const world = await World.start({ inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, ...options });
   try {
     await story(world);
-    expect(world.violations, world.witness.tell()).toEqual([]);
+    expect(world.violations, world.reporter.tell()).toEqual([]);
   } finally {
     await world.close();
   }
@@ -68,7 +68,7 @@ async function untilUpdated(world: World, replicas: number, machineClass: string
   try {
     await world.until(() => isUpdated(world, replicas, machineClass), 6 * 60 * MINUTE);
   } catch (error) {
-    throw new Error(world.witness.tell(80), { cause: error });
+    throw new Error(world.reporter.tell(80), { cause: error });
   }
 }
 
@@ -360,7 +360,7 @@ test('another template in the middle of an update: its result counts for the tem
       wasUpdating = updating;
       return isThird(world);
     }, 60 * MINUTE);
-    expect(began, world.witness.tell()).toHaveLength(1);
+    expect(began, world.reporter.tell()).toHaveLength(1);
     expect(vmIds(world)).toEqual(before);
     for (const { metadata } of await allNodes(world)) {
       expect(metadata.annotations?.[Annotations.SelectedForTemplate]).toBeUndefined();

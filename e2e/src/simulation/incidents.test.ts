@@ -10,7 +10,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
   const world = await World.start(options);
   try {
     await story(world);
-    expect(world.violations, world.witness.tell()).toEqual([]);
+    expect(world.violations, world.reporter.tell()).toEqual([]);
   } finally {
     await world.close();
   }

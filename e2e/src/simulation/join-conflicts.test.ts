@@ -3,7 +3,7 @@ import { type Node, nodes, podDisruptionBudgets } from '@mcm/kube';
 import { machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import { expect, test } from 'vitest';
-import { JoinJudge } from './judges/join-judge.ts';
+import { JoinVerifier } from './verifiers/join-verifier.ts';
 import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, type WorldOptions } from './world/world.ts';
@@ -18,13 +18,13 @@ const CONFIGS_TAINT = 'UpdateInProgress';
 
 class Story {
   readonly config: ConfigWorld;
-  readonly judge: JoinJudge;
+  readonly verifier: JoinVerifier;
   limit: number;
   written = 0;
 
-  constructor(config: ConfigWorld, judge: (story: Story) => JoinJudge, limit: number) {
+  constructor(config: ConfigWorld, verifier: (story: Story) => JoinVerifier, limit: number) {
     [this.config, this.limit] = [config, limit];
-    this.judge = judge(this);
+    this.verifier = verifier(this);
   }
 
   get world() {
@@ -83,16 +83,16 @@ async function play(
   const story = new Story(
     config,
     (self) =>
-      new JoinJudge(config.world, {
+      new JoinVerifier(config.world, {
         poolOf: (deployment) => (deployment === 'others' ? 'others' : 'workers'),
         limitOf: () => self.limit,
       }),
     limit,
   );
   try {
-    story.judge.watch(stop.signal);
+    story.verifier.watch(stop.signal);
     await tell(story);
-    expect(config.world.violations, config.world.witness.tell()).toEqual([]);
+    expect(config.world.violations, config.world.reporter.tell()).toEqual([]);
   } finally {
     stop.abort();
     await config.close();
@@ -148,7 +148,7 @@ const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][
 
 test.each(AWAY)('10.5 budget counted twice: %s takes a slot of the pool’s', (_, options, takesAway) =>
   play(options, async (story) => {
-    const { config, world, judge } = story;
+    const { config, world, verifier } = story;
     await world.createDeployment(3);
     const first = await config.untilUpdated(3);
     await takesAway(story);
@@ -156,18 +156,18 @@ test.each(AWAY)('10.5 budget counted twice: %s takes a slot of the pool’s', (_
     await story.change();
     await world.clock.advance(MINUTE);
     expect((await config.pool()).spec?.configuration?.name).not.toBe(first);
-    expect(judge.told).toEqual([]);
+    expect(verifier.told).toEqual([]);
     // With a limit of two, one more node gets the target, and no third one.
     await story.allow(2);
     await world.clock.advance(1_500);
-    expect(judge.told).toHaveLength(1);
+    expect(verifier.told).toHaveLength(1);
     await config.untilUpdated(3, (name) => name !== first);
   }),
 );
 
 test('a preserved Failed machine uses a slot, gets no target, and is not replaced twice [10.5]', () =>
   play({ machine: { healthTimeout: '1m' } }, async (story) => {
-    const { config, world, judge } = story;
+    const { config, world, verifier } = story;
     await world.createDeployment(3);
     const first = await config.untilUpdated(3);
     const [machine] = await world.machines();
@@ -184,10 +184,10 @@ test('a preserved Failed machine uses a slot, gets no target, and is not replace
     await story.change();
     await world.clock.advance(3 * MINUTE);
     // Its node looks ready all the while.
-    expect([await story.phase(kept), judge.told]).toEqual(['Failed', []]);
+    expect([await story.phase(kept), verifier.told]).toEqual(['Failed', []]);
     await story.allow(2);
     await world.clock.advance(3 * MINUTE);
-    expect(new Set(judge.told)).toEqual(new Set((await story.names()).filter((name) => name !== kept)));
+    expect(new Set(verifier.told)).toEqual(new Set((await story.names()).filter((name) => name !== kept)));
     expect((await story.node(kept))?.metadata.annotations?.[DesiredConfig]).toBe(first);
     await preserve(null);
     await config.untilUpdated(3, (name) => name !== first);
@@ -268,7 +268,7 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
 
 test('both drain the same node: a machine that must be deleted gets no target, even before its drain begins [10.5]', () =>
   play({ limit: 3, restartAfterMs: 3 * MINUTE }, async (story) => {
-    const { config, world, judge } = story;
+    const { config, world, verifier } = story;
     await world.createDeployment(2);
     const first = await config.untilUpdated(2);
     const [victim = '', other = ''] = await story.names();
@@ -278,7 +278,7 @@ test('both drain the same node: a machine that must be deleted gets no target, e
     await story.change();
     await world.clock.advance(MINUTE);
     // Its node is ready and takes pods, as before.
-    expect([(await story.node(victim))?.spec?.unschedulable ?? false, judge.told]).toEqual([false, [other]]);
+    expect([(await story.node(victim))?.spec?.unschedulable ?? false, verifier.told]).toEqual([false, [other]]);
     await config.untilUpdated(2, (name) => name !== first);
   }));
 
@@ -312,7 +312,7 @@ test.each(['drain', 'reboot'] as const)(
 
 test('10.4 one orchestrator a pool: Replace over a deployment that MCM updates in place says so, and nothing is begun', () =>
   play({ inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, pool: { updateStrategy: 'Replace' } }, async (story) => {
-    const { config, world, judge } = story;
+    const { config, world, verifier } = story;
     await world.createDeployment(2);
     const first = await config.untilUpdated(2);
     await story.change();
@@ -323,10 +323,10 @@ test('10.4 one orchestrator a pool: Replace over a deployment that MCM updates i
       expect.stringContaining(`${NAMESPACE}/workers replaces no machine: its spec.strategy.type is InPlaceUpdate`),
     ]);
     expect((await config.deployment()).spec.template.metadata?.annotations).toBeUndefined();
-    expect([world.witness.selections, judge.told]).toEqual([0, []]);
+    expect([world.reporter.selections, verifier.told]).toEqual([0, []]);
     await story.patchPool({ updateStrategy: 'InPlace' });
     await config.untilUpdated(2, (name) => name !== first);
-    expect(world.witness.selections).toBe(0);
+    expect(world.reporter.selections).toBe(0);
   }));
 
 test.each([
@@ -350,7 +350,7 @@ test.each([
 
 test('a scale-down during the rollout of a pool: the pool updates at most as many nodes as there are requested machines [10.5]', () =>
   play({ limit: 3, machine: { drainTimeout: '20m' }, kubelets: { configDelay: MINUTE } }, async (story) => {
-    const { config, world, judge } = story;
+    const { config, world, verifier } = story;
     await world.createDeployment(4);
     const first = await config.untilUpdated(4);
     // Two machines are deleted, but their pods block the drain: four nodes exist, and two are requested.
@@ -365,10 +365,10 @@ test('a scale-down during the rollout of a pool: the pool updates at most as man
     );
     await story.change();
     await world.clock.advance(5 * MINUTE);
-    expect(judge.told).toEqual([]);
+    expect(verifier.told).toEqual([]);
     await world.admin.resource(podDisruptionBudgets, NAMESPACE).delete('held');
     await config.untilUpdated(2, (name) => name !== first);
-    expect(names.filter((name) => judge.told.includes(name)).length).toBeGreaterThan(0);
+    expect(names.filter((name) => verifier.told.includes(name)).length).toBeGreaterThan(0);
   }));
 
 test('10.5 two pools over two MachineDeployments roll at once, each at its own pace; one pool over both at one', () =>
@@ -400,7 +400,7 @@ test('10.5 two pools over two MachineDeployments roll at once, each at its own p
     await world.admin.resource(machineConfigPools).delete('others');
     await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
     const second = await config.untilUpdated(4);
-    const alone = new JoinJudge(world, { poolOf: () => 'workers', limitOf: () => 1 });
+    const alone = new JoinVerifier(world, { poolOf: () => 'workers', limitOf: () => 1 });
     const stop = new AbortController();
     alone.watch(stop.signal);
     await story.change();

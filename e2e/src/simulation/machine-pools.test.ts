@@ -2,7 +2,7 @@ import { Annotations, Labels, machineSets, machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { conditionOf, machineConfigPools, machineConfigs, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
-import { TellingJudge } from './histories/pool-history.ts';
+import { TargetVerifier } from './histories/pool-history.ts';
 import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
@@ -22,7 +22,7 @@ async function inWorld(
   const config = await ConfigWorld.start({ machineRef: REF, maxUnavailable: 1, ...pool }, options);
   try {
     await story(config);
-    expect(config.world.violations, config.world.witness.tell()).toEqual([]);
+    expect(config.world.violations, config.world.reporter.tell()).toEqual([]);
   } finally {
     await config.close();
   }
@@ -190,7 +190,7 @@ test('after a restore that loses an update, the nodes return to the restored con
   inWorld({}, { restorable: true, kubelets: { configDelay: 20_000 } }, async (config) => {
     const { world } = config;
     const stop = new AbortController();
-    new TellingJudge(
+    new TargetVerifier(
       world,
       () => 1,
       () => 0,

@@ -3,8 +3,8 @@ import { ignoreNotFound, type KubeClient, nodes, type Transport } from '@mcm/kub
 import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
 import { playScaler } from './histories/scaler-history.ts';
-import { PauseJudge } from './judges/pause-judge.ts';
-import { ScalerJudge } from './judges/scaler-judge.ts';
+import { PauseVerifier } from './verifiers/pause-verifier.ts';
+import { ScalerVerifier } from './verifiers/scaler-verifier.ts';
 import { NAMESPACE, type ProcessName, World, type WorldOptions } from './world/world.ts';
 
 /** Tests of the verifiers: managers with defects, and the verifier that must report each. */
@@ -43,7 +43,7 @@ const selectsAll: Defect = async (client) => {
 };
 
 /** Plays a story with a healthy manager and with a broken one: what was seen of each. */
-async function judged(
+async function verified(
   options: WorldOptions,
   defect: Defect,
   story: (world: World) => Promise<void>,
@@ -54,7 +54,7 @@ async function judged(
       void world.clock.setTimeout(
         () =>
           void defect(world.admin)
-            .catch((error: unknown) => world.witness.violate(String(error)))
+            .catch((error: unknown) => world.reporter.violate(String(error)))
             .then(again),
         1_000,
       );
@@ -84,14 +84,14 @@ function silence(world: World, ...names: readonly string[]): void {
 const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
 
 test('more failed machines given up at once than the limit are seen', async () => {
-  const [healthy, broken] = await judged({}, givesUp('Unknown'), async (world) => {
+  const [healthy, broken] = await verified({}, givesUp('Unknown'), async (world) => {
     silence(world, ...(await settled(world, 4)).slice(0, 2));
   });
   expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at once$/)]);
 });
 
 test('machines that never joined are in the budget, too', async () => {
-  const [healthy, broken] = await judged({ kubelets: { join: 'never' } }, givesUp('Pending'), async (world) => {
+  const [healthy, broken] = await verified({ kubelets: { join: 'never' } }, givesUp('Pending'), async (world) => {
     await world.createDeployment(3);
     await world.clock.advance(2_000);
   });
@@ -100,7 +100,7 @@ test('machines that never joined are in the budget, too', async () => {
 
 test('a machine that is deleted in addition to those of a rollout is reported', async () => {
   const options = { maxSurge: 0, maxUnavailable: 1, kubelets: { joinDelay: 2 * MINUTE } };
-  const [healthy, broken] = await judged(options, givesUp('Unknown'), async (world) => {
+  const [healthy, broken] = await verified(options, givesUp('Unknown'), async (world) => {
     await settled(world, 3);
     await roll(world);
     await world.until(async () => (await world.machines()).some(({ spec }) => spec.class.name === 'green'));
@@ -119,7 +119,7 @@ test.each(['Auto', 'Manual'] as const)(
   'a machine that is deleted during the in-place update of another is reported: %s',
   async (inPlace) => {
     const options = { inPlace, maxSurge: 0, maxUnavailable: 1, kubelets: { updateDelay: 5 * MINUTE } };
-    const [healthy, broken] = await judged(options, givesUp('Unknown'), async (world) => {
+    const [healthy, broken] = await verified(options, givesUp('Unknown'), async (world) => {
       const [first = ''] = await settled(world, 3);
       await roll(world);
       if (inPlace === 'Manual') {
@@ -152,7 +152,7 @@ const updating = async (world: World): Promise<readonly string[]> =>
 
 test('more nodes selected for an update than may be unavailable are seen', async () => {
   const options = { inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1 } as const;
-  const [healthy, broken] = await judged(options, selectsAll, async (world) => {
+  const [healthy, broken] = await verified(options, selectsAll, async (world) => {
     await settled(world, 3);
     await roll(world);
   });
@@ -206,10 +206,10 @@ test('a machine that goes though the autoscaler did not name it is seen', async 
 
 test('a machine that is made in the place of a named one is seen', async () => {
   const end = new AbortController();
-  const [healthy, broken] = await judged({}, hastens, async (world) => {
-    const judge = ScalerJudge.watch(world, 3, end.signal);
+  const [healthy, broken] = await verified({}, hastens, async (world) => {
+    const verifier = ScalerVerifier.watch(world, 3, end.signal);
     const [first = ''] = await settled(world, 3);
-    judge.names([first]);
+    verifier.names([first]);
     await world.annotate({ [Annotations.TriggerDeletion]: first });
   });
   end.abort(new Error('closed'));
@@ -257,13 +257,13 @@ test.each([
   ['made', makesNew, /^one-more-[0-9]+ was made, of .* though the rollout is paused$/],
 ] as const)('a machine that is %s though the rollout is paused is seen', async (_, defect, told) => {
   const end = new AbortController();
-  const [healthy, broken] = await judged({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
-    const judge = PauseJudge.watch(world, end.signal);
+  const [healthy, broken] = await verified({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
+    const verifier = PauseVerifier.watch(world, end.signal);
     await settled(world, 3);
     await roll(world);
     await world.until(async () => (await world.machines()).some(({ spec }) => spec.class.name === 'green'));
     await world.change({ paused: true });
-    await world.until(async () => judge.judged > 0);
+    await world.until(async () => verifier.verified > 0);
     await world.clock.advance(2_000);
   });
   end.abort(new Error('closed'));

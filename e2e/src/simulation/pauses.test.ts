@@ -3,14 +3,14 @@ import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './seeds.testing.ts';
 
 const cases = seedsOf('pauses', 5);
-let judged = 0;
+let verified = 0;
 
 test.each(cases)('$suite $seed: a paused rollout creates and deletes no machine under any fault', async (one) => {
   const { violations, story, pauses } = await play('pauses', one);
-  judged += pauses;
+  verified += pauses;
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
 test('most of these histories were paused in the middle of a rollout', () => {
-  expect(judged).toBeGreaterThan(cases.length / 2);
+  expect(verified).toBeGreaterThan(cases.length / 2);
 });

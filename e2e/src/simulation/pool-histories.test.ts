@@ -2,8 +2,8 @@ import { machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
-import { HandoverJudge } from './handover-judge.ts';
-import { playPool, TellingJudge } from './histories/pool-history.ts';
+import { HandoverVerifier } from './handover-verifier.ts';
+import { playPool, TargetVerifier } from './histories/pool-history.ts';
 import { again, seedsOf } from './seeds.testing.ts';
 import { playCase } from './suites.ts';
 import { ConfigWorld, fileOf } from './world/config-world.ts';
@@ -30,7 +30,7 @@ test('a client that sets the target of two nodes at the same time is reported', 
   const { world } = config;
   const stop = new AbortController();
   try {
-    new TellingJudge(
+    new TargetVerifier(
       world,
       () => 1,
       () => 0,
@@ -55,7 +55,7 @@ test('a node that gets another configuration of a paused pool is seen', async ()
   const { world } = config;
   const stop = new AbortController();
   try {
-    new TellingJudge(
+    new TargetVerifier(
       world,
       () => 1,
       () => 1_000,
@@ -86,7 +86,7 @@ test('a rollout that gives up a machine before the new one has applied its confi
   const { world } = config;
   const stop = new AbortController();
   try {
-    new HandoverJudge(world, world.lagMs).watch(stop.signal);
+    new HandoverVerifier(world, world.lagMs).watch(stop.signal);
     await world.createDeployment(2);
     await config.untilUpdated(2);
     const [old] = await world.machines();

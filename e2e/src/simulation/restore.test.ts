@@ -1,6 +1,6 @@
 import { Annotations, type MachineClass, machineClasses } from '@mcm/api';
 import { expect, test } from 'vitest';
-import { RestoreJudge } from './judges/restore-judge.ts';
+import { RestoreVerifier } from './verifiers/restore-verifier.ts';
 import { NAMESPACE, World } from './world/world.ts';
 
 /**
@@ -13,13 +13,13 @@ const HOUR = 60 * MINUTE;
 const GREEN = { template: { spec: { class: { name: 'green' } } } };
 const MACHINE = { creationTimeout: '5m', healthTimeout: '1m' };
 
-async function inWorld(story: (world: World, judge: RestoreJudge) => Promise<void>): Promise<void> {
-  const judge = new RestoreJudge();
-  const world = await World.start({ restorable: true, machine: MACHINE, maxSurge: 2, wrapCloud: judge.wrap });
-  judge.watch(world);
+async function inWorld(story: (world: World, verifier: RestoreVerifier) => Promise<void>): Promise<void> {
+  const verifier = new RestoreVerifier();
+  const world = await World.start({ restorable: true, machine: MACHINE, maxSurge: 2, wrapCloud: verifier.wrap });
+  verifier.watch(world);
   try {
-    await story(world, judge);
-    expect(world.violations, world.witness.tell()).toEqual([]);
+    await story(world, verifier);
+    expect(world.violations, world.reporter.tell()).toEqual([]);
   } finally {
     await world.close();
   }
@@ -28,10 +28,10 @@ async function inWorld(story: (world: World, judge: RestoreJudge) => Promise<voi
 type Backup = ReturnType<World['backup']>;
 
 /** Restores the cluster, then restarts the kubelets without a Node, as the how-to describes. */
-async function restore(world: World, judge: RestoreJudge, backup: Backup, bump = 0): Promise<void> {
+async function restore(world: World, verifier: RestoreVerifier, backup: Backup, bump = 0): Promise<void> {
   await world.restore(backup, bump);
   const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));
-  judge.forgets(world.vms().filter((name) => !known.has(name)));
+  verifier.forgets(world.vms().filter((name) => !known.has(name)));
   await world.clock.advance(1_000);
   world.restartCloud(5_000);
 }
@@ -63,13 +63,13 @@ async function annotate(world: World, name: string, annotations: Readonly<Record
 }
 
 test('a scale-out that a restore forgets: its VMs are kept, and a second scale-out takes them', async () => {
-  await inWorld(async (world, judge) => {
+  await inWorld(async (world, verifier) => {
     await world.createDeployment(6);
     await world.untilSettled(6, 'blue');
     const backup = world.backup();
     await world.change({ replicas: 10 });
     await world.untilSettled(10, 'blue');
-    await restore(world, judge, backup);
+    await restore(world, verifier, backup);
     await untilServed(world, 6, MINUTE);
     await world.until(async () => (await quarantined(world, 'blue')).length === 4, 15 * MINUTE);
     await world.clock.advance(2 * MINUTE);
@@ -81,14 +81,14 @@ test('a scale-out that a restore forgets: its VMs are kept, and a second scale-o
 });
 
 test('a rollout that a restore forgets: machines of before are made again, and the new VMs wait for the operator', async () => {
-  await inWorld(async (world, judge) => {
+  await inWorld(async (world, verifier) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
     const backup = world.backup();
     await world.change(GREEN);
     await world.untilSettled(3, 'green', 2 * HOUR);
     const green = world.vms();
-    await restore(world, judge, backup);
+    await restore(world, verifier, backup);
     // All machines become unreachable at the same time, so the operator confirms that they must be replaced.
     const until = new Date(world.clock.now().getTime() + HOUR).toISOString();
     await annotate(world, 'blue', { [Annotations.SilenceOverride]: `${until} their VMs went before the restore` });
@@ -102,7 +102,7 @@ test('a rollout that a restore forgets: machines of before are made again, and t
 });
 
 test('a restore to the middle of a rollout: the rollout takes the VMs that it had made already', async () => {
-  await inWorld(async (world, judge) => {
+  await inWorld(async (world, verifier) => {
     await world.createDeployment(10);
     await world.untilSettled(10, 'blue');
     await world.change(GREEN);
@@ -111,7 +111,7 @@ test('a restore to the middle of a rollout: the rollout takes the VMs that it ha
     );
     const backup = world.backup();
     await world.untilSettled(10, 'green', 2 * HOUR);
-    await restore(world, judge, backup, 1_000_000);
+    await restore(world, verifier, backup, 1_000_000);
     await world.untilSettled(10, 'green', 4 * HOUR);
   });
 });

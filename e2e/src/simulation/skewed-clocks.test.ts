@@ -35,7 +35,7 @@ test.each([
       expect(world.goings).toHaveLength(goings);
       await world.change({ replicas: 1 });
       await world.untilSettled(1, 'green', 10 * MINUTE);
-      expect(world.violations, world.witness.tell()).toEqual([]);
+      expect(world.violations, world.reporter.tell()).toEqual([]);
     } finally {
       await world.close();
     }

@@ -86,7 +86,7 @@ test.each(Object.keys(LACKING))(
       await world.until(async () => (await deployments.list()).items.length === 1);
       // Each machine of the three fleets was made once.
       expect([(await identities(world)).length, world.vmsMade]).toEqual([3, 9]);
-      expect(world.violations, world.witness.tell()).toEqual([]);
+      expect(world.violations, world.reporter.tell()).toEqual([]);
     } finally {
       await world.close();
     }

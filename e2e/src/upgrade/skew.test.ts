@@ -64,7 +64,7 @@ test.each([
       expect(world.vmsMade).toBe(5);
       // The story holds what such a version leaves unsaid.
       expect([...left]).toEqual(expect.arrayContaining([...kept]));
-      expect(world.violations, world.witness.tell()).toEqual([]);
+      expect(world.violations, world.reporter.tell()).toEqual([]);
     } finally {
       await world.close();
     }

@@ -1,4 +1,4 @@
-import { tellRefusals } from '@mcm/kube/flags';
+import { reportRefusals } from '@mcm/kube/flags';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 
 /** The flags of `mcm-conformance`. */
@@ -33,7 +33,7 @@ function flagsOf(command: Command): ConformanceFlags {
 
 /** Reads the command line; writes help, or what is wrong, and gives the exit code then. */
 export function parseFlags(args: readonly string[], write: (text: string) => void): ConformanceFlags | number {
-  const command = tellRefusals(new Command('mcm-conformance'))
+  const command = reportRefusals(new Command('mcm-conformance'))
     .description('Proves that a driver makes no second VM, leaves nothing behind and says what is wrong.')
     .option('--driver <file>', 'module that exports createDriver(context), and openCloud() for a cloud in process')
     .option('--config <file>', 'YAML: machineClass, secret, dialect, volumes, …')

@@ -72,7 +72,7 @@ export { createMetrics, type Metrics, type MetricsOptions } from './metrics/crea
 export type { MeterLabels, MeterName, Meters, Sample } from './metrics/meters.ts';
 export { watchProcess } from './metrics/process.ts';
 export { observingClient } from './observe/client.ts';
-export { type Decision, ObserveLedger, type Outcome as ObserveOutcome } from './observe/ledger.ts';
+export { type Decision, ObserveDecisions, type Outcome as ObserveOutcome } from './observe/decisions.ts';
 export {
   type ControllerOptions,
   createController,

@@ -1,4 +1,4 @@
-import { tellRefusals } from '@mcm/kube/flags';
+import { reportRefusals } from '@mcm/kube/flags';
 import type { Command } from 'commander';
 import { exitCodesOf } from './exit-codes.ts';
 
@@ -154,7 +154,7 @@ export function addHelp(program: Command): void {
 
 /** Prints only a reference after a usage error. The whole help would scroll the error off the screen. */
 function pointToHelp(command: Command, path: string): void {
-  tellRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
+  reportRefusals(command, 'mcm').showHelpAfterError(`see: ${path} --help`);
   for (const child of command.commands) pointToHelp(child, `${path} ${child.name()}`);
 }
 

@@ -14,7 +14,7 @@ export interface Gaps {
   readonly why: string | undefined;
 }
 
-type Kind = Pick<Informer<KubeObject>, 'resource' | 'synced' | 'refused' | 'silentForMs'>;
+type Kind = Pick<Informer<KubeObject>, 'resource' | 'synced' | 'refused' | 'sinceDataMs'>;
 
 /** Tracks the kinds that cannot be watched. */
 export class GapKeeper {
@@ -40,7 +40,7 @@ export class GapKeeper {
     const others = kinds.filter((kind) => kind.refused === undefined);
     const failing = others.filter(({ resource }) => this.#failing.has(resource));
     const stale = failing.filter(({ synced }) => synced);
-    const heardMs = Math.min(...stale.map((kind) => kind.silentForMs()));
+    const heardMs = Math.min(...stale.map((kind) => kind.sinceDataMs()));
     const [first] = failing;
     return {
       missing: others.filter(({ synced }) => !synced).map(({ resource }) => resource),

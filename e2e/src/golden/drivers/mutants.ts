@@ -64,7 +64,7 @@ const CHANGES: Readonly<Record<string, Change>> = {
 };
 
 /** What came of one change. */
-export interface Judged {
+export interface Verified {
   readonly change: string;
   /** `covered`: the rules of the call expect the same as without the change. */
   readonly outcome: 'seen' | 'covered' | 'missed';
@@ -82,13 +82,13 @@ function essence({ requests, extent, result, metrics }: Expected): string {
 }
 
 /** Holds the call that was played against each change of its recording. */
-export function judgeMutants({ step, expect, judge }: PlayedCall): readonly Judged[] {
+export function verifyMutants({ step, expect, verify }: PlayedCall): readonly Verified[] {
   const before = expect(step);
-  return Object.entries(CHANGES).flatMap(([change, apply]): Judged[] => {
+  return Object.entries(CHANGES).flatMap(([change, apply]): Verified[] => {
     const mutant = apply(step);
     if (!mutant) return [];
     const { rows } = before;
-    if (judge(mutant) !== undefined) return [{ change, outcome: 'seen', rows }];
+    if (verify(mutant) !== undefined) return [{ change, outcome: 'seen', rows }];
     const isSame = essence(expect(mutant).expected) === essence(before.expected);
     return [{ change, outcome: isSame ? 'covered' : 'missed', rows }];
   });

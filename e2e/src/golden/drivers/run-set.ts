@@ -18,7 +18,7 @@ export interface PlayedCall {
   /** What is expected where this is recorded. */
   readonly expect: (call: RecordedCall) => Expectation;
   /** What differs from what is expected where this is recorded; undefined: nothing does. */
-  readonly judge: (call: RecordedCall) => string | undefined;
+  readonly verify: (call: RecordedCall) => string | undefined;
 }
 
 /** Called after each call. */
@@ -28,11 +28,11 @@ export type Watch = (played: PlayedCall) => void;
 export type PlayCase = (recorded: RecordedCase, watch?: Watch) => Promise<string | undefined>;
 
 /** Holds a call against what was recorded, and against what is accepted as well. @returns the difference */
-export function judged(played: PlayedCall, watch: Watch | undefined): string | undefined {
+export function verified(played: PlayedCall, watch: Watch | undefined): string | undefined {
   watch?.(played);
-  const { recorded, step, judge } = played;
-  const difference = judge(step);
-  const isAccepted = (recorded.alsoAccepted ?? []).some((other) => judge(other) === undefined);
+  const { recorded, step, verify } = played;
+  const difference = verify(step);
+  const isAccepted = (recorded.alsoAccepted ?? []).some((other) => verify(other) === undefined);
   if (difference === undefined || isAccepted) return undefined;
   const at = recorded.steps ? `step ${recorded.steps.indexOf(step) + 1} ` : '';
   return `${at}${step.method} (${recorded.title}): ${difference}`;

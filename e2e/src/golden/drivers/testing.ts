@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { type Judged, judgeMutants } from './mutants.ts';
+import { type Verified, verifyMutants } from './mutants.ts';
 import { readCases } from './recording.ts';
 import { type PlayCase, runCases } from './run-set.ts';
 
@@ -16,35 +16,37 @@ export interface Played {
   readonly failures: readonly string[];
   /** Rules that some call needed. */
   readonly rows: ReadonlySet<string>;
-  readonly judged: readonly (Judged & { readonly name: string })[];
+  readonly verified: readonly (Verified & { readonly name: string })[];
 }
 
 /** Plays all recordings of a cloud, and each call against the changes of its recording. */
 export async function playAll(cloud: string, play: PlayCase): Promise<Played> {
   const failures: string[] = [];
   const rows = new Set<string>();
-  const judged: (Judged & { name: string })[] = [];
+  const verified: (Verified & { name: string })[] = [];
   const watched: PlayCase = (recorded) =>
     play(recorded, (played) => {
       for (const row of played.expect(played.step).rows) rows.add(row);
       if (recorded.alsoAccepted) return;
-      for (const each of judgeMutants(played)) judged.push({ ...each, name: recorded.name });
+      for (const each of verifyMutants(played)) verified.push({ ...each, name: recorded.name });
     });
   let played = 0;
   for await (const { name, failure } of runCases(COPY, cloud, watched)) {
     played++;
     if (failure !== undefined) failures.push(`${name}: ${failure}`);
   }
-  return { played, failures, rows, judged };
+  return { played, failures, rows, verified };
 }
 
 /** Changes that nothing saw although no rule covers them. */
-export const missed = ({ judged }: Played): readonly string[] =>
-  judged.filter(({ outcome }) => outcome === 'missed').map(({ name, change, rows }) => `${name}: ${change} [${rows}]`);
+export const missed = ({ verified }: Played): readonly string[] =>
+  verified
+    .filter(({ outcome }) => outcome === 'missed')
+    .map(({ name, change, rows }) => `${name}: ${change} [${rows}]`);
 
 /** What each rule covers, over all its calls. */
-export function coverage({ judged }: Played): Readonly<Record<string, readonly string[]>> {
-  const covered = judged.filter(({ outcome }) => outcome === 'covered');
+export function coverage({ verified }: Played): Readonly<Record<string, readonly string[]>> {
+  const covered = verified.filter(({ outcome }) => outcome === 'covered');
   const keys = [...new Set(covered.map(({ rows }) => rows.join(' + ')))].toSorted();
   const of = (key: string): readonly string[] =>
     [...new Set(covered.filter(({ rows }) => rows.join(' + ') === key).map(({ change }) => change))].toSorted();

@@ -1,6 +1,6 @@
 import type { GoldenSet, Outcome } from '../set.ts';
 import { differenceOf } from './differences/compare.ts';
-import { mended } from './differences/mendings.ts';
+import { corrected } from './differences/corrections.ts';
 import { ignitionCalls } from './ignition.ts';
 import { kubeletCalls } from './kubelet.ts';
 import { kubeletNameCalls } from './kubelet-names.ts';
@@ -62,7 +62,7 @@ export async function answerOf(recorded: RecordedCase): Promise<unknown> {
 /** Where our answer differs from the recorded one, other than on purpose; undefined: nowhere. */
 export function compare(recorded: RecordedCase, answer: unknown): string | undefined {
   try {
-    const { expected, actual } = mended(recorded, answer);
+    const { expected, actual } = corrected(recorded, answer);
     return differenceOf(expected, actual);
   } catch (error) {
     return `cannot be compared: ${textOf(error)}`;

@@ -154,7 +154,7 @@ const HISTORIES: readonly (readonly [string, readonly Deed[], number])[] = [
     100,
   ],
   [
-    'a class mended',
+    'a class corrected',
     [
       deployment({ replicas: 2 }),
       patch(

@@ -69,7 +69,7 @@ async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const before = Date.now();
     if (stack.isProven) provenAt = before;
-    await stack.judge(provenAt - LAG_MS).catch(() => undefined);
+    await stack.verify(provenAt - LAG_MS).catch(() => undefined);
     await sleep(realClock, LOOK_MS, signal).catch(() => undefined);
   }
 }
@@ -145,8 +145,10 @@ async function act(run: Run, acts: number, most: number): Promise<void> {
     }
     await sleep(realClock, LOOK_MS);
   }
-  await surely(() => stack.judgeRest());
-  say(`${what}, killed ${names.join(', ') || 'none'}: ${stack.record.judged} VM deletions, ${total(run.killed)} kills`);
+  await surely(() => stack.verifyRest());
+  say(
+    `${what}, killed ${names.join(', ') || 'none'}: ${stack.record.verified} VM deletions, ${total(run.killed)} kills`,
+  );
 }
 
 async function play(): Promise<number> {
@@ -174,7 +176,7 @@ async function play(): Promise<number> {
   for (const text of violations) say(`VIOLATION: ${text}`);
   const each = PROGRAM_NAMES.map((name) => `${name} ${run.killed.get(name) ?? 0}`).join(', ');
   say(`${total(run.killed)} kills (${each}) during ${acts} rolls and scalings`);
-  say(`${stack.record.judged} VM deletions watched, ${violations.length} violations`);
+  say(`${stack.record.verified} VM deletions watched, ${violations.length} violations`);
   return violations.length > 0 ? 1 : 0;
 }
 

@@ -20,7 +20,7 @@ function recorded(...seen: readonly Seen[]): readonly string[] {
   const record = new FleetRecord();
   record.machine(machine(true));
   for (const each of seen) each(record);
-  record.judge([ended], AT + 120_000);
+  record.verify([ended], AT + 120_000);
   return record.violations;
 }
 
@@ -47,17 +47,17 @@ test('a VM that ends though its Machine stays, two VMs of a Machine, and a VM wi
     ),
   ).toEqual([]);
   const record = new FleetRecord();
-  for (let look = 0; look < 2; look += 1) record.judge([vm(), vm({ id: 'i-2' })], AT);
+  for (let look = 0; look < 2; look += 1) record.verify([vm(), vm({ id: 'i-2' })], AT);
   expect(record.violations).toEqual(['Machine node-1 has two VMs: i-1 and i-2']);
-  record.judgeRest([vm({ clientToken: 'uid-2' })], [machine(false)]);
+  record.verifyRest([vm({ clientToken: 'uid-2' })], [machine(false)]);
   expect(record.violations.slice(1)).toEqual(['Machine node-1 has lost its VM', 'VM i-1 of node-1 has no Machine']);
 });
 
 test('an end is verified once, and only when the record is complete up to it', () => {
   const record = new FleetRecord();
   record.machine(machine(false));
-  record.judge([ended], AT + 59_000);
-  expect([record.judged, record.violations]).toEqual([0, []]);
-  for (let look = 0; look < 2; look += 1) record.judge([ended], AT + 61_000);
-  expect([record.judged, record.violations.length]).toEqual([1, 1]);
+  record.verify([ended], AT + 59_000);
+  expect([record.verified, record.violations]).toEqual([0, []]);
+  for (let look = 0; look < 2; look += 1) record.verify([ended], AT + 61_000);
+  expect([record.verified, record.violations.length]).toEqual([1, 1]);
 });

@@ -43,12 +43,12 @@ export class FleetRecord {
   readonly #pods = new Map<string, SeenPod>();
   readonly #machines = new Map<string, KnownMachine>();
   /** Instances whose end was verified. */
-  readonly #judged = new Set<string>();
+  readonly #verified = new Set<string>();
   readonly #doubled = new Set<string>();
 
   /** The number of VMs whose end was verified. */
-  get judged(): number {
-    return this.#judged.size;
+  get verified(): number {
+    return this.#verified.size;
   }
 
   #violate(text: string): void {
@@ -90,17 +90,17 @@ export class FleetRecord {
    * Verifies all instances of the cloud.
    * @param knownUntil The record of pods and machines is complete up to this time. Later ends are verified later.
    */
-  judge(instances: readonly CloudInstance[], knownUntil: number): void {
-    this.#judgeDoubles(instances);
+  verify(instances: readonly CloudInstance[], knownUntil: number): void {
+    this.#verifyDoubles(instances);
     for (const instance of instances) {
       const endedAt = millis(instance.terminatedAt);
-      if (instance.state !== 'terminated' || this.#judged.has(instance.id) || !(endedAt < knownUntil)) continue;
-      this.#judged.add(instance.id);
-      this.#judgeEnd(instance, endedAt);
+      if (instance.state !== 'terminated' || this.#verified.has(instance.id) || !(endedAt < knownUntil)) continue;
+      this.#verified.add(instance.id);
+      this.#verifyEnd(instance, endedAt);
     }
   }
 
-  #judgeDoubles(instances: readonly CloudInstance[]): void {
+  #verifyDoubles(instances: readonly CloudInstance[]): void {
     const living = new Map<string, string>();
     for (const { id, name, clientToken = id, state } of instances) {
       if (state === 'terminated') continue;
@@ -112,7 +112,7 @@ export class FleetRecord {
     }
   }
 
-  #judgeEnd({ id, name, clientToken = '' }: CloudInstance, endedAt: number): void {
+  #verifyEnd({ id, name, clientToken = '' }: CloudInstance, endedAt: number): void {
     const machine = this.#machines.get(clientToken);
     if (machine && !machine.isGoing) this.#violate(`VM ${id} of ${name} was deleted, and its Machine was not`);
     const left = [...this.#pods.values()].filter(
@@ -123,7 +123,7 @@ export class FleetRecord {
   }
 
   /** Verifies an idle fleet: each Machine has one VM, and each VM has a Machine. */
-  judgeRest(instances: readonly CloudInstance[], machines: readonly KnownMachine[]): void {
+  verifyRest(instances: readonly CloudInstance[], machines: readonly KnownMachine[]): void {
     const living = new Set(
       instances.flatMap(({ state, clientToken = '' }) => (state === 'running' ? clientToken : [])),
     );

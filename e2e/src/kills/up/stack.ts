@@ -108,13 +108,13 @@ export class KilledStack {
    * Verifies the record of the cloud.
    * @throws when the cloud does not answer.
    */
-  async judge(knownUntil: number): Promise<void> {
-    this.record.judge(await this.#instances(), knownUntil);
+  async verify(knownUntil: number): Promise<void> {
+    this.record.verify(await this.#instances(), knownUntil);
   }
 
   /** Verifies an idle fleet. */
-  async judgeRest(): Promise<void> {
-    this.record.judgeRest(await this.#instances(), (await this.machines()).map(known));
+  async verifyRest(): Promise<void> {
+    this.record.verifyRest(await this.#instances(), (await this.machines()).map(known));
   }
 
   /** Whether the caches have all that the API server has. */

@@ -8,9 +8,9 @@ import {
   NodeAnnotations,
 } from '@mcm/machine-config';
 import type { ConfigControllersOptions } from '../config-controllers.ts';
-import { HandoverJudge } from '../handover-judge.ts';
-import { JoinJudge } from '../judges/join-judge.ts';
+import { HandoverVerifier } from '../handover-verifier.ts';
 import type { Network } from '../network/network.ts';
+import { JoinVerifier } from '../verifiers/join-verifier.ts';
 import { ConfigWorld, fileOf } from '../world/config-world.ts';
 import { NAMESPACE } from '../world/world.ts';
 import { Dice } from './dice.ts';
@@ -38,7 +38,7 @@ const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'm
  * Counts the nodes that get a new configuration while others still apply one. The limit of the pool applies, and zero while it is paused.
  * Nodes that were never Done, whose machine is deleted, or that change pools are ignored.
  */
-export class TellingJudge {
+export class TargetVerifier {
   readonly #charged = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #settled = new Set<string>();
@@ -65,7 +65,7 @@ export class TellingJudge {
     const pools = createInformer<MachineConfigPool>(admin, machineConfigPools, options);
     pools.onChange(({ type, object }) => this.#poolChanged(type, object));
     for (const one of [informer, pools]) {
-      void one.run(signal).catch((error: unknown) => this.#world.witness.violate(String(error)));
+      void one.run(signal).catch((error: unknown) => this.#world.reporter.violate(String(error)));
     }
   }
 
@@ -97,13 +97,13 @@ export class TellingJudge {
     const desired = annotation(node, DesiredConfig);
     if (old && this.#settled.has(uid) && annotation(old, DesiredConfig) !== desired) {
       this.#charged.set(uid, desired);
-      if (this.#isPaused(desired)) this.#world.witness.violate(`${name} gets ${desired} while its pool is paused`);
+      if (this.#isPaused(desired)) this.#world.reporter.violate(`${name} gets ${desired} while its pool is paused`);
       const busy = [...this.#charged.keys()].flatMap((one) => {
         const found = this.#nodes.get(one);
         return found && isBusy(found) ? [found.metadata.name] : [];
       });
       if (busy.length > this.#allowed()) {
-        this.#world.witness.violate(`${name} gets ${desired} while ${busy.length} nodes are busy: ${busy.join(', ')}`);
+        this.#world.reporter.violate(`${name} gets ${desired} while ${busy.length} nodes are busy: ${busy.join(', ')}`);
       }
     }
     if (isBusy(node)) return;
@@ -134,7 +134,7 @@ const SKEW_MS = 2 * MINUTE;
 class PoolHistory {
   readonly #dice: Dice;
   readonly #config: ConfigWorld;
-  readonly #judge: TellingJudge;
+  readonly #verifier: TargetVerifier;
   readonly #stop = new AbortController();
   #limits: { readonly limit: number; until: number }[] = [{ limit: 1, until: Number.POSITIVE_INFINITY }];
   #replicas = 2;
@@ -155,12 +155,12 @@ class PoolHistory {
       const since = config.world.clock.now().getTime() - this.#lagMs();
       return Math.max(...this.#limits.filter(({ until }) => until >= since).map(({ limit }) => limit));
     };
-    this.#judge = new TellingJudge(config.world, allowed, () => this.#lagMs());
+    this.#verifier = new TargetVerifier(config.world, allowed, () => this.#lagMs());
   }
 
   async play(): Promise<void> {
     const { world } = this.#config;
-    this.#judge.watch(this.#stop.signal);
+    this.#verifier.watch(this.#stop.signal);
     // The other verifier counts the nodes with a new target, because it tracks pools that are created and deleted.
     const rules = {
       poolOf: () => 'workers',
@@ -168,14 +168,14 @@ class PoolHistory {
       protects: false,
       lagMs: () => this.#lagMs(),
     };
-    new JoinJudge(world, rules).watch(this.#stop.signal);
-    new HandoverJudge(world, world.lagMs).watch(this.#stop.signal);
+    new JoinVerifier(world, rules).watch(this.#stop.signal);
+    new HandoverVerifier(world, world.lagMs).watch(this.#stop.signal);
     await this.#config.createPool(REST, { nodeSelector: { matchLabels: { 'kubernetes.io/os': 'linux' } } });
     await world.createDeployment(this.#replicas);
     await this.#config.untilUpdated(this.#replicas);
     await this.#script.play(4 + this.#dice.number(6));
     await this.#mend();
-    await this.#judgeEnd();
+    await this.#verifyEnd();
   }
 
   /** How old the knowledge can be on which a write of the machine-config-controller rests. */
@@ -189,7 +189,7 @@ class PoolHistory {
   }
 
   async #try(act: Act): Promise<void> {
-    this.#config.world.witness.note('act', act);
+    this.#config.world.reporter.note('act', act);
     await this.#act(act).catch((error: unknown) => {
       if (!isNotFound(error) && !isConflict(error)) throw error;
     });
@@ -295,14 +295,14 @@ class PoolHistory {
 
   /** The nodes go to the pool that selects them, or come back. */
   async #toggle(): Promise<unknown> {
-    this.#judge.forget();
+    this.#verifier.forget();
     if (await this.#pool()) return this.#config.world.admin.resource(machineConfigPools).delete('workers');
     return this.#config.createPool('workers', { machineRef: REF, maxUnavailable: this.#limits.at(-1)?.limit ?? 1 });
   }
 
   async #mend(): Promise<void> {
     const { world, network } = this.#config;
-    world.witness.note('act', 'all faults are removed');
+    world.reporter.note('act', 'all faults are removed');
     network.calm();
     world.network.calm();
     network.expire('manager');
@@ -314,25 +314,25 @@ class PoolHistory {
     await this.#patchPool({ updateStrategy: 'InPlaceElseReplace' });
   }
 
-  async #judgeEnd(): Promise<void> {
+  async #verifyEnd(): Promise<void> {
     const { world } = this.#config;
     try {
       await world.clock.advance(MINUTE);
       await world.until(() => this.#isHealed(), 4 * 60 * MINUTE);
       await world.untilSettled(this.#replicas, this.#class);
     } catch (error) {
-      world.witness.violate(`never recovered: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
+      world.reporter.violate(`never recovered: ${await this.#standing()}: ${String(error).slice(0, 200)}`);
       return;
     }
     await world.clock.advance(15 * MINUTE);
-    const before = world.witness.history.length;
+    const before = world.reporter.history.length;
     await world.clock.advance(15 * MINUTE);
-    const writes = world.witness.history
+    const writes = world.reporter.history
       .slice(before)
       .flatMap(({ text }) =>
         /^machine-config-controller (create|update|patch|delete) (?!leases)/.test(text) ? [text] : [],
       );
-    if (writes.length > 0) world.witness.violate(`written in a quiet world: ${[...new Set(writes)].join('; ')}`);
+    if (writes.length > 0) world.reporter.violate(`written in a quiet world: ${[...new Set(writes)].join('; ')}`);
   }
 
   async #isHealed(): Promise<boolean> {
@@ -395,14 +395,14 @@ export async function playPool(
     { machineRef: REF, maxUnavailable: 1, updateStrategy },
     { seed, profile, kubelets: { configDelay }, configControllers: { haltDegraded, ...peers, ...broken } },
   );
-  const { witness } = config.world;
+  const { reporter } = config.world;
   const history = new PoolHistory(config, dice, ACTS_OF[mode], plan);
   try {
-    await history.play().catch((error: unknown) => witness.violate(String(error)));
+    await history.play().catch((error: unknown) => reporter.violate(String(error)));
     return {
       violations: [...config.world.violations],
-      story: witness.tell(),
-      history: JSON.stringify(witness.history),
+      story: reporter.tell(),
+      history: JSON.stringify(reporter.history),
       plan: history.plan,
     };
   } finally {

@@ -150,7 +150,7 @@ export class RandomHistory {
       await world.until(async () => (await this.#candidates()).length > 0);
       await this.#select();
     }
-    await world.until(async () => world.witness.selections > 0);
+    await world.until(async () => world.reporter.selections > 0);
   }
 
   /** A pause is to be seen: it begins before anything else does, somewhere in a rollout. */
@@ -192,12 +192,12 @@ export class RandomHistory {
     await world.clock.advance(LAST_WRITES_MS);
     const written = world.writes.length;
     await world.clock.advance(QUIET_MS);
-    for (const write of world.writes.slice(written)) world.witness.violate(`written though all was done: ${write}`);
+    for (const write of world.writes.slice(written)) world.reporter.violate(`written though all was done: ${write}`);
     await world.untilAllSettled(this.#wanted, 1);
   }
 
   #note(text: string): void {
-    this.#world.witness.note('act', text);
+    this.#world.reporter.note('act', text);
   }
 
   get #draw(): Draw {
@@ -280,7 +280,7 @@ export class RandomHistory {
       };
       void select().then(
         () => this.#selectAgainAndAgain(),
-        (error: unknown) => this.#world.witness.violate(String(error)),
+        (error: unknown) => this.#world.reporter.violate(String(error)),
       );
     });
   }

@@ -1,4 +1,4 @@
-import { PauseJudge } from '../judges/pause-judge.ts';
+import { PauseVerifier } from '../verifiers/pause-verifier.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 import { type FleetMode, strategyOf } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
@@ -33,7 +33,7 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     ...(wrap ? { wrap } : {}),
   });
   const end = new AbortController();
-  const judge = mode === 'pauses' ? PauseJudge.watch(world, end.signal) : undefined;
+  const verifier = mode === 'pauses' ? PauseVerifier.watch(world, end.signal) : undefined;
   const violations: string[] = [];
   const played = new RandomHistory(world, mode, options);
   try {
@@ -42,9 +42,9 @@ export async function play(mode: FleetMode, options: FleetHistoryOptions): Promi
     violations.push(error instanceof Error ? error.message : String(error));
   }
   violations.push(...world.violations);
-  const history = JSON.stringify(world.witness.history);
-  const story = world.witness.tell();
+  const history = JSON.stringify(world.reporter.history);
+  const story = world.reporter.tell();
   end.abort(new Error('closed'));
   await world.close();
-  return { violations, story, history, plan: played.plan, pauses: judge?.judged ?? 0 };
+  return { violations, story, history, plan: played.plan, pauses: verifier?.verified ?? 0 };
 }

@@ -1,9 +1,9 @@
 import { type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
 import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { isConflict, nodes, sleep, type Transport } from '@mcm/kube';
-import { ScalerJudge } from '../judges/scaler-judge.ts';
 import { danger } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
+import { ScalerVerifier } from '../verifiers/scaler-verifier.ts';
 import { NAMESPACE, type ProcessName, World } from '../world/world.ts';
 import { Dice } from './dice.ts';
 import { strategyOf } from './modes.ts';
@@ -34,7 +34,7 @@ type ActName = (typeof OFTEN)[number] | 'name ahead' | 'kill' | 'endanger' | 'cu
 class ScalerHistory {
   readonly #world: World;
   readonly #dice: Dice;
-  readonly #judge: ScalerJudge;
+  readonly #verifier: ScalerVerifier;
   readonly #scaler: Autoscaler;
   readonly #script: Script;
   /** The names are written together with the decrease of the count, so each named machine must be deleted. */
@@ -42,13 +42,13 @@ class ScalerHistory {
   #replicas = FIRST_REPLICAS;
   #silenced = false;
 
-  constructor(world: World, judge: ScalerJudge, { seed, plan }: HistoryOptions) {
+  constructor(world: World, verifier: ScalerVerifier, { seed, plan }: HistoryOptions) {
     this.#world = world;
     this.#dice = new Dice(seed + 2_000_000);
-    this.#judge = judge;
+    this.#verifier = verifier;
     const form = SCALER_FORMS[seed % SCALER_FORMS.length] ?? 'names';
     this.#scaler = scalerOf(world, form);
-    world.witness.note('act', `the autoscaler names machines by ${form}`);
+    world.reporter.note('act', `the autoscaler names machines by ${form}`);
     // Names without a decrease have no effect. An autoscaler that writes them first has seen that its last change was processed.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
@@ -97,14 +97,14 @@ class ScalerHistory {
       ({ metadata, status }) =>
         metadata.deletionTimestamp === undefined &&
         status?.currentStatus?.phase === 'Running' &&
-        !this.#judge.isNamed(metadata.name),
+        !this.#verifier.isNamed(metadata.name),
     );
     const victims: string[] = [];
     while (victims.length < Math.min(most, candidates.length)) {
       const [victim] = candidates.splice(this.#dice.number(candidates.length), 1);
       if (!victim) continue;
       // Whether the others suffice is the autoscaler's to know.
-      this.#world.witness.deletesByHand(victim.metadata.uid);
+      this.#world.reporter.deletesByHand(victim.metadata.uid);
       victims.push(victim.metadata.name);
     }
     return victims;
@@ -125,8 +125,8 @@ class ScalerHistory {
     });
     const victims = await this.#victims();
     if (victims.length === 0) return;
-    world.witness.note('act', `the autoscaler names ${victims}, ahead of the count`);
-    this.#judge.names(victims);
+    world.reporter.note('act', `the autoscaler names ${victims}, ahead of the count`);
+    this.#verifier.names(victims);
     await this.#scaler.nameOnly(victims);
     await world.clock.advance(this.#dice.pause(MAX_PAUSE_MS));
     if (this.#dice.number(2) === 0) this.#kill();
@@ -135,19 +135,19 @@ class ScalerHistory {
   }
 
   #lowers(victims: readonly string[]): void {
-    this.#judge.names(victims);
+    this.#verifier.names(victims);
     this.#replicas -= victims.length;
     this.#world.expects(this.#replicas);
-    this.#world.witness.note('act', `the autoscaler names ${victims} and asks for ${this.#replicas}`);
+    this.#world.reporter.note('act', `the autoscaler names ${victims} and asks for ${this.#replicas}`);
   }
 
   async #scaleUp(): Promise<void> {
     const by = Math.min(1 + this.#dice.number(2), MAX_REPLICAS - this.#replicas);
     if (by <= 0) return;
-    this.#judge.rises(by);
+    this.#verifier.rises(by);
     this.#replicas += by;
     this.#world.expects(this.#replicas);
-    this.#world.witness.note('act', `the autoscaler asks for ${this.#replicas}`);
+    this.#world.reporter.note('act', `the autoscaler asks for ${this.#replicas}`);
     await this.#scaler.scaleBy(by);
   }
 
@@ -159,19 +159,19 @@ class ScalerHistory {
   #cut(): void {
     const callers = this.#dice.one(GROUPS) ?? [];
     const ms = this.#dice.pause(MAX_CUT_MS);
-    this.#world.witness.note('act', `the API server is gone for ${callers.join(', ')} for ${ms} ms`);
+    this.#world.reporter.note('act', `the API server is gone for ${callers.join(', ')} for ${ms} ms`);
     this.#world.network.cut(...callers);
     this.#world.clock.setTimeout(() => this.#world.network.mend(), ms);
   }
 
   #silence(): void {
-    this.#world.witness.note('act', 'watches of manager stop delivering');
+    this.#world.reporter.note('act', 'watches of manager stop delivering');
     this.#silenced = true;
     this.#world.network.silence('manager');
   }
 
   #endanger(): void {
-    const note = (text: string) => this.#world.witness.note('act', text);
+    const note = (text: string) => this.#world.reporter.note('act', text);
     const { chances, ms } = danger({ dice: this.#dice, note });
     this.#world.network.endanger(chances, {});
     this.#world.clock.setTimeout(() => this.#world.network.endanger({}), ms);
@@ -180,7 +180,7 @@ class ScalerHistory {
   /** Nothing is broken from now on: the fleet is as large as the autoscaler asked, and then nothing is written. */
   async #calm(): Promise<void> {
     const world = this.#world;
-    world.witness.note('act', 'all is well from now on');
+    world.reporter.note('act', 'all is well from now on');
     world.network.calm();
     if (this.#silenced || world.network.silencesWatches) await world.clock.advance(SILENCE_MS);
     await world.untilSettled(this.#replicas, 'blue', CALM_MS);
@@ -188,7 +188,7 @@ class ScalerHistory {
     await world.untilSettled(this.#replicas, 'blue', 1);
     if (!this.#atOnce) return;
     for (const { metadata } of await world.machines()) {
-      if (this.#judge.isNamed(metadata.name)) world.witness.violate(`${metadata.name} was named and stays`);
+      if (this.#verifier.isNamed(metadata.name)) world.reporter.violate(`${metadata.name} was named and stays`);
     }
   }
 }
@@ -236,17 +236,17 @@ export async function playScaler(options: FleetHistoryOptions): Promise<Outcome>
     wrap: (name, transport) => wrap(name, slow(transport)),
   });
   const end = new AbortController();
-  const judge = ScalerJudge.watch(world, FIRST_REPLICAS, end.signal);
+  const verifier = ScalerVerifier.watch(world, FIRST_REPLICAS, end.signal);
   const violations: string[] = [];
-  const played = new ScalerHistory(world, judge, options);
+  const played = new ScalerHistory(world, verifier, options);
   try {
     await played.run();
   } catch (error) {
     violations.push(error instanceof Error ? error.message : String(error));
   }
   violations.push(...world.violations);
-  const history = JSON.stringify(world.witness.history);
-  const story = world.witness.tell();
+  const history = JSON.stringify(world.reporter.history);
+  const story = world.reporter.tell();
   end.abort(new Error('closed'));
   await world.close();
   return { violations, story, history, plan: played.plan };

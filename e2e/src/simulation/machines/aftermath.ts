@@ -1,7 +1,7 @@
 import { Annotations, type Machine } from '@mcm/api';
 import type { Node } from '@mcm/kube';
 import { DRAIN_TIMEOUT_MS, type MachineWorld } from './machine-world.ts';
-import { MuteJudge } from './mute-judge.ts';
+import { StatusVerifier } from './status-verifier.ts';
 
 const MINUTE = 60_000;
 /** Time until a watch that delivers nothing is opened again. */
@@ -31,18 +31,18 @@ const saidBy = (machine: Machine): string => machine.status?.lastOperation?.desc
 /** What must be so once nothing is broken any more: all comes to its end, promptly, and then nothing is written. */
 export class Aftermath {
   readonly #world: MachineWorld;
-  readonly #mute: MuteJudge;
+  readonly #status: StatusVerifier;
 
   constructor(world: MachineWorld) {
     this.#world = world;
-    this.#mute = new MuteJudge(world.clock, world.eyes);
+    this.#status = new StatusVerifier(world.clock, world.eyes);
   }
 
   /**
    * @param silenced Whether watches may still deliver nothing.
    * @param cutMs The longest outage of the API server.
    */
-  async judge(silenced: boolean, cutMs: number): Promise<void> {
+  async verify(silenced: boolean, cutMs: number): Promise<void> {
     const { network } = this.#world;
     await this.#calm(silenced || network.silencesWatches);
     if (cutMs > FREEZE_MS || network.losesAnswers) await this.#world.clock.advance(THAW_MS);
@@ -64,8 +64,12 @@ export class Aftermath {
       'every machine is Running, Failed, or waits and says for what',
       () => {
         const open = world.machines().filter((machine) => !isGoing(machine) && !this.#isAtRest(machine));
-        const mute = world.machines().filter((machine) => isGoing(machine) && !/Waiting: /.test(saidBy(machine)));
-        const described = [...open, ...mute].map((each) => `${each.metadata.name}: ${phaseOf(each)}, ${saidBy(each)}`);
+        const withoutStatus = world
+          .machines()
+          .filter((machine) => isGoing(machine) && !/Waiting: /.test(saidBy(machine)));
+        const described = [...open, ...withoutStatus].map(
+          (each) => `${each.metadata.name}: ${phaseOf(each)}, ${saidBy(each)}`,
+        );
         return [...described, ...this.#strays()];
       },
       world.oracle.hasLost ? ORPHAN_MS : CALM_MS,
@@ -109,15 +113,15 @@ export class Aftermath {
   }
 
   async #until(what: string, missing: () => readonly string[], maxMs = CALM_MS): Promise<number> {
-    const { clock, witness } = this.#world;
+    const { clock, reporter } = this.#world;
     const done = (): boolean => {
-      for (const text of this.#mute.look()) witness.violate(`(f) ${text}`);
+      for (const text of this.#status.look()) reporter.violate(`(f) ${text}`);
       return missing().length === 0;
     };
     try {
       return await clock.runUntil(done, { maxMs });
     } catch {
-      witness.violate(`not within ${maxMs} ms: ${what}; ${missing().join('; ')}`);
+      reporter.violate(`not within ${maxMs} ms: ${what}; ${missing().join('; ')}`);
       return maxMs;
     }
   }
@@ -151,21 +155,21 @@ export class Aftermath {
 
   /** (f) and (i): a drain that a budget blocks says so, once. */
   async #quietWhileBlocked(name: string): Promise<void> {
-    const { clock, writes, witness, eyes } = this.#world;
+    const { clock, writes, reporter, eyes } = this.#world;
     await clock.advance(60_000);
     const written = writes.length;
     // Pods with volumes are evicted one after another, and the status changes with each of them.
     if (eyes.pods.store.byIndex('node', name).some((pod) => eyes.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
     for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
-      witness.violate(`(f) ${name} waits for a budget and does not say so: ${saidBy(machine)}`);
+      reporter.violate(`(f) ${name} waits for a budget and does not say so: ${saidBy(machine)}`);
     const podsOf = (): string => String(eyes.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BLOCKED_MS);
     // A machine that joined in the meantime makes evictions possible, so the status changes.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
-    for (const write of about) witness.violate(`(i) written though nothing has changed: ${write}`);
+    for (const write of about) reporter.violate(`(i) written though nothing has changed: ${write}`);
   }
 
   /** (i): once nothing changes any more, nothing is written. */
@@ -175,7 +179,8 @@ export class Aftermath {
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
     await world.clock.advance(QUIET_MS);
-    for (const write of world.writes.slice(written)) world.witness.violate(`(i) written though all was done: ${write}`);
+    for (const write of world.writes.slice(written))
+      world.reporter.violate(`(i) written though all was done: ${write}`);
   }
 
   /** (b), (f): all go, by their deadline, and leave nothing. */
@@ -192,6 +197,6 @@ export class Aftermath {
     // One whose deletion was refused, or that a killed process knew of, is the token cleaner's once it has expired.
     const tokens = () => world.eyes.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
     await this.#until('no token outlives its machine for long', tokens, TOKEN_MS);
-    for (const leak of await world.leaks()) world.witness.violate(`(h) ${leak}`);
+    for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);
   }
 }

@@ -70,7 +70,7 @@ class MachineHistory {
     if (storm) await this.#storm(storm);
     await this.#script.play(1 + this.#dice.number(MAX_ACTS));
     this.#note('all is well from now on');
-    await new Aftermath(this.#world).judge(this.#silenced, this.#cutMs);
+    await new Aftermath(this.#world).verify(this.#silenced, this.#cutMs);
   }
 
   async #act(name: ActName): Promise<void> {
@@ -96,7 +96,7 @@ class MachineHistory {
   }
 
   #note(text: string): void {
-    this.#world.witness.note('act', text);
+    this.#world.reporter.note('act', text);
   }
 
   get #draw(): Draw {
@@ -295,13 +295,13 @@ export async function playMachines(options: MachineHistoryOptions): Promise<Outc
   try {
     await played.run(options.storm);
   } catch (error) {
-    world.witness.violate(error instanceof Error ? error.message : String(error));
+    world.reporter.violate(error instanceof Error ? error.message : String(error));
   }
   const outcome = {
     violations: [...world.violations],
-    story: world.witness.tell(),
-    history: JSON.stringify(world.witness.history),
-    faults: tallyFaults(world.witness.history, played.ordered),
+    story: world.reporter.tell(),
+    history: JSON.stringify(world.reporter.history),
+    faults: tallyFaults(world.reporter.history, played.ordered),
     plan: played.plan,
   };
   await world.close();

@@ -20,10 +20,10 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import { type Cloud, createCloud, createLocalDriver } from '@mcm/provider-local';
-import { StepLimit } from '../judges/step-limit.ts';
-import { Witness } from '../judges/witness.ts';
 import { Network } from '../network/network.ts';
 import type { ProfileName } from '../network/weather.ts';
+import { Reporter } from '../verifiers/reporter.ts';
+import { StepLimit } from '../verifiers/step-limit.ts';
 import { Life } from '../world/process.ts';
 import { NAMESPACE } from '../world/world.ts';
 import { type App, createApp, setBudget } from './apps.ts';
@@ -83,7 +83,7 @@ export class MachineWorld {
   readonly log: MemoryLogger = createMemoryLogger();
   readonly admin: KubeClient;
   readonly network: Network;
-  readonly witness: Witness;
+  readonly reporter: Reporter;
   /** Ends histories that never end by themselves. */
   readonly steps: StepLimit;
   readonly eyes: Eyes;
@@ -110,18 +110,18 @@ export class MachineWorld {
     this.#plane = plane;
     this.#random = seededRandom(seed + 2);
     this.#restartAfterMs = 1_000 * (seed % 11);
-    this.witness = new Witness(clock);
-    this.steps = new StepLimit(clock, this.witness);
+    this.reporter = new Reporter(clock);
+    this.steps = new StepLimit(clock, this.reporter);
     this.network = new Network({
       ...{ clock, seed, profile },
       random: seededRandom(seed + 3),
       kill: () => this.kill(),
-      note: (text) => this.witness.note('act', text),
+      note: (text) => this.reporter.note('act', text),
       isOver: () => this.steps.isOver,
     });
     this.admin = createClient({ transport: plane.transport, userAgent: 'stage', clock });
     this.eyes = new Eyes(this.admin, clock, this.log);
-    const fail = (text: string): void => this.witness.violate(text);
+    const fail = (text: string): void => this.reporter.violate(text);
     const kubelets = this.network.wire('kubelets', plane.transport);
     const client = createClient({ transport: kubelets, userAgent: 'kubelet', clock });
     this.hollow = new HollowNodes({ clock, client, eyes: this.eyes, fail });
@@ -140,7 +140,7 @@ export class MachineWorld {
     this.oracle = new Oracle({
       clock,
       eyes: this.eyes,
-      witness: this.witness,
+      reporter: this.reporter,
       apps: this.apps,
       drainTimeoutMs: DRAIN_TIMEOUT_MS,
       instances: () => this.cloud.instances.list(),
@@ -155,7 +155,7 @@ export class MachineWorld {
   }
 
   get violations(): readonly string[] {
-    return this.witness.violations;
+    return this.reporter.violations;
   }
 
   static async start(options: MachineWorldOptions): Promise<MachineWorld> {
@@ -170,7 +170,7 @@ export class MachineWorld {
       controllers: CONTROLLERS,
       requestLog: ({ verb, resource, subresource, name, userAgent, code }) => {
         const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
-        world?.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
+        world?.reporter.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
         if (!userAgent.startsWith(USER_AGENT) || resource === 'events') return;
         const written = code < 400 && ['create', 'update', 'patch', 'delete'].includes(verb);
         world?.steps.answered(written ? `${resource}/${name}` : undefined);
@@ -215,7 +215,7 @@ export class MachineWorld {
     const random = this.#random;
     const { kube = (sound) => sound, cloud = (sound) => sound, log: logged = (sound: Logger) => sound } = this.#defect;
     const log = logged(this.log.with({ process: USER_AGENT }));
-    const wire = this.network.wire('machine-controller', this.#judged(this.#plane.transport), stop.signal);
+    const wire = this.network.wire('machine-controller', this.#verified(this.#plane.transport), stop.signal);
     const transport = life.wrap(kube(wire, this.clock));
     const client = createClient({ transport, userAgent: USER_AGENT, clock, random });
     const controller = buildMachineController({
@@ -235,7 +235,7 @@ export class MachineWorld {
       volumeWindow: 5,
     });
     void controller.run(stop.signal).catch((error: unknown) => {
-      if (!stop.signal.aborted) this.witness.violate(`the controller ended by itself: ${String(error)}`);
+      if (!stop.signal.aborted) this.reporter.violate(`the controller ended by itself: ${String(error)}`);
     });
   }
 
@@ -253,7 +253,7 @@ export class MachineWorld {
   /** Ends the controllers as SIGKILL does; one is started again. */
   kill(): void {
     if (this.#processes.size === 0) return;
-    this.witness.note('act', 'the machine controller is killed');
+    this.reporter.note('act', 'the machine controller is killed');
     for (const { life } of [...this.#processes]) life.kill();
   }
 
@@ -261,7 +261,7 @@ export class MachineWorld {
   killOldest(): void {
     const [oldest] = this.#processes;
     if (this.#processes.size < 2 || !oldest) return;
-    this.witness.note('act', 'the older of two machine controllers ends');
+    this.reporter.note('act', 'the older of two machine controllers ends');
     oldest.life.kill();
   }
 
@@ -272,7 +272,7 @@ export class MachineWorld {
   }
 
   /** Checks evictions and deletions of pods when the request reaches the server. */
-  #judged(transport: Transport): Transport {
+  #verified(transport: Transport): Transport {
     return async (request) => {
       const [, name, eviction] = /\/pods\/([^/?]+)(\/eviction)?$/.exec(request.path) ?? [];
       const pod = name ? this.eyes.pods.store.get(`${NAMESPACE}/${name}`) : undefined;
@@ -293,14 +293,14 @@ export class MachineWorld {
       const path = request.path.split('?')[0] ?? '';
       if (request.method === 'DELETE') this.oracle.beforeVmDeletion(path.split('/').at(-1) ?? '');
       const answer = await transport(request);
-      this.witness.note('request', `cloud ${request.method} ${path} ${answer.status}`);
+      this.reporter.note('request', `cloud ${request.method} ${path} ${answer.status}`);
       this.oracle.countVms();
       return answer;
     };
   }
 
   async createMachine(name: string, spec: object = {}): Promise<void> {
-    this.witness.note('act', `the user makes ${name}`);
+    this.reporter.note('act', `the user makes ${name}`);
     await this.admin.resource<Machine>(machines, NAMESPACE).create({
       metadata: {
         name,
@@ -319,13 +319,13 @@ export class MachineWorld {
   }
 
   async deleteMachine(name: string): Promise<void> {
-    this.witness.note('act', `the user deletes ${name}`);
+    this.reporter.note('act', `the user deletes ${name}`);
     await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
   }
 
   /** The object goes and the VM stays, as after a restore, or by a hand that takes the finalizers off. */
   async loseMachine({ metadata: { name, uid, labels } }: Machine): Promise<void> {
-    this.witness.note('act', `Machine ${name} is lost`);
+    this.reporter.note('act', `Machine ${name} is lost`);
     this.oracle.loses(uid, labels?.node);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
     // In this order: a controller puts its finalizer back on a machine that stays.
@@ -334,20 +334,20 @@ export class MachineWorld {
   }
 
   async labelMachine(name: string, labels: Readonly<Record<string, string>>): Promise<void> {
-    this.witness.note('act', `the user labels ${name} ${JSON.stringify(labels)}`);
+    this.reporter.note('act', `the user labels ${name} ${JSON.stringify(labels)}`);
     await this.admin
       .resource<Machine>(machines, NAMESPACE)
       .patch(name, { type: 'merge', body: { metadata: { labels } } });
   }
 
   async createApp(app: App): Promise<void> {
-    this.witness.note('act', `the user makes ${JSON.stringify(app)}`);
+    this.reporter.note('act', `the user makes ${JSON.stringify(app)}`);
     this.apps.set(app.name, app);
     await createApp(this.admin, app);
   }
 
   async setBudget(app: App, minAvailable: number): Promise<void> {
-    this.witness.note('act', `the budget of ${app.name} needs ${minAvailable}`);
+    this.reporter.note('act', `the budget of ${app.name} needs ${minAvailable}`);
     app.minAvailable = minAvailable;
     await setBudget(this.admin, app.name, minAvailable);
   }
@@ -372,7 +372,7 @@ export class MachineWorld {
       ['events', JSON.stringify(told)],
       ['evidence', JSON.stringify(evidence)],
       ['machines', JSON.stringify(this.machines())],
-      ['history', this.witness.tell(100_000)],
+      ['history', this.reporter.tell(100_000)],
     ];
     return places.flatMap(([place, text]) =>
       forbidden.filter((secret) => text.includes(secret)).map((secret) => `${place} hold ${secret.slice(0, 4)}…`),

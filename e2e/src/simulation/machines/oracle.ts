@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Change, Clock, Node, Pod } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
-import type { Witness } from '../judges/witness.ts';
+import type { Reporter } from '../verifiers/reporter.ts';
 import type { App } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 
@@ -23,7 +23,7 @@ const hasEnded = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || 
 export interface OracleOptions {
   readonly clock: Clock;
   readonly eyes: Eyes;
-  readonly witness: Witness;
+  readonly reporter: Reporter;
   readonly apps: ReadonlyMap<string, App>;
   readonly drainTimeoutMs: number;
   readonly instances: () => Iterable<Instance>;
@@ -75,7 +75,7 @@ export class Oracle {
   }
 
   #violate(rule: string, text: string): void {
-    this.#o.witness.violate(`(${rule}) ${text}`);
+    this.#o.reporter.violate(`(${rule}) ${text}`);
   }
 
   /** The object of a machine is about to go, and nothing else. */
@@ -105,18 +105,18 @@ export class Oracle {
   }
 
   #machine(change: Change<Machine>): void {
-    const { witness } = this.#o;
+    const { reporter } = this.#o;
     const { object } = change;
     const { name } = object.metadata;
     const phase = object.status?.currentStatus?.phase || 'new';
-    if (change.type === 'added') witness.note('state', `machine ${name} appeared`);
+    if (change.type === 'added') reporter.note('state', `machine ${name} appeared`);
     if (change.type === 'deleted') this.#gone(object);
     if (change.type !== 'updated') return;
     this.#noteDrainable(object);
     const before = change.old.status?.currentStatus?.phase || 'new';
-    if (before !== phase) witness.note('state', `machine ${name}: ${before} → ${phase}`);
+    if (before !== phase) reporter.note('state', `machine ${name}: ${before} → ${phase}`);
     const said = object.status?.lastOperation?.description ?? '';
-    if (said !== change.old.status?.lastOperation?.description) witness.note('state', `machine ${name} says: ${said}`);
+    if (said !== change.old.status?.lastOperation?.description) reporter.note('state', `machine ${name} says: ${said}`);
   }
 
   /** Not while its VM is being created, and not while the circuit breaker delays its replacement. */
@@ -132,7 +132,7 @@ export class Oracle {
   }
 
   /** (c): a pod that nothing kept, and that is forced at the deadline without ever having been asked to go. */
-  #judgeNeverAsked(machine: Machine, pod: Pod): void {
+  #verifyNeverRequested(machine: Machine, pod: Pod): void {
     const { name, uid } = pod.metadata;
     const app = this.#o.apps.get(pod.metadata.labels?.app ?? '');
     const free = app !== undefined && app.minAvailable === undefined && !app.volumes;
@@ -150,7 +150,7 @@ export class Oracle {
   /** (b), the moment itself: a Machine may not go before its VM has. */
   #gone(machine: Machine): void {
     const { name, uid } = machine.metadata;
-    this.#o.witness.note('state', `machine ${name} is gone`);
+    this.#o.reporter.note('state', `machine ${name} is gone`);
     if (this.#lost.has(uid)) return;
     const left = [...this.#o.instances()].find(
       ({ clientToken, state }) => clientToken === uid && state !== 'terminated' && state !== 'shutting-down',
@@ -227,7 +227,7 @@ export class Oracle {
     const { eyes } = this.#o;
     const machine = eyes.machines.store.list().find(({ metadata }) => metadata.uid === instance.clientToken);
     if (!machine) {
-      this.#judgeOrphan(instance);
+      this.#verifyOrphan(instance);
       return;
     }
     const { name, deletionTimestamp } = machine.metadata;
@@ -258,7 +258,7 @@ export class Oracle {
   }
 
   /** (c): what no machine owns is drained all the same, unless its Node is gone or unready. */
-  #judgeOrphan({ name }: Instance): void {
+  #verifyOrphan({ name }: Instance): void {
     const { nodes, pods } = this.#o.eyes;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
     const unreadyUntil = this.#unready.get(name)?.until ?? Number.POSITIVE_INFINITY;
@@ -281,7 +281,7 @@ export class Oracle {
       return;
     }
     if (verb === 'delete') {
-      if (machine) this.#judgeNeverAsked(machine, pod);
+      if (machine) this.#verifyNeverRequested(machine, pod);
       // A pod that did not end in its grace and half a minute is deleted without it.
       const due = millis(pod.metadata.deletionTimestamp) + OVERSTAY_MS;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);

@@ -77,7 +77,7 @@ function play(folder: string, { suites, seeds, firstSeed = 1, minutes = Number(f
   return { status, told: suite.exec(stdout)?.[0] ?? stderr.split('\n')[0] ?? '' };
 }
 
-function judge(folder: string, { file, find, replace, suites, firstSeed }: Mutant): Played {
+function verify(folder: string, { file, find, replace, suites, firstSeed }: Mutant): Played {
   const path = join(folder, file);
   const sound = readFileSync(path, 'utf8');
   writeFileSync(
@@ -118,7 +118,7 @@ function run(): number {
     process.stdout.write('| # | topic | file | line | instead | verdict | seen |\n|---|---|---|---|---|---|---|\n');
     for (const [number, mutant] of chosen()) {
       const { topic, file, find, replace } = mutant;
-      const played = judge(folder, mutant);
+      const played = verify(folder, mutant);
       const verdict = VERDICTS[String(played.status)] ?? 'no violation in time';
       if (played.status !== 1 && played.status !== 2) survivors += 1;
       const cells = [String(number), topic, file, find, replace, verdict, played.told].map(cell);

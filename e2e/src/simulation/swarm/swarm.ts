@@ -83,7 +83,7 @@ export class Swarm {
         left = CASES_A_WORKER;
       }
       left -= 1;
-      const verdict = await this.#judge(worker, one);
+      const verdict = await this.#verify(worker, one);
       add(this.#played, one);
       if (verdict.failure) {
         add(this.#failed, one);
@@ -95,7 +95,7 @@ export class Swarm {
   }
 
   /** What a worker says of a case; one that does not answer in time, or ends, has found a failure. */
-  #judge(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
+  #verify(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
     return new Promise((resolve) => {
       const fail = (why: string): void => {
         settle();

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { DEFECTS } from '../machines/defects.ts';
 import { playMachines } from '../machines/machine-history.ts';
 import { readReplay, writeReplay } from './replay.ts';
-import { judge } from './work.ts';
+import { verify } from './work.ts';
 
 const SEED = 15;
 
@@ -14,7 +14,7 @@ test('a failing history is shrunk, written, read and played again to the byte', 
   const one = { suite: 'machines', seed: SEED };
   const before = await play(one);
   expect(before.violations.length).toBeGreaterThan(0);
-  const { failure } = await judge(one, play, 4);
+  const { failure } = await verify(one, play, 4);
   if (!failure) throw new Error('no failure');
   expect(failure.one.plan?.steps.length).toBeLessThan(before.plan.steps.length);
   const folder = mkdtempSync(join(tmpdir(), 'replay-'));

@@ -21,7 +21,7 @@ const kindOf = (violation: string): string =>
  * Plays a case; a failing history is shrunk.
  * @param most How many histories may be played to shrink it.
  */
-export async function judge(
+export async function verify(
   one: Case,
   play: (one: Case) => Promise<Outcome> = playCase,
   most?: number,

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { type Case, playCase } from '../suites.ts';
-import { judge, type Verdict } from './work.ts';
+import { type Verdict, verify } from './work.ts';
 
 interface Job {
   readonly one: Case;
@@ -10,7 +10,7 @@ interface Job {
 /** Runs and verifies the cases that the main thread sends, one at a time. */
 parentPort?.on('message', ({ one, shrinks }: Job) => {
   const answer = (verdict: Verdict): void => parentPort?.postMessage(verdict);
-  void judge(one, playCase, shrinks ? undefined : 0).then(answer, (error: unknown) =>
+  void verify(one, playCase, shrinks ? undefined : 0).then(answer, (error: unknown) =>
     answer({ one, failure: { one, violations: [String(error)] } }),
   );
 });

@@ -1,12 +1,12 @@
 import { type Clock, handlerTransport, type Logger, type Random, type Transport } from '@mcm/kube';
 import { createLocalCloud, type KubeletBehaviour, type LocalCloud, MemoryStore } from '@mcm/provider-local';
-import type { Witness } from '../judges/witness.ts';
+import type { Reporter } from '../verifiers/reporter.ts';
 
 export interface CloudProcessOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly witness: Witness;
+  readonly reporter: Reporter;
   /** What the hollow kubelets speak to. */
   readonly apiServer: Transport;
   /** Behavior of all hollow kubelets. */
@@ -59,13 +59,13 @@ export class CloudProcess {
   restart(downMs: number): void {
     if (this.#life.signal.aborted) return;
     this.#life.abort(new Error('read ECONNRESET'));
-    const { clock, witness } = this.#options;
+    const { clock, reporter } = this.#options;
     const closed = this.#cloud.close();
     const start = (): void => {
       this.#cloud = this.#start();
       this.#life = new AbortController();
     };
-    const fail = (error: unknown): void => witness.violate(`the cloud does not end: ${String(error)}`);
+    const fail = (error: unknown): void => reporter.violate(`the cloud does not end: ${String(error)}`);
     clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 
@@ -77,7 +77,7 @@ export class CloudProcess {
       const transport = handlerTransport(async (sent) => this.#cloud.fetch(sent));
       const both = request.signal ? AbortSignal.any([request.signal, signal]) : signal;
       const answer = await transport({ ...request, signal: both });
-      this.#options.witness.note('request', `cloud ${request.method} ${request.path.split('?')[0]} ${answer.status}`);
+      this.#options.reporter.note('request', `cloud ${request.method} ${request.path.split('?')[0]} ${answer.status}`);
       this.#countVms();
       return answer;
     };
@@ -89,7 +89,7 @@ export class CloudProcess {
       this.#made.set(clientToken, (this.#made.get(clientToken) ?? new Set()).add(id));
       if (state === 'terminated') continue;
       const other = living.get(clientToken);
-      if (other !== undefined) this.#options.witness.violate(`two VMs for ${name}: ${other} and ${id}`);
+      if (other !== undefined) this.#options.reporter.violate(`two VMs for ${name}: ${other} and ${id}`);
       living.set(clientToken, id);
     }
   }

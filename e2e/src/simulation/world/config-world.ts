@@ -59,12 +59,12 @@ export class ConfigWorld {
       ...{ clock: world.clock, seed: seed + 7, profile },
       random: seededRandom(seed + 7),
       kill: () => this.controllers.kill(),
-      note: (text) => world.witness.note('act', text),
+      note: (text) => world.reporter.note('act', text),
     });
     this.network = network;
-    const { clock, witness } = world;
+    const { clock, reporter } = world;
     this.controllers = new ConfigControllers(
-      { clock, witness, network, transport: () => world.transport() },
+      { clock, reporter, network, transport: () => world.transport() },
       configControllers,
     );
   }

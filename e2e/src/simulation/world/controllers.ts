@@ -15,10 +15,10 @@ import {
 } from '@mcm/kube';
 import { runManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
-import { FenceJudge } from '../judges/fence-judge.ts';
-import type { Witness } from '../judges/witness.ts';
 import { SkewedClock } from '../machines/skewed-clock.ts';
 import type { Network } from '../network/network.ts';
+import { FenceVerifier } from '../verifiers/fence-verifier.ts';
+import type { Reporter } from '../verifiers/reporter.ts';
 import { type Death, Life } from './process.ts';
 import { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
@@ -33,7 +33,7 @@ export interface ControllersParts {
   /** A random source for all lives of a process, so that two lives never create the same IDs. */
   readonly random: Random;
   readonly network: Network;
-  readonly witness: Witness;
+  readonly reporter: Reporter;
   readonly apiServer: Transport;
   readonly cloud: Transport;
 }
@@ -66,14 +66,14 @@ export class Controllers {
   /** By name and slot. */
   readonly #running = new Map<string, Running>();
   readonly #deathsLeft: Map<ProcessName, Death>;
-  readonly #fences: FenceJudge;
+  readonly #fences: FenceVerifier;
   #lives = 0;
 
   constructor(parts: ControllersParts, options: WorldOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#deathsLeft = new Map(Object.entries(options.deaths ?? {}) as [ProcessName, Death][]);
-    this.#fences = new FenceJudge(parts.witness);
+    this.#fences = new FenceVerifier(parts.reporter);
   }
 
   /** Requests that a process has sent in its present life. */
@@ -92,7 +92,7 @@ export class Controllers {
   kill(name: ProcessName): void {
     const worker = this.#worker(name);
     if (!worker) return;
-    this.#parts.witness.note('act', `${name} is killed`);
+    this.#parts.reporter.note('act', `${name} is killed`);
     worker.life.kill();
   }
 
@@ -100,8 +100,8 @@ export class Controllers {
   freeze(name: ProcessName, ms: number): void {
     const worker = this.#worker(name);
     if (!worker || worker.life.frozen) return;
-    const { clock, witness } = this.#parts;
-    witness.note('act', `${name} is frozen for ${ms} ms`);
+    const { clock, reporter } = this.#parts;
+    reporter.note('act', `${name} is frozen for ${ms} ms`);
     worker.life.freeze();
     clock.setTimeout(() => worker.life.thaw(), ms);
   }
@@ -118,7 +118,7 @@ export class Controllers {
 
   /** Restarts a process. The new process reads its state from the API and the cloud. */
   #start(name: ProcessName, slot: number): void {
-    const { clock, witness, network } = this.#parts;
+    const { clock, reporter, network } = this.#parts;
     const { elections } = this.#options;
     const stop = new AbortController();
     const death = this.#deathsLeft.get(name);
@@ -138,7 +138,7 @@ export class Controllers {
       name === 'manager' ? this.#runManager(seen, signal, self) : this.#runMachineController(seen, signal, self, fence);
     const ended = elections ? this.#elected(client, self, work) : work(client, stop.signal);
     void ended.catch((error: unknown) => {
-      if (!stop.signal.aborted) witness.violate(`${name} ended by itself: ${String(error)}`);
+      if (!stop.signal.aborted) reporter.violate(`${name} ended by itself: ${String(error)}`);
     });
   }
 
@@ -164,7 +164,7 @@ export class Controllers {
       ...ELECTION,
     };
     const end = await runElected(options, (term, fence) => {
-      this.#parts.witness.note('act', `${identity} leads`);
+      this.#parts.reporter.note('act', `${identity} leads`);
       return work(unfenced ? client : fencedClient(client, fence), term, unfenced ? open : fence);
     });
     if (end === 'lost') life.kill();
@@ -174,7 +174,7 @@ export class Controllers {
     const { random, network, apiServer } = this.#parts;
     const { wrap = (_, transport) => transport } = this.#options;
     const wire = network.wire(name, this.#fences.sees(apiServer), stop);
-    const transport = this.#fences.judges({ identity, life, lease: USER_AGENTS[name] }, wrap(name, life.wrap(wire)));
+    const transport = this.#fences.wrap({ identity, life, lease: USER_AGENTS[name] }, wrap(name, life.wrap(wire)));
     return createClient({ transport, userAgent: USER_AGENTS[name], clock, random });
   }
 
@@ -197,7 +197,7 @@ export class Controllers {
     const { wrapCloud = (transport) => transport, tracer } = this.#options;
     const log = this.#parts.log.with({ process: name });
     const cloud = (): Transport =>
-      this.#fences.judges(
+      this.#fences.wrap(
         { identity, life, lease: USER_AGENTS[name] },
         wrapCloud(life.wrap(network.cloudWire(name, this.#parts.cloud))),
       );

@@ -7,7 +7,7 @@ import {
   machines,
 } from '@mcm/api';
 import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
-import type { Witness } from '../judges/witness.ts';
+import type { Reporter } from '../verifiers/reporter.ts';
 import { NAMESPACE, type WorldOptions } from './world-options.ts';
 
 /** Name of the first deployment. */
@@ -17,13 +17,13 @@ export const DEPLOYMENT = 'workers';
 export class Fleet {
   readonly clock: VirtualClock;
   readonly admin: KubeClient;
-  readonly witness: Witness;
+  readonly reporter: Reporter;
   readonly #options: WorldOptions;
 
-  constructor(parts: Pick<Fleet, 'clock' | 'admin' | 'witness'>, options: WorldOptions) {
+  constructor(parts: Pick<Fleet, 'clock' | 'admin' | 'reporter'>, options: WorldOptions) {
     this.clock = parts.clock;
     this.admin = parts.admin;
-    this.witness = parts.witness;
+    this.reporter = parts.reporter;
     this.#options = options;
   }
 
@@ -65,7 +65,7 @@ export class Fleet {
 
   #wish(replicas: number, name = DEPLOYMENT): void {
     const { maxSurge = 1, maxUnavailable = 0 } = this.#options;
-    this.witness.wishes(name, { replicas, maxSurge, maxUnavailable });
+    this.reporter.wishes(name, { replicas, maxSurge, maxUnavailable });
   }
 
   /** Another client is about to change the size. */
@@ -85,7 +85,7 @@ export class Fleet {
 
   async deleteDeployment(): Promise<void> {
     this.#wish(0);
-    this.witness.note('act', 'the user deletes the deployment');
+    this.reporter.note('act', 'the user deletes the deployment');
     await this.admin.resource<MachineDeployment>(machineDeployments, NAMESPACE).delete(DEPLOYMENT);
   }
 
@@ -94,7 +94,7 @@ export class Fleet {
     name = DEPLOYMENT,
   ): Promise<void> {
     if (spec.replicas !== undefined) this.#wish(spec.replicas, name);
-    this.witness.note('act', `the user asks for ${JSON.stringify(spec)}`);
+    this.reporter.note('act', `the user asks for ${JSON.stringify(spec)}`);
     await this.admin
       .resource<MachineDeployment>(machineDeployments, NAMESPACE)
       .patch(name, { type: 'merge', body: { spec } });
@@ -102,7 +102,7 @@ export class Fleet {
 
   /** A machine that no set owns. */
   async createMachine(name: string, settings: object = {}): Promise<void> {
-    this.witness.allows(name);
+    this.reporter.allows(name);
     await this.admin.resource<Machine>(machines, NAMESPACE).create({
       metadata: { name, namespace: NAMESPACE },
       spec: { ...settings, class: { kind: 'MachineClass', name: 'blue' } },
@@ -111,7 +111,7 @@ export class Fleet {
 
   /** A user marks the machine as Failed. */
   async failMachine(name: string): Promise<void> {
-    this.witness.note('act', `${name} is marked as Failed`);
+    this.reporter.note('act', `${name} is marked as Failed`);
     const lastUpdateTime = this.clock.now().toISOString();
     const currentStatus = { phase: 'Failed', lastUpdateTime };
     const lastOperation = { type: 'HealthCheck', state: 'Failed', description: 'Marked by hand', lastUpdateTime };
@@ -122,8 +122,8 @@ export class Fleet {
 
   async deleteMachine(name: string): Promise<void> {
     const resource = this.admin.resource<Machine>(machines, NAMESPACE);
-    this.witness.note('act', `the user deletes ${name}`);
-    this.witness.deletesByHand((await resource.get(name)).metadata.uid);
+    this.reporter.note('act', `the user deletes ${name}`);
+    this.reporter.deletesByHand((await resource.get(name)).metadata.uid);
     await resource.delete(name);
   }
 }

@@ -89,7 +89,7 @@ export class Workload {
       else this.#pods.set(change.key, change.object);
       if (this.ready >= minAvailable || Number.isFinite(this.fewest)) this.fewest = Math.min(this.fewest, this.ready);
     });
-    void informer.run(this.#stop.signal).catch((error: unknown) => this.#world.witness.violate(String(error)));
+    void informer.run(this.#stop.signal).catch((error: unknown) => this.#world.reporter.violate(String(error)));
   }
 
   /** Pods that are ready and not on their way out. */

@@ -1,6 +1,6 @@
 import { Labels, type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
 import { type Clock, createInformer, type KubeClient, type Logger, type Node, nodes, seededRandom } from '@mcm/kube';
-import type { Witness } from '../judges/witness.ts';
+import type { Reporter } from '../verifiers/reporter.ts';
 
 /** What the sets of a world are to have, as the API server stores it, by the UIDs of the sets. */
 export class WorldEyes {
@@ -22,10 +22,10 @@ export class WorldEyes {
    */
   watch(
     admin: KubeClient,
-    seen: { clock: Clock; log: Logger; witness: Witness; byHand: boolean },
+    seen: { clock: Clock; log: Logger; reporter: Reporter; byHand: boolean },
     signal: AbortSignal,
   ) {
-    const { clock, log, witness, byHand } = seen;
+    const { clock, log, reporter, byHand } = seen;
     const options = { clock, log, random: seededRandom(0) };
     const setInformer = createInformer<MachineSet>(admin, machineSets, options);
     setInformer.onChange(({ object: { metadata, spec } }) => {
@@ -35,15 +35,15 @@ export class WorldEyes {
     const machineInformer = createInformer<Machine>(admin, machines, options);
     // Older objects that a restored server shows again are not new actions.
     machineInformer.onChange((change) =>
-      machineInformer.doubted ? witness.relearns(change) : witness.onChange(change),
+      machineInformer.doubted ? reporter.relearns(change) : reporter.onChange(change),
     );
     const nodeInformer = createInformer<Node>(admin, nodes, options);
     nodeInformer.onChange(({ type, object: { metadata } }) => {
       const on = type !== 'deleted' && metadata.labels?.[Labels.SelectedForUpdate] !== undefined;
-      witness.selects(metadata.name, on, byHand);
+      reporter.selects(metadata.name, on, byHand);
     });
     for (const informer of [setInformer, machineInformer, nodeInformer]) {
-      void informer.run(signal).catch((error: unknown) => witness.violate(String(error)));
+      void informer.run(signal).catch((error: unknown) => reporter.violate(String(error)));
     }
   }
 }

@@ -18,9 +18,9 @@ import {
   VirtualClock,
 } from '@mcm/kube';
 import type { LocalCloud } from '@mcm/provider-local';
-import { StepLimit } from '../judges/step-limit.ts';
-import { Witness } from '../judges/witness.ts';
 import { Network } from '../network/network.ts';
+import { Reporter } from '../verifiers/reporter.ts';
+import { StepLimit } from '../verifiers/step-limit.ts';
 import { CloudProcess } from './cloud-process.ts';
 import { Controllers } from './controllers.ts';
 import { Fleet } from './fleet.ts';
@@ -77,17 +77,17 @@ export class World extends Fleet {
   private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane) {
     const eyes = new WorldEyes();
     const lagMs = (): number => network.lagMs('manager', ...DECIDED_BY);
-    const witness = new Witness(clock, (uid) => eyes.sizeOf(uid), options.maxUnhealthyReplacements, lagMs);
+    const reporter = new Reporter(clock, (uid) => eyes.sizeOf(uid), options.maxUnhealthyReplacements, lagMs);
     const apiServer = plane.transport;
-    super({ clock, witness, admin: createClient({ transport: apiServer, userAgent: 'simulation', clock }) }, options);
+    super({ clock, reporter, admin: createClient({ transport: apiServer, userAgent: 'simulation', clock }) }, options);
     const { seed = 1 } = options;
     const log = createMemoryLogger();
-    const steps = new StepLimit(clock, witness);
+    const steps = new StepLimit(clock, reporter);
     const network = new Network({
       ...{ clock, seed, profile: options.profile },
       random: seededRandom(seed + 3),
       kill: (caller) => caller !== 'kubelets' && this.kill(caller),
-      note: (text) => witness.note('act', text),
+      note: (text) => reporter.note('act', text),
       isOver: () => steps.isOver,
     });
     this.#options = options;
@@ -101,13 +101,13 @@ export class World extends Fleet {
       clock,
       random: seededRandom(seed + 1),
       log: log.with({ process: 'cloud' }),
-      witness,
+      reporter,
       apiServer: network.wire('kubelets', apiServer),
       kubelets: options.kubelets ?? {},
     });
     const random = seededRandom(seed + 2);
     const cloud = this.#cloud.transport();
-    const parts = { clock, log, random, network, witness, apiServer: asInstalled(apiServer), cloud };
+    const parts = { clock, log, random, network, reporter, apiServer: asInstalled(apiServer), cloud };
     this.#controllers = new Controllers(parts, options);
   }
 
@@ -139,9 +139,9 @@ export class World extends Fleet {
 
   #answered({ verb, resource, subresource, name, userAgent, code }: Parameters<RequestLog>[0]): void {
     const what = [resource, ...(subresource ? [subresource] : []), ...(name ? [name] : [])].join('/');
-    this.witness.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
+    this.reporter.note('request', `${userAgent.split('/')[0]} ${verb} ${what} ${code}`);
     const isController = userAgent.startsWith('machine-controller');
-    if (isController && code === 403) this.witness.violate(`no role allows ${userAgent} to ${verb} ${what}`);
+    if (isController && code === 403) this.reporter.violate(`no role allows ${userAgent} to ${verb} ${what}`);
     const ours = isController && resource !== 'leases' && resource !== 'events';
     const written = code < 400 && WRITES.has(verb);
     if (!ours) return;
@@ -178,14 +178,14 @@ export class World extends Fleet {
   }
 
   #look(): void {
-    const { clock, log, witness } = this;
+    const { clock, log, reporter } = this;
     const byHand = this.#options.inPlace === 'Manual';
-    this.#eyes.watch(this.admin, { clock, log, witness, byHand }, this.#end.signal);
+    this.#eyes.watch(this.admin, { clock, log, reporter, byHand }, this.#end.signal);
   }
 
   /** What must never happen and did. */
   get violations(): readonly string[] {
-    return this.witness.violations;
+    return this.reporter.violations;
   }
 
   /** Of an API server that listens. */
@@ -201,7 +201,7 @@ export class World extends Fleet {
   /** The cluster goes back to a backup; nothing of what happened since is known to it. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
     if (!this.#plane.restore) throw new Error('this world was not started with `restorable`');
-    this.witness.note('act', `the cluster is restored to revision ${backup.revision}`);
+    this.reporter.note('act', `the cluster is restored to revision ${backup.revision}`);
     await this.#plane.restore(backup, { bumpRevision });
   }
 

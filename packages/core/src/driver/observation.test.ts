@@ -1,4 +1,4 @@
-import { type Decision, type ObserveLedger, VirtualClock } from '@mcm/kube';
+import { type Decision, type ObserveDecisions, VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
 import { observedCalls } from './cloud/observed.ts';
 import { observingDriver } from './cloud/observing.ts';
@@ -241,7 +241,7 @@ test('who only looks changes nothing: what would be sent is noted', async () => 
       return Promise.resolve(object);
     },
   };
-  const only = play(observingDriver(driver, budget as unknown as ObserveLedger)).invoker;
+  const only = play(observingDriver(driver, budget as unknown as ObserveDecisions)).invoker;
   expect(await create(only, 'm')).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
   expect(await only.initialize(machine)).toEqual({ providerId: 'toy:///1', nodeName: 'm' });
   expect(await only.delete(machine)).toBeUndefined();

@@ -27,16 +27,16 @@ type Parts = BinaryParts<typeof flags, object, object>;
 /** Runs a binary that ends by itself. @param given Arguments and environment */
 async function run(parts: Parts, argv: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const printed: string[] = [];
-  const complaints: string[] = [];
+  const errors: string[] = [];
   const code = await runBinary(machineControllerBinary(driver, parts), {
     ...{ argv: ['--log-level=silent', ...argv], env, identity: 'me', clock: new VirtualClock() },
     random: seededRandom(1),
     print: (line) => printed.push(line),
-    complain: (line) => complaints.push(line),
+    printError: (line) => errors.push(line),
     onStopRequest: () => undefined,
     exit: () => undefined,
   });
-  return { code, printed: printed.join('\n'), complaints };
+  return { code, printed: printed.join('\n'), errors };
 }
 
 /** Ends with the endpoint that is in force as its complaint. */
@@ -63,7 +63,7 @@ test('command line before MCM_FLAG_… before the file of --config before the cl
   const argument = '--toy-endpoint=https://flag.example';
   const env = { MCM_FLAG_TOY_ENDPOINT: 'https://env.example' };
   const told = async (argv: readonly string[], variables: Readonly<Record<string, string>> = {}) =>
-    (await run(provider(own), argv, variables)).complaints;
+    (await run(provider(own), argv, variables)).errors;
   const line = (name: string, host: string) => [`machine-controller-toy: in force: ${name} https://${host}.example/`];
   expect(await told([`--config=${file}`, argument], env)).toEqual(line('--toy-endpoint', 'flag'));
   expect(await told([`--config=${file}`], env)).toEqual(line('--toy-endpoint', 'env'));
@@ -72,9 +72,9 @@ test('command line before MCM_FLAG_… before the file of --config before the cl
 });
 
 test('a setting that is wrong ends the process with 1, named in its last line', async () => {
-  const { code, complaints } = await run(provider(), ['--toy-endpoint=http://far.example']);
+  const { code, errors } = await run(provider(), ['--toy-endpoint=http://far.example']);
   expect(code).toBe(1);
-  expect(complaints).toEqual([expect.stringMatching(/^machine-controller-toy: --toy-endpoint is http:.*plain http/)]);
+  expect(errors).toEqual([expect.stringMatching(/^machine-controller-toy: --toy-endpoint is http:.*plain http/)]);
 });
 
 test.each([

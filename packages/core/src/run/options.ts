@@ -6,7 +6,7 @@ import type {
   InformerRuntime,
   KubeClient,
   Logger,
-  ObserveLedger,
+  ObserveDecisions,
   QueueMetrics,
   Random,
 } from '@mcm/kube';
@@ -43,7 +43,7 @@ export interface MachineControllerOptions<Spec, Credentials> {
   readonly concurrencyByController?: Readonly<Record<string, number>>;
   readonly bootstrapTokenExtraGroups?: string;
   /** Nothing is changed in the cloud and no token made: what would be is noted here. Its clients note their own. */
-  readonly observe?: ObserveLedger | undefined;
+  readonly observe?: ObserveDecisions | undefined;
   readonly timeouts?: DriverTimeouts;
   readonly orphans?: OrphanOptions;
   readonly reachability?: ReachabilityTimings;

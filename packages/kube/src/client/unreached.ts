@@ -37,14 +37,14 @@ function codesOf(error: unknown): readonly string[] {
  * A refusal without a `Status` does not come from a Kubernetes API. The only one of kube-apiserver is a 404 for a path of
  * no API.
  */
-function faultOfStranger(code: number): string {
+function faultWithoutStatus(code: number): string {
   if (code >= 500) return 'NO_WAY_ON';
   return code === 400 ? 'NO_TLS' : 'BadAnswer';
 }
 
 function faultOf(error: KubeError): string | undefined {
   if (error.reason === 'BadAnswer') return error.reason;
-  if (error.code !== 0) return error.status.message === undefined ? faultOfStranger(error.code) : undefined;
+  if (error.code !== 0) return error.status.message === undefined ? faultWithoutStatus(error.code) : undefined;
   return codesOf(error.cause)
     .map((code) => SAME[code] ?? code)
     .find((code) => code in FAULTS);

@@ -62,7 +62,7 @@ export interface Informer<T extends KubeObject> {
    */
   recordWrite(object: T): void;
   /** Milliseconds since the last data of the server (event, bookmark or list). */
-  silentForMs(): number;
+  sinceDataMs(): number;
   /** Milliseconds without an open watch. 0 while a watch is open, and before the first watch. */
   behindForMs(): number;
   /** The number of cached objects that do not conform to their type. The cache shows them repaired (see `faultsOf`). */
@@ -84,7 +84,7 @@ export interface InformerOptions<T extends KubeObject> {
    * The longest time without data in an open watch, in milliseconds; default 90,000. Then the informer opens it again.
    * The server sends a bookmark every minute.
    */
-  readonly silenceLimitMs?: number;
+  readonly dataTimeoutMs?: number;
   /** Called each time the API server refuses a list or a watch. Called with undefined when a watch is open. */
   readonly onAccess?: (refused: KubeError | undefined) => void;
 }

@@ -65,7 +65,7 @@ function mustBeSameServer(before: ClusterConfig, after: ClusterConfig): void {
 }
 
 /** At the start, an expired client certificate is reported and used. Later it does not replace a valid one. */
-function mustBeOfUse({ clientCertificate, from }: ClusterConfig, now: Date): void {
+function mustBeUsable({ clientCertificate, from }: ClusterConfig, now: Date): void {
   const text = clientCertificate?.certificate;
   if (text !== undefined) mustNotHaveExpired({ text, from: from?.clientCertificate ?? 'the client certificate' }, now);
 }
@@ -90,7 +90,7 @@ export async function followFiles(
     try {
       const next = await loadOnce(load);
       mustBeSameServer(first.config, next.config);
-      mustBeOfUse(next.config, clock.now());
+      mustBeUsable(next.config, clock.now());
       current = next;
       told = next.config;
       onFiles({ kind: 'renewed', config: next.config });

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { refusalOf, tellRefusals } from './refusal.ts';
+import { refusalOf, reportRefusals } from './refusal.ts';
 
 test.each([
   ["error: unknown option '--prvider=a-long-value'\n", 'unknown flag --prvider; did you mean --provider?'],
@@ -21,7 +21,7 @@ test.each([
   [['a', 'b'], 'prog: a, b: only flags are accepted, and they begin with --\n'],
 ])('an invalid argument is reported in one line: %j', (args, told) => {
   let said = '';
-  const command = tellRefusals(new Command('prog').option('--port <port>').option('--memory'))
+  const command = reportRefusals(new Command('prog').option('--port <port>').option('--memory'))
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({

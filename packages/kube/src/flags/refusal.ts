@@ -29,7 +29,7 @@ export function refusalOf(text: string, flags: readonly string[]): string {
  * Configures a command so that it reports each error of its command line in one line, which starts with the name of the program.
  * @returns The command.
  */
-export function tellRefusals(command: Command, program: string = command.name()): Command {
+export function reportRefusals(command: Command, program: string = command.name()): Command {
   return command.configureOutput({
     outputError: (text, write) => {
       const flags = command.options.flatMap(({ long }) => (long == null ? [] : [bare(long)]));

@@ -27,7 +27,7 @@ async function run(text: string, argv: readonly string[] = [], env: Record<strin
 }
 
 /** The error without the folder of the file. */
-const complaint = async (text: string, env: Record<string, string> = {}): Promise<string> =>
+const errorOf = async (text: string, env: Record<string, string> = {}): Promise<string> =>
   run(text, [], env).then(
     () => 'accepted',
     (error: Error) => error.message.replaceAll(`${folder}/`, ''),
@@ -64,7 +64,7 @@ test('a deprecated name in a file works with a warning', async () => {
 });
 
 test('all invalid entries are reported together, with line and name', async () => {
-  expect(await complaint('prot: 1\nnamespace: {a: 1}\nwhatever: 2\nconfig: x\nport: 99999\n')).toBe(
+  expect(await errorOf('prot: 1\nnamespace: {a: 1}\nwhatever: 2\nconfig: x\nport: 99999\n')).toBe(
     [
       'c.yaml:1: prot: unknown setting; did you mean port?',
       'c.yaml:2: namespace: must be a text, a number, true or false, or a list of texts',
@@ -83,11 +83,11 @@ test.each([
   ['port: 1\n---\nport: 2\n', 'c.yaml:2: a second document begins here; put all settings into one'],
   ['', 'accepted'],
 ])('%j', async (text, words) => {
-  expect(await complaint(text)).toEqual(words);
+  expect(await errorOf(text)).toEqual(words);
 });
 
 test('the error for an invalid variable names it', async () => {
-  expect(await complaint('', { MCM_FLAG_PORT: 'x' })).toBe('MCM_FLAG_PORT must be an integer from 0 to 65535, not "x"');
+  expect(await errorOf('', { MCM_FLAG_PORT: 'x' })).toBe('MCM_FLAG_PORT must be an integer from 0 to 65535, not "x"');
 });
 
 test('a variable without a flag is a warning with the nearest name', async () => {

@@ -164,16 +164,16 @@ describe('failures', () => {
 
   test('a watch without data is opened again at the last version', async () => {
     const second = new ScriptedStream();
-    const t = setUp([list(10, [])], [{ stream: new ScriptedStream() }, { stream: second }], { silenceLimitMs: 90_000 });
+    const t = setUp([list(10, [])], [{ stream: new ScriptedStream() }, { stream: second }], { dataTimeoutMs: 90_000 });
     await t.clock.advance(89_000);
-    expect(t.informer.silentForMs()).toBe(89_000);
+    expect(t.informer.sinceDataMs()).toBe(89_000);
     await t.clock.advance(2000);
     expect(parameter(t.transport.requests.at(-1), 'resourceVersion')).toBe('10');
     expect(t.transport.requests.filter(isWatch).length).toBe(2);
     expect(warnings(t)).toEqual(['Watch without data, opening it again']);
     second.event('BOOKMARK', { metadata: { resourceVersion: '60' } });
     await t.clock.advance(10);
-    expect(t.informer.silentForMs()).toBe(10);
+    expect(t.informer.sinceDataMs()).toBe(10);
     await t.end();
   });
 
@@ -199,7 +199,7 @@ describe('failures', () => {
     async (hours) => {
       const stream = new ScriptedStream();
       const answers = [list(10, []), list(20, [])];
-      const t = setUp(answers, [{ stream }, { stream: new ScriptedStream() }], { silenceLimitMs: 90_000 });
+      const t = setUp(answers, [{ stream }, { stream: new ScriptedStream() }], { dataTimeoutMs: 90_000 });
       await t.clock.advance(60_000);
       stream.event('BOOKMARK', { metadata: { resourceVersion: '20' } });
       await t.clock.advance(1_000);
@@ -215,7 +215,7 @@ describe('failures', () => {
 
   test('bookmarks keep a watch open', async () => {
     const stream = new ScriptedStream();
-    const t = setUp([list(10, [])], [{ stream }], { silenceLimitMs: 90_000 });
+    const t = setUp([list(10, [])], [{ stream }], { dataTimeoutMs: 90_000 });
     for (let minute = 1; minute <= 10; minute++) {
       await t.clock.advance(60_000);
       stream.event('BOOKMARK', { metadata: { resourceVersion: String(10 + minute) } });

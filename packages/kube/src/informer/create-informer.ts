@@ -92,7 +92,7 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
       ...(outage === undefined ? {} : { onOutage: (failure) => outage(definition.plural, failure) }),
       ...(observe === undefined ? {} : { observe: (what, items) => observe(definition.plural, what, items) }),
       pageSize: options.pageSize ?? DEFAULT_PAGE_SIZE,
-      silenceLimitMs: options.silenceLimitMs ?? DEFAULT_SILENCE_LIMIT_MS,
+      dataTimeoutMs: options.dataTimeoutMs ?? DEFAULT_SILENCE_LIMIT_MS,
       clock: options.clock,
       random: options.random,
       log: options.log,
@@ -208,8 +208,8 @@ class LiveInformer<T extends KubeObject> implements Informer<T> {
     this.#replica.written(this.#take(object));
   }
 
-  silentForMs(): number {
-    return this.#reflector.silentForMs();
+  sinceDataMs(): number {
+    return this.#reflector.sinceDataMs();
   }
 
   behindForMs(): number {

@@ -16,7 +16,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly pageSize: number;
-  readonly silenceLimitMs: number;
+  readonly dataTimeoutMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -72,7 +72,7 @@ export class Reflector<T extends KubeObject> {
     this.#heardAt = options.clock.monotonic();
   }
 
-  silentForMs(): number {
+  sinceDataMs(): number {
     return this.#options.clock.monotonic() - this.#heardAt;
   }
 
@@ -254,7 +254,7 @@ export class Reflector<T extends KubeObject> {
       this.#suspect = true;
       this.#options.log.warn('Watch without data, opening it again', {
         resource: this.#options.definition.plural,
-        silentForMs: this.silentForMs(),
+        sinceDataMs: this.sinceDataMs(),
       });
       return;
     } finally {
@@ -299,19 +299,19 @@ export class Reflector<T extends KubeObject> {
     barked(): boolean;
     stop(): void;
   } {
-    const { clock, silenceLimitMs } = this.#options;
+    const { clock, dataTimeoutMs } = this.#options;
     const controller = new AbortController();
     let barked = false;
     const check = (): void => {
-      const leftMs = silenceLimitMs - this.silentForMs();
+      const leftMs = dataTimeoutMs - this.sinceDataMs();
       if (leftMs > 0) {
         timer = clock.setTimeout(check, leftMs);
         return;
       }
       barked = true;
-      controller.abort(new Error(`no data for ${silenceLimitMs} ms`));
+      controller.abort(new Error(`no data for ${dataTimeoutMs} ms`));
     };
-    let timer = clock.setTimeout(check, silenceLimitMs);
+    let timer = clock.setTimeout(check, dataTimeoutMs);
     const follow = (): void => controller.abort(signal.reason);
     if (signal.aborted) follow();
     signal.addEventListener('abort', follow, { once: true });

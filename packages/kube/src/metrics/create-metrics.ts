@@ -3,7 +3,7 @@ import { load } from '../base/lazy.ts';
 import type { RequestSample } from '../client/exchange.ts';
 import type { QueueMetrics } from '../queue/create-controller.ts';
 import { createMeters, type Meters } from './meters.ts';
-import { tellProcess } from './process.ts';
+import { registerProcessMetrics } from './process.ts';
 import { templated } from './template.ts';
 
 /** Options of the metrics of a binary. */
@@ -147,7 +147,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   const prometheus = load('prom-client') as Prometheus;
   const registry = new prometheus.Registry();
   const meters = createMeters(prometheus, registry);
-  tellProcess(meters);
+  registerProcessMetrics(meters);
   const byResource = (name: string, help: string, counts: () => ReadonlyMap<string, number>): void =>
     meters.observed({ name: `${prefix}${name}`, help, labels: ['resource'] }, () =>
       [...counts()].map(([resource, value]) => ({ labels: { resource }, value })),

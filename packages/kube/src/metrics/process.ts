@@ -4,7 +4,7 @@ import type { Meters } from './meters.ts';
 const seconds = (nanoseconds: number): number => (Number.isFinite(nanoseconds) ? nanoseconds / 1e9 : 0);
 
 /** Metrics with the names of the standard Go and Node collectors. They are read at each scrape, so that an idle process stays idle. */
-export function tellProcess(meters: Meters): void {
+export function registerProcessMetrics(meters: Meters): void {
   const gauge = (name: string, help: string, value: () => number): void =>
     meters.observed({ name, help }, () => [{ value: value() }]);
   const started = Math.round(performance.timeOrigin / 1000);

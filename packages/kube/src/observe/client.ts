@@ -2,8 +2,8 @@ import { isReview } from '../client/paths.ts';
 import type { KubeClient, Patch, ResourceClient, WatchEvent, WatchOptions, WriteOptions } from '../contract/client.ts';
 import { KubeError } from '../contract/errors.ts';
 import type { Draft, KubeObject, ResourceDefinition } from '../contract/objects.ts';
+import type { Decision, ObserveDecisions } from './decisions.ts';
 import { missing, missingOfPatch } from './holds.ts';
-import type { Decision, ObserveLedger } from './ledger.ts';
 
 /** The error of a write that was not sent. Callers retry it like any failure. */
 const notSent = (what: string, object: string): KubeError =>
@@ -13,7 +13,7 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   readonly #real: ResourceClient<T>;
   readonly #definition: ResourceDefinition<T>;
   readonly #namespace: string;
-  readonly #ledger: ObserveLedger;
+  readonly #decisions: ObserveDecisions;
   readonly get: ResourceClient<T>['get'];
   readonly list: ResourceClient<T>['list'];
 
@@ -21,12 +21,12 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     real: ResourceClient<T>,
     definition: ResourceDefinition<T>,
     namespace: string | undefined,
-    ledger: ObserveLedger,
+    decisions: ObserveDecisions,
   ) {
     this.#real = real;
     this.#definition = definition;
     this.#namespace = namespace ?? '';
-    this.#ledger = ledger;
+    this.#decisions = decisions;
     this.get = (name, options) => real.get(name, options);
     this.list = (options) => real.list(options);
   }
@@ -34,7 +34,8 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
   /** Passes on the events and compares them with the recorded decisions. */
   async *watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>> {
     for await (const event of this.#real.watch(options)) {
-      if (event.type !== 'BOOKMARK') this.#ledger.saw(this.#definition.plural, event.object, event.type === 'DELETED');
+      if (event.type !== 'BOOKMARK')
+        this.#decisions.saw(this.#definition.plural, event.object, event.type === 'DELETED');
       yield event;
     }
   }
@@ -110,16 +111,16 @@ class ObservingResource<T extends KubeObject> implements ResourceClient<T> {
     const { verb, content = '', suffix = '', ...decision } = refused;
     const resource = this.#definition.plural;
     const what = `${verb} ${resource}${suffix}`;
-    this.#ledger.want({ what, resource, content, ...decision });
+    this.#decisions.want({ what, resource, content, ...decision });
     return Promise.reject(notSent(what, decision.object));
   }
 }
 
 /** A client that reads but sends no write. Each write is recorded as a decision and fails. */
-export const observingClient = (real: KubeClient, ledger: ObserveLedger): KubeClient => ({
+export const observingClient = (real: KubeClient, decisions: ObserveDecisions): KubeClient => ({
   history: real.history,
   resource: (definition, namespace) =>
-    new ObservingResource(real.resource(definition, namespace), definition, namespace, ledger),
+    new ObservingResource(real.resource(definition, namespace), definition, namespace, decisions),
   request: (method, path, options) =>
     method === 'GET' || isReview(path) ? real.request(method, path, options) : Promise.reject(notSent(method, path)),
 });

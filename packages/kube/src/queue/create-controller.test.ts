@@ -294,7 +294,7 @@ const informerThat = (change: Partial<Informer<KubeObject>>): Informer<KubeObjec
   run: async () => undefined,
   readOnce: async () => undefined,
   recordWrite: () => undefined,
-  silentForMs: () => 0,
+  sinceDataMs: () => 0,
   behindForMs: () => 0,
   malformed: 0,
   ...change,

@@ -68,7 +68,7 @@ class QueueController implements Controller {
   readonly #spared = new Set<Awaited>();
   readonly #unsubscribe: (() => void)[] = [];
   /** The last error of each failing key, to log it once. */
-  readonly #complaints = new Map<Key, string>();
+  readonly #lastErrors = new Map<Key, string>();
   #signal: AbortSignal | undefined;
   #onIdle: (() => void) | undefined;
 
@@ -170,7 +170,7 @@ class QueueController implements Controller {
 
   #succeeded(key: Key, outcome: Outcome): void {
     this.#queue.forget(key);
-    if (this.#complaints.delete(key)) this.#log.info('Reconcile succeeded after failures', { key });
+    if (this.#lastErrors.delete(key)) this.#log.info('Reconcile succeeded after failures', { key });
     if (outcome.kind === 'again') this.#queue.add(key, outcome.afterMs);
   }
 
@@ -188,9 +188,9 @@ class QueueController implements Controller {
       return;
     }
     const failures = this.#queue.failures(key);
-    if (this.#complaints.get(key) === text) this.#log.debug('Reconcile still fails', { key, error: text, failures });
+    if (this.#lastErrors.get(key) === text) this.#log.debug('Reconcile still fails', { key, error: text, failures });
     else this.#log.error('Reconcile failed, retrying with back-off', { key, error: text, failures });
-    this.#complaints.set(key, text);
+    this.#lastErrors.set(key, text);
   }
 
   async #lastReconcile(): Promise<void> {

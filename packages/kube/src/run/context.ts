@@ -8,7 +8,7 @@ import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
 import { observingClient } from '../observe/client.ts';
-import type { ObserveLedger } from '../observe/ledger.ts';
+import type { ObserveDecisions } from '../observe/decisions.ts';
 import type { Clusters } from './cluster/clusters.ts';
 import type { BinaryContext } from './definition.ts';
 import type { Host } from './host.ts';
@@ -24,7 +24,7 @@ export interface ContextParts<F extends Flags> {
   readonly log: Logger;
   readonly metrics: Metrics;
   /** If present, writes are only recorded here and not sent. */
-  readonly ledger: ObserveLedger | undefined;
+  readonly decisions: ObserveDecisions | undefined;
   readonly certificates: CertificatesInUse;
   readonly warnings: Warnings;
   /** If present, writes are only sent while no other process can be the leader. */
@@ -38,11 +38,11 @@ export function createContext<F extends Flags>(
   readonly context: BinaryContext<F>;
   readonly recorders: readonly EventRecorder[];
 } {
-  const { name, clusters, log, metrics, ledger, fence } = parts;
+  const { name, clusters, log, metrics, decisions, fence } = parts;
   const { clock, random } = parts.host;
   const flags: FlagValues<CommonFlags> = parts.flags;
   const seen = (client: KubeClient): KubeClient => {
-    if (ledger !== undefined) return observingClient(client, ledger);
+    if (decisions !== undefined) return observingClient(client, decisions);
     return fence === undefined ? client : fencedClient(client, fence);
   };
   const controlAs = (component: string): KubeClient => seen(clusters.control.client(component));
@@ -64,7 +64,7 @@ export function createContext<F extends Flags>(
     target: targetAs('controllers'),
     controlAs,
     targetAs,
-    ...(ledger === undefined ? {} : { observe: ledger }),
+    ...(decisions === undefined ? {} : { observe: decisions }),
     ...(fence === undefined ? {} : { fence }),
     recorder,
     targetRecorder,

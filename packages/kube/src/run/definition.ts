@@ -10,7 +10,7 @@ import type { Flags, FlagValues } from '../flags/flag.ts';
 import type { Program } from '../flags/parse-flags.ts';
 import type { InformerRuntime } from '../informer/create-informer.ts';
 import type { Metrics } from '../metrics/create-metrics.ts';
-import type { ObserveLedger } from '../observe/ledger.ts';
+import type { ObserveDecisions } from '../observe/decisions.ts';
 import type { Unit } from './units.ts';
 import type { ExpectedCrd } from './warnings/index.ts';
 
@@ -36,7 +36,7 @@ export interface BinaryContext<F extends Flags> {
   /** For `createInformer`. */
   readonly runtime: InformerRuntime;
   /** With `--observe-only`: records actions outside of the clusters. The clients of the clusters record their own writes. */
-  readonly observe?: ObserveLedger;
+  readonly observe?: ObserveDecisions;
   /** Called before irreversible actions. Absent: this process works without leader election. */
   readonly fence?: Fence;
   /** Monitors the expiry of the certificate of a service. @param what for example `webhook certificate` */

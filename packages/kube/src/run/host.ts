@@ -12,7 +12,7 @@ export interface Host {
   /** Unique for this process. It is the identity in the leader election. */
   readonly identity: string;
   print(line: string): void;
-  complain(line: string): void;
+  printError(line: string): void;
   /** Calls back for each request to stop: a signal, or the end of the parent process. */
   onStopRequest(callback: (reason: string) => void): void;
   /** Calls back for an uncaught error, after which the process must end. */
@@ -46,7 +46,7 @@ export function processHost(hostname: string): Host {
     random: { next: Math.random },
     identity: `${hostname}_${crypto.randomUUID()}`,
     print: (line) => process.stdout.write(`${line}\n`),
-    complain: (line) => process.stderr.write(`${line}\n`),
+    printError: (line) => process.stderr.write(`${line}\n`),
     onStopRequest(callback) {
       process.on('SIGTERM', () => callback('SIGTERM'));
       process.on('SIGINT', () => callback('SIGINT'));

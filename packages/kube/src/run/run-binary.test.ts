@@ -64,13 +64,13 @@ async function freePort(): Promise<number> {
 /** A process whose output the test reads. */
 function fakeHost(argv: readonly string[], identity = 'me') {
   const printed: string[] = [];
-  const complaints: string[] = [];
+  const errors: string[] = [];
   const exits: number[] = [];
   let stop: ((reason: string) => void) | undefined;
   const ready = Promise.withResolvers<string>();
   /** The address, or an error if the binary ends earlier. */
   const readyOr = (exit: Promise<number>): Promise<string> =>
-    Promise.race([ready.promise, exit.then((code) => Promise.reject(new Error(`exit ${code}: ${complaints.join()}`)))]);
+    Promise.race([ready.promise, exit.then((code) => Promise.reject(new Error(`exit ${code}: ${errors.join()}`)))]);
   const host: Host = {
     argv: ['--port=0', '--bind-address=127.0.0.1', '--log-level=silent', ...argv],
     env: {},
@@ -81,13 +81,13 @@ function fakeHost(argv: readonly string[], identity = 'me') {
       printed.push(line);
       if (line.startsWith('ready ')) ready.resolve(line.slice('ready '.length));
     },
-    complain: (line) => complaints.push(line),
+    printError: (line) => errors.push(line),
     onStopRequest: (callback) => {
       stop = callback;
     },
     exit: (code) => exits.push(code),
   };
-  return { host, printed, complaints, exits, readyOr, stop: (reason = 'SIGTERM') => stop?.(reason) };
+  return { host, printed, errors, exits, readyOr, stop: (reason = 'SIGTERM') => stop?.(reason) };
 }
 
 const untilAbort = (signal: AbortSignal) =>
@@ -166,7 +166,7 @@ describe('a binary', () => {
     const wrong = demo({ configure: () => Promise.reject(new ConfigError('CLOUD is nowhere')) });
     const other = fakeHost([`--target-kubeconfig=${kubeconfig}`]);
     expect(await runBinary(wrong.definition, other.host)).toBe(1);
-    expect(other.complaints).toEqual(['demo: CLOUD is nowhere']);
+    expect(other.errors).toEqual(['demo: CLOUD is nowhere']);
     expect(requests).toEqual([]);
   });
 
@@ -188,7 +188,7 @@ describe('a binary', () => {
       [
         '[+]configuration ok',
         '[+]health-server ok',
-        '[+]surroundings ok',
+        '[+]environment ok',
         '[+]control-api-server ok',
         '[+]target-api-server ok',
         '[+]leader-election leading',
@@ -217,7 +217,7 @@ describe('a binary', () => {
     );
     expect(requests).toContain('demo/1.2.3 (events): POST /api/v1/namespaces/default/events');
     expect(t.printed).toEqual([`ready ${address}`]);
-    expect(t.complaints).toEqual([]);
+    expect(t.errors).toEqual([]);
     await expect(fetch(`${address}/healthz`)).rejects.toThrow();
   });
 
@@ -317,7 +317,7 @@ describe('a binary', () => {
         },
       });
     expect(await exit).toBe(1);
-    expect(t.complaints).toEqual([
+    expect(t.errors).toEqual([
       'demo: Lease lost, ending the process so that two never work at the same time: another process leads',
     ]);
     for (const late of [control, controlAs('x'), target]) {
@@ -359,7 +359,7 @@ describe('a binary', () => {
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const t = fakeHost([`--target-kubeconfig=${kubeconfig}`, `--port=${port}`]);
     expect(await runBinary(demo().definition, t.host)).toBe(1);
-    expect(t.complaints).toEqual([`demo: --port: ${port} on 127.0.0.1 is in use; choose another`]);
+    expect(t.errors).toEqual([`demo: --port: ${port} on 127.0.0.1 is in use; choose another`]);
     other.close();
   });
 
@@ -385,10 +385,10 @@ describe('a binary', () => {
       ['--target-kubeconfig=none'],
       ['demo: --target-kubeconfig=none needs --control-kubeconfig: a path or "inClusterConfig"'],
     ],
-  ])('%j exits with 1 and the reason', async (argv, complaints) => {
+  ])('%j exits with 1 and the reason', async (argv, errors) => {
     const t = fakeHost(argv);
     expect(await runBinary(demo().definition, t.host)).toBe(1);
-    expect(t.complaints).toEqual(complaints);
+    expect(t.errors).toEqual(errors);
   });
 
   test('--version prints and exits with 0', async () => {

@@ -12,7 +12,7 @@ import { createLogger, type LeveledLogger } from '../log/create-logger.ts';
 import type { LogLevel } from '../log/memory-logger.ts';
 import { createMetrics, type Metrics } from '../metrics/create-metrics.ts';
 import { watchProcess } from '../metrics/process.ts';
-import { ObserveLedger } from '../observe/ledger.ts';
+import { ObserveDecisions } from '../observe/decisions.ts';
 import { type Clusters, connectClusters } from './cluster/clusters.ts';
 import { reachPhase } from './cluster/reach-phase.ts';
 import { createContext } from './context.ts';
@@ -24,15 +24,15 @@ import { serveHealth } from './health/serve-health.ts';
 import { type Host, processHost } from './host.ts';
 import { createManager, type Manager } from './manager.ts';
 import type { Phase } from './phase.ts';
-import { settingsToTell } from './told-settings.ts';
+import { reportedSettings } from './reported-settings.ts';
 import { UnitRunner } from './units.ts';
 import {
   AnswerWatcher,
   CertificatesInUse,
+  checkMemory,
   compareVersions,
-  judgeMemory,
+  environmentPhase,
   servedCertificate,
-  surroundingsPhase,
   Warnings,
 } from './warnings/index.ts';
 import { workUntil } from './work.ts';
@@ -48,7 +48,7 @@ class Run<F extends Flags> {
   readonly #log: LeveledLogger;
   readonly #metrics: Metrics;
   /** Undefined without `--observe-only`. */
-  readonly #ledger: ObserveLedger | undefined;
+  readonly #decisions: ObserveDecisions | undefined;
   readonly #manager: Manager;
   readonly #ended = Promise.withResolvers<number>();
   readonly #warnings: Warnings;
@@ -71,8 +71,8 @@ class Run<F extends Flags> {
     registerFeatures(this.#metrics.meters, definition.defaults.features ?? {}, common['feature-gates']);
     this.#warnings = new Warnings(this.#log, this.#metrics.meters);
     const { clock } = host;
-    const ledger = () => new ObserveLedger({ clock, log: this.#log, meters: this.#metrics.meters });
-    this.#ledger = common['observe-only'] ? ledger() : undefined;
+    const decisions = () => new ObserveDecisions({ clock, log: this.#log, meters: this.#metrics.meters });
+    this.#decisions = common['observe-only'] ? decisions() : undefined;
     this.#metrics.caches(() => this.#runner?.cacheSizes() ?? new Map());
     this.#metrics.malformed(() => this.#runner?.malformed() ?? new Map());
     this.#manager = createManager({
@@ -115,11 +115,11 @@ class Run<F extends Flags> {
 
   /** Ends the process with its reason as the last line of the log. Users look there when a process restarts repeatedly. */
   #fail(sentence: string): void {
-    this.#end(1, sentence, () => this.#host.complain(sentence));
+    this.#end(1, sentence, () => this.#host.printError(sentence));
   }
 
   #onCollection(use: MemoryUse): void {
-    const why = judgeMemory(use, this.#warnings);
+    const why = checkMemory(use, this.#warnings);
     if (why === undefined || this.#stopping) return;
     const sentence = `${this.#definition.name}: ${why}`;
     this.#log.error(sentence); // First of all, because any other action needs memory.
@@ -209,7 +209,7 @@ class Run<F extends Flags> {
   }
 
   #lookAround(): Phase {
-    return surroundingsPhase(() => ({
+    return environmentPhase(() => ({
       clusters: this.#clusters,
       certificates: this.#certificates,
       clock: this.#host.clock,
@@ -224,7 +224,7 @@ class Run<F extends Flags> {
   #serveMore(): Phase[] {
     const { serve } = this.#definition;
     // An observer does not serve clients.
-    return serve && this.#ledger === undefined
+    return serve && this.#decisions === undefined
       ? [{ name: 'services', start: () => serve(this.#context().context) }]
       : [];
   }
@@ -247,8 +247,8 @@ class Run<F extends Flags> {
 
   async #elect(signal: AbortSignal): Promise<void> {
     const flags: FlagValues<CommonFlags> = this.#flags;
-    if (this.#ledger !== undefined) this.#log.info('Observe only: no writes and no Lease (--observe-only)');
-    if (!flags['leader-elect'] || this.#ledger !== undefined) return this.#work(signal, signal);
+    if (this.#decisions !== undefined) this.#log.info('Observe only: no writes and no Lease (--observe-only)');
+    if (!flags['leader-elect'] || this.#decisions !== undefined) return this.#work(signal, signal);
     const { clock, random, identity } = this.#host;
     const client = this.#clusters?.control.urgentClient('leader-election');
     if (client === undefined) throw new Error('leader election before configuration');
@@ -269,7 +269,7 @@ class Run<F extends Flags> {
         log: this.#log,
         signal,
         version: this.#definition.version,
-        settings: settingsToTell(this.#definition.flags, this.#flags),
+        settings: reportedSettings(this.#definition.flags, this.#flags),
         onLeader: (leader, version) => {
           this.#leadership = { ok: true, detail: `standby, ${leader} leads` };
           compareVersions(this.#definition, leader, version, this.#warnings);
@@ -294,7 +294,7 @@ class Run<F extends Flags> {
   }
 
   async #work(term: AbortSignal, stop: AbortSignal, fence?: Fence): Promise<void> {
-    this.#leadership = { ok: true, detail: this.#ledger === undefined ? 'leading' : 'observing without a Lease' };
+    this.#leadership = { ok: true, detail: this.#decisions === undefined ? 'leading' : 'observing without a Lease' };
     this.#warnings.clear('version', this.#definition.name);
     const { clock, random } = this.#host;
     const { context, recorders } = this.#context(fence);
@@ -313,7 +313,7 @@ class Run<F extends Flags> {
       host: this.#host,
       log: this.#log,
       metrics: this.#metrics,
-      ledger: this.#ledger,
+      decisions: this.#decisions,
       certificates: this.#certificates,
       warnings: this.#warnings,
       fence,
@@ -323,7 +323,7 @@ class Run<F extends Flags> {
   #readiness(): readonly Check[] {
     const phases = this.#manager.status().map(({ name, state, detail }): Check => {
       const ok = state === 'started';
-      if (name === 'surroundings' && ok) return { name, ok, detail: this.#warnings.summary() };
+      if (name === 'environment' && ok) return { name, ok, detail: this.#warnings.summary() };
       if (name === 'leader-election' && ok) return { name, ...this.#leadership };
       return { name, ok, detail: ok ? 'ok' : detail || state };
     });
@@ -342,8 +342,8 @@ export async function runBinary<const F extends Flags>(
 ): Promise<number> {
   // The last line of the log must always contain the reason.
   const crash = (error: unknown): number => {
-    host.complain(error instanceof Error ? (error.stack ?? '') : '');
-    host.complain(`${definition.name}: unexpected error in this program: ${errorText(error)}`);
+    host.printError(error instanceof Error ? (error.stack ?? '') : '');
+    host.printError(`${definition.name}: unexpected error in this program: ${errorText(error)}`);
     return 1;
   };
   host.onCrash?.((error) => host.exit(crash(error)));
@@ -368,7 +368,7 @@ export async function runBinary<const F extends Flags>(
     );
   } catch (error) {
     if (!(error instanceof ConfigError)) return crash(error);
-    for (const line of error.message.split('\n')) host.complain(`${definition.name}: ${line}`);
+    for (const line of error.message.split('\n')) host.printError(`${definition.name}: ${line}`);
     return 1;
   }
 }

@@ -62,7 +62,7 @@ export class MachineAccess {
       run: (signal) => informer.run(signal),
       readOnce: (signal) => informer.readOnce(signal),
       recordWrite: (object) => informer.recordWrite(object),
-      silentForMs: () => informer.silentForMs(),
+      sinceDataMs: () => informer.sinceDataMs(),
       behindForMs: () => informer.behindForMs(),
       get malformed() {
         return informer.malformed;

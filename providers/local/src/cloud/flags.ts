@@ -1,4 +1,4 @@
-import { tellRefusals } from '@mcm/kube/flags';
+import { reportRefusals } from '@mcm/kube/flags';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { type KubeletBehaviour, kubeletBehaviour } from '../kubelet/behaviour.ts';
 import { parseDuration } from '../values/duration.ts';
@@ -59,7 +59,7 @@ const podShutdown = (text: string): KubeletBehaviour['podShutdown'] => {
 };
 
 function command(): Command {
-  return tellRefusals(new Command('local-cloud'))
+  return reportRefusals(new Command('local-cloud'))
     .description('A small cloud on this machine, with an HTTP API. Its instances boot hollow kubelets.')
     .allowExcessArguments(false)
     .option('--port <port>', 'port on 127.0.0.1; 0 takes a free one', port, 0)

@@ -70,7 +70,7 @@ test('a kind that was never read is missing, not outdated', () => {
   const gaps = new GapKeeper(new VirtualClock({ start: NOW }), () => changes.push('changed'));
   const kind = (resource: string, synced: boolean) => ({
     ...{ resource, synced, refused: undefined },
-    silentForMs: () => 5_000,
+    sinceDataMs: () => 5_000,
   });
   for (const resource of ['machines', 'events']) gaps.outage(resource, new KubeError('gone', { code: 0 }));
   expect(gaps.of([kind('machines', true), kind('events', false)])).toEqual({

@@ -6,7 +6,7 @@ import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
 import { expectationOf } from '../expected.ts';
 import { callsOf, type RecordedCall, type RecordedCase } from '../recording.ts';
-import { judged, type PlayCase, runCases, type Watch } from '../run-set.ts';
+import { type PlayCase, runCases, verified, type Watch } from '../run-set.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
 
@@ -78,8 +78,8 @@ async function playIn(
     const told = await call(step);
     const seen = cloud.seen.slice(from);
     const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, provider: 'aws', index });
-    const judge = (each: RecordedCall) => differenceOf(recorded, expect(each).expected, told, seen);
-    const difference = judged({ recorded, step, expect, judge }, watch);
+    const verify = (each: RecordedCall) => differenceOf(recorded, expect(each).expected, told, seen);
+    const difference = verified({ recorded, step, expect, verify }, watch);
     if (difference !== undefined) return difference;
   }
   return undefined;

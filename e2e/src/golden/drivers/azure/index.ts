@@ -4,7 +4,7 @@ import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
 import { expectationOf } from '../expected.ts';
 import { callsOf, type RecordedCall } from '../recording.ts';
-import { judged, type PlayCase, runCases } from '../run-set.ts';
+import { type PlayCase, runCases, verified } from '../run-set.ts';
 import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
@@ -64,9 +64,9 @@ export const playCase: PlayCase = async (recorded, watch) => {
         ? `scope ${[...scopes]}, wanted ${String(scope)}`
         : undefined;
     const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, index, provider: 'azure' });
-    const judge = (each: RecordedCall) =>
+    const verify = (each: RecordedCall) =>
       differenceOf(expect(each).expected, told, seen, recorded.secret ?? {}) ?? wrongHost ?? wrongScope;
-    const difference = judged({ recorded, step, expect, judge }, watch);
+    const difference = verified({ recorded, step, expect, verify }, watch);
     if (difference !== undefined) return difference;
   }
   return undefined;

@@ -5,7 +5,7 @@ import type { GoldenSet, Outcome } from '../../set.ts';
 import { createCaller } from '../caller.ts';
 import { expectationOf } from '../expected.ts';
 import { callsOf, type RecordedCall, type RecordedCase } from '../recording.ts';
-import { judged, type PlayCase, runCases } from '../run-set.ts';
+import { type PlayCase, runCases, verified } from '../run-set.ts';
 import { ScriptedCloud } from '../scripted.ts';
 import { differenceOf } from './compare.ts';
 import { RULES } from './differences.ts';
@@ -63,8 +63,8 @@ export const playCase: PlayCase = async (given, watch) => {
     const told = await call(step);
     const seen = cloud.seen.slice(from);
     const expect = (each: RecordedCall) => expectationOf(each, RULES, { recorded, step, index, provider: 'gcp' });
-    const judge = (each: RecordedCall) => differenceOf(expect(each).expected, told, seen, tokens, start);
-    const difference = judged({ recorded, step, expect, judge }, watch);
+    const verify = (each: RecordedCall) => differenceOf(expect(each).expected, told, seen, tokens, start);
+    const difference = verified({ recorded, step, expect, verify }, watch);
     if (difference !== undefined) return difference;
   }
   return undefined;

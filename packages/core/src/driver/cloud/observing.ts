@@ -1,5 +1,5 @@
 import { DELETION_STEPS, Labels, type Machine, machines, parseStep } from '@mcm/api';
-import type { KubeObject, ObserveLedger } from '@mcm/kube';
+import type { KubeObject, ObserveDecisions } from '@mcm/kube';
 import type { Instance } from '../contract/driver.ts';
 import type { DriverDefinition } from '../schemas/define-driver.ts';
 
@@ -21,7 +21,7 @@ const isPastVm = (description: string | undefined): boolean => {
  */
 export function observingDriver<Spec, Credentials>(
   driver: DriverDefinition<Spec, Credentials>,
-  budget: ObserveLedger,
+  budget: ObserveDecisions,
 ): DriverDefinition<Spec, Credentials> {
   const follow = async (verb: Change, { metadata: { namespace, name, uid } }: Machine, signal: AbortSignal) => {
     const shows = (object: KubeObject, deleted: boolean): boolean => {

@@ -11,7 +11,7 @@ import { createAccess } from '../cluster/access.ts';
 import type { HealthSources } from './health.ts';
 import { type Guards, type HealthServer, startHealthServer, startSecureHealthServer } from './health-server.ts';
 
-interface Surroundings {
+interface HealthEnvironment {
   /** The control cluster, after it is connected. */
   readonly client: () => KubeClient | undefined;
   readonly clock: Clock;
@@ -34,7 +34,7 @@ async function serveSecurely(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,
   guards: Guards,
-  { clock, log, served }: Surroundings,
+  { clock, log, served }: HealthEnvironment,
 ): Promise<{ close(): Promise<void> }> {
   const directory = flags['tls-cert-dir'];
   const address = { host: flags['bind-address'], port: flags['secure-port'], flag: '--secure-port' };
@@ -61,15 +61,15 @@ async function serveSecurely(
 export async function serveHealth(
   flags: FlagValues<CommonFlags>,
   sources: HealthSources,
-  surroundings: Surroundings,
+  environment: HealthEnvironment,
 ): Promise<HealthServer> {
-  const access = createAccess(surroundings);
+  const access = createAccess(environment);
   const guards: Guards = flags['metrics-auth'] === 'none' ? { debug: access } : { debug: access, metrics: access };
   const plain = { host: flags['bind-address'], port: flags.port, flag: '--port' };
   const server = await startHealthServer(plain, sources, guards);
   if (flags['secure-port'] === 0) return server;
   try {
-    const secure = await serveSecurely(flags, sources, guards, surroundings);
+    const secure = await serveSecurely(flags, sources, guards, environment);
     return {
       url: server.url,
       close: async () => {

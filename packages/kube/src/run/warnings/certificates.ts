@@ -15,7 +15,7 @@ export interface CertificateInUse {
 }
 
 /** The problem of a certificate, and its expiry. */
-export interface CertificateJudgement {
+export interface CertificateCheck {
   /** Absent without a problem. */
   readonly sentence?: string;
   /** Milliseconds since the epoch. Absent for an invalid certificate. */
@@ -31,10 +31,10 @@ export const expiryMeter = (meters: Meters): ((seconds: number, labels?: MeterLa
   });
 
 /** Checks a certificate at `now`. */
-export function judgeCertificate(
+export function checkCertificate(
   { what, certificate, key, from: where }: CertificateInUse,
   now: Date,
-): CertificateJudgement {
+): CertificateCheck {
   const parsed = parseCertificate(certificate);
   const named = where === undefined ? what : `${what} (${where})`;
   if (parsed === undefined) return { sentence: `the ${named} is not a PEM certificate; put one there` };

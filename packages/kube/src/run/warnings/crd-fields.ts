@@ -67,7 +67,7 @@ export const servedSchema = ({ components }: ServedSchemas, { group, version, ki
     ),
   );
 
-const CURE = 'apply the CRDs of this version (deploy/crds, or mcm install)';
+const HINT = 'apply the CRDs of this version (deploy/crds, or mcm install)';
 
 /** Number of fields in the message. The hint is the same for all. */
 const NAMED = 4;
@@ -75,17 +75,17 @@ const NAMED = 4;
 /** The problem of a CRD that is served as `served`. Undefined without a problem. */
 export function crdSentence(name: string, expected: Schema, served: Schema | undefined): string | undefined {
   if (served === undefined) {
-    return `CRD ${name} is not installed: the controllers that need it wait for it; ${CURE}`;
+    return `CRD ${name} is not installed: the controllers that need it wait for it; ${HINT}`;
   }
   const missing = missingFields(expected, served);
   if (missing.length === 0) return undefined;
   const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : '';
-  return `CRD ${name} has another version than this program: the API server drops the fields ${missing.slice(0, NAMED).join(', ')}${more}; ${CURE}`;
+  return `CRD ${name} has another version than this program: the API server drops the fields ${missing.slice(0, NAMED).join(', ')}${more}; ${HINT}`;
 }
 
 /** The problem of a kind without its expected status subresource. Undefined without a problem. @param resources from discovery */
 export function statusSentence({ metadata, spec }: ExpectedCrd, resources: ReadonlySet<string>): string | undefined {
   const expected = spec.versions.some(({ served, subresources }) => served && subresources?.status !== undefined);
   if (!expected || resources.has(`${spec.names.plural}/status`)) return undefined;
-  return `CRD ${metadata.name} has no status subresource, so the API server drops the status of its objects; ${CURE}`;
+  return `CRD ${metadata.name} has no status subresource, so the API server drops the status of its objects; ${HINT}`;
 }

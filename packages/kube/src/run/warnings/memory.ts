@@ -7,14 +7,14 @@ const NEARLY_FULL = 0.75;
 /** The warning ends below this share, so that it does not alternate. */
 const AGAIN_FREE = 0.65;
 
-const CURE = 'give its container more memory (resources.limits.memory)';
+const HINT = 'give its container more memory (resources.limits.memory)';
 const MB = 1_048_576;
 
 /**
  * Warns when memory is nearly exhausted. Returns the reason if the process must end now.
  * The process then logs the reason itself. V8 would only print a stack of native frames.
  */
-export function judgeMemory(
+export function checkMemory(
   { heap, heapLimit, resident, residentLimit }: MemoryUse,
   warnings: Warnings,
 ): string | undefined {
@@ -23,18 +23,18 @@ export function judgeMemory(
     warnings,
     'heap',
     heap / heapLimit,
-    () => `${of(heap, heapLimit)} of its heap are in use; V8 aborts the process when it is full; ${CURE}`,
+    () => `${of(heap, heapLimit)} of its heap are in use; V8 aborts the process when it is full; ${HINT}`,
   );
   judge(
     warnings,
     'container',
     residentLimit === undefined ? 0 : resident / residentLimit,
     () =>
-      `it uses ${of(resident, residentLimit ?? 0)} of its container; the kernel kills it at the limit (OOMKilled); ${CURE}`,
+      `it uses ${of(resident, residentLimit ?? 0)} of its container; the kernel kills it at the limit (OOMKilled); ${HINT}`,
   );
   return heap < FULL * heapLimit
     ? undefined
-    : `its memory is used up: ${of(heap, heapLimit)} of its heap are in use; ${CURE}`;
+    : `its memory is used up: ${of(heap, heapLimit)} of its heap are in use; ${HINT}`;
 }
 
 function judge(warnings: Warnings, subject: string, share: number, sentence: () => string): void {

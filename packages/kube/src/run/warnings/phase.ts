@@ -6,10 +6,10 @@ import type { Phase } from '../phase.ts';
 import type { ExpectedCrd } from './crd-fields.ts';
 import type { CertificatesInUse } from './in-use.ts';
 import type { Warnings } from './warnings.ts';
-import { watchSurroundings } from './watch-surroundings.ts';
+import { watchEnvironment } from './watch-environment.ts';
 
 /** State of a process for the checks of its environment. */
-export interface Standpoint {
+export interface EnvironmentState {
   readonly clusters: Clusters | undefined;
   readonly certificates: CertificatesInUse;
   readonly clock: Clock;
@@ -22,14 +22,14 @@ export interface Standpoint {
 }
 
 /** Checks certificates and CRDs from its start. Other phases do not wait for the results. */
-export const surroundingsPhase = (standpoint: () => Standpoint): Phase => ({
-  name: 'surroundings',
+export const environmentPhase = (state: () => EnvironmentState): Phase => ({
+  name: 'environment',
   start: async () => {
-    const { clusters, ...rest } = standpoint();
+    const { clusters, ...rest } = state();
     if (clusters === undefined) return undefined;
     const stop = new AbortController();
-    const client = clusters.control.client('surroundings');
-    const watching = watchSurroundings({ ...rest, client }, stop.signal);
+    const client = clusters.control.client('environment');
+    const watching = watchEnvironment({ ...rest, client }, stop.signal);
     return () => {
       stop.abort(new Error('the process ends'));
       return watching;

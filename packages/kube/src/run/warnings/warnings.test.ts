@@ -5,15 +5,15 @@ import { VirtualClock } from '../../clock/virtual-clock.ts';
 import { grantText, permissionOf, permissionText, refusedPermission } from '../../informer/permission.ts';
 import { createMemoryLogger } from '../../log/memory-logger.ts';
 import { createMetrics } from '../../metrics/create-metrics.ts';
-import { type CertificateInUse, judgeCertificate, SOON_MS, untrustedSentence } from './certificates.ts';
+import { type CertificateInUse, checkCertificate, SOON_MS, untrustedSentence } from './certificates.ts';
 import { skewSentence, surelySkewed } from './clock-skew.ts';
 import { crdSentence, missingFields, servedSchema } from './crd-fields.ts';
 import { CertificatesInUse } from './in-use.ts';
-import { judgeMemory } from './memory.ts';
+import { checkMemory } from './memory.ts';
 import { compareVersions } from './versions.ts';
 import { Warnings } from './warnings.ts';
 import { AnswerWatcher } from './watch-answers.ts';
-import { watchSurroundings } from './watch-surroundings.ts';
+import { watchEnvironment } from './watch-environment.ts';
 
 const DAY = 24 * 3_600_000;
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -44,7 +44,7 @@ test('a memory warning is not repeated after each collection', () => {
   const warnings = new Warnings(log, createMetrics().meters);
   const MiB = 1_048_576;
   const limits = { heapLimit: 100 * MiB, resident: 0, residentLimit: undefined };
-  for (const heap of [80, 81, 70, 82]) expect(judgeMemory({ heap: heap * MiB, ...limits }, warnings)).toBeUndefined();
+  for (const heap of [80, 81, 70, 82]) expect(checkMemory({ heap: heap * MiB, ...limits }, warnings)).toBeUndefined();
   expect(log.lines).toHaveLength(1);
 });
 
@@ -79,16 +79,16 @@ describe('certificates', () => {
       "is valid only from 2026-03-02T12:00:00.000Z; check this machine's clock, or issue another",
     ],
   ])('a certificate that is %s', async (_how, from, until, sentence) => {
-    const judged = judgeCertificate(await issued(from, until), NOW);
+    const judged = checkCertificate(await issued(from, until), NOW);
     expect(judged.sentence).toBe(sentence && `the client certificate of the control cluster ${sentence}`);
     expect(judged.endsAt).toBe(NOW.getTime() + until);
   });
 
   test('a certificate with the key of another, and an invalid one', async () => {
     const [one, other] = [await issued(-DAY, 90 * DAY), await issued(-DAY, 90 * DAY)];
-    expect(judgeCertificate({ ...one, key: other.key }, NOW).sentence).toMatch(/and its key do not belong together/);
-    expect(judgeCertificate({ ...one, key: 'nonsense' }, NOW).sentence).toMatch(/and its key do not belong together/);
-    expect(judgeCertificate({ ...one, certificate: 'x', from: '/run/client.crt' }, NOW).sentence).toBe(
+    expect(checkCertificate({ ...one, key: other.key }, NOW).sentence).toMatch(/and its key do not belong together/);
+    expect(checkCertificate({ ...one, key: 'nonsense' }, NOW).sentence).toMatch(/and its key do not belong together/);
+    expect(checkCertificate({ ...one, certificate: 'x', from: '/run/client.crt' }, NOW).sentence).toBe(
       'the client certificate of the control cluster (/run/client.crt) is not a PEM certificate; put one there',
     );
   });
@@ -230,7 +230,7 @@ test('CRDs are compared when the API server is reached, and again after a minute
   const schema = { openAPIV3Schema: {} };
   const spec = { group: 'g', names: { kind: 'K', plural: 'ks' }, versions: [{ name: 'v1', served: true, schema }] };
   const crds = [{ metadata: { name: 'ks.g' }, spec }];
-  const watching = watchSurroundings(
+  const watching = watchEnvironment(
     {
       ...{ clock, log, meters, crds, client, reached: reach.signal },
       warnings: new Warnings(log, meters),

@@ -1,5 +1,5 @@
 import type { Clock } from '@mcm/kube';
-import type { Witness } from './witness.ts';
+import type { Reporter } from './reporter.ts';
 
 /** No object has a reason to change more often within a minute of virtual time. */
 const WRITES_A_MINUTE = 200;
@@ -13,15 +13,15 @@ const MINUTE = 60_000;
  */
 export class StepLimit {
   readonly #clock: Clock;
-  readonly #witness: Witness;
+  readonly #reporter: Reporter;
   readonly #writes = new Map<string, number>();
   #minute = 0;
   #requests = 0;
   #isOver = false;
 
-  constructor(clock: Clock, witness: Witness) {
+  constructor(clock: Clock, reporter: Reporter) {
     this.#clock = clock;
-    this.#witness = witness;
+    this.#reporter = reporter;
   }
 
   get isOver(): boolean {
@@ -52,6 +52,6 @@ export class StepLimit {
   #end(text: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#witness.violate(`the controllers do not come to rest: ${text}`);
+    this.#reporter.violate(`the controllers do not come to rest: ${text}`);
   }
 }

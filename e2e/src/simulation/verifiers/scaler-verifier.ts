@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts';
  * Reports the additional effects of a scale-in by the autoscaler, from the stored objects. These are deleted machines that were not named, and
  * created machines without an increase of the count.
  */
-export class ScalerJudge {
+export class ScalerVerifier {
   readonly #world: World;
   readonly #named = new Set<string>();
   readonly #known = new Map<string, Machine>();
@@ -22,13 +22,13 @@ export class ScalerJudge {
   }
 
   /** Checks a world whose deployment is created with `replicas`, until `signal` aborts. */
-  static watch(world: World, replicas: number, signal: AbortSignal): ScalerJudge {
-    const judge = new ScalerJudge(world, replicas);
+  static watch(world: World, replicas: number, signal: AbortSignal): ScalerVerifier {
+    const verifier = new ScalerVerifier(world, replicas);
     const { admin, clock, log } = world;
     const all = createInformer<Machine>(admin, machines, { clock, log, random: seededRandom(0) });
-    all.onChange(({ type, object }) => type !== 'deleted' && judge.#changed(object));
-    void all.run(signal).catch((error: unknown) => world.witness.violate(String(error)));
-    return judge;
+    all.onChange(({ type, object }) => type !== 'deleted' && verifier.#changed(object));
+    void all.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
+    return verifier;
   }
 
   /** The autoscaler is about to name these machines. */
@@ -56,7 +56,7 @@ export class ScalerJudge {
     const goes = machine.metadata.deletionTimestamp !== undefined;
     if (!goes || before === undefined || before.metadata.deletionTimestamp !== undefined) return;
     if (!this.#named.has(name) && !this.#failed.has(uid)) {
-      this.#world.witness.violate(`${name} was deleted though the autoscaler did not name it`);
+      this.#world.reporter.violate(`${name} was deleted though the autoscaler did not name it`);
     }
   }
 
@@ -65,6 +65,6 @@ export class ScalerJudge {
     this.#made += 1;
     const most = this.#asked + this.#failed.size;
     if (this.#made <= most) return;
-    this.#world.witness.violate(`${name} was not needed: it is the ${this.#made}th machine, ${most} were requested`);
+    this.#world.reporter.violate(`${name} was not needed: it is the ${this.#made}th machine, ${most} were requested`);
   }
 }

@@ -56,7 +56,7 @@ const WORDS: Readonly<Record<Exclude<Outcome, 'wanted'>, string>> = {
 };
 
 /** Records what this process would do, and compares it with what other controllers do. */
-export class ObserveLedger {
+export class ObserveDecisions {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #count: (labels: { readonly what: string; readonly outcome: Outcome }) => void;

@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import type { Change, Clock } from '@mcm/kube';
-import { FleetJudge, phaseOf, type Wish } from '../fleet-judge.ts';
+import { FleetVerifier, phaseOf, type Wish } from '../fleet-verifier.ts';
 
 export interface HistoryEntry {
   /** Virtual milliseconds since the beginning. */
@@ -11,7 +11,7 @@ export interface HistoryEntry {
 }
 
 /** Sees every state of every machine as the API server stores it, writes the history, and says what must never happen. */
-export class Witness {
+export class Reporter {
   readonly history: HistoryEntry[] = [];
   readonly violations: string[] = [];
   readonly #clock: Clock;
@@ -20,8 +20,8 @@ export class Witness {
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
   /** By the name of the deployment. */
-  readonly #fleets = new Map<string, FleetJudge>();
-  readonly #makeFleet: () => FleetJudge;
+  readonly #fleets = new Map<string, FleetVerifier>();
+  readonly #makeFleet: () => FleetVerifier;
   #selections = 0;
 
   /**
@@ -37,7 +37,7 @@ export class Witness {
   ) {
     this.#clock = clock;
     const violate = (text: string): void => this.violate(text);
-    this.#makeFleet = () => new FleetJudge({ clock, replicasOf, limit, lagMs, violate });
+    this.#makeFleet = () => new FleetVerifier({ clock, replicasOf, limit, lagMs, violate });
     this.#start = clock.now().getTime();
   }
 
@@ -55,14 +55,14 @@ export class Witness {
     this.#fleet(deployment).wishes(wish);
   }
 
-  #fleet(deployment: string): FleetJudge {
+  #fleet(deployment: string): FleetVerifier {
     const fleet = this.#fleets.get(deployment) ?? this.#makeFleet();
     this.#fleets.set(deployment, fleet);
     return fleet;
   }
 
   /** The fleet of a machine: machines have the name of their deployment as a label. Others count to the first fleet. */
-  #fleetOf(machine: Machine | undefined): FleetJudge {
+  #fleetOf(machine: Machine | undefined): FleetVerifier {
     const [first = ''] = this.#fleets.keys();
     const name = machine?.metadata.labels?.name ?? first;
     return this.#fleet(this.#fleets.has(name) ? name : first);

@@ -3,7 +3,7 @@ import { isEmptySelector, selectorMatches } from '@mcm/api';
 import { SUPPORTED_EXTENSIONS } from '@mcm/machine-config';
 import { renderSync } from '../render-sync.ts';
 import { differenceOf } from './compare.ts';
-import type { Compared, Mending } from './mendings.ts';
+import type { Compared, Correction } from './corrections.ts';
 
 type Fields = Record<string, unknown>;
 
@@ -12,7 +12,7 @@ const isObject = (value: unknown): value is Fields =>
 const fieldsOf = (value: unknown): Fields => (isObject(value) ? value : {});
 
 /** With an error, only the fields recorded with it count. */
-const onlyErrors: Mending = (_recorded, { expected, actual }) => {
+const onlyErrors: Correction = (_recorded, { expected, actual }) => {
   const theirs = fieldsOf(expected);
   if (typeof theirs.error !== 'string') return { expected, actual };
   // Go writes texts that are not set.
@@ -24,13 +24,13 @@ const onlyErrors: Mending = (_recorded, { expected, actual }) => {
 };
 
 /** Parts of an answer that show how the original serializes. */
-const withoutBytes: Mending = (_recorded, { expected, actual }) => {
+const withoutBytes: Correction = (_recorded, { expected, actual }) => {
   const { serialisedPrefix: _prefix, ...rest } = fieldsOf(expected);
   return { expected: rest, actual };
 };
 
 /** A number that JSON in JavaScript does not hold exactly changes the text that is hashed: all of it counts but such numbers. */
-const exactNumbersOnly: Mending = ({ fn, input }, { expected, actual }) => {
+const exactNumbersOnly: Correction = ({ fn, input }, { expected, actual }) => {
   const inexact = /[:,[]-?\d{16,}/.test(JSON.stringify(input).replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
   if (fn !== 'name' || !inexact) return { expected, actual };
   const counting = (answer: unknown) => {
@@ -43,7 +43,7 @@ const exactNumbersOnly: Mending = ({ fn, input }, { expected, actual }) => {
 const PREFIX = /^new machineconfig "[^"]*" is not reconcilable against "[^"]*": /;
 
 /** The original names the old config where it means the new one: the reason counts, not the frame. */
-const reasonsOnly: Mending = ({ fn }, { expected, actual }) => {
+const reasonsOnly: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'reconcile' || typeof error !== 'string') return { expected, actual };
   return { expected: { ...fieldsOf(expected), error: error.replace(PREFIX, '') }, actual };
@@ -59,7 +59,7 @@ const refusalOf = (text: string): string =>
     .replace(/^parsing old Ignition config from machineconfig "[^"]*" failed: /, '');
 
 /** Another MachineConfig is blamed where the original blames a wrong one: the reason stays. */
-const blame: Mending = (_recorded, { expected, actual }) => {
+const blame: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !FRAME.test(theirs) || !FRAME.test(ours)) {
     return { expected, actual };
@@ -71,7 +71,7 @@ const blame: Mending = (_recorded, { expected, actual }) => {
 };
 
 /** Extensions are checked with and without an Ignition config, wherever a MachineConfig is checked that the original accepts. */
-const extensionsAlways: Mending = ({ fn, input }, { expected, actual }) => {
+const extensionsAlways: Correction = ({ fn, input }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if ((fn !== 'validate' && fn !== 'render') || typeof error === 'string') return { expected, actual };
   const specs = fn === 'validate' ? [input.spec] : [input.configs ?? []].flat().map((one) => fieldsOf(one).spec);
@@ -86,7 +86,7 @@ function unknownExtensions({ config, extensions }: Fields): string | undefined {
 }
 
 /** A file without content is not marked to replace what is there, so that the result stays valid. */
-const withoutForcedOverwrite: Mending = (_recorded, compared) => {
+const withoutForcedOverwrite: Correction = (_recorded, compared) => {
   const files = (answer: unknown): unknown => {
     const merged = fieldsOf(fieldsOf(answer).machineConfig ?? answer);
     return fieldsOf(fieldsOf(fieldsOf(merged.spec).config).storage).files;
@@ -130,7 +130,7 @@ function replaceFiles({ expected, actual }: Compared, theirs: readonly unknown[]
 const SIZE = /^(rendered MachineConfig \S+ is too large \(\d+ bytes, max \d+ bytes\)).*$/s;
 
 /** The hint at the end of the size error is ours. */
-const sizeHint: Mending = (_recorded, { expected, actual }) => {
+const sizeHint: Correction = (_recorded, { expected, actual }) => {
   const [theirs, ours] = [fieldsOf(expected).error, fieldsOf(actual).error];
   if (typeof theirs !== 'string' || typeof ours !== 'string' || !SIZE.test(theirs)) return { expected, actual };
   return { expected: { error: theirs.replace(SIZE, '$1') }, actual: { error: ours.replace(SIZE, '$1') } };
@@ -140,7 +140,7 @@ const sizeHint: Mending = (_recorded, { expected, actual }) => {
  * A config that was refused stops no pool: the rest is rendered, and the pools that it selects say so. A config with an
  * empty selector is of no pool.
  */
-const refusedConfigs: Mending = ({ fn, input }, { expected, actual }) => {
+const refusedConfigs: Correction = ({ fn, input }, { expected, actual }) => {
   const theirs = [fieldsOf(expected).steps ?? []].flat().map(fieldsOf);
   const ours = [fieldsOf(actual).steps ?? []].flat().map(fieldsOf);
   const stopped = theirs.findIndex(({ error }) => STOPPED.test(String(error)));
@@ -210,7 +210,7 @@ const selectsPool = (selector: unknown, pool: unknown): boolean =>
 const STOPPED = /^(KubeletConfig|ContainerRuntimeConfig) has not completed$/;
 
 /** The same content with its keys in another order is no change: nothing is written. */
-const keyOrder: Mending = ({ fn, input }, { expected, actual }) => {
+const keyOrder: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'apply') return { expected, actual };
   const configOf = (one: unknown) => fieldsOf(fieldsOf(one).spec).config;
   const [stored, wanted] = [configOf(input.existing), configOf(input.required)];
@@ -230,7 +230,7 @@ function parts(metadata: unknown, spec: unknown): unknown {
 }
 
 /** A MachineConfig that changes its labels wakes the pool that it leaves as well. */
-const labelChanges: Mending = ({ fn, input }, { expected, actual }) => {
+const labelChanges: Correction = ({ fn, input }, { expected, actual }) => {
   const labelsOf = (one: unknown) => fieldsOf(fieldsOf(one).metadata).labels;
   if (fn !== 'render-event' || isDeepStrictEqual(labelsOf(input.old), labelsOf(input.machineConfig))) {
     return { expected, actual };
@@ -247,7 +247,7 @@ const labelChanges: Mending = ({ fn, input }, { expected, actual }) => {
 };
 
 /** The same for files of templates. */
-const templatesWithoutForcedOverwrite: Mending = ({ fn }, { expected, actual }) =>
+const templatesWithoutForcedOverwrite: Correction = ({ fn }, { expected, actual }) =>
   fn === 'template' ? { expected: withoutForced(expected), actual } : { expected, actual };
 
 function withoutForced(value: unknown): unknown {
@@ -259,7 +259,7 @@ function withoutForced(value: unknown): unknown {
 }
 
 /** A refused MachineConfig is named, in errors, conditions and events. */
-const refusedIsNamed: Mending = ({ fn, input }, { expected, actual }) => {
+const refusedIsNamed: Correction = ({ fn, input }, { expected, actual }) => {
   if (!fn.startsWith('render')) return { expected, actual };
   const given = [input.configs, input.machineConfigs, input.steps]
     .flat()
@@ -286,8 +286,8 @@ function withoutNames(value: unknown, names: readonly string[], key = ''): unkno
 }
 
 /** Conditions end with a hint. */
-const cures: Mending = ({ fn }, { expected, actual }) =>
-  fn === 'render-sync' ? { expected: trimmed(expected), actual: withoutCures(actual) } : { expected, actual };
+const hints: Correction = ({ fn }, { expected, actual }) =>
+  fn === 'render-sync' ? { expected: trimmed(expected), actual: withoutHints(actual) } : { expected, actual };
 
 /** Blanks at the end of a text say nothing. */
 function trimmed(value: unknown): unknown {
@@ -298,15 +298,15 @@ function trimmed(value: unknown): unknown {
     : value;
 }
 
-function withoutCures(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutCures);
+function withoutHints(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutHints);
   if (typeof value === 'string') return value.replace(/\. To mend it: .*$/, '').trimEnd();
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutCures(field)]));
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, withoutHints(field)]));
 }
 
 /** A pool whose selector is empty, or whose templates fail, says so in a condition as well. */
-const toldOfPools: Mending = ({ fn, input }, { expected, actual }) => {
+const toldOfPools: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'render-sync') return { expected, actual };
   const failing = [fieldsOf(fieldsOf(input.controllerConfig).status).conditions ?? []]
     .flat()
@@ -336,9 +336,9 @@ const toldOfPools: Mending = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { ...fieldsOf(actual), steps } };
 };
 
-export const renderMendings: readonly Mending[] = [
+export const renderCorrections: readonly Correction[] = [
   refusedIsNamed,
   ...[onlyErrors, withoutBytes, exactNumbersOnly, reasonsOnly, blame, extensionsAlways, withoutForcedOverwrite],
   ...[sizeHint, refusedConfigs, keyOrder, labelChanges, templatesWithoutForcedOverwrite],
-  ...[cures, toldOfPools],
+  ...[hints, toldOfPools],
 ];

@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
-import { RepairJudge } from './judges/repair-judge.ts';
+import { RepairVerifier } from './verifiers/repair-verifier.ts';
 
 /** The size that a user requested, and the allowed deviation during a rollout. */
 export interface Wish {
@@ -17,7 +17,7 @@ interface Selection {
   readonly selectedAt: number;
 }
 
-export interface FleetJudgeOptions {
+export interface FleetVerifierOptions {
   readonly clock: Clock;
   /** What a set is to have, by its UID. */
   readonly replicasOf: (setUid: string) => number;
@@ -33,19 +33,19 @@ const isAvailable = (machine: Machine): boolean =>
   machine.metadata.deletionTimestamp === undefined && phaseOf(machine) === 'Running';
 
 /** Checks the machines of one deployment against the requests of its user. */
-export class FleetJudge {
-  readonly #o: FleetJudgeOptions;
+export class FleetVerifier {
+  readonly #o: FleetVerifierOptions;
   readonly #machines = new Map<string, Machine>();
   /** Nodes, called like their machines, that are selected for an update where they are. */
   readonly #selected = new Map<string, Selection>();
   /** When machines, by UID, stopped being available by no decision of ours. */
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
-  readonly #repairs: RepairJudge;
+  readonly #repairs: RepairVerifier;
 
-  constructor(options: FleetJudgeOptions) {
+  constructor(options: FleetVerifierOptions) {
     this.#o = options;
-    this.#repairs = new RepairJudge(options.clock, options.limit);
+    this.#repairs = new RepairVerifier(options.clock, options.limit);
   }
 
   get #now(): number {
@@ -115,7 +115,7 @@ export class FleetJudge {
     const { name, uid } = machine.metadata;
     this.#machines.set(name, machine);
     const deleted = !before.metadata.deletionTimestamp && machine.metadata.deletionTimestamp !== undefined;
-    this.#judgeRepair(before, machine, byHand);
+    this.#verifyRepair(before, machine, byHand);
     if (isAvailable(machine)) this.#lostAt.delete(uid);
     if (!isAvailable(before) || isAvailable(machine)) return;
     if (deleted && !byHand) this.#decided(name, 'was deleted');
@@ -123,7 +123,7 @@ export class FleetJudge {
   }
 
   /** No more than `--max-unhealthy-replacements`, and together with a rollout no more than the deployment allows. */
-  #judgeRepair(before: Machine, machine: Machine, byHand: boolean): void {
+  #verifyRepair(before: Machine, machine: Machine, byHand: boolean): void {
     const wishes = this.#recentWishes();
     const wrong = this.#repairs.changed(before, machine, {
       replicasOf: this.#o.replicasOf,

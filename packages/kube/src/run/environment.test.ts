@@ -25,7 +25,7 @@ let plane: ControlPlane;
 let folder: string;
 beforeAll(async () => {
   plane = await startControlPlane({ controllers: false });
-  folder = await mkdtemp(join(tmpdir(), 'surroundings-'));
+  folder = await mkdtemp(join(tmpdir(), 'environment-'));
 });
 afterAll(async () => {
   await plane.close();
@@ -110,7 +110,7 @@ async function start(definition: Demo, flags: readonly string[]) {
     random: seededRandom(3),
     identity: `me-${crypto.randomUUID()}`,
     print: (line) => ready.resolve(line.replace('ready ', '')),
-    complain: (line) => said.push(line),
+    printError: (line) => said.push(line),
     onStopRequest: (callback) => {
       stop = callback;
     },
@@ -195,7 +195,7 @@ test('insufficient roles: verb and resource are logged once, the rest continues,
     'rest_client_forbidden_requests_total{cluster="control",verb="list",resource="nodes",group=""} 3',
   ]);
   expect(await text('/readyz?verbose')).toContain(
-    '[+]surroundings warnings, see the log: forbidden (control: list nodes)',
+    '[+]environment warnings, see the log: forbidden (control: list nodes)',
   );
   await role('small-more', []);
   await admin().request('PATCH', '/apis/rbac.authorization.k8s.io/v1/clusterroles/small', {
@@ -365,7 +365,7 @@ test('the last line of the log contains the reason of the end, also for a progra
     random: seededRandom(3),
     identity: 'me',
     print: (line) => said.push(line),
-    complain: (line) => said.push(line),
+    printError: (line) => said.push(line),
     onStopRequest: () => undefined,
     exit: () => undefined,
   };

@@ -1,6 +1,6 @@
 import type { Transport } from '@mcm/kube';
 import type { Life } from '../world/process.ts';
-import type { Witness } from './witness.ts';
+import type { Reporter } from './reporter.ts';
 
 interface LeaseBody {
   readonly metadata: { readonly name: string };
@@ -19,14 +19,14 @@ const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const LEASES = /\/leases(\/|\?|$)/;
 
 /** Records the holder of each Lease in the API server, and reports each write of a process while another one holds its Lease. */
-export class FenceJudge {
-  readonly #witness: Witness;
+export class FenceVerifier {
+  readonly #reporter: Reporter;
   /** The holders, by the names of Leases. */
   readonly #holders = new Map<string, string>();
   readonly #identities = new Map<Life, string>();
 
-  constructor(witness: Witness) {
-    this.#witness = witness;
+  constructor(reporter: Reporter) {
+    this.#reporter = reporter;
   }
 
   /** Whether the process holds its Lease. */
@@ -44,21 +44,21 @@ export class FenceJudge {
       const { metadata, spec } = JSON.parse(text) as LeaseBody;
       const before = this.#holders.get(metadata.name);
       const holder = spec?.holderIdentity ?? '';
-      if (holder !== before) this.#witness.note('state', `lease ${metadata.name}: ${before ?? ''} → ${holder}`);
+      if (holder !== before) this.#reporter.note('state', `lease ${metadata.name}: ${before ?? ''} → ${holder}`);
       this.#holders.set(metadata.name, holder);
       return new Response(text, { status: answer.status, headers: { 'content-type': 'application/json' } });
     };
   }
 
   /** Checks a request when it leaves its process. Leadership may change while the request is on its way, which no process can prevent. */
-  judges({ identity, life, lease }: Candidate, transport: Transport): Transport {
+  wrap({ identity, life, lease }: Candidate, transport: Transport): Transport {
     this.#identities.set(life, identity);
     return (request) => {
       const holder = this.#holders.get(lease) ?? '';
       const { method, path } = request;
       const writes = WRITES.has(method) && !LEASES.test(path) && !/\/([a-z]+reviews)(\?|$)/.test(path);
       if (writes && !life.dead && !life.frozen && holder !== '' && holder !== identity)
-        this.#witness.violate(`${identity} sends ${method} ${path.split('?')[0]} though ${holder} leads`);
+        this.#reporter.violate(`${identity} sends ${method} ${path.split('?')[0]} though ${holder} leads`);
       return transport(request);
     };
   }

@@ -2,7 +2,7 @@ import type { CommonFlags } from '../flags/common-flags.ts';
 import type { Flags, FlagValues } from '../flags/flag.ts';
 
 /** The own flags that are not at their defaults, and the changed features. */
-export function settingsToTell(
+export function reportedSettings(
   own: Flags,
   flags: FlagValues<CommonFlags> & Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> {

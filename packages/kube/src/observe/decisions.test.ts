@@ -3,8 +3,8 @@ import { VirtualClock } from '../clock/virtual-clock.ts';
 import type { KubeObject } from '../contract/objects.ts';
 import { createMemoryLogger } from '../log/memory-logger.ts';
 import { createMetrics } from '../metrics/create-metrics.ts';
+import { type Decision, ObserveDecisions } from './decisions.ts';
 import { missing } from './holds.ts';
-import { type Decision, ObserveLedger } from './ledger.ts';
 
 const MINUTE = 60_000;
 
@@ -22,51 +22,51 @@ const decision: Decision = {
 function rig() {
   const clock = new VirtualClock();
   const log = createMemoryLogger();
-  const ledger = new ObserveLedger({ clock, log, meters: createMetrics().meters });
+  const decisions = new ObserveDecisions({ clock, log, meters: createMetrics().meters });
   const told = () => log.lines.map(({ level, message, fields }) => ({ level, message, ...fields })).slice(1);
-  return { clock, ledger, told };
+  return { clock, decisions, told };
 }
 
 test('a decision that no controller executes is logged once with the fields that differ', async () => {
-  const { clock, ledger, told } = rig();
-  ledger.want(decision);
-  ledger.saw('toys', seen({ a: '1', b: '3' }), false);
+  const { clock, decisions, told } = rig();
+  decisions.want(decision);
+  decisions.saw('toys', seen({ a: '1', b: '3' }), false);
   await clock.advance(5 * MINUTE);
-  ledger.want(decision);
+  decisions.want(decision);
   await clock.advance(5 * MINUTE);
   expect(told()).toMatchObject([{ level: 'warn', what: 'patch toys', object: 'n/t', lacks: ['metadata.labels.b'] }]);
 });
 
 test('an object that is deleted first is not reported as a difference', async () => {
-  const { clock, ledger, told } = rig();
-  ledger.want(decision);
-  ledger.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'other' } }, true);
+  const { clock, decisions, told } = rig();
+  decisions.want(decision);
+  decisions.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'other' } }, true);
   expect(told()).toEqual([]);
-  ledger.saw('toys', seen({ a: '1' }), true);
+  decisions.saw('toys', seen({ a: '1' }), true);
   await clock.advance(10 * MINUTE);
   expect(told()).toMatchObject([{ level: 'info', message: expect.stringMatching(/^The object was deleted/) }]);
 });
 
 test('`follow` resolves when the decision is executed, and rejects when its signal aborts', async () => {
-  const { ledger } = rig();
+  const { decisions } = rig();
   const stop = new AbortController();
-  const followed = ledger.follow(decision, stop.signal);
-  const ended = ledger.follow({ ...decision, object: 'n/other', done: () => false }, stop.signal);
-  ledger.saw('toys', seen({ a: '1', b: '2' }), false);
+  const followed = decisions.follow(decision, stop.signal);
+  const ended = decisions.follow({ ...decision, object: 'n/other', done: () => false }, stop.signal);
+  decisions.saw('toys', seen({ a: '1', b: '2' }), false);
   expect((await followed).metadata.name).toBe('t');
   stop.abort(new Error('the end'));
   await expect(ended).rejects.toThrow('the end');
 });
 
 test('`follow` also resolves after the time limit, and rejects when the object is deleted', async () => {
-  const { clock, ledger, told } = rig();
+  const { clock, decisions, told } = rig();
   const { signal } = new AbortController();
-  const late = ledger.follow(decision, signal);
-  const lost = ledger.follow({ ...decision, object: 'n/u' }, signal);
+  const late = decisions.follow(decision, signal);
+  const lost = decisions.follow({ ...decision, object: 'n/u' }, signal);
   await clock.advance(6 * MINUTE);
-  ledger.saw('toys', seen({ a: '1', b: '2' }), false);
+  decisions.saw('toys', seen({ a: '1', b: '2' }), false);
   expect((await late).metadata.name).toBe('t');
-  ledger.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'u' } }, true);
+  decisions.saw('toys', { ...seen({}), metadata: { ...seen({}).metadata, name: 'u' } }, true);
   await expect(lost).rejects.toThrow('patch toys n/u: the object was deleted first');
   // Each was logged once when it was due.
   expect(told().filter(({ level }) => level === 'warn')).toHaveLength(2);
@@ -74,7 +74,7 @@ test('`follow` also resolves after the time limit, and rejects when the object i
 });
 
 test('a deleted object gets a new decision, and an event is only compared with the decisions of its object', async () => {
-  const { clock, ledger, told } = rig();
+  const { clock, decisions, told } = rig();
   let asked = 0;
   const of = (name: string): Decision => ({
     ...{ ...decision, object: `n/${name}` },
@@ -83,20 +83,20 @@ test('a deleted object gets a new decision, and an event is only compared with t
       return decision.done(object, deleted);
     },
   });
-  for (let each = 0; each < 1_000; each += 1) ledger.want(of(`t-${each}`));
-  ledger.want(of('t'));
-  ledger.saw('toys', seen({ a: '1' }), false);
+  for (let each = 0; each < 1_000; each += 1) decisions.want(of(`t-${each}`));
+  decisions.want(of('t'));
+  decisions.saw('toys', seen({ a: '1' }), false);
   expect(asked).toBe(1);
   await clock.advance(5 * MINUTE);
-  ledger.saw('toys', seen({ a: '1' }), true);
-  ledger.want(of('t'));
+  decisions.saw('toys', seen({ a: '1' }), true);
+  decisions.want(of('t'));
   const again = { message: 'Would act without --observe-only', object: 'n/t' };
   expect(told()).toMatchObject([...Array(999).fill({}), again, ...Array(1_001).fill({ level: 'warn' }), again]);
 });
 
 test('a decision without a name is compared with objects of all names', () => {
-  const { ledger, told } = rig();
-  ledger.want({ ...decision, what: 'create toys', object: 'n/owner', unnamed: true });
-  ledger.saw('toys', seen({ a: '1', b: '2' }), false);
+  const { decisions, told } = rig();
+  decisions.want({ ...decision, what: 'create toys', object: 'n/owner', unnamed: true });
+  decisions.saw('toys', seen({ a: '1', b: '2' }), false);
   expect(told()).toMatchObject([{ message: 'The running controller did the same', object: 'n/owner' }]);
 });

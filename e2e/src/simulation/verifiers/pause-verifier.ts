@@ -21,7 +21,7 @@ const isSeen = ({ metadata, status }: MachineDeployment): boolean =>
  * - If only one set has machines, it may grow to the size of the deployment. A rollout that was paused after its first deletion
  *   leaves a gap.
  */
-export class PauseJudge {
+export class PauseVerifier {
   readonly #world: World;
   readonly #sets = new Map<string, MachineSet>();
   readonly #machines = new Map<string, Machine>();
@@ -31,32 +31,32 @@ export class PauseJudge {
   /** Changes that the user requested since the sizes were last stable. */
   #more = false;
   #fewer = false;
-  #judged = 0;
+  #verified = 0;
 
   private constructor(world: World) {
     this.#world = world;
   }
 
   /** Checks a world until `signal` aborts. */
-  static watch(world: World, signal: AbortSignal): PauseJudge {
-    const judge = new PauseJudge(world);
+  static watch(world: World, signal: AbortSignal): PauseVerifier {
+    const verifier = new PauseVerifier(world);
     const { admin, clock, log } = world;
     const options = { clock, log, random: seededRandom(0) };
     const deployments = createInformer<MachineDeployment>(admin, machineDeployments, options);
-    deployments.onChange((change) => judge.#deploymentChanged(change));
+    deployments.onChange((change) => verifier.#deploymentChanged(change));
     const sets = createInformer<MachineSet>(admin, machineSets, options);
-    sets.onChange((change) => judge.#setChanged(change));
+    sets.onChange((change) => verifier.#setChanged(change));
     const all = createInformer<Machine>(admin, machines, options);
-    all.onChange((change) => judge.#machineChanged(change));
+    all.onChange((change) => verifier.#machineChanged(change));
     for (const one of [deployments, sets, all]) {
-      void one.run(signal).catch((error: unknown) => world.witness.violate(String(error)));
+      void one.run(signal).catch((error: unknown) => world.reporter.violate(String(error)));
     }
-    return judge;
+    return verifier;
   }
 
   /** The number of checked pauses: the manager observed them while sets of several templates had machines. */
-  get judged(): number {
-    return this.#judged;
+  get verified(): number {
+    return this.#verified;
   }
 
   #deploymentChanged({ type, object }: Change<MachineDeployment>): void {
@@ -73,8 +73,8 @@ export class PauseJudge {
 
   #begin(): void {
     this.#seenAt = this.#now();
-    if (this.#active().length > 1) this.#judged++;
-    this.#world.witness.note('act', 'the manager has seen the pause');
+    if (this.#active().length > 1) this.#verified++;
+    this.#world.reporter.note('act', 'the manager has seen the pause');
   }
 
   /** Only one set has machines, so no earlier request is in progress. */
@@ -116,7 +116,7 @@ export class PauseJudge {
 
   /** Whether there is no reason to replace the machine. */
   #isHealthy({ metadata, status }: Machine): boolean {
-    return status?.currentStatus?.phase !== 'Failed' && !this.#world.witness.isDeletedByHand(metadata.uid);
+    return status?.currentStatus?.phase !== 'Failed' && !this.#world.reporter.isDeletedByHand(metadata.uid);
   }
 
   #aliveOf({ metadata }: MachineSet): number {
@@ -133,7 +133,7 @@ export class PauseJudge {
   }
 
   #violate(what: string): void {
-    this.#world.witness.violate(`${what} though the rollout is paused`);
+    this.#world.reporter.violate(`${what} though the rollout is paused`);
   }
 
   #now(): number {

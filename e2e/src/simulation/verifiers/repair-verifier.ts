@@ -46,7 +46,7 @@ const served = ({ status }: Machine): boolean =>
  * - failed machines in replacement, from the deletion until the new machine runs, fails, or exceeds its creation timeout,
  * - the machines that the rollout made unavailable.
  */
-export class RepairJudge {
+export class RepairVerifier {
   readonly #clock: Clock;
   readonly #machines = new Map<string, Machine>();
   #repairs: Repair[] = [];

@@ -1,5 +1,5 @@
 import { selectorMatches } from '@mcm/api';
-import type { Mending } from './mendings.ts';
+import type { Correction } from './corrections.ts';
 
 type Fields = Record<string, unknown>;
 const isObject = (value: unknown): value is Fields =>
@@ -11,7 +11,7 @@ const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? va
  * The original takes the texts of degraded nodes from two places and so names most nodes twice, and some never. Ours name
  * each degraded node once, and count them.
  */
-const degradedTexts: Mending = ({ fn, input }, { expected, actual }) => {
+const degradedTexts: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-status' && fn !== 'node-sync') return { expected, actual };
   const nodes = [input.nodes ?? []].flat().map((node) => fieldsOf(fieldsOf(node).metadata));
   const wrong = textProblems(actual, nodes);
@@ -63,7 +63,7 @@ function withoutTexts(value: unknown): unknown {
  * A change enqueues a pool once. Pools are also enqueued when a node leaves for no pool or for two custom pools, or is claimed by two.
  * The original enqueues no pool then. This project enqueues the pools that select the node before or after the change.
  */
-const wakeups: Mending = ({ fn, input }, { expected, actual }) => {
+const wakeups: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-event' || !isObject(expected) || !isObject(actual)) return { expected, actual };
   const theirs = [...new Set(listOf(expected.enqueued))].toSorted();
   const ours = listOf(actual.enqueued).toSorted();
@@ -80,7 +80,7 @@ const wakeups: Mending = ({ fn, input }, { expected, actual }) => {
 type Labels = Readonly<Record<string, string>>;
 
 /** A node that booted into a pool whose selector says no labels is a candidate like any other. */
-const bootPoolWithoutLabels: Mending = ({ fn, input }, { expected, actual }) => {
+const bootPoolWithoutLabels: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'node-sync' || !isObject(expected) || !isObject(actual)) return { expected, actual };
   const selectorless = (input.pools as Fields[]).some((pool) => !isObject(pool.spec) || !pool.spec.nodeSelector);
   const dropped = listOf(expected.targetOrder).length === 0 && listOf(actual.targetOrder).length > 0;
@@ -110,7 +110,7 @@ const FIRST = 'machineconfiguration.openshift.io/firstPivotConfig';
 const APPLIED = 'machineconfiguration.openshift.io/customPoolLabelsApplied';
 
 /** A pool whose maxUnavailable says nothing tells of it in a condition and an event; the original in its log. */
-const settings: Mending = ({ fn }, { expected, actual }) => {
+const settings: Correction = ({ fn }, { expected, actual }) => {
   const { error } = fieldsOf(expected);
   if (fn !== 'node-sync' || !isObject(actual) || !/invalid value for IntOrString/.test(String(error))) {
     return { expected, actual };
@@ -133,4 +133,4 @@ const settings: Mending = ({ fn }, { expected, actual }) => {
   return { expected, actual: { ...actual, events, poolStatusChanges: Object.fromEntries(pools) } };
 };
 
-export const nodeMendings: readonly Mending[] = [settings, degradedTexts, wakeups, bootPoolWithoutLabels];
+export const nodeCorrections: readonly Correction[] = [settings, degradedTexts, wakeups, bootPoolWithoutLabels];

@@ -27,7 +27,7 @@ const isThere = (machine: Machine): boolean =>
  * Checks rollouts that a pool started: enough other machines must be ready before a ready machine is removed.
  * A machine of a configuration is ready when its node has applied one. The Node is the source, not the marks of this project.
  */
-export class HandoverJudge {
+export class HandoverVerifier {
   readonly #world: World;
   readonly #lagMs: () => number;
   readonly #machines = new Map<string, Seen>();
@@ -44,7 +44,7 @@ export class HandoverJudge {
   }
 
   watch(signal: AbortSignal): void {
-    const { admin, clock, witness } = this.#world;
+    const { admin, clock, reporter } = this.#world;
     const options = { clock, random: seededRandom(8), log: silentLogger };
     const ofNodes = createInformer<Node>(admin, nodes, options);
     ofNodes.onChange(({ type, object }) => this.#nodeChanged(type, object));
@@ -55,7 +55,7 @@ export class HandoverJudge {
     const ofPools = createInformer<MachineConfigPool>(admin, machineConfigPools, options);
     ofPools.onChange(({ type, object }) => this.#poolChanged(type, object));
     for (const one of [ofNodes, ofMachines, ofDeployments, ofPools]) {
-      void one.run(signal).catch((error: unknown) => witness.violate(String(error)));
+      void one.run(signal).catch((error: unknown) => reporter.violate(String(error)));
     }
   }
 
@@ -95,7 +95,7 @@ export class HandoverJudge {
       return;
     }
     const isLost = before !== undefined && isThere(before.machine) && !isThere(machine);
-    if (isLost && machine.metadata.deletionTimestamp !== undefined) this.#judge(before.machine);
+    if (isLost && machine.metadata.deletionTimestamp !== undefined) this.#verify(before.machine);
     this.#machines.set(uid, { machine, lostAt: isLost ? this.#now : (before?.lostAt ?? Number.NEGATIVE_INFINITY) });
   }
 
@@ -105,9 +105,9 @@ export class HandoverJudge {
     return !isMade || [...this.#configured.values()].includes(metadata.labels?.[Labels.Node] ?? '');
   }
 
-  #judge(given: Machine): void {
-    const { witness } = this.#world;
-    if (!this.#isHandedOver || witness.isDeletedByHand(given.metadata.uid) || !this.#serves(given)) return;
+  #verify(given: Machine): void {
+    const { reporter } = this.#world;
+    if (!this.#isHandedOver || reporter.isDeletedByHand(given.metadata.uid) || !this.#serves(given)) return;
     if (controllerOf(given as KubeObject) === undefined) return;
     const since = this.#now - this.#lagMs();
     const others = [...this.#machines.values()].filter(
@@ -115,13 +115,13 @@ export class HandoverJudge {
         machine.metadata.uid !== given.metadata.uid &&
         this.#serves(machine) &&
         // One that was lost a moment ago may have been counted on.
-        (isThere(machine) || (lostAt >= since && !witness.isDeletedByHand(machine.metadata.uid))),
+        (isThere(machine) || (lostAt >= since && !reporter.isDeletedByHand(machine.metadata.uid))),
     );
     const recent = this.#sizes.filter(({ at }, index) => at >= since || index === this.#sizes.length - 1);
     const last = this.#sizes.findLast(({ at }) => at < since);
     const least = Math.min(...[...recent, ...(last ? [last] : [])].map((one) => one.least));
     if (others.length >= least) return;
     const names = others.map(({ machine }) => machine.metadata.name).join(', ') || 'none';
-    witness.violate(`${given.metadata.name} is removed for a new one, while ${names} of ${least} others are ready`);
+    reporter.violate(`${given.metadata.name} is removed for a new one, while ${names} of ${least} others are ready`);
   }
 }

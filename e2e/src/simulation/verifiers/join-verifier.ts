@@ -36,7 +36,7 @@ const isSelected = ({ metadata }: Node): boolean => metadata.labels?.[Labels.Sel
  * - one controller makes a node schedulable that the other keeps unschedulable,
  * - the autoscaler may remove a node in use.
  */
-export class JoinJudge {
+export class JoinVerifier {
   readonly #world: World;
   readonly #rules: JoinRules;
   readonly #machines = new Map<string, Machine>();
@@ -51,7 +51,7 @@ export class JoinJudge {
   }
 
   watch(signal: AbortSignal): void {
-    const { admin, clock, witness } = this.#world;
+    const { admin, clock, reporter } = this.#world;
     const options = { clock, random: seededRandom(6), log: silentLogger };
     const ofNodes = createInformer<Node>(admin, nodes, options);
     const ofMachines = createInformer<Machine>(admin, machines, options);
@@ -62,7 +62,7 @@ export class JoinJudge {
       this.#note();
     });
     for (const one of [ofNodes, ofMachines]) {
-      void one.run(signal).catch((error: unknown) => witness.violate(String(error)));
+      void one.run(signal).catch((error: unknown) => reporter.violate(String(error)));
     }
   }
 
@@ -73,14 +73,14 @@ export class JoinJudge {
     if (before && type !== 'deleted') {
       const desired = annotation(node, DesiredConfig);
       if (annotation(before, DesiredConfig) !== '' && annotation(before, DesiredConfig) !== desired) {
-        this.#judgeTold(before, desired);
+        this.#verifyTarget(before, desired);
       }
-      if (before.spec?.unschedulable && !node.spec?.unschedulable) this.#judgeUncordoned(node);
+      if (before.spec?.unschedulable && !node.spec?.unschedulable) this.#verifyUncordoned(node);
     }
     if (type === 'deleted') this.#nodes.delete(name);
     else this.#nodes.set(name, node);
     this.#note();
-    this.#judgeProtection(node);
+    this.#verifyProtection(node);
   }
 
   /** Keeps the time since when things are as they are. */
@@ -136,8 +136,8 @@ export class JoinJudge {
     return node !== undefined && isSelected(node);
   }
 
-  #judgeTold(node: Node, desired: string): void {
-    const { witness } = this.#world;
+  #verifyTarget(node: Node, desired: string): void {
+    const { reporter } = this.#world;
     const machine = this.#machineOf(node);
     const pool = machine && this.#poolOf(machine);
     const limit = pool === undefined ? undefined : this.#rules.limitOf(pool);
@@ -145,7 +145,7 @@ export class JoinJudge {
     const { name } = node.metadata;
     this.told.push(name);
     if (this.#holds(`busy ${machine.metadata.uid}`)) {
-      witness.violate(`${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
+      reporter.violate(`${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
     }
     // What is away already costs nothing more.
     if (this.#isAway(machine)) return;
@@ -154,32 +154,32 @@ export class JoinJudge {
     );
     if (others.length + 1 <= limit) return;
     const names = others.map((one) => `${one.metadata.name} (${phaseOf(one)})`).join(', ');
-    witness.violate(
+    reporter.violate(
       `${name} gets ${desired} in addition to ${names}: ${limit} of pool ${pool} may be unavailable at the same time`,
     );
   }
 
-  #judgeUncordoned(node: Node): void {
+  #verifyUncordoned(node: Node): void {
     const { name } = node.metadata;
     const machine = this.#machineOf(node);
     if (!machine) return;
-    const say = (why: string) => this.#world.witness.violate(`${name} is made schedulable although ${why}`);
+    const say = (why: string) => this.#world.reporter.violate(`${name} is made schedulable although ${why}`);
     if (this.#holds(`goes ${machine.metadata.uid}`)) say('its machine goes');
     if (annotation(node, DesiredDrain).startsWith('drain-')) say('its daemon keeps it empty');
     if (isSelected(node)) say('MCM keeps it empty');
   }
 
-  #judgeProtection(node: Node): void {
+  #verifyProtection(node: Node): void {
     const { ScaleDownDisabled, ScaleDownDisabledByMCM } = Annotations;
     if (annotation(node, ScaleDownDisabledByMCM) !== '' && annotation(node, ScaleDownDisabled) === '') {
-      this.#world.witness.violate(`${node.metadata.name} is MCM's to protect, and the autoscaler may take it`);
+      this.#world.reporter.violate(`${node.metadata.name} is MCM's to protect, and the autoscaler may take it`);
     }
     const key = `bare ${node.metadata.uid}`;
     if (!this.#since.has(key) || this.#rules.protects === false) return;
     this.#world.clock.setTimeout(() => {
       if (!this.#holds(key, PROTECTION_MS)) return;
       this.#since.delete(key);
-      this.#world.witness.violate(`${node.metadata.name} is at work and the autoscaler may take it`);
+      this.#world.reporter.violate(`${node.metadata.name} is at work and the autoscaler may take it`);
     }, PROTECTION_MS);
   }
 }

@@ -3,14 +3,14 @@ import { type Clock, pause } from '../../clock/clock.ts';
 import type { KubeClient } from '../../contract/client.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Meters } from '../../metrics/meters.ts';
-import { expiryMeter, judgeCertificate } from './certificates.ts';
+import { checkCertificate, expiryMeter } from './certificates.ts';
 import { checkCrds } from './check-crds.ts';
 import type { ExpectedCrd } from './crd-fields.ts';
 import type { CertificatesInUse } from './in-use.ts';
 import type { Warnings } from './warnings.ts';
 
 /** Inputs of the periodic checks, for which there are no events. */
-export interface SurroundingsWatch {
+export interface EnvironmentWatch {
   readonly clock: Clock;
   readonly log: Logger;
   readonly meters: Meters;
@@ -30,7 +30,7 @@ const LOOK_MS = 3_600_000;
 const LOOK_AGAIN_MS = 60_000;
 
 /** Checks certificates immediately, and CRDs as soon as the API server is reached. Repeats both until the signal aborts. Never rejects. */
-export async function watchSurroundings(options: SurroundingsWatch, signal: AbortSignal): Promise<void> {
+export async function watchEnvironment(options: EnvironmentWatch, signal: AbortSignal): Promise<void> {
   const { clock, warnings, meters } = options;
   const expires = expiryMeter(meters);
   while (!signal.aborted) {
@@ -45,7 +45,7 @@ export async function watchSurroundings(options: SurroundingsWatch, signal: Abor
 }
 
 /** Compares the CRDs. False if that was not possible. */
-async function compared({ client, crds, warnings, log }: SurroundingsWatch, signal: AbortSignal): Promise<boolean> {
+async function compared({ client, crds, warnings, log }: EnvironmentWatch, signal: AbortSignal): Promise<boolean> {
   try {
     await checkCrds(client, crds, warnings, signal);
     return true;
@@ -57,12 +57,12 @@ async function compared({ client, crds, warnings, log }: SurroundingsWatch, sign
 }
 
 function judgeAll(
-  { certificates, clock, warnings }: SurroundingsWatch,
+  { certificates, clock, warnings }: EnvironmentWatch,
   expires: (value: number, labels: Readonly<Record<string, string>>) => void,
 ): void {
   for (const certificate of certificates.list()) {
     const { what } = certificate;
-    const { sentence, endsAt } = judgeCertificate(certificate, clock.now());
+    const { sentence, endsAt } = checkCertificate(certificate, clock.now());
     if (endsAt !== undefined) expires(endsAt / 1000, { what });
     if (sentence === undefined) warnings.clear('certificate', what);
     else warnings.raise('certificate', what, sentence);

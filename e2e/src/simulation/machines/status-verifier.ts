@@ -6,13 +6,13 @@ import type { Eyes } from './eyes.ts';
  * The maximum time for which the status of a machine in deletion may stay empty without progress. It is the sum of the grace period of a pod, half a
  * minute of delay, and the pause after a refused eviction.
  */
-const MUTE_MS = 90_000;
+const WITHOUT_STATUS_MS = 90_000;
 
 /** What is waited for, by name; or what failed; or that the VM is on its way out. */
 const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 
 /** (f): a machine in deletion reports what it waits for. */
-export class MuteJudge {
+export class StatusVerifier {
   readonly #clock: Clock;
   readonly #eyes: Eyes;
   /** What was last seen of each machine, by UID, and since when. */
@@ -26,10 +26,10 @@ export class MuteJudge {
   /** Machines without a report for too long, each reported once. Call it often. */
   look(): readonly string[] {
     const going = this.#eyes.machines.store.list().filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
-    return going.flatMap((machine) => this.#judge(machine));
+    return going.flatMap((machine) => this.#verify(machine));
   }
 
-  #judge(machine: Machine): readonly string[] {
+  #verify(machine: Machine): readonly string[] {
     const { uid, name } = machine.metadata;
     const { description = '', state: result } = machine.status?.lastOperation ?? {};
     const now = this.#clock.now().getTime();
@@ -40,7 +40,7 @@ export class MuteJudge {
       this.#seen.set(uid, { state, since: now, told: false });
       return [];
     }
-    if (seen.told || now < seen.since + MUTE_MS) return [];
+    if (seen.told || now < seen.since + WITHOUT_STATUS_MS) return [];
     this.#seen.set(uid, { ...seen, told: true });
     return [`${name} has waited for ${(now - seen.since) / 1_000} s and does not say for what: "${description}"`];
   }

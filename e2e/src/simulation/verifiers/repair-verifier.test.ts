@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import { VirtualClock } from '@mcm/kube';
 import { expect, test } from 'vitest';
-import { type Allowance, RepairJudge } from './repair-judge.ts';
+import { type Allowance, RepairVerifier } from './repair-verifier.ts';
 
 const clock = new VirtualClock();
 
@@ -28,15 +28,18 @@ const allowance = (replicas: Readonly<Record<string, number>>, selected: readonl
 });
 
 /** Has the machine go, as a controller that replaces it would. */
-const replaces = (judge: RepairJudge, name: string, set: string, allowed: Allowance) =>
-  judge.changed(machine(name, set, 'Failed'), machine(name, set, 'Failed', true), allowed);
+const replaces = (verifier: RepairVerifier, name: string, set: string, allowed: Allowance) =>
+  verifier.changed(machine(name, set, 'Failed'), machine(name, set, 'Failed', true), allowed);
 
-function stands(judge: RepairJudge, machines: readonly (readonly [name: string, set: string, phase: string])[]): void {
-  for (const [name, set, phase] of machines) judge.appeared(machine(name, set, phase));
+function stands(
+  verifier: RepairVerifier,
+  machines: readonly (readonly [name: string, set: string, phase: string])[],
+): void {
+  for (const [name, set, phase] of machines) verifier.appeared(machine(name, set, phase));
 }
 
 test('replacements without a rollout run up to the limit, and during a rollout within the budget', () => {
-  const idle = new RepairJudge(clock, 2);
+  const idle = new RepairVerifier(clock, 2);
   stands(idle, [
     ['a', 'old', 'Failed'],
     ['b', 'old', 'Failed'],
@@ -44,7 +47,7 @@ test('replacements without a rollout run up to the limit, and during a rollout w
   ]);
   expect(replaces(idle, 'a', 'old', allowance({ old: 3 }))).toBeUndefined();
   expect(replaces(idle, 'b', 'old', allowance({ old: 3 }))).toBeUndefined();
-  const rolling = new RepairJudge(clock, 2);
+  const rolling = new RepairVerifier(clock, 2);
   stands(rolling, [
     ['a', 'old', 'Failed'],
     ['b', 'old', 'Failed'],
@@ -55,41 +58,41 @@ test('replacements without a rollout run up to the limit, and during a rollout w
 });
 
 test('a place that moved to another set no longer counts as a replacement, in any order of events', () => {
-  const judge = new RepairJudge(clock);
-  stands(judge, [
+  const verifier = new RepairVerifier(clock);
+  stands(verifier, [
     ['a', 'old', 'Failed'],
     ['b', 'new', 'Failed'],
     ['c', 'old', 'Running'],
   ]);
-  expect(replaces(judge, 'a', 'old', allowance({ old: 2, new: 1 }))).toBeUndefined();
-  judge.gone(machine('a', 'old', 'Failed', true));
-  expect(replaces(judge, 'b', 'new', allowance({ old: 1, new: 2 }))).toBeUndefined();
+  expect(replaces(verifier, 'a', 'old', allowance({ old: 2, new: 1 }))).toBeUndefined();
+  verifier.gone(machine('a', 'old', 'Failed', true));
+  expect(replaces(verifier, 'b', 'new', allowance({ old: 1, new: 2 }))).toBeUndefined();
 });
 
 test('a node that is still selected takes a place until its update has come to its end', () => {
-  const judge = new RepairJudge(clock);
-  stands(judge, [
+  const verifier = new RepairVerifier(clock);
+  stands(verifier, [
     ['a', 'old', 'Failed'],
     ['b', 'old', 'InPlaceUpdating'],
     ['c', 'new', 'Running'],
   ]);
   const allowed = allowance({ old: 2, new: 1 }, ['b']);
-  judge.changed(machine('b', 'old', 'InPlaceUpdating'), machine('b', 'old', 'InPlaceUpdateSuccessful'), allowed);
-  const early = replaces(judge, 'a', 'old', allowed);
+  verifier.changed(machine('b', 'old', 'InPlaceUpdating'), machine('b', 'old', 'InPlaceUpdateSuccessful'), allowed);
+  const early = replaces(verifier, 'a', 'old', allowed);
   expect(early).toMatch(/1 of them updated in place/);
-  judge.changed(machine('b', 'old', 'InPlaceUpdateSuccessful'), machine('b', 'old', 'Running'), allowed);
-  expect(replaces(judge, 'a', 'old', allowed)).toBeUndefined();
+  verifier.changed(machine('b', 'old', 'InPlaceUpdateSuccessful'), machine('b', 'old', 'Running'), allowed);
+  expect(replaces(verifier, 'a', 'old', allowed)).toBeUndefined();
 });
 
 test('a set that is scaled in while its machines are made gives no place to another one; a rollout does', () => {
-  const scaled = new RepairJudge(clock);
+  const scaled = new RepairVerifier(clock);
   const born = ['a', 'b', 'c', 'd', 'e'].map((name) => [name, 'old', 'Pending'] as const);
   stands(scaled, born);
   for (const [name, set, phase] of born.slice(0, 2))
     expect(scaled.changed(machine(name, set, phase), machine(name, set, phase, true), allowance({ old: 3 }))).toBe(
       undefined,
     );
-  const rolling = new RepairJudge(clock);
+  const rolling = new RepairVerifier(clock);
   stands(rolling, [...born, ['f', 'new', 'Pending']]);
   const goes = (name: string) =>
     rolling.changed(machine(name, 'old', 'Pending'), machine(name, 'old', 'Pending', true), allowance({ old: 2 }));
@@ -99,15 +102,15 @@ test('a set that is scaled in while its machines are made gives no place to anot
 
 test('a machine that goes while the controller may still follow a smaller size gives no place away', () => {
   const goes = (wishes: readonly number[]): readonly (string | undefined)[] => {
-    const judge = new RepairJudge(clock);
-    stands(judge, [
+    const verifier = new RepairVerifier(clock);
+    stands(verifier, [
       ['a', 'old', 'Running'],
       ['b', 'old', 'Running'],
       ['c', 'old', 'Running'],
       ['d', 'new', 'Running'],
     ]);
     const going = (name: string, old: number, replicas: readonly number[]) =>
-      judge.changed(machine(name, 'old', 'Running'), machine(name, 'old', 'Running', true), {
+      verifier.changed(machine(name, 'old', 'Running'), machine(name, 'old', 'Running', true), {
         ...allowance({ old, new: 1 }),
         replicas,
       });

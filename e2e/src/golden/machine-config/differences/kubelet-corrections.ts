@@ -1,5 +1,5 @@
 import { ConfigAnnotations } from '@mcm/machine-config';
-import type { Mending } from './mendings.ts';
+import type { Correction } from './corrections.ts';
 
 type Fields = Record<string, unknown>;
 const isObject = (value: unknown): value is Fields =>
@@ -34,7 +34,7 @@ const byName = (a: Fields, b: Fields): number => (String(a.name) < String(b.name
  * Each pool has a suffix of its own, so that no object overwrites what another made. All of an answer counts with the
  * original's names in place of ours, but the MachineConfigs that the original has overwritten with another object's.
  */
-const suffixPerPool: Mending = ({ fn }, { expected, actual }) => {
+const suffixPerPool: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
   const steps = stepsOf(actual).map((step, index) => {
     const theirs = stepsOf(expected)[index] ?? {};
@@ -64,7 +64,7 @@ const suffixPerPool: Mending = ({ fn }, { expected, actual }) => {
 };
 
 /** The annotation that remembers them is ours. */
-const suffixAnnotation: Mending = ({ fn }, { expected, actual }) => {
+const suffixAnnotation: Correction = ({ fn }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
   const steps = stepsOf(actual).map((step) => ({
     ...step,
@@ -77,7 +77,7 @@ const suffixAnnotation: Mending = ({ fn }, { expected, actual }) => {
 };
 
 /** A MachineConfig without a version belongs to a user, also if its name has the prefix. It is not deleted. */
-const usersStay: Mending = ({ fn, input }, { expected, actual }) => {
+const usersStay: Correction = ({ fn, input }, { expected, actual }) => {
   if (fn !== 'kc-sync' || !isObject(actual)) return { expected, actual };
   const version = ConfigAnnotations.GeneratedByControllerVersion;
   const users = new Set(
@@ -98,4 +98,4 @@ const usersStay: Mending = ({ fn, input }, { expected, actual }) => {
   return { expected, actual: { ...actual, steps } };
 };
 
-export const kubeletMendings: readonly Mending[] = [suffixPerPool, suffixAnnotation, usersStay];
+export const kubeletCorrections: readonly Correction[] = [suffixPerPool, suffixAnnotation, usersStay];
