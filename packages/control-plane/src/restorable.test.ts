@@ -36,7 +36,7 @@ test('a restored plane has the objects and the revision of the backup', async ()
   expect(await create('again')).toBe(version + 1);
 });
 
-test('a bumped revision goes on above all that were given, and older watches are told to list anew', async () => {
+test('with a bumped revision, revisions continue above all earlier ones, and older watches must list again', async () => {
   const { plane, send, create, list } = await started();
   await create('before');
   const backup = plane.snapshot();
@@ -47,7 +47,7 @@ test('a bumped revision goes on above all that were given, and older watches are
   expect(body).toMatchObject({ type: 'ERROR', object: { code: 410 } });
 });
 
-test('a restore breaks the watches of the plane that was there', async () => {
+test('a restore ends the watches of the previous control plane', async () => {
   const { plane } = await started();
   const { body } = await plane.transport({ method: 'GET', path: `${PATH}?watch=true`, headers: {} });
   const read = (async () => {

@@ -1,22 +1,22 @@
 import { type ControlPlane, type ControlPlaneOptions, type PlaneRequest, startControlPlane } from './plane.ts';
 import type { StoreSnapshot } from './store/store.ts';
 
-/** How a backup is restored. */
+/** Options of a restore. */
 export interface RestoreOptions {
-  /** Added to the revision of the backup, as `etcdutl snapshot restore --bump-revision` does. Default 0: revisions go back. */
+  /** Added to the revision of the backup, as `etcdutl snapshot restore --bump-revision` does. Default 0: revisions decrease. */
   readonly bumpRevision?: number;
 }
 
-/** A plane in process that a backup can be restored to. Requests reach whichever plane runs. */
+/** An in-process control plane that can be restored from a backup. Requests reach the current one. */
 export interface RestorablePlane
   extends Pick<ControlPlane, 'fetch' | 'transport' | 'snapshot' | 'close' | 'kubeconfig'> {
-  /** Ends the plane that runs, breaks its watches, and starts one that has the objects and the revision of the backup. */
+  /** Ends the current control plane and its watches, and starts one with the objects and the revision of the backup. */
   restore(snapshot: StoreSnapshot, options?: RestoreOptions): Promise<void>;
 }
 
 const RESET = 'read ECONNRESET';
 
-/** Starts a plane in memory, without a socket, whose history can go back. */
+/** Starts a control plane in memory, without a socket, which supports restores. */
 export async function startRestorablePlane(
   options: Omit<ControlPlaneOptions, 'store' | 'port'> = {},
 ): Promise<RestorablePlane> {

@@ -3,38 +3,38 @@ import { jsonEquals } from '../apimachinery/objects/object-text.ts';
 import type { UserInfo } from '../apimachinery/users/user.ts';
 import type { ServedKind } from './kind-registry.ts';
 
-/** The kind of a body that is no object of its resource. */
+/** The kind of a body that is not an object of its resource. */
 export interface CarriedKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
 }
 
-/** One write on its way in, as admission sees it. */
+/** A write in admission. */
 export interface AdmissionAttributes {
   readonly operation: 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
   readonly served: ServedKind;
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
-  /** The new object; a mutating plugin changes it in place or returns another. Absent for a delete. */
+  /** The new object. A mutating plugin changes it in place or returns another one. Absent for a delete. */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
-  /** What `object` and `old` are where the request carries something else than an object: a Scale, a Binding, options of a connection. */
+  /** The kind of `object` and `old` if it is not the kind of the resource: a Scale, a Binding, options of a connection. */
   readonly carries?: CarriedKind | undefined;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** What the client gave as options of the request, without kind and version. */
+  /** The options of the client, without kind and version. */
   readonly options?: JsonObject | undefined;
   /** Adds a warning to the answer. */
   readonly warn: (message: string) => void;
-  /** What mutating plugins keep from the first round to the second. Absent outside of a chain. */
+  /** The state that mutating plugins keep between both rounds. Absent outside of a chain. */
   readonly reinvocation?: Reinvocation;
 }
 
 /**
- * The second round of mutating admission. Who has changed an object so that others may want to look again asks for one; every mutating
- * plugin runs in it, and decides by what it has kept whom it asks again.
+ * The second round of mutating admission. A plugin requests it after a change that other plugins may need to see. All mutating plugins run
+ * again. Each one decides from its kept state which webhooks or policies it calls again.
  */
 export class Reinvocation {
   /** 0, or 1 in the second round. */
@@ -42,7 +42,7 @@ export class Reinvocation {
   wanted = false;
   readonly #kept = new Map<object, Repeats>();
 
-  /** What the plugin `owner` keeps. */
+  /** The state of the plugin `owner`. */
   of(owner: object): Repeats {
     let kept = this.#kept.get(owner);
     if (kept === undefined) {
@@ -53,7 +53,7 @@ export class Reinvocation {
   }
 }
 
-/** Whom one plugin asks again in the second round: those who asked for it and stand before a change. */
+/** The webhooks or policies that a plugin calls again: those with reinvocation that ran before a change. */
 export class Repeats {
   readonly #reinvocation: Reinvocation;
   #ran = new Set<object>();
@@ -64,17 +64,17 @@ export class Repeats {
     this.#reinvocation = reinvocation;
   }
 
-  /** At the plugin's turn. In the second round a change by other plugins means that all who have run look again. */
+  /** Called at the start of the plugin. In the second round, a change by other plugins selects all that have run. */
   begin(object: ApiObject | undefined): void {
     if (this.#reinvocation.round > 0 && !jsonEquals(this.#output, object)) this.#repeatAll();
   }
 
-  /** Nobody is asked for the first time in the second round. */
+  /** In the second round, only selected webhooks and policies run. */
   isSkipped(one: object): boolean {
     return this.#reinvocation.round > 0 && !this.#again.has(one);
   }
 
-  /** After one has been asked. */
+  /** Called after a webhook or policy has run. */
   ran(one: object, wantsAgain: boolean, changed: boolean): void {
     if (changed) {
       this.#repeatAll();
@@ -94,8 +94,8 @@ export class Repeats {
 }
 
 /**
- * A step between a request and the store. `admit` may change the object, `validate` may only refuse; both refuse by
- * throwing a StatusError. A plugin that needs to wait returns a promise; the write is tried again when the object has changed meanwhile.
+ * A step between a request and the store. `admit` may change the object, `validate` may only refuse it. Both refuse with a StatusError. A
+ * plugin may return a promise. The write is repeated if the object was changed in between.
  */
 export interface AdmissionPlugin {
   readonly name: string;
@@ -103,7 +103,7 @@ export interface AdmissionPlugin {
   readonly validate?: (attributes: AdmissionAttributes) => undefined | Promise<undefined>;
 }
 
-/** The plugins in the order in which they are asked. */
+/** The plugins, in the order of their calls. */
 export class AdmissionChain {
   readonly #plugins: AdmissionPlugin[] = [];
 

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-// For their types, and so that the build takes the files along.
+// For the types, and so that the build includes these files.
 import type descriptionData from '../kinds/generated/descriptions.json';
 import type enumData from '../kinds/generated/enums.json';
 
@@ -15,21 +15,21 @@ const load = createRequire(import.meta.url);
 let descriptions: Readonly<Record<string, Description>> | undefined;
 let enums: Readonly<Record<string, Enums>> | undefined;
 
-/** Half a megabyte that few ever ask for, so it is read when the first does. */
+/** The texts of a model. The file has half a megabyte and is rarely needed, so it is loaded at the first call. */
 export function descriptionOf(model: string): Description | undefined {
   descriptions ??= load('../kinds/generated/descriptions.json') as typeof descriptionData;
   return descriptions[model];
 }
 
-/** The values that fields of a model may have, by their names; `name[]` stands for the items of a list or the values of a map. */
+/** The allowed values of the fields of a model. The key `name[]` is for the items of a list or the values of a map. */
 export function enumsOf(model: string): Enums {
   enums ??= load('../kinds/generated/enums.json') as typeof enumData;
   return enums[model] ?? {};
 }
 
-/** What the API documentation says of a model, e.g. `V1Pod`; '' when nothing. */
+/** The API documentation of a model, such as `V1Pod`; '' without one. */
 export const modelDoc = (model: string): string => descriptionOf(model)?.text ?? '';
 
-/** What it says of one of its fields, without the list of its allowed values. */
+/** The documentation of a field, without the list of its allowed values. */
 export const fieldDoc = (model: string, field: string): string =>
   (descriptionOf(model)?.fields[field] ?? '').replace(/\n\nPossible enum values:\n.*$/s, '');

@@ -1,12 +1,12 @@
 import type { JsonSchema } from '../apimachinery/objects/kind.ts';
 
 /**
- * Facts about built-in fields that the client's models do not carry: how lists merge, which strings are quantities, which
- * structures are replaced as a whole. Source: the `+listType`, `patchStrategy` and `+structType` marks of the types in k8s.io/api v0.36
- * and what kube-apiserver publishes under /openapi/v3.
+ * Facts about built-in fields that the models of the client do not contain: how lists merge, which strings are quantities, and which
+ * structures are atomic. Source: the `+listType`, `patchStrategy` and `+structType` marks of the types in k8s.io/api v0.36, and the schemas
+ * of kube-apiserver under /openapi/v3.
  *
- * A row reads `owner: field=keys`, keys being those of a list of type map (`set` for a set); `~` before the field says
- * that a strategic merge patch replaces the list, `+` that it merges and retains keys.
+ * A row is `owner: field=keys`, with the keys of a list of type map, or `set` for a set. With `~` before the field, a strategic merge patch
+ * replaces the list. With `+`, it merges the list and retains keys.
  */
 const LISTS = `
 admissionregistration.v1.MutatingAdmissionPolicySpec: matchConditions=name
@@ -85,13 +85,13 @@ function listFact(mark: string, keys: string): JsonSchema {
   };
 }
 
-/** List type, keys and patch strategy by `owner.field`; a list that is not here is atomic. */
+/** List type, keys and patch strategy by `owner.field`. Other lists are atomic. */
 export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(LISTS)].map(([owner, field, keys]): [string, JsonSchema] => {
     const mark = /^[~+]/.exec(field)?.[0] ?? '';
     return [`${owner}.${field.slice(mark.length)}`, listFact(mark, keys)];
   }),
-  // Server-side apply replaces these lists, a strategic merge patch merges them.
+  // Server-side apply replaces these lists, and a strategic merge patch merges them.
   [
     'core.v1.PodStatus.hostIPs',
     {
@@ -112,9 +112,9 @@ export const listFacts: ReadonlyMap<string, JsonSchema> = new Map([
 
 const atomicMap: JsonSchema = { 'x-kubernetes-map-type': 'atomic' };
 
-/** Maps and structures that are replaced as a whole where this field holds them, and patch strategies of structures. */
+/** Fields whose maps and structures are atomic, and patch strategies of structures. */
 export const mapFacts: ReadonlyMap<string, JsonSchema> = new Map([
-  // A raw JSON object: managers own it only as a whole.
+  // Raw JSON is atomic.
   ['apps.v1.ControllerRevision.data', atomicMap],
   ['core.v1.PodSpec.nodeSelector', atomicMap],
   ['core.v1.ReplicationControllerSpec.selector', atomicMap],
@@ -140,10 +140,10 @@ meta.v1: LabelSelector OwnerReference
 
 const preserving: JsonSchema = { 'x-kubernetes-preserve-unknown-fields': true };
 
-/** Facts about a definition as a whole, by its name. */
+/** Facts about whole definitions, by name. */
 export const wholeFacts: ReadonlyMap<string, JsonSchema> = new Map([
   ...[...rowsOf(ATOMIC_STRUCTURES)].map(([owner, name]): [string, JsonSchema] => [`${owner}.${name}`, atomicMap]),
-  // The server, not the schema, validates the metadata of an object.
+  // The server validates metadata without the schema.
   ['meta.v1.FieldsV1', preserving],
 ]);
 
@@ -179,15 +179,15 @@ const typed = (table: string, scalar: string): [string, string][] =>
     field.startsWith('{}') ? [`${owner}.${field.slice(2)}`, `{}${scalar}`] : [`${owner}.${field}`, scalar],
   );
 
-/** Fields whose type the models give as a plain string: the true type, in the short form of `definitions.json`. */
+/** Fields that are plain strings in the models: their actual type, in the short form of `definitions.json`. */
 export const quantityFields: ReadonlyMap<string, string> = new Map([
   ...typed(QUANTITIES, 'quantity'),
   ...typed(BYTES, 'byte'),
-  // A schema in its old place may be anything; CRDs hold default, example and enum values as they come.
+  // The values of default, example and enum in a CRD are not interpreted.
   ['apiextensions.v1.JSONSchemaProps.enum', '[]any'],
 ]);
 
-/** Defaults that the published schema carries because keys of lists depend on them. */
+/** Defaults in the published schema, because keys of lists depend on them. */
 export const scalarDefaults: ReadonlyMap<string, string | number> = new Map([
   ['core.v1.ContainerPort.protocol', 'TCP'],
   ['core.v1.ServicePort.protocol', 'TCP'],

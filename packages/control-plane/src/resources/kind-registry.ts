@@ -5,16 +5,16 @@ import { renderObject } from '../apimachinery/objects/object-text.ts';
 import { type CompiledSchema, compileSchema } from '../schema/index.ts';
 import type { StoredRecord } from '../store/store.ts';
 
-/** A kind in one version, ready to serve. */
+/** A kind in one version that is served. */
 export class ServedKind {
   readonly kind: KindDefinition;
   readonly apiVersion: string;
-  /** Where its objects are in the store; all versions of a resource share it. */
+  /** The key of its objects in the store; all versions of a resource share it. */
   readonly resource: string;
   #schema: CompiledSchema | undefined;
   #hasRules: boolean | undefined;
 
-  /** Records older than this revision were written under another schema; they are pruned and defaulted when read. */
+  /** Records before this revision were written with another schema. They are pruned and get defaults when they are read. */
   readonly #since: number;
 
   constructor(kind: KindDefinition, since = 0) {
@@ -24,14 +24,14 @@ export class ServedKind {
     this.resource = kind.storedAs?.resource ?? resourceId(kind);
   }
 
-  /** Compiled at first use: there are many kinds, and most are never used. */
+  /** Compiled at first use, because most kinds are never used. */
   get schema(): CompiledSchema | undefined {
     if (this.kind.schema === undefined) return undefined;
     this.#schema ??= compileSchema(this.kind.schema, { celRules: true });
     return this.#schema;
   }
 
-  /** Whether CEL rules stand anywhere in the schema. */
+  /** Whether the schema contains CEL rules. */
   get hasRules(): boolean {
     this.#hasRules ??= stringifyJson(this.kind.schema ?? {}).includes('"x-kubernetes-validations"');
     return this.#hasRules;
@@ -42,7 +42,7 @@ export class ServedKind {
     return this.kind.schema === undefined ? undefined : compileSchema(this.kind.schema, { celRules: false });
   }
 
-  /** The stored text in this version. With conversion strategy `None` only the apiVersion differs. */
+  /** The stored text in this version. With conversion strategy `None`, only the apiVersion differs. */
   textOf(record: StoredRecord): string {
     const decode = this.kind.storedAs?.decode;
     if (decode !== undefined) return stringifyJson(decode(parseJson(record.json) as ApiObject));
@@ -80,16 +80,16 @@ export function compareVersions(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Told of the kinds that came, changed or went. */
+/** Called with the added, changed and removed kinds. */
 export type KindListener = (touched: ReadonlySet<KindDefinition>) => void;
 
-/** Every kind that is served: the built-in ones for good, those of CRDs as these come and go. */
+/** All served kinds: the built-in ones, and those of CRDs, which can change. */
 export class KindRegistry {
   readonly #served = new Map<string, ServedKind>();
   readonly #byKind = new Map<string, ServedKind>();
   readonly #byVersion = new Map<string, Map<string, ServedKind>>();
   readonly #byResource = new Map<string, ServedKind[]>();
-  /** The versions of a group, with how many kinds each has. */
+  /** The versions of a group, with the number of their kinds. */
   readonly #byGroup = new Map<string, Map<string, number>>();
   readonly #builtinGroups: ReadonlySet<string>;
   readonly #custom = new Map<string, readonly ServedKind[]>();
@@ -106,7 +106,7 @@ export class KindRegistry {
     return this.#served.get(`${group}/${version}/${plural}`);
   }
 
-  /** A kind by its apiVersion and name, e.g. for owner references. */
+  /** A kind by its apiVersion and name, for example for owner references. */
   byKind(apiVersion: string, kind: string): ServedKind | undefined {
     return this.#byKind.get(`${apiVersion}/${kind}`);
   }
@@ -124,7 +124,7 @@ export class KindRegistry {
     return this.#byVersion.has(`${group}/${version}`);
   }
 
-  /** Whether a group is one of the server's own. */
+  /** Whether a group is built-in. */
   isBuiltin(group: string): boolean {
     return this.#builtinGroups.has(group);
   }
@@ -134,7 +134,7 @@ export class KindRegistry {
     return this.#byResource.get(`${group}/${plural}`) ?? [];
   }
 
-  /** One group; undefined: not served. */
+  /** One group; undefined if it is not served. */
   group(name: string): ServedGroup | undefined {
     const versions = this.#byGroup.get(name);
     if (versions === undefined) return undefined;
@@ -158,8 +158,8 @@ export class KindRegistry {
   }
 
   /**
-   * Serves the kinds of a CRD in place of those it had; none: serves it no longer. `since`: the revision of the CRD, before
-   * which objects were written under another schema.
+   * Replaces the served kinds of a CRD; an empty list removes them. `since`: the revision of the CRD. Older objects were written with another
+   * schema.
    */
   setCustom(crdName: string, kinds: readonly KindDefinition[], since = 0): void {
     const before = this.#custom.get(crdName) ?? [];
@@ -172,7 +172,7 @@ export class KindRegistry {
     for (const listener of [...this.#listeners]) listener(touched);
   }
 
-  /** Calls `listener` whenever what is served changes. Returns the way out. */
+  /** Calls `listener` when the served kinds change. Returns a function that removes it. */
   onChange(listener: KindListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -181,7 +181,7 @@ export class KindRegistry {
   #add(served: ServedKind): void {
     const { kind, apiVersion } = served;
     this.#served.set(keyOf(kind), served);
-    // Of several with one name the first is meant.
+    // Of several kinds with one name, the first one counts.
     const named = `${apiVersion}/${kind.kind}`;
     if (!this.#byKind.has(named)) this.#byKind.set(named, served);
     const place = `${kind.group}/${kind.version}`;

@@ -9,13 +9,13 @@ import {
 import type { Json, JsonObject } from '../apimachinery/objects/object.ts';
 import type { StatusCause } from '../apimachinery/objects/status.ts';
 
-/** What the query of a write says. */
+/** The query options of a write. */
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
   readonly force: boolean;
-  /** The options that the client gave, as admission webhooks see them. */
+  /** The options of the client, for admission webhooks. */
   readonly given?: JsonObject;
 }
 
@@ -24,11 +24,11 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteO
 const invalidOptions = (kind: OptionsKind, causes: readonly StatusCause[]) =>
   invalid({ group: 'meta.k8s.io', kind }, '', causes);
 
-/** Bytes of a manager's name. */
+/** The maximum length of a manager name in bytes. */
 const MANAGER_LIMIT = 128;
 const FIELD_VALIDATIONS = ['Ignore', 'Warn', 'Strict'] as const;
 
-/** Of a manager's name, the characters that are not printable, as Go shows them: each with its place in bytes. */
+/** Errors for the unprintable characters of a manager name, with their positions in bytes, as in Go. */
 function unprintableCauses(manager: string): StatusCause[] {
   const causes: StatusCause[] = [];
   let position = 0;
@@ -46,10 +46,10 @@ export function dryRunCauses(values: readonly string[]): StatusCause[] {
   return values.every((value) => value === 'All') ? [] : [unsupportedValue('dryRun', [...values], ['All'])];
 }
 
-/** A Go bool of the query, as `strconv.ParseBool` reads it there: all but absent, `0` and `false` is true. */
+/** Parses a boolean of the query: all values except absent, `0` and `false` are true. */
 export const isTrue = (value: string | null): boolean => value !== null && value !== '0' && value !== 'false';
 
-/** @throws StatusError 400 in the words of strconv. */
+/** @throws StatusError 400 with the text of strconv. */
 export function parseInteger(value: string | null): number | undefined {
   if (value === null || value === '') return undefined;
   const digits = /^[-+]?\d+$/.test(value);
@@ -59,12 +59,12 @@ export function parseInteger(value: string | null): number | undefined {
   throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: ${why}`);
 }
 
-/** The part of the user agent that names a manager when the query names none. */
+/** The part of the user agent that is the manager if the query has none. */
 export const managerOf = (userAgent: string): string => (userAgent.split('/')[0] || 'unknown').slice(0, MANAGER_LIMIT);
 
 /**
- * Reads `dryRun`, `fieldManager`, `fieldValidation` and `force`.
- * @throws StatusError 422 of the options' kind.
+ * Parses `dryRun`, `fieldManager`, `fieldValidation` and `force`.
+ * @throws StatusError 422 with the kind of the options.
  */
 export function parseWriteOptions(
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
@@ -115,7 +115,7 @@ export function parseWriteOptions(
   };
 }
 
-/** What a list or a watch asks for. */
+/** The options of a list or a watch. */
 export interface ListOptions {
   readonly labelSelector: string;
   readonly fieldSelector: string;
@@ -129,7 +129,7 @@ export interface ListOptions {
   readonly watch: boolean;
 }
 
-/** @throws StatusError 400 for numbers that are none. */
+/** @throws StatusError 400 for invalid numbers. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const sendInitialEvents = query.get('sendInitialEvents');
   return {
@@ -152,7 +152,7 @@ const forbiddenCause = (field: string, message: string): StatusCause => ({
   field,
 });
 
-/** Combinations that `ValidateListOptions` refuses. @throws StatusError 422 */
+/** Refuses invalid combinations, as `ValidateListOptions` does. @throws StatusError 422 */
 export function checkListOptions(options: ListOptions): void {
   const { resourceVersion, resourceVersionMatch: match, sendInitialEvents } = options;
   const causes: StatusCause[] = options.watch ? watchCauses(options) : [];
@@ -205,20 +205,20 @@ function watchCauses({ sendInitialEvents, resourceVersionMatch: match, ...option
   if (match !== '' && match !== 'NotOlderThan') {
     causes.push(unsupportedValue('resourceVersionMatch', match, ['NotOlderThan']));
   }
-  // The real server names the wrong field here.
+  // The real server reports the wrong field here.
   if (options.continue !== '') {
     causes.push(forbiddenCause('resourceVersionMatch', 'resourceVersionMatch is forbidden when continue is provided'));
   }
   return causes;
 }
 
-/** Options of a delete, from its body and its query. */
+/** The options of a delete, from its body and its query. */
 export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds: number | undefined;
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
   readonly preconditions: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
-  /** The options that the client gave, as admission webhooks see them. */
+  /** The options of the client, for admission webhooks. */
   readonly given?: JsonObject;
 }
 
@@ -234,7 +234,7 @@ function givenToDelete(read: (field: string) => unknown, dryRun: readonly string
   return given;
 }
 
-/** Preconditions of a delete without a body; the version is also that of the list when a collection is deleted. */
+/** Preconditions of a delete without a body. For a collection, the version is also that of the list. */
 function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
   const [uid, resourceVersion] = [query.get('uid'), query.get('resourceVersion')];
   if (!uid && !resourceVersion) return undefined;
@@ -242,8 +242,8 @@ function preconditionsOf(query: URLSearchParams): JsonObject | undefined {
 }
 
 /**
- * Reads delete options. The body, when there is one, wins over the query as a whole.
- * @throws StatusError 422 for wrong values.
+ * Parses delete options. A body replaces the query.
+ * @throws StatusError 422 for invalid values.
  */
 export function parseDeleteOptions(query: URLSearchParams, body: Record<string, unknown> | undefined): DeleteOptions {
   const { options, check } = readDeleteOptions(query, body);
@@ -252,8 +252,8 @@ export function parseDeleteOptions(query: URLSearchParams, body: Record<string, 
 }
 
 /**
- * The same for who asks for the judgement later (an eviction, whose options are those of a delete at its end). @throws StatusError 400 for
- * values of the wrong type; `check` throws the 422
+ * Parses delete options whose validation comes later (an eviction). @throws StatusError 400 for values of a wrong type; `check` throws the
+ * 422
  */
 export function readDeleteOptions(
   query: URLSearchParams,
@@ -306,8 +306,8 @@ const TYPES_OF_DELETE: readonly (readonly [field: string, type: string, is: (val
 const PRECONDITIONS = ['uid', 'resourceVersion'];
 
 /**
- * Types of the fields of a body, which are Go's before anything is made of them. `within`: what stands before them where the options are part of
- * another body, as `{ text: 'Eviction in …: ', path: 'deleteOptions.' }`. @throws StatusError 400
+ * Checks the Go types of the fields of a body. `within`: the prefixes of text and path if the options are part of another body, such as
+ * `{ text: 'Eviction in …: ', path: 'deleteOptions.' }`. @throws StatusError 400
  */
 export function checkDeleteTypes(body: Record<string, unknown>, within = { text: '', path: '' }): void {
   const refuse = (field: string, value: unknown, type: string): Error =>

@@ -3,20 +3,20 @@ import type { AdmissionAttributes } from './admission.ts';
 import type { WriteOptions } from './options.ts';
 import type { Call, Registry, Target } from './registry.ts';
 
-/** A kind that is answered and never stored, as it is created. `object` is decoded, and carries its managed fields. */
+/** A create request for a kind that is answered and never stored. `object` is decoded, and has its managed fields. */
 export interface ReviewRequest {
   readonly object: ApiObject;
   readonly call: Call;
   readonly target: Target;
   readonly options: WriteOptions;
-  /** The request as admission sees it. */
+  /** The attributes for admission. */
   readonly attributes: AdmissionAttributes;
 }
 
 /** Answers a review: the object with its status. @throws StatusError */
 export type ReviewHandler = (request: ReviewRequest) => ApiObject | Promise<ApiObject>;
 
-/** A review goes through admission as what is stored does. A binding does so by itself, before it is judged. @throws StatusError */
+/** Answers a review after admission. A binding runs admission itself, before its validation. @throws StatusError */
 export async function answerReview(
   registry: Registry,
   review: ReviewHandler,

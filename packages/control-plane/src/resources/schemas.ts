@@ -12,7 +12,7 @@ interface Definition {
 const definitions: Readonly<Record<string, Definition>> = definitionData;
 const built = new Map<string, JsonSchema>();
 
-/** Scalars that have a definition of their own in API documents. */
+/** Scalars with a separate definition in API documents. */
 export const SHARED_SCALARS = {
   time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
   microTime: 'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime',
@@ -22,7 +22,7 @@ export const SHARED_SCALARS = {
   raw: 'io.k8s.apimachinery.pkg.runtime.RawExtension',
 } as const;
 
-/** Fields whose type the models give as anything at all. */
+/** Fields with any type in the models. */
 const FREE_FIELDS: ReadonlyMap<string, string> = new Map([
   ['meta.v1.ManagedFieldsEntry.fieldsV1', 'fields'],
   ['apps.v1.ControllerRevision.data', 'raw'],
@@ -53,7 +53,7 @@ function schemaOfType(type: string): JsonSchema {
   return scalars[type] ?? definitionSchema(type);
 }
 
-/** `io.k8s.api.core.v1.Container` → `core.v1.Container`, the name under which `facts.ts` knows it. */
+/** `io.k8s.api.core.v1.Container` → `core.v1.Container`, the name in `facts.ts`. */
 const factName = (id: string): string => id.split('.').slice(-3).join('.');
 
 function fieldSchema(model: string, owner: string, field: string, type: string): JsonSchema {
@@ -68,7 +68,7 @@ function fieldSchema(model: string, owner: string, field: string, type: string):
   const value = scalarDefaults.get(path);
   if (value !== undefined) facts.default = value;
   defineLazily(facts, 'description', () => fieldDoc(model, field));
-  // A shared definition stays shared: what belongs to the field alone goes onto a copy.
+  // A shared definition must not change, so facts of one field are added to a copy.
   return Object.defineProperties({}, descriptorsOf(schema, facts));
 }
 
@@ -76,7 +76,7 @@ function descriptorsOf(schema: JsonSchema, facts: JsonSchema): PropertyDescripto
   return { ...Object.getOwnPropertyDescriptors(schema), ...Object.getOwnPropertyDescriptors(facts) };
 }
 
-/** A property that is worked out when it is first read. */
+/** Defines a property that is computed when it is first read. */
 function defineLazily<T>(target: object, name: string, make: () => T): void {
   let value: T | undefined;
   Object.defineProperty(target, name, {
@@ -108,8 +108,8 @@ function buildDefinition(model: string): JsonSchema {
 }
 
 /**
- * The schema of a model such as `V1PodSpec`, put together when it is first asked for. The same object is answered every
- * time, also where other definitions refer to it.
+ * The schema of a model such as `V1PodSpec`, created at the first call. Each call returns the same object, also for references from other
+ * definitions.
  */
 export function definitionSchema(model: string): JsonSchema {
   const known = built.get(model);
@@ -119,7 +119,7 @@ export function definitionSchema(model: string): JsonSchema {
   return schema;
 }
 
-/** A model's fields with their types in the short form of `definitions.json`, and the name by which `facts.ts` knows it. */
+/** The fields of a model with their types in the short form of `definitions.json`, and its name in `facts.ts`. */
 export function fieldsOfModel(model: string): { owner: string; fields: Readonly<Record<string, string>> } {
   const definition = definitions[model];
   if (definition === undefined) throw new Error(`no definition of the model ${model}: run kinds/generate.ts again`);

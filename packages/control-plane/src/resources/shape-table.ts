@@ -1,13 +1,13 @@
 /**
- * How the server's own types write their fields, one row a structure: `owner: dropped|structures|kept|omitted`.
+ * How Go's types of the server encode their fields. A row is a structure: `owner: dropped|structures|kept|omitted`.
  *
- * - dropped: left out when zero (`""`, 0, false, empty list or map);
- * - structures: always there, as `{}` when nothing is set;
- * - kept: always there, as the zero value when nothing is set (null for lists, maps and times);
- * - omitted: structures and times that are left out when nothing in them is set.
+ * - dropped: omitted when zero (`""`, 0, false, empty list or map)
+ * - structures: always present, as `{}` when nothing is set
+ * - kept: always present, as the zero value when nothing is set (null for lists, maps and times)
+ * - omitted: structures and times that are omitted when nothing in them is set
  *
- * Fields that no row names are optional: there when given, whatever their value. Source: field types and `omitempty` /
- * `omitzero` marks of k8s.io/api and k8s.io/apimachinery v0.36.
+ * Other fields are optional: present if they are set, with any value. Source: field types and `omitempty` / `omitzero` marks of k8s.io/api
+ * and k8s.io/apimachinery v0.36.
  */
 export const SHAPES = `
 admissionregistration.v1.ApplyConfiguration: expression

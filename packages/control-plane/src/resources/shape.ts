@@ -8,12 +8,11 @@ import { fieldsOfModel } from './schemas.ts';
 import { SHAPES } from './shape-table.ts';
 
 /**
- * The body does not fit the server's types. Answered as 400; a patch, which reports it otherwise, finds Go's own words in
- * `why`.
+ * The body does not match the types of the server. The answer is a 400. A patch reports it in another way, with Go's text in `why`.
  */
 export class DecodeError extends StatusError {
   readonly why: string;
-  /** The same in the words of the converter from untyped objects, which reads what a strategic merge patch has made. */
+  /** The text of the converter from untyped objects, which decodes the result of a strategic merge patch. */
   readonly converterWhy: string;
 
   constructor(why: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>, converterWhy = why) {
@@ -28,7 +27,7 @@ export class DecodeError extends StatusError {
   }
 }
 
-/** Thrown while reading and turned into a DecodeError, which knows the object, at the top. */
+/** Thrown during decoding. The top level converts it to a DecodeError with the object. */
 class Mismatch extends Error {
   readonly converterMessage: string;
 
@@ -38,7 +37,7 @@ class Mismatch extends Error {
   }
 }
 
-/** Where a value stands: the Go structure that holds it and the path from the object's root. */
+/** Decodes a value. `owner` is its Go structure, `path` its path from the root of the object. */
 type Reader = (value: unknown, owner: string, path: string) => unknown;
 
 type Mode = 'optional' | 'dropped' | 'structure' | 'kept' | 'omitted';
@@ -56,20 +55,20 @@ const goKind = (value: unknown): string => {
   return typeof value === 'bigint' ? 'number' : typeof value;
 };
 
-/** A number as its text had it, as far as a double tells. */
+/** The text of a number, as far as a double can represent it. */
 const numberText = (value: number | bigint): string =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value).toString() : String(value);
 
-/** The kind of a value in an untyped object of Go. */
+/** The kind of a value in an untyped Go object. */
 function untypedKind(value: unknown): string {
   if (typeof value === 'bigint') return 'int64';
-  // Beyond 2^53 a number that is no bigint had an exponent, or more than 64 bits.
+  // Above 2^53, a number that is not a bigint had an exponent or more than 64 bits.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
   if (typeof value === 'boolean') return 'bool';
   return isRecord(value) ? 'map' : Array.isArray(value) ? 'slice' : 'string';
 }
 
-/** What the converter from untyped objects says of a value that is not of this type of Go. */
+/** The error of the converter from untyped objects for a value of a wrong Go type. */
 export function converterComplaint(value: unknown, type: string): string {
   if (type.startsWith('[]')) return `cannot restore slice from ${untypedKind(value)}`;
   if (type.startsWith('map[')) return `cannot restore map from ${untypedKind(value)}`;
@@ -86,7 +85,7 @@ const mismatch = (value: unknown, owner: string, path: string, type: string, fou
 
 const plainModel = (model: string): string => model.replace(/^[A-Za-z]*?V[0-9]+/, '');
 
-/** A type of `definitions.json` in Go's words. */
+/** Converts a type of `definitions.json` to Go. */
 function goType(type: string): string {
   if (type.startsWith('[]')) return `[]${goType(type.slice(2))}`;
   if (type.startsWith('{}')) return `map[string]${goType(type.slice(2))}`;
@@ -108,10 +107,10 @@ function readBoolean(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'bool');
 }
 
-/** Whether values come out of an untyped object of Go: its converter cuts integers that are too large, where the decoder refuses them. */
+/** Whether values come from an untyped Go object. Its converter truncates large integers, and the decoder refuses them. */
 let isConverting = false;
 
-/** Reads objects as Go's converter from untyped objects does (server-side apply, strategic merge patches). `read` must not wait. */
+/** Decodes objects like Go's converter from untyped objects (server-side apply, strategic merge patches). `read` must be synchronous. */
 export function convertUntyped<T>(read: () => T): T {
   isConverting = true;
   try {
@@ -121,7 +120,7 @@ export function convertUntyped<T>(read: () => T): T {
   }
 }
 
-/** Reads as the decoder does. Types that read their own JSON (int-or-string) do so in the converter, too. */
+/** Decodes like the decoder. Types with their own JSON decoding (int-or-string) do so in the converter too. */
 const decodeInteger =
   (type: 'int32' | 'int64'): Reader =>
   (value, owner, path) => {
@@ -132,7 +131,7 @@ const decodeInteger =
     return value;
   };
 
-/** A whole number as Go's converter holds it: one beyond 64 bits is a float there, which becomes the least integer. */
+/** Converts an integer like Go's converter: above 64 bits it is a float, which becomes the smallest integer. */
 function convertedInteger(value: unknown): bigint | undefined {
   if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
   const whole = BigInt(value as number | bigint);
@@ -156,9 +155,9 @@ function readNumber(value: unknown, owner: string, path: string): unknown {
   throw mismatch(value, owner, path, 'float64');
 }
 
-/** Base64, with Go's complaint about the first byte that is none. */
+/** Decodes base64, with Go's error for the first invalid byte. */
 function readBytes(text: unknown, owner: string, path: string): unknown {
-  // A null among values is no bytes at all.
+  // A null value is an empty byte slice.
   if (text === null) return '';
   if (typeof text !== 'string') throw mismatch(text, owner, path, '[]uint8');
   if (text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text)) return text;
@@ -169,10 +168,10 @@ function readBytes(text: unknown, owner: string, path: string): unknown {
   throw new Mismatch(why, `error decoding from json: ${why}`);
 }
 
-/** The zero time of Go, which is written as null. */
+/** Go's zero time, which is encoded as null. */
 const ZERO_TIME = '0001-01-01T00:00:00';
 
-/** Drops the fields of a structure that its model does not know, and those of structures in it; returns their paths. Mutates. */
+/** Removes fields that are not in the model of a structure, also in nested structures. Returns their paths. Mutates. */
 function dropUnknown(value: unknown, type: string, path: string): string[] {
   if (Array.isArray(value)) {
     const item = type.replace(/^\[\]/, '');
@@ -193,8 +192,8 @@ function dropUnknown(value: unknown, type: string, path: string): string[] {
 }
 
 /**
- * Metadata that stands inside of another object, in the form of the server's own type, and the paths of what that does not know.
- * @throws RangeError in the decoder's words when a value has the wrong type
+ * Converts the metadata of an embedded object to the form of the type of the server. Returns it with the paths of unknown fields.
+ * @throws RangeError with the text of the decoder when a value has a wrong type
  */
 export function readMeta(given: unknown): { meta: Record<string, unknown>; unknown: string[] } {
   const meta = given === null ? {} : given;
@@ -211,7 +210,7 @@ export function readMeta(given: unknown): { meta: Record<string, unknown>; unkno
   }
 }
 
-/** @throws DecodeError when the text is no time of RFC 3339 */
+/** @throws DecodeError when the text is not a time of RFC 3339 */
 export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | 'kind'>): void {
   try {
     parseGoTime(text, false);
@@ -221,7 +220,7 @@ export function checkTime(text: string, object: Pick<ApiObject, 'apiVersion' | '
   }
 }
 
-/** A time in UTC, to the second or (micro times) to the microsecond. */
+/** A time in UTC with seconds, or (micro times) with microseconds. */
 const readTime =
   (micro: boolean): Reader =>
   (value, owner, path) => {
@@ -327,7 +326,7 @@ const MODES: readonly Mode[] = ['dropped', 'structure', 'kept', 'omitted'];
 
 let shapes: Map<string, Map<string, Mode>> | undefined;
 
-/** `SHAPES` as a map, made when first needed. */
+/** `SHAPES` as a map, created at first use. */
 function shapeOf(owner: string): ReadonlyMap<string, Mode> | undefined {
   if (shapes === undefined) {
     shapes = new Map();
@@ -360,7 +359,7 @@ function compileFields(model: string): readonly Field[] {
     });
 }
 
-/** Structures that Go embeds in others: its decoder names them in the path of a field. */
+/** Structures that Go embeds in others. Its decoder includes their names in the path of a field. */
 const EMBEDDED: Readonly<Record<string, readonly [structure: string, own: ReadonlySet<string>]>> = {
   Volume: ['VolumeSource', new Set(['name'])],
   Probe: [
@@ -416,9 +415,9 @@ function structureReader(model: string): Reader {
 }
 
 /**
- * Brings a value into the form that a round trip through the server's own types gives it: quantities canonical, times in UTC, zero
- * fields left out or filled in, nulls gone. Fields that the model does not know are left alone. Mutates.
- * @throws DecodeError when a value has the wrong type
+ * Converts a value to the form after a round trip through the Go types of the server: quantities are canonical, times in UTC, zero fields
+ * are omitted or set, and nulls are removed. Unknown fields remain. Mutates.
+ * @throws DecodeError when a value has a wrong type
  */
 export function roundTrip(object: ApiObject, model: string): void {
   try {

@@ -28,32 +28,32 @@ describe('pruning', () => {
     ),
   );
 
-  it('drops unknown fields and names them by path, sorted', () => {
+  it('removes unknown fields and returns their paths, sorted', () => {
     const object = objectOf({ known: 'a', odd: 1, items: [{ a: 'x' }, { b: 'y' }], map: { k: { a: 'x', c: 1 } } });
     object.junk = true;
     expect(schema.prune(object)).toEqual(['junk', 'spec.items[1].b', 'spec.map.k.c', 'spec.odd']);
     expect(object).toEqual(objectOf({ known: 'a', items: [{ a: 'x' }, {}], map: { k: { a: 'x' } } }));
   });
 
-  it('keeps what a preserving node does not know, yet prunes inside what it knows', () => {
+  it('keeps unknown fields of a preserving node, and prunes in its known fields', () => {
     const object = objectOf({ free: { any: { thing: 1 }, inner: { a: 'x', b: 1 } } });
     expect(schema.prune(object)).toEqual(['spec.free.inner.b']);
     expect(object.spec).toEqual({ free: { any: { thing: 1 }, inner: { a: 'x' } } });
   });
 
-  it('leaves apiVersion, kind and metadata of the object and of embedded resources alone', () => {
+  it('keeps apiVersion, kind and metadata of the object and of embedded resources', () => {
     const template = { apiVersion: 'v1', kind: 'P', metadata: { anything: 1 }, more: 1 };
     const object = objectOf({ template });
     expect(schema.prune(object)).toEqual(['spec.template.more']);
   });
 
-  it('finds the same without changing the object', () => {
+  it('finds the same fields without changing the object', () => {
     const object = objectOf({ odd: 1 });
     expect(schema.unknownFields(object)).toEqual(['spec.odd']);
     expect(object.spec).toEqual({ odd: 1 });
   });
 
-  it('treats prototype-named keys as any other', () => {
+  it('treats prototype-named keys as normal keys', () => {
     const object = objectOf(JSON.parse('{"__proto__": {"a": 1}, "constructor": 2}'));
     expect(schema.prune(object)).toEqual(['spec.__proto__', 'spec.constructor']);
     expect(Object.keys(object.spec as object)).toEqual([]);
@@ -85,12 +85,12 @@ describe('defaulting', () => {
     return object.spec;
   };
 
-  it('fills a default object and then what is missing in it, but makes no parent without a default', () => {
+  it('sets a default object and then its missing fields, but creates no parent without a default', () => {
     expect(defaulted(undefined)).toEqual({ size: 1, note: 'none' });
     expect(defaulted({ deep: {}, ports: [{}] })).toMatchObject({ deep: { a: 7 }, ports: [{ protocol: 'TCP' }] });
   });
 
-  it('takes null as absent unless the schema allows it', () => {
+  it('treats null as absent unless the schema allows it', () => {
     expect(defaulted({ size: null, note: null, title: null, maybe: null })).toEqual({
       size: 1,
       note: null,
@@ -130,7 +130,7 @@ describe('validation', () => {
       'spec.a: Invalid value: 0: spec.a in body should be greater than 0',
     ],
     [{ type: 'integer', multipleOf: 3 }, 4, 'spec.a: Invalid value: 4: spec.a in body should be a multiple of 3'],
-    // An expression of an older version of this program, which kept some that Go cannot read.
+    // A pattern that an older version of this program accepted, although Go refuses it.
     [
       { type: 'string', pattern: '(?=a)' },
       'a',
@@ -189,14 +189,14 @@ describe('validation', () => {
     expect(messages(fields({ a: schema }), { a: value })).toEqual([]);
   });
 
-  it('reports a fraction where an integer of a format is wanted twice, as the real server does', () => {
+  it('reports a fraction twice for an integer with a format, as the real server does', () => {
     expect(messages(fields({ a: { type: 'integer', format: 'int32' } }), { a: 1.5 })).toEqual([
       'spec.a: Invalid value: "float64": spec.a in body must be of type int32: "float64"',
       '<nil>: Invalid value: "": Checked value must be of type integer with format int32 in spec.a',
     ]);
   });
 
-  it('says which of several schemas came nearest', () => {
+  it('reports the errors of the closest of several schemas', () => {
     const choice = fields(
       { a: { type: 'string' }, b: { type: 'string' } },
       { oneOf: [{ required: ['a'] }, { required: ['b'] }] },
@@ -227,13 +227,13 @@ describe('validation', () => {
     ]);
   });
 
-  it('does not judge again what is stored and not touched', () => {
+  it('does not validate unchanged stored values again', () => {
     const schema = fields({ a: { type: 'string', maxLength: 1 }, b: { type: 'string' } });
     expect(messages(schema, { a: 'long', b: 'new' }, { a: 'long', b: 'old' })).toEqual([]);
     expect(messages(schema, { a: 'other' }, { a: 'long' })).toEqual(['spec.a: Too long: may not be more than 1 byte']);
   });
 
-  it('knows items of list-maps again wherever they stand, and no object with a field that it does not know', () => {
+  it('matches items of list-maps by key, and never objects with unknown fields', () => {
     const items = fields({ id: { type: 'string' }, v: { type: 'integer' } });
     const keyed = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['id'] };
     const spec: JsonSchema = { ...fields({ k: { type: 'array', items, ...keyed } }), required: ['late'] };
@@ -250,7 +250,7 @@ describe('validation', () => {
     expect(messages(plain, { k: [b, a] }, { k: [a, b] })).toEqual(late);
   });
 
-  it('survives a schema that holds itself', () => {
+  it('supports a recursive schema', () => {
     const schema: JsonSchema = { type: 'object', properties: {} };
     schema.properties = { child: schema };
     const compiled = compileSchema(schema);

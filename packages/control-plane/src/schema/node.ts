@@ -12,7 +12,7 @@ export interface RuleSpec {
   optionalOldSelf?: boolean;
 }
 
-/** The limits of a schema are doubles, as in the server's own types. */
+/** The limits of a schema are doubles, as in the types of the real server. */
 const asNumber = (value: unknown): number | undefined =>
   typeof value === 'number' ? value : typeof value === 'bigint' ? Number(value) : undefined;
 const asString = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -28,8 +28,8 @@ const typesOf = (schema: JsonSchema, intOrString: boolean): string[] => {
 const NO_PROPERTIES: ReadonlyMap<string, SchemaNode> = new Map();
 
 /**
- * A schema read into the shape that pruning, defaulting and validation walk. Children are read when they are first
- * asked for: the schemas of built-in kinds are large graphs, and some of them hold themselves.
+ * A schema, parsed for pruning, defaulting and validation. Children are parsed at their first use, because the schemas of built-in kinds are
+ * large graphs, and some are recursive.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;
@@ -63,7 +63,7 @@ export class SchemaNode {
   readonly listMapKeys: readonly string[];
   readonly mapType: string;
   readonly rules: readonly RuleSpec[];
-  /** There is an allOf, anyOf, oneOf or not. */
+  /** Whether it has allOf, anyOf, oneOf or not. */
   readonly combined: boolean;
   #pattern: GoRegExp | RegExpError | undefined;
   #properties: ReadonlyMap<string, SchemaNode> | undefined;
@@ -105,7 +105,7 @@ export class SchemaNode {
       ['allOf', 'anyOf', 'oneOf'].some((word) => asSchemas(schema[word]).length > 0) || isRecord(schema.not);
   }
 
-  /** Read when a text is first held against it. */
+  /** Parsed when the first text is matched with it. */
   get pattern(): GoRegExp | RegExpError | undefined {
     if (this.patternText !== '') this.#pattern ??= readRegExp(this.patternText);
     return this.#pattern;
@@ -148,27 +148,27 @@ export class SchemaNode {
     return schema === undefined ? undefined : nodeOf(schema);
   }
 
-  /** Some node below (or this one) has a default. */
+  /** Whether this node or one below has a default. */
   get defaultsBelow(): boolean {
     return this.#has('defaults', (node) => node.hasDefault);
   }
 
-  /** Some node below (or this one) has CEL rules. */
+  /** Whether this node or one below has CEL rules. */
   get rulesBelow(): boolean {
     return this.#has('rules', (node) => node.rules.length > 0);
   }
 
-  /** Some node below (or this one) is a list-map or a set. */
+  /** Whether this node or one below is a list-map or a set. */
   get listsBelow(): boolean {
     return this.#has('lists', (node) => node.listType === 'map' || node.listType === 'set');
   }
 
-  /** Some node below (or this one) is an embedded resource. */
+  /** Whether this node or one below is an embedded resource. */
   get embeddedBelow(): boolean {
     return this.#has('embedded', (node) => node.embedded);
   }
 
-  /** Looks at everything that can be reached from here once: a schema may hold itself. */
+  /** Visits all reachable nodes once, because a schema may be recursive. */
   #has(what: string, test: (node: SchemaNode) => boolean): boolean {
     let found = this.#below.get(what);
     if (found === undefined) {
@@ -197,7 +197,7 @@ export class SchemaNode {
 
 const nodes = new WeakMap<object, SchemaNode>();
 
-/** The node of a schema; a schema is read once however often it is asked for. */
+/** The node of a schema. Each schema is parsed once. */
 export function nodeOf(schema: JsonSchema): SchemaNode {
   let node = nodes.get(schema);
   if (node === undefined) {

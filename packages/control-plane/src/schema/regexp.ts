@@ -5,32 +5,32 @@ type Library = typeof import('re2js');
 
 let loaded: Library | undefined;
 
-/** The library is loaded with the first expression: few planes have one. */
+/** The library is loaded with the first expression, because few control planes need it. */
 function load(): Library {
   loaded ??= createRequire(import.meta.url)('re2js') as Library;
   return loaded;
 }
 
-/** A regular expression of Go. Its time is linear in the text, whatever the expression is. */
+/** A Go regular expression. Its time is linear in the text for any expression. */
 export interface GoRegExp {
-  /** Whether some part of the text matches. */
+  /** Whether a part of the text matches. */
   test(text: string): boolean;
-  /** The first `limit` parts that match; all of them for a negative limit. */
+  /** The first `limit` matches; all of them for a negative limit. */
   find(text: string, limit: number): string[];
 }
 
-/** An expression that Go refuses too. The message has Go's words. */
+/** An expression that Go refuses too. The message is Go's text. */
 export class RegExpError extends Error {
   override readonly name = 'RegExpError';
 }
 
-/** Go shows the whole expression where it names no part of it; behind a trailing backslash there is nothing to show. */
+/** Go prints the whole expression if the error names no part of it, and nothing for a trailing backslash. */
 function wordsOf(message: string, expression: string): string {
   if (message.endsWith('`')) return message;
   return `${message}: \`${message.includes('trailing backslash') ? '' : expression}\``;
 }
 
-/** Reads an expression as Go's package `regexp` does, or tells why it cannot be read. */
+/** Parses an expression like Go's package `regexp`, or returns the error. */
 export function readRegExp(expression: string): GoRegExp | RegExpError {
   const library = load();
   try {
@@ -58,7 +58,7 @@ class Compiled implements GoRegExp {
     const matcher = this.#compiled.matcher(text);
     let end = -1;
     while (found.length !== limit && matcher.find()) {
-      // Go leaves out an empty match that touches the one before.
+      // Go omits an empty match right after another match.
       if (matcher.start() !== matcher.end() || matcher.start() !== end) found.push(matcher.group() ?? '');
       end = matcher.end();
     }

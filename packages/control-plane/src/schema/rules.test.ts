@@ -15,24 +15,24 @@ const text = { type: 'string' };
 const int = { type: 'integer' };
 
 describe('rules', () => {
-  it('say the rule itself when there is no message', () => {
+  it('report the rule itself without a message', () => {
     const schema = { type: 'object', properties: { a: int }, ...rule('self.a > 1') };
     expect(check(schema, { a: 1 })).toEqual(['spec FieldValueInvalid: Invalid value: failed rule: self.a > 1']);
     expect(check(schema, { a: 2 })).toEqual([]);
   });
 
-  it('take message, messageExpression, reason and fieldPath', () => {
+  it('use message, messageExpression, reason and fieldPath', () => {
     const more = { messageExpression: "'a is ' + string(self.a)", reason: 'FieldValueForbidden', fieldPath: '.a' };
     const schema = { type: 'object', properties: { a: int }, ...rule('self.a > 1', more) };
     expect(check(schema, { a: 1 })).toEqual(['spec.a FieldValueForbidden: Forbidden: a is 1']);
   });
 
-  it('fall back to the message when the expression gives nothing to show', () => {
+  it('fall back to the message when the expression returns no usable text', () => {
     const schema = { type: 'string', ...rule('false', { message: 'plain', messageExpression: "''" }) };
     expect(check(schema, 'x')).toEqual(['spec FieldValueInvalid: Invalid value: "x": plain']);
   });
 
-  it('are not run while the schema is violated, but are for mere limits', () => {
+  it('are not evaluated for an object of wrong types, but for one that exceeds limits', () => {
     const schema = {
       type: 'object',
       required: ['b'],
@@ -44,7 +44,7 @@ describe('rules', () => {
     expect(check({ ...schema, required: [] }, { a: 1 })).toHaveLength(2);
   });
 
-  it('are not run on an object without a name', () => {
+  it('are not evaluated for an object without a name', () => {
     const nameless: ApiObject = { apiVersion: 'g/v1', kind: 'K', metadata: {}, spec: 'x' };
     const schema = compileSchema({ type: 'object', properties: { spec: { type: 'string', ...rule('false') } } });
     expect(schema.validate(nameless).map(({ message }) => message)).toEqual([
@@ -59,7 +59,7 @@ describe('rules', () => {
     ]);
   });
 
-  it('name map keys and list items in the path', () => {
+  it('report map keys and list items in the path', () => {
     const map = {
       type: 'object',
       additionalProperties: { type: 'string', ...rule('self != "bad"', { message: 'm' }) },
@@ -76,13 +76,13 @@ describe('transition rules', () => {
     properties: { a: { type: 'string', ...rule('self == oldSelf', { message: 'locked' }) } },
   };
 
-  it('hold between an old and a new value, and not when there is no old one', () => {
+  it('are evaluated with an old and a new value, and not without an old one', () => {
     expect(check(locked, { a: 'x' })).toEqual([]);
     expect(check(locked, { a: 'x' }, {})).toEqual([]);
     expect(check(locked, { a: 'y' }, { a: 'x' })).toEqual(['spec.a FieldValueInvalid: Invalid value: "y": locked']);
   });
 
-  it('with optionalOldSelf run always', () => {
+  it('with optionalOldSelf are always evaluated', () => {
     const source = '!oldSelf.hasValue() || oldSelf.value() == self';
     const once = {
       type: 'object',
@@ -92,7 +92,7 @@ describe('transition rules', () => {
     expect(check(once, { a: 'y' }, { a: 'x' })).toEqual(['spec.a FieldValueInvalid: Invalid value: "y": once']);
   });
 
-  it('match items of a list-map by key, wherever they stand', () => {
+  it('match items of a list-map by key, in any order', () => {
     const schema = {
       type: 'array',
       'x-kubernetes-list-type': 'map',
@@ -121,13 +121,13 @@ describe('transition rules', () => {
     ]);
   });
 
-  it('leave alone what broke a plain rule before and is not touched', () => {
+  it('ignore unchanged values that already violate a rule', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', ...rule("self == 'x'") }, b: text } };
     expect(check(schema, { a: 'bad', b: 'new' }, { a: 'bad', b: 'old' })).toEqual([]);
     expect(check(schema, { a: 'worse' }, { a: 'bad' })).toHaveLength(1);
   });
 
-  it('warn of what broke a plain rule before and is not touched, also below lists whose items have no counterpart', () => {
+  it('warn about unchanged values that already violate a rule, also in lists without keys', () => {
     const items = { type: 'string', ...rule("self == 'x'") };
     const schema = {
       type: 'object',
@@ -142,7 +142,7 @@ describe('transition rules', () => {
     const words = `Invalid value: "bad": failed rule: self == 'x'`;
     expect(warned({ a: ['bad'], b: 'new' }, { a: ['bad'], b: 'old' })).toEqual([[`spec.a[0]: ${words}`], 0]);
     expect(warned({ a: ['bad', 'x'] }, { a: ['bad'] })).toEqual([[], 1]);
-    // A rule that cannot be evaluated is a failure whatever stood there.
+    // A rule that cannot be evaluated fails for any old value.
     expect(warned({ n: 0, b: 'new' }, { n: 0, b: 'old' })).toEqual([[], 1]);
   });
 
@@ -150,7 +150,7 @@ describe('transition rules', () => {
     ['.m', 'spec.m'],
     ["['x-y'].z", 'spec.x-y.z'],
     ["['m']['k']", 'spec.m[k]'],
-  ])('name the field of the path %s by the schema', (fieldPath, field) => {
+  ])('report the field of the path %s by the schema', (fieldPath, field) => {
     const properties = {
       m: { type: 'object', additionalProperties: int },
       'x-y': { type: 'object', properties: { z: int } },

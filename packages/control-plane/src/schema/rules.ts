@@ -15,16 +15,16 @@ import { optionalOf, typeOfNode } from './cel/types.ts';
 import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { RuleSpec, SchemaNode } from './node.ts';
 
-/** A rule of a schema, ready to run. */
+/** A compiled rule of a schema. */
 interface Rule {
   readonly spec: RuleSpec;
-  /** A text: why it does not compile. The CRD was stored before the server checked rules. */
+  /** A text is the compile error of a rule in a CRD that was stored before the server validated rules. */
   readonly program: Program | string;
   readonly usesOld: boolean;
   readonly message: Program | undefined;
 }
 
-/** The longest message that an expression may give, in bytes. */
+/** The maximum length of a message from an expression, in bytes. */
 const MAX_MESSAGE = 5 * 1024;
 
 /** The variables of a rule on a node. */
@@ -53,7 +53,7 @@ function compileMessage(spec: RuleSpec, variables: readonly Declaration[]): Prog
   try {
     return compileCel(spec.messageExpression, variables);
   } catch (error) {
-    // A message that does not compile is refused with the CRD; for one stored all the same the plain message stands in.
+    // A CRD with an invalid message expression is refused. For a stored one, the plain message is used.
     if (error instanceof CelCompileError) return undefined;
     throw error;
   }
@@ -93,7 +93,7 @@ function messageOf(rule: Rule, values: readonly unknown[]): string {
   return spec.message === undefined || spec.message === '' ? `failed rule: ${spec.rule.trim()}` : spec.message.trim();
 }
 
-/** What a failed rule is told as. The value is left out where it is a structure. */
+/** The error of a failed rule. A structured value is omitted. */
 function causeOf(field: string, value: unknown, detail: string, reason: string | undefined): StatusCause {
   const isStructure = typeof value === 'object' && value !== null;
   switch (reason) {
@@ -110,10 +110,10 @@ function causeOf(field: string, value: unknown, detail: string, reason: string |
   }
 }
 
-/** A rule that could not be evaluated names the type of its value instead. */
+/** The type of the value, in the error for a rule that could not be evaluated. */
 const typeOf = (node: SchemaNode): string => node.types[0] ?? '';
 
-/** `.spec.a['b c']` as a field of a cause: whatever the schema names as a property follows a dot, also `['b-c']`; keys of maps stand in brackets. */
+/** Converts `.spec.a['b c']` to a field of an error. Properties in the schema follow a dot, also `['b-c']`; keys of maps are in brackets. */
 function fieldOfPath(path: string, relative: string | undefined, from: SchemaNode): string {
   if (relative === undefined || relative === '') return path;
   let node: SchemaNode | undefined = from;
@@ -147,7 +147,7 @@ function failure(rule: Rule, error: CelRuntimeError, path: string, node: SchemaN
 
 interface Walk {
   readonly causes: StatusCause[];
-  /** What failed rules say of values that stood there before. */
+  /** Errors of failed rules for unchanged values. */
   readonly warnings: string[];
 }
 
@@ -176,7 +176,7 @@ function checkRules(
       if (rule.program.run(values) === true) continue;
       const at = fieldOfPath(path, rule.spec.fieldPath, node);
       const cause = causeOf(at === '' ? field : at, value, messageOf(rule, values), rule.spec.reason);
-      // What was stored before the rule and is not touched may stay, and is warned of (ratcheting).
+      // Unchanged stored values may violate a rule, with a warning (ratcheting).
       if (untouched && !rule.usesOld) walk.warnings.push(`${cause.field}: ${cause.message}`);
       else walk.causes.push(cause);
     } catch (error) {
@@ -186,7 +186,7 @@ function checkRules(
   }
 }
 
-/** `parent`: whether what holds the value is untouched, which counts where the value has no counterpart (items of plain lists). */
+/** `parent`: whether the container is unchanged. It decides for values without an old value (items of lists without keys). */
 function visit(
   value: unknown,
   old: unknown,
@@ -222,9 +222,8 @@ function visit(
 }
 
 /**
- * Evaluates the CEL rules of a schema over an object: rules on self, and transition rules where there is an old value to compare
- * with. Programs are compiled once per schema. What a rule says of a value that stood there before goes to `warn`.
- * `isResource`: the value is a whole object with metadata, not a part of one.
+ * Evaluates the CEL rules of a schema for an object: rules on self, and transition rules if there is an old value. Programs are compiled
+ * once per schema. Errors for unchanged values go to `warn`. `isResource`: the value is a whole object with metadata.
  */
 export function validateRules(
   value: unknown,

@@ -16,7 +16,7 @@ import { isUntouched, itemKey, oldItems } from './lists.ts';
 import type { SchemaNode } from './node.ts';
 import { RegExpError } from './regexp.ts';
 
-/** What one schema had to say of one value. `matches` counts the checks that were made: it picks the best of several alternatives. */
+/** The errors of a value for one schema. `matches` is the number of checks, which selects the best of several alternatives. */
 interface Verdict {
   readonly causes: StatusCause[];
   matches: number;
@@ -31,7 +31,7 @@ interface GoType {
   readonly format: string;
 }
 
-/** The JSON type and format that Go's decoder gives a value: integers that fit are int64, other numbers float64. */
+/** The JSON type and format of a value in Go's decoder: integers that fit are int64, other numbers float64. */
 function goTypeOf(value: unknown): GoType {
   if (value === null || value === undefined) return { type: 'null', format: '' };
   if (typeof value === 'boolean') return { type: 'boolean', format: '' };
@@ -42,7 +42,7 @@ function goTypeOf(value: unknown): GoType {
       : { type: 'number', format: 'float64' };
   }
   if (typeof value === 'number') {
-    // Whole numbers that are no bigints were written with a fraction or an exponent: Go has floats of them.
+    // Integers that are not bigints were written with a fraction or an exponent, so they are floats in Go.
     return Number.isSafeInteger(value) ? { type: 'integer', format: 'int64' } : { type: 'number', format: 'float64' };
   }
   return { type: Array.isArray(value) ? 'array' : 'object', format: '' };
@@ -82,7 +82,7 @@ function checkType(value: unknown, node: SchemaNode, path: string, verdict: Verd
     mismatch(node.types.join(','), actual.type);
 }
 
-/** What a text should match; nothing where it does. Only a CRD that was stored without a check has an expression that cannot be read. */
+/** The error for a text that does not match the pattern. Only an older stored CRD can have an invalid pattern. */
 function patternProblem({ pattern, patternText }: SchemaNode, value: string): string | undefined {
   if (pattern === undefined) return undefined;
   if (!(pattern instanceof RegExpError)) return pattern.test(value) ? undefined : patternText;
@@ -130,7 +130,7 @@ function rangeProblem(value: number | bigint, node: SchemaNode, path: string): s
   return `Checked value must be of type ${type} ${format} in ${path}`;
 }
 
-/** An integer is held against a limit cut to an integer, and shown with it. */
+/** For an integer, the limit is truncated to an integer, also in the error. */
 const shownLimit = (limit: number, isInteger: boolean): string =>
   isInteger && Number.isFinite(limit) ? BigInt(limit).toString() : goFloat(limit);
 
@@ -140,7 +140,7 @@ function checkNumber(value: number | bigint, node: SchemaNode, path: string, ver
   if (range !== undefined) verdict.causes.push(invalid(NO_FIELD, '', range));
   const isInteger = goTypeOf(value).type === 'integer';
   if (node.multipleOf !== undefined) {
-    // An integer is held against the factor cut to an integer, as kube-openapi does.
+    // For an integer, the factor is truncated to an integer, as in kube-openapi.
     const factor = isInteger ? Math.trunc(node.multipleOf) : node.multipleOf;
     const quotient = factor < 1 ? (1 / factor) * Number(value) : Number(value) / factor;
     if (factor < 0 || (isInteger && factor === 0)) {
@@ -265,7 +265,7 @@ function checkEnum(value: unknown, node: SchemaNode, path: string, verdict: Verd
   verdict.causes.push(notSupported(path === '' ? NO_FIELD : path, value, supported));
 }
 
-/** `old` is what stood there before: what is stored and not touched is not judged again (ratcheting). */
+/** `old` is the old value. Unchanged values are not validated again (ratcheting). */
 function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Verdict, old?: unknown): void {
   verdict.matches++;
   if (old !== undefined && isUntouched(value, old, node)) return;
@@ -286,7 +286,7 @@ function checkValue(value: unknown, node: SchemaNode, path: string, verdict: Ver
   if (verdict.causes.length === before) verdict.matches++;
 }
 
-/** Holds a value against a schema: types, limits, formats, required fields, enums and combinations. CEL and list keys are checked elsewhere. */
+/** Validates a value with a schema: types, limits, formats, required fields, enums and combinations. CEL and list keys are checked elsewhere. */
 export function validateValue(value: unknown, node: SchemaNode, path = '', old?: unknown): StatusCause[] {
   const verdict: Verdict = { causes: [], matches: 0 };
   checkValue(value, node, path, verdict, old);

@@ -21,7 +21,7 @@ test.each([
   expect(() => parseFieldSelector(kind(plural), text)).toThrow(message);
 });
 
-test('what is demanded is told, by which objects are found', () => {
+test('a selector returns its requirements for the index', () => {
   const selector = parseFieldSelector(kind('configmaps'), 'metadata.name=a,metadata.namespace!=b');
   expect(selector?.where).toEqual([
     { field: 'metadata.name', value: 'a' },

@@ -4,26 +4,26 @@ import { StatusError } from '../apimachinery/objects/status.ts';
 import { type Demand, fieldOf } from '../store/demand.ts';
 import type { StoredRecord } from '../store/store.ts';
 
-/** One demand of a field selector. */
+/** A requirement of a field selector. */
 export interface Term {
   readonly field: string;
   readonly equal: boolean;
   readonly value: string;
 }
 
-/** Decides whether a stored object is meant. */
+/** Whether a stored object matches. */
 export type FieldSelector = (record: StoredRecord) => boolean;
 
-/** What a field selector asks, with the exact name it may pin. */
+/** A parsed field selector. */
 export interface ParsedFieldSelector {
   readonly matches: FieldSelector;
-  /** What it demands, by which the objects are found. */
+  /** Its requirements for the index. */
   readonly where: readonly Demand[];
 }
 
 const withoutEscapes = (value: string): string => value.replace(/\\([\\,=])/g, '$1');
 
-/** Splits at commas that no backslash escapes. */
+/** Splits at commas that are not escaped with a backslash. */
 function split(text: string): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -58,7 +58,7 @@ function parseTerm(part: string, whole: string): Term {
 
 function refuse(kind: KindDefinition, field: string): Error {
   const known = Object.keys(kind.selectableFields ?? {});
-  // Kinds with a conversion function of their own for field labels speak differently from the default one.
+  // Kinds with their own conversion function for field labels have other errors.
   if (kind.custom) return badRequest(`field label not supported: ${field}`);
   if (kind.kind === 'Job') return badRequest(`field label ${JSON.stringify(field)} not supported for Job`);
   if (known.length > 0) return badRequest(`field label not supported: ${field}`);
@@ -67,15 +67,15 @@ function refuse(kind: KindDefinition, field: string): Error {
   );
 }
 
-/** The demands of a selector, sorted as the real parser has them before it complains. @throws StatusError 400 */
+/** The terms of a selector, in the order in which the real parser reports errors. @throws StatusError 400 */
 export const parseTerms = (text: string): Term[] =>
   split(text)
     .sort()
     .map((part) => parseTerm(part, text))
-    // A term without field and value asks nothing, and is not looked at.
+    // A term without field and value is ignored.
     .filter(({ field, value }) => field !== '' || value !== '');
 
-/** What a selector demands, as authorizers look at it, whatever fields the kind knows. []: nothing, or it cannot be read. */
+/** The requirements of a selector for authorizers, with any fields. Empty: no requirements, or an invalid selector. */
 export function fieldDemands(text: string): readonly Term[] {
   try {
     return parseTerms(text);
@@ -85,20 +85,20 @@ export function fieldDemands(text: string): readonly Term[] {
   }
 }
 
-/** Built-in kinds of the cluster with a list of their own of selectable fields, which names no namespace. */
+/** Cluster-scoped built-in kinds with their own list of selectable fields, without a namespace. */
 const WITHOUT_NAMESPACE: ReadonlySet<string> = new Set([
   '/namespaces',
   '/nodes',
   'certificates.k8s.io/certificatesigningrequests',
 ]);
 
-/** Other built-in kinds take a selector of the namespace, also those of the cluster. */
+/** Other built-in kinds accept a selector of the namespace, also cluster-scoped ones. */
 const selectsNamespace = ({ namespaced, custom, group, plural }: KindDefinition): boolean =>
   namespaced || (!custom && !WITHOUT_NAMESPACE.has(`${group}/${plural}`));
 
 /**
- * Reads the `fieldSelector` of a query: `a=b,c!=d`. undefined when it selects everything.
- * @throws StatusError 400 for what cannot be read and for fields that the kind does not offer.
+ * Parses the `fieldSelector` of a query: `a=b,c!=d`. Undefined if it selects everything.
+ * @throws StatusError 400 for an invalid selector and for fields that are not selectable.
  */
 export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFieldSelector | undefined {
   const terms = parseTerms(text);
@@ -113,7 +113,7 @@ export function parseFieldSelector(kind: KindDefinition, text: string): ParsedFi
   };
 }
 
-/** The selectable fields of an object, as they are kept next to its record. */
+/** The selectable fields of an object, which are stored with its record. */
 export function fieldsOf(
   kind: KindDefinition,
   object: Parameters<NonNullable<KindDefinition['selectableFields']>[string]>[0],

@@ -7,10 +7,10 @@ import type { Status } from '../apimachinery/objects/status.ts';
 import { encodeProtobuf, hasProtobuf } from '../protobuf/index.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** Answers below this many bytes are not compressed. */
+/** The minimum size of an answer for compression, in bytes. */
 const GZIP_FROM = 128 * 1024;
 
-/** Writes a JSON text in the form that was agreed; what has no protobuf form stays JSON. */
+/** Writes a JSON text in the negotiated format. Without a protobuf form, it remains JSON. */
 export function answerText(text: string, format: Format, request: ServerRequest, status = 200): ServerResponse {
   let body = text;
   if (format.mediaType === PROTOBUF) {
@@ -31,7 +31,7 @@ export function answerJson(value: unknown, format: Format, request: ServerReques
   return answerText(stringifyJson(value), format, request, status);
 }
 
-/** Compresses what is large, when asked. */
+/** Compresses a large body on request. */
 export function compressed(
   body: string | Uint8Array,
   contentType: string,

@@ -15,7 +15,7 @@ import type { KindRegistry } from '../resources/kind-registry.ts';
 
 const placeOf = ({ group, version }: Pick<KindDefinition, 'group' | 'version'>): string => `${group}/${version}`;
 
-/** Values for each group version. The first request makes a value, and a change of its kinds drops it. */
+/** Values for each group version, created at the first request. A change of its kinds removes a value. */
 class Pieces<T> {
   readonly #make: (kinds: readonly KindDefinition[], group: string, version: string) => T;
   readonly #kinds: KindRegistry;
@@ -43,8 +43,8 @@ class Pieces<T> {
 }
 
 /**
- * The documents that tell what is served. A change of a kind makes those of its group version anew, when they are next asked for; those that are
- * about all of them are put together of what is kept of each.
+ * The discovery and OpenAPI documents. A change of a kind invalidates the documents of its group version. Documents about all kinds are
+ * assembled from the cached parts.
  */
 export class ApiDocuments {
   readonly #kinds: KindRegistry;
@@ -52,9 +52,9 @@ export class ApiDocuments {
   readonly #hashes: Pieces<string>;
   readonly #v3: Pieces<string>;
   readonly #v2: Pieces<V2Piece>;
-  /** The documents about everything. */
+  /** The documents about all kinds. */
   readonly #whole = new Map<string, string>();
-  /** The OpenAPI v2 document as protobuf, after the first request for it. */
+  /** The OpenAPI v2 document as protobuf, created at the first request. */
   #v2Bytes: Uint8Array | undefined;
 
   constructor(kinds: KindRegistry) {
@@ -71,7 +71,7 @@ export class ApiDocuments {
     });
   }
 
-  /** `/api` (core) or `/apis` in one. */
+  /** The aggregated discovery of `/api` (core) or `/apis`. */
   aggregated(core: boolean): string {
     return this.#all(core ? 'api' : 'apis', () =>
       aggregatedDiscovery(this.#kinds, core, (group, version) => this.#versions.of(group, version)),
@@ -82,13 +82,13 @@ export class ApiDocuments {
     return this.#all('v2', () => openApiV2(this.#places().map(({ group, version }) => this.#v2.of(group, version))));
   }
 
-  /** The OpenAPI v2 document as gnostic's message. */
+  /** The OpenAPI v2 document as a gnostic message. */
   openApiV2Protobuf(): Uint8Array {
     this.#v2Bytes ??= encodeOpenApiV2(this.openApiV2());
     return this.#v2Bytes;
   }
 
-  /** Of both forms of the OpenAPI v2 document, with its quotes; `Vary` tells caches which form they hold. */
+  /** The ETag of the OpenAPI v2 document in both forms, with its quotes. `Vary` distinguishes the forms for caches. */
   openApiV2Etag(): string {
     return this.#all('v2 etag', () => `"${createHash('sha512').update(this.openApiV2()).digest('hex').toUpperCase()}"`);
   }
@@ -100,7 +100,7 @@ export class ApiDocuments {
     });
   }
 
-  /** undefined: not served. */
+  /** Undefined: the group version is not served. */
   openApiV3(group: string, version: string): string | undefined {
     return this.#kinds.hasGroupVersion(group, version) ? this.#v3.of(group, version) : undefined;
   }

@@ -17,9 +17,9 @@ async function ask(method: string, path: string, body: string | undefined, heade
 }
 const make = (body: string, type = 'application/json') => ask('POST', MAPS, body, { 'content-type': type });
 
-describe('a body of a type that nobody knows', () => {
+describe('a body of an unknown type', () => {
   test.each(['text/plain', 'application/json;foo', ';', 'application/json; charset'])(
-    '%s is refused, also where it asks for a deletion',
+    '%s is refused, also in a deletion',
     async (type) => {
       await make('{"metadata":{"name":"kept"}}');
       expect((await make('{"metadata":{"name":"x"}}', type)).status).toBe(415);
@@ -34,15 +34,15 @@ describe('a body of a type that nobody knows', () => {
     },
   );
 
-  test('parameters of a type are looked past', async () => {
+  test('parameters of a type are ignored', async () => {
     expect((await make('{"metadata":{}}', 'Application/JSON; charset="latin1"; a=b;')).status).toBe(422);
   });
 
-  test('a type of a patch is known letter by letter', async () => {
+  test('a patch type is compared exactly', async () => {
     const patch = (type: string) => ask('PATCH', `${MAPS}/kept`, '{}', { 'content-type': type });
     expect((await patch('Application/merge-patch+json')).status).toBe(415);
     expect((await patch('application/merge-patch+json; charset=x')).status).toBe(200);
-    // A list passes the router by one type that it knows; no handler takes lists.
+    // The router accepts a list with one known type, but handlers do not accept lists.
     const several = await patch('text/plain, application/merge-patch+json');
     expect([several.status, several.body.message]).toEqual([
       415,
@@ -51,7 +51,7 @@ describe('a body of a type that nobody knows', () => {
     expect((await patch('text/plain, text/html')).body.message).toBe('415: Unsupported Media Type');
   });
 
-  test('what is no protobuf is told as it is', async () => {
+  test('invalid protobuf is reported with its bytes', async () => {
     const { status, body } = await make('{}', 'application/vnd.kubernetes.protobuf');
     expect([status, body.message]).toEqual([
       400,
@@ -60,7 +60,7 @@ describe('a body of a type that nobody knows', () => {
   });
 });
 
-test('half a character becomes U+FFFD, in a new object and in a patch', async () => {
+test('an unpaired surrogate becomes U+FFFD, in a new object and in a patch', async () => {
   const made = await make('{"metadata":{"name":"half"},"data":{"a":"x\\ud800y","b":"\\ud83d\\ude00"}}');
   expect(made.body.data).toEqual({ a: 'x\ufffdy', b: '😀' });
   const type = { 'content-type': 'application/merge-patch+json' };
@@ -68,25 +68,25 @@ test('half a character becomes U+FFFD, in a new object and in a patch', async ()
   expect(patched.body.data).toMatchObject({ c: '\ufffd' });
 });
 
-test('null is an object that says nothing', async () => {
+test('null is an empty object', async () => {
   expect(await make('null')).toMatchObject({
     status: 422,
     body: { message: expect.stringContaining('metadata.name') },
   });
 });
 
-test('the documents of groups are given out as any type of application', async () => {
+test('the documents of groups accept any type of application', async () => {
   expect((await ask('GET', '/apis/apps', undefined, { accept: 'application/*' })).status).toBe(200);
   const { body } = await ask('GET', '/apis/apps', undefined, { accept: 'text/html' });
   expect(body.message).toMatch(/^only the following media types are accepted/);
 });
 
-test('a null among bytes is no bytes', async () => {
+test('a null in a map of bytes is empty', async () => {
   const { body } = await make('{"metadata":{"name":"bytes"},"binaryData":{"a":null,"b":"aGk="}}');
   expect(body).toMatchObject({ binaryData: { a: '', b: 'aGk=' } });
 });
 
-test('a refusal to who takes no form of it is indented JSON without an end of line', async () => {
+test('a refusal for a client that accepts no form is indented JSON without a final line break', async () => {
   const answer = await plane.fetch(new Request(`https://plane${MAPS}/none`, { headers: { accept: 'text/html' } }));
   const text = await answer.text();
   expect([answer.status, answer.headers.get('content-type')]).toEqual([406, 'application/json']);

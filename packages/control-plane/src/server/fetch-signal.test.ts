@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { startControlPlane } from '../plane.ts';
 
-test('a watch in process ends with its signal, although nobody holds its request any more', async () => {
+test('an in-process watch ends with its signal, although its request is no longer referenced', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const plane = await startControlPlane({ controllers: false });

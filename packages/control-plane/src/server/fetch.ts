@@ -4,7 +4,7 @@ import { queryOf } from '../apimachinery/http/query.ts';
 import { warningHeader } from '../apimachinery/http/warnings.ts';
 import { StatusError } from '../apimachinery/objects/status.ts';
 
-/** 413 for a body beyond the limit. */
+/** 413 for a body above the limit. */
 export const tooLarge = (): StatusError =>
   new StatusError({
     message: `Request entity too large: limit is ${BODY_LIMIT}`,
@@ -12,7 +12,7 @@ export const tooLarge = (): StatusError =>
     code: 413,
   });
 
-/** A WHATWG request as the handler reads it. `trusted`: without credentials it is the administrator's. */
+/** Converts a WHATWG request for the handler. `trusted`: without credentials it has the user of the administrator. */
 export function fromFetch(request: Request, trusted: boolean): ServerRequest {
   const { url } = request;
   const start = url.indexOf('/', url.indexOf('//') + 2);
@@ -51,12 +51,12 @@ async function readBody(request: Request): Promise<Uint8Array> {
   return bytes;
 }
 
-/** How many bytes of a stream wait for their reader before the writer must wait. */
+/** The number of unread bytes in a stream before the writer must wait. */
 const HIGH_WATER_MARK = 256 * 1024;
 
 /**
- * The stream holds the request, not its signal alone: a request that nobody holds is collected, and with it the way by which its
- * caller's signal reaches its own.
+ * The stream references the request and not only its signal. Otherwise the request could be garbage-collected, which would disconnect its
+ * signal from the signal of the caller.
  */
 function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<Uint8Array> {
   const { signal } = request;
@@ -106,14 +106,14 @@ function streamOf(run: (sink: Sink) => void, request: Request): ReadableStream<U
   );
 }
 
-/** The handler's answer as a WHATWG response. */
+/** Converts the answer of the handler to a WHATWG response. */
 export function toFetch(response: ServerResponse, request: Request): Response {
   const headers = new Headers(response.headers);
   for (const warning of response.warnings ?? []) headers.append('warning', warningHeader(warning));
   const { body, status } = response;
   if (request.method === 'HEAD' || status === 304) return new Response(null, { status, headers });
   if (typeof body === 'function') return new Response(streamOf(body, request), { status, headers });
-  // A text would make the response name a content type by itself where the server names none.
+  // With a text body, the response would set a content type, although the server has none.
   const bytes = typeof body === 'string' && !headers.has('content-type') ? new TextEncoder().encode(body) : body;
   if (status === 204) return new Response(null, { status, headers });
   headers.set('content-length', String(typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.byteLength));

@@ -5,11 +5,11 @@ import { decodeProtobuf } from '../protobuf/index.ts';
 import { settle, startTestPlane } from '../testing.ts';
 import { request, type Sent, samples, values } from './fuzz.testing.ts';
 
-/** Requests of one run. More of them by hand: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
+/** The number of requests per run. A longer manual run: `MCM_FUZZ_RUNS=100000 MCM_FUZZ_SEED=$RANDOM vitest run fuzz`. */
 const RUNS = Number(process.env.MCM_FUZZ_RUNS ?? 6000);
 const SEED = Number(process.env.MCM_FUZZ_SEED ?? 20260101);
 
-/** How the handler begins the sentence of a failure that nobody has foreseen; the 500s of the real server have sentences of their own. */
+/** The prefix of an unexpected failure in the handler. The expected 500s of the real server have other texts. */
 const UNFORESEEN = /^internal error/;
 
 let setup: Awaited<ReturnType<typeof startTestPlane>>;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   await fill();
 });
 
-/** Puts every sample there, so that later requests have something to change. */
+/** Creates all samples, so that later requests can change them. */
 async function fill(): Promise<void> {
   for (const { path, object } of samples.collections) {
     const body = Uint8Array.from(Buffer.from(JSON.stringify(object)));
@@ -36,10 +36,10 @@ function seeded(): () => number {
   };
 }
 
-/** How often time may have to move on before an answer counts as never coming. */
+/** The number of clock advances before a missing answer is an error. */
 const PATIENCE = 20;
 
-/** Sends a request and reads its answer whole; of a watch, what comes at first. */
+/** Sends a request and reads its whole answer; for a watch, its first events. */
 async function send({
   method,
   path,
@@ -58,7 +58,7 @@ async function send({
   for (let turn = 0; answer === undefined; turn++) {
     if (turn > PATIENCE) throw new Error('no answer');
     await Promise.race([pending, settle()]);
-    // A version of the future is waited for.
+    // The request waits for a future version.
     if (answer === undefined && turn > 2) await setup.clock.advance(5_000);
   }
   const response = answer as Response;
@@ -79,7 +79,7 @@ async function send({
 const shown = ({ body, ...sent }: Sent): string =>
   JSON.stringify({ ...sent, body: body === undefined ? undefined : Buffer.from(body.slice(0, 2_000)).toString() });
 
-/** What a refusal must look like. */
+/** Verifies the form of a refusal. */
 function checkRefusal({ status, text, type }: { status: number; text: string; type: string }): void {
   if (/json|protobuf/.test(type)) {
     const body = JSON.parse(text) as Partial<{ kind: string; code: number; message: string; status: string }>;
@@ -87,11 +87,11 @@ function checkRefusal({ status, text, type }: { status: number; text: string; ty
     expect(body.message).toEqual(expect.any(String));
     expect(body.message).not.toMatch(UNFORESEEN);
   } else if (type === 'application/yaml') expect(text).toMatch(/^kind: Status$/m);
-  // What no handler knows is plain text, as the real server's outer router has it.
+  // Unknown paths have a plain text answer, as in the outer router of the real server.
   else if (status !== 404 || text !== '404 page not found\n') throw new Error(`a refusal of type ${type}: ${text}`);
 }
 
-test(`${RUNS} mutated requests from seed ${SEED}: an answer each, a Status for each refusal, nothing unforeseen`, {
+test(`${RUNS} mutated requests from seed ${SEED}: each gets an answer, each refusal is a Status, and no failure is unexpected`, {
   timeout: 60_000 + RUNS * 40,
 }, async () => {
   const answers = new Map<string, number>();
@@ -109,7 +109,7 @@ test(`${RUNS} mutated requests from seed ${SEED}: an answer each, a Status for e
     }),
     { numRuns: RUNS, seed: SEED, endOnFailure: true },
   );
-  // The requests are worth something only while many of them are taken.
+  // The test is only useful if the server accepts many of the requests.
   for (const taken of ['POST 201', 'PATCH 200', 'PUT 200', 'DELETE 200'])
     expect(answers.get(taken) ?? 0, taken).toBeGreaterThan(RUNS / 400);
   await everythingIsReadable();
@@ -136,7 +136,7 @@ async function everythingIsReadable(): Promise<void> {
     for (const { metadata } of items) {
       const item = `${path}/${encodeURIComponent(metadata.name ?? '')}`;
       for (const accept of values.accepts.slice(0, 5)) await read('GET', item, accept);
-      // An object that an update cannot take up again was stored wrong.
+      // If an update cannot read an object, then it was stored incorrectly.
       await read('PATCH', item, 'application/json', '{"metadata":{"annotations":{"seen":"yes"}}}');
     }
   }

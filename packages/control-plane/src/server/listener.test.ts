@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0)) await cleanup();
 });
 
-/** A connection, with all that came back when it is over. */
+/** A connection, with all received data when it is closed. */
 function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> }> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -23,17 +23,17 @@ function open(port: number): Promise<{ socket: TLSSocket; over: Promise<string> 
       const over = new Promise<string>((done) => socket.on('close', () => done(text)));
       resolve({ socket, over });
     });
-    // Being cut off is what is looked for.
+    // The test expects the disconnect.
     socket.on('error', reject);
     cleanups.push(() => socket.destroy());
   });
 }
 
-/** Nothing here takes so long, however slow the machine is. */
+/** Longer than any step of these tests on a slow machine. */
 const FOREVER_MS = 600_000;
 const PATIENT = { handshakeMs: FOREVER_MS, headersMs: FOREVER_MS, requestMs: FOREVER_MS, everyMs: 20 };
 
-/** A listener that has no patience in one thing, and whose handler reads the body. What is to succeed has all the time there is. */
+/** A listener with one short timeout, whose handler reads the body. Its other timeouts are unlimited. */
 async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: Listener; bodies: string[] }> {
   const authority = createAuthority(new Date());
   const { key, certificate } = authority.issueServer(['127.0.0.1']);
@@ -55,7 +55,7 @@ async function impatient(limits: Partial<typeof PATIENT>): Promise<{ listener: L
   return { listener, bodies };
 }
 
-test('a client that sends its headers too slowly is cut off', async () => {
+test('a client that sends its headers too slowly is disconnected', async () => {
   const { listener, bodies } = await impatient({ headersMs: 50 });
   const { socket, over } = await open(listener.port);
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n');
@@ -63,7 +63,7 @@ test('a client that sends its headers too slowly is cut off', async () => {
   expect(bodies).toEqual([]);
 });
 
-test('a client that sends its body too slowly is cut off, and nobody waits for it', async () => {
+test('a client that sends its body too slowly is disconnected, and its handler ends', async () => {
   const { listener, bodies } = await impatient({ headersMs: 50, requestMs: 100 });
   const { socket, over } = await open(listener.port);
   socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nslow');
@@ -71,13 +71,13 @@ test('a client that sends its body too slowly is cut off, and nobody waits for i
   expect(bodies).toEqual(['cut off']);
 });
 
-test('a client that connects and says nothing of TLS is cut off', async () => {
+test('a client that connects without a TLS handshake is disconnected', async () => {
   const { listener } = await impatient({ handshakeMs: 50 });
   const socket = connectTcp(listener.port, '127.0.0.1');
   await new Promise((resolve) => socket.on('close', resolve).on('error', () => undefined));
 });
 
-/** A plane with a socket, and a client of it in process. */
+/** A control plane with a socket, and an in-process client. */
 async function plane() {
   const { plane, client } = await startTestPlane({ port: 0 });
   cleanups.push(() => plane.close());
@@ -85,11 +85,11 @@ async function plane() {
   return { port: Number(new URL(plane.url ?? '').port), client: client as TestClient, head };
 }
 
-test('a request that is broken off stores nothing', async () => {
+test('an incomplete request stores nothing', async () => {
   const { port, client, head } = await plane();
   const { socket, over } = await open(port);
   const body = JSON.stringify({ metadata: { name: 'half' }, data: { k: 'v' } });
-  // Whole as JSON, but less than was announced: only the rest could tell what it was to be.
+  // Valid JSON, but shorter than announced, so the rest is unknown.
   socket.write(`POST ${PATH} HTTP/1.1\r\n${head}content-length: ${body.length + 10}\r\n\r\n${body}`);
   await new Promise((resolve) => socket.write('', resolve));
   socket.destroy();
@@ -116,7 +116,7 @@ test.each([
   expect(text).toContain('"reason":"RequestEntityTooLarge"');
 });
 
-test('a watcher that does not read hinders nobody, and is cut off from what it cannot have', async () => {
+test('a watcher that does not read does not block others, and is disconnected', async () => {
   const { port, client, head } = await plane();
   const { socket, over } = await open(port);
   await client.send('POST', PATH, { metadata: { name: 'a' } });

@@ -17,13 +17,13 @@ export interface ListenOptions {
   readonly patience?: Patience;
 }
 
-/** How long a client may take, in milliseconds. A slower one is cut off; how long an answer lasts is not limited. */
+/** Timeouts for clients, in milliseconds. A slower client is disconnected. The duration of an answer is not limited. */
 export interface Patience {
   readonly handshakeMs: number;
   readonly headersMs: number;
-  /** Of a whole request, its body included. */
+  /** For a whole request with its body. */
   readonly requestMs: number;
-  /** How often it is looked at. */
+  /** The interval of the checks. */
   readonly everyMs: number;
 }
 
@@ -32,7 +32,7 @@ const PATIENCE: Patience = { handshakeMs: 10_000, headersMs: 10_000, requestMs: 
 /** A running HTTPS listener. */
 export interface Listener {
   readonly port: number;
-  /** Ends open requests and stops. */
+  /** Ends open requests and stops listening. */
   close(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ function certificateOf(socket: Socket): ServerRequest['certificate'] {
   return { commonName: list(subject.CN)[0] ?? '', organizations: list(subject.O) };
 }
 
-/** Certificates are read once a connection. */
+/** Certificates are parsed once per connection. */
 const certificates = new WeakMap<Socket, { value: ServerRequest['certificate'] }>();
 
 function fromNode(message: IncomingMessage, response: NodeResponse): ServerRequest {
@@ -94,7 +94,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
       body ??= readBody(message);
       return body;
     },
-    // Made at first use: few handlers use it, and it costs as much as reading the headers.
+    // Created at first use: few handlers use it, and it costs as much as parsing the headers.
     get signal() {
       if (gone === undefined) {
         const controller = new AbortController();
@@ -119,7 +119,7 @@ function fromNode(message: IncomingMessage, response: NodeResponse): ServerReque
 const isForeign = (text: string): boolean => /[^\x20-\x7e]/.test(text);
 
 function send(answer: ServerResponse, response: NodeResponse): void {
-  // HTTP/1.1 connections stay open without saying so, as Go's server leaves it.
+  // HTTP/1.1 connections stay open without a header, as in Go's server.
   response.removeHeader('connection');
   const headers: Record<string, string | string[] | number> = { ...answer.headers };
   if (answer.warnings !== undefined && answer.warnings.length > 0) {
@@ -135,11 +135,11 @@ function send(answer: ServerResponse, response: NodeResponse): void {
   headers['content-length'] = Buffer.byteLength(body);
   response.writeHead(answer.status, headers);
   if (response.req.method === 'HEAD') response.end();
-  // A text goes out in one piece with the head, which is UTF-8 then; bytes are a second one, after a head byte by byte.
+  // A text is sent together with the head, which is then encoded as UTF-8. Bytes are sent separately, after a head in Latin-1.
   else response.end(answer.warnings?.some(isForeign) === true ? Buffer.from(body) : body);
 }
 
-/** What is written in one turn of the event loop leaves as one chunk: a busy watch costs a system call a turn, not an event. */
+/** Writes of one turn of the event loop are sent as one chunk. So a busy watch needs one system call per turn instead of one per event. */
 function sinkOf(response: NodeResponse): Sink {
   let corked = false;
   const uncork = (): void => {
@@ -159,14 +159,14 @@ function sinkOf(response: NodeResponse): Sink {
     onClose: (listener) => {
       response.on('close', listener);
     },
-    // The end leaves by itself, after what was written: some clients (@kubernetes/client-node) lose a last event that comes with it.
+    // The end is sent separately, because some clients (@kubernetes/client-node) lose a last event that arrives with it.
     end: () => {
       setImmediate(() => response.end());
     },
   };
 }
 
-/** Serves a handler over HTTPS on the loopback address. @throws when the port cannot be had */
+/** Serves a handler over HTTPS on the loopback address. @throws when the port is not available */
 export async function listen(handler: Pick<Handler, 'handle'>, options: ListenOptions): Promise<Listener> {
   const { handshakeMs, headersMs, requestMs, everyMs } = options.patience ?? PATIENCE;
   const server: Server = createServer({
@@ -183,7 +183,7 @@ export async function listen(handler: Pick<Handler, 'handle'>, options: ListenOp
   });
   server.on('request', (message: IncomingMessage, response: NodeResponse) => {
     message.socket.setNoDelay(true);
-    // A client that goes away while it is answered is no failure of ours.
+    // A client may disconnect during its answer.
     response.on('error', () => response.destroy());
     void handler.handle(fromNode(message, response)).then((answer) => {
       if (!response.destroyed) send(answer, response);

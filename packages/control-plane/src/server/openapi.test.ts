@@ -36,16 +36,16 @@ describe('the form of /openapi/v2', () => {
       'Accept',
     ]);
     const first = new Uint8Array(await answer.arrayBuffer())[0];
-    // A brace, or the tag of the first field.
+    // `{`, or the tag of the first field.
     expect(first).toBe(type === 'application/json' ? 0x7b : 0x0a);
   });
 
-  it('is refused, without a word, to who takes none', async () => {
+  it('is refused without a body for clients that accept none', async () => {
     const answer = await ask({ accept: 'text/plain' });
     expect([answer.status, answer.headers.get('vary'), await answer.text()]).toEqual([406, 'Accept', '']);
   });
 
-  it('is compressed when that is asked for', async () => {
+  it('is compressed on request', async () => {
     const plain = Buffer.from(await (await ask({ accept: OLDER })).arrayBuffer());
     const answer = await ask({ accept: OLDER, 'accept-encoding': 'gzip' });
     expect([answer.headers.get('content-encoding'), answer.headers.get('vary')]).toEqual([
@@ -57,7 +57,7 @@ describe('the form of /openapi/v2', () => {
 });
 
 describe('the tag of /openapi/v2', () => {
-  it('is the same in both forms, spares who knows it the answer, and changes with the kinds', async () => {
+  it('is the same in both forms, allows 304 answers, and changes with the kinds', async () => {
     const etag = (await ask({ accept: OLDER })).headers.get('etag') ?? '';
     expect(etag).toMatch(/^"[0-9A-F]{128}"$/);
     expect((await ask({})).headers.get('etag')).toBe(etag);

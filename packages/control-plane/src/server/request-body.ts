@@ -11,20 +11,20 @@ import { type DeleteOptions, parseDeleteOptions } from '../resources/options.ts'
 
 const FORMS = ['application/json', 'application/yaml', PROTOBUF];
 
-/** What a body says that it is written in; '' where it says nothing. @throws StatusError 415 */
+/** The media type of a body; '' without one. @throws StatusError 415 */
 function formOf(request: ServerRequest): string {
   const type = bodyType(request);
   if (type !== '' && !FORMS.includes(type)) throw unsupportedBody(FORMS);
   return type;
 }
 
-/** A body as plain JSON, whatever it was written in, and as it came. */
+/** A body as plain JSON and in its original form. */
 export interface PlainBody {
   readonly plain: Record<string, unknown>;
   readonly bytes: Uint8Array;
 }
 
-/** `kindName`: what refusals call the kind that is expected. @throws StatusError 400, 413 or 415 */
+/** `kindName`: the expected kind in refusals. @throws StatusError 400, 413 or 415 */
 export async function readPlain(
   request: ServerRequest,
   kinds: KindRegistry,
@@ -45,7 +45,7 @@ export async function readPlain(
   }
 }
 
-/** The options of a delete, of its query and its body. @throws StatusError 400, 413 or 415 */
+/** The options of a delete, from its query and its body. @throws StatusError 400, 413 or 415 */
 export async function deleteOptionsOf(request: ServerRequest): Promise<DeleteOptions> {
   const bytes = await request.body();
   if (bytes.length === 0) return parseDeleteOptions(request.query, undefined);
@@ -68,7 +68,7 @@ function plainOptions(bytes: Uint8Array, type: string): Record<string, unknown> 
   return decodeProtobuf(bytes, () => undefined);
 }
 
-/** `null` is what Go makes of it: options that say nothing. @throws StatusError 400 */
+/** `null` is an empty object, as in Go. @throws StatusError 400 */
 function jsonOptions(text: string): Record<string, unknown> {
   let value: unknown;
   try {
@@ -83,12 +83,12 @@ function jsonOptions(text: string): Record<string, unknown> {
   );
 }
 
-/** What kind of patch a body is. @throws StatusError 415 in the words of the router or of the handler */
+/** The patch type of a body. @throws StatusError 415 with the text of the router or of the handler */
 export function patchTypeFor(request: ServerRequest, served: ServedKind): PatchType {
   const types = patchTypesOf(served);
   const known = types.find((one) => one === typeAlone(request.header('content-type') ?? ''));
   if (known !== undefined) return known;
-  // The router takes a header for a list, in which one type that it knows is enough.
+  // The router parses the header as a list, and one known type is sufficient.
   const routed = request.headerValues('content-type').some((each) => types.some((one) => one === typeAlone(each)));
   throw served.kind.custom || routed ? unsupportedBody(types) : unsupportedByRouter();
 }

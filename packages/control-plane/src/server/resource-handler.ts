@@ -37,7 +37,7 @@ import { checkView, type ViewOptions, viewList, viewObject, watchFormat } from '
 
 const watchType = ({ mediaType }: Format): string => (mediaType === PROTOBUF ? `${PROTOBUF};stream=watch` : mediaType);
 
-/** Kinds whose delete answers the object also when it is gone. */
+/** Kinds whose delete returns the object, also when it is deleted. */
 const RETURNS_DELETED = new Set([
   '/pods',
   '/namespaces',
@@ -54,7 +54,7 @@ const RETURNS_DELETED = new Set([
   'storage.k8s.io/volumeattributesclasses',
 ]);
 
-/** Everything about one request that the operations pass along. */
+/** The context of a request for the operations. */
 interface Context {
   readonly request: ServerRequest;
   readonly info: RequestInfo;
@@ -63,7 +63,7 @@ interface Context {
   readonly call: Call;
 }
 
-/** A method that a path does not have. The handlers of custom kinds know no verb for it, and say so. */
+/** The error for a method that a path does not have. The handlers of custom kinds have their own error. */
 const notOffered = ({ request, info, served: { kind } }: Context): Error =>
   kind.custom && verbOf(request, info) === '' ? notSupported(kind, '') : methodNotAllowed();
 
@@ -80,7 +80,7 @@ export class ResourceHandler {
     const { kinds } = this.#registry;
     const served = kinds.find(info.group, info.version, info.resource);
     const misplaced = served !== undefined && info.hasNamespace && !served.kind.namespaced;
-    // What is proxied has a path of its own behind it.
+    // The path after a proxy belongs to its target.
     const isTooDeep = info.rest.length > 1 && info.subresource !== 'proxy';
     if (served === undefined || misplaced || isTooDeep) {
       return this.#unknown(info);
@@ -92,7 +92,7 @@ export class ResourceHandler {
       name: info.name,
       subresource: info.subresource,
     };
-    // A subresource that is not there, or a form that no handler has, is the router's matter, except that custom kinds have none.
+    // The router refuses unknown subresources and formats before the warning. Custom kinds have no such router.
     const routed = kind.custom || (info.subresource === '' && reachesHandler(request));
     if (kind.deprecationWarning !== undefined && routed) call.warn(kind.deprecationWarning);
     const context: Context = { request, info, served, target, call };
@@ -144,7 +144,7 @@ export class ResourceHandler {
     const offers = (verb: string): boolean => kind.verbs?.includes(verb) ?? true;
     switch (request.method) {
       case 'GET':
-        // A name and `watch=1` is a plain get; only the old prefix watches one object.
+        // A name with `watch=1` is a plain get. Only the deprecated prefix watches one object.
         if (context.info.watchPrefix) return this.#listOrWatch(context);
         if (offers('get')) return this.#get(context);
         break;
@@ -221,14 +221,14 @@ export class ResourceHandler {
       served: context.served,
       format,
       query: context.request.query,
-      // Of a watch, ages are those at its events, not at its beginning.
+      // In a watch, ages are relative to the events, not to its start.
       get now() {
         return registry.now();
       },
     };
   }
 
-  /** What a read saw is answered once it is durable. What there was no room for has not happened: then it is read again. */
+  /** Answers a read after its data is durable. If the store was full and dropped the data, it reads again. */
   async #durable<T>(read: () => T | Promise<T>): Promise<T> {
     for (;;) {
       const seen = await read();
@@ -245,7 +245,7 @@ export class ResourceHandler {
     const { request, served, target } = context;
     const format = this.#negotiate(context, ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'], false);
     const asked = request.query.get('resourceVersion') ?? '';
-    // The real server keeps no cache of events, and its store says otherwise what is wrong.
+    // The real server has no cache for events, so their store reports another error.
     const failure = served.kind.kind === 'Event' && !served.kind.custom ? 400 : 500;
     await awaitVersion(this.#registry, parseResourceVersion(asked, failure), asked);
     const record = await this.#durable(() => this.#registry.store.get(served.resource, target.namespace, target.name));
@@ -264,7 +264,7 @@ export class ResourceHandler {
     const view = this.#view(context, format);
     if (options.watch) {
       if (format.mediaType === 'application/yaml') throw noStream();
-      // Nothing may be refused once the stream has begun.
+      // After the start of the stream, no refusal is possible.
       checkView(view);
       const watch = await openWatch(this.#registry, target, options, watchFormat(view));
       return {
@@ -319,11 +319,11 @@ export class ResourceHandler {
     checkName(first, target);
     const next = async (): Promise<ApiObject> => {
       const object = first ?? decode((await readPlain(request, kinds, served)).plain, () => undefined);
-      // An attempt changes the object, so a later one reads the body again.
+      // An attempt mutates the object, so a retry parses the body again.
       first = undefined;
       return object;
     };
-    // Services are the one kind whose status creates them, too.
+    // A write of the status can also create a Service.
     const creates =
       served.kind.createOnUpdate === true && (target.subresource === '' || served.resource === '/services');
     const transformation = creates ? { next, create: next } : { next };
@@ -361,7 +361,7 @@ export class ResourceHandler {
         request,
       );
     }
-    // Who asks by the old option that dependents go first is told that the object waits for them.
+    // With the deprecated option for foreground deletion, the answer says that the object still exists.
     const waits = !deleted.gone && String(options.given?.orphanDependents) === 'false';
     return answerText(viewObject(deleted.text, this.#view(context, format)), format, request, waits ? 202 : 200);
   }

@@ -28,7 +28,7 @@ const read = async (body: AsyncIterable<Uint8Array> | null): Promise<string> => 
   return Buffer.concat(pieces).toString('utf8');
 };
 
-test('says what fetch says: status, headers in any case, text and body', async () => {
+test('returns the same as fetch: status, headers in any case, text and body', async () => {
   expect((await post('a')).status).toBe(201);
   for (const path of [`${CONFIG_MAPS}/a`, `${CONFIG_MAPS}/none`, '/nowhere', '/version']) {
     const answer = await plane.transport({ method: 'GET', path, headers: {} });
@@ -41,7 +41,7 @@ test('says what fetch says: status, headers in any case, text and body', async (
   }
 });
 
-test('headers are read in whatever case they were sent, and warnings are told', async () => {
+test('headers are read in any case, and warnings are returned', async () => {
   const answer = await plane.transport({
     method: 'POST',
     path: `${CONFIG_MAPS}?fieldValidation=Warn`,
@@ -64,7 +64,7 @@ test('an answer to HEAD has no body', async () => {
   expect([answer.body, await answer.text()]).toEqual([null, '']);
 });
 
-test('a watch says each change as it happens, and ends with its signal', async () => {
+test('a watch returns each change immediately, and ends with its signal', async () => {
   const end = new AbortController();
   const watch = await plane.transport({
     method: 'GET',
@@ -94,7 +94,7 @@ test('a watch that ends by itself can be read as one text', async () => {
   expect(await text).toContain('"name":"d"');
 });
 
-test('who has gone gets no answer: before the request nothing is sent, during it the reason is told at once', async () => {
+test('with an aborted signal nothing is sent; an abort during the request rejects with its reason at once', async () => {
   const gone = AbortSignal.abort(new Error('gone'));
   let asked = 0;
   const stuck = transportTo(() => {

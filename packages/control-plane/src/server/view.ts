@@ -22,7 +22,7 @@ export interface ViewOptions {
 
 const wrongForm = (message: string): StatusError => new StatusError({ message, reason: 'NotAcceptable', code: 406 });
 
-/** Go's name of the type, as refusals show it. */
+/** The Go name of the type, for refusals. */
 const goType = ({ kind }: ServedKind, list: boolean): string => {
   if (kind.custom) return list ? '*unstructured.UnstructuredList' : '*unstructured.Unstructured';
   const group = kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '');
@@ -44,7 +44,7 @@ function includeObject(query: URLSearchParams): IncludeObject {
   return asked as IncludeObject;
 }
 
-/** Judges what a Table was asked to hold, before anything is answered. @throws StatusError 400 */
+/** Validates the options of a Table before the answer starts. @throws StatusError 400 */
 export function checkView({ format, query }: ViewOptions): void {
   if (format.as === 'Table') includeObject(query);
 }
@@ -68,7 +68,7 @@ const partial = ({ kind }: ServedKind, object: ApiObject, version: Format['versi
   metadata: plainMetadata(kind, object.metadata),
 });
 
-/** One object in the form that was agreed, as JSON text. @throws StatusError 406 */
+/** One object in the negotiated form, as JSON text. @throws StatusError 406 */
 export function viewObject(text: string, options: ViewOptions): string {
   const { served, format } = options;
   if (format.as === undefined) return text;
@@ -78,7 +78,7 @@ export function viewObject(text: string, options: ViewOptions): string {
     return stringifyJson(table(options, [object], resourceVersion === undefined ? {} : { resourceVersion }));
   }
   if (format.as === 'PartialObjectMetadataList') {
-    // An unstructured object has the accessors of a list, and fails as one later.
+    // An unstructured object has the accessors of a list, and fails later.
     if (served.kind.custom) throw internal('content is not a list');
     throw wrongForm(
       `you requested PartialObjectMetadataList, but the requested object is not a list (${goType(served, false)})`,
@@ -87,7 +87,7 @@ export function viewObject(text: string, options: ViewOptions): string {
   return stringifyJson(partial(served, object, format.version));
 }
 
-/** A list in the form that was agreed, as JSON text. @throws StatusError 406 */
+/** A list in the negotiated form, as JSON text. @throws StatusError 406 */
 export function viewList(result: ListResult, options: ViewOptions): string {
   const { served, format } = options;
   if (format.as === undefined) return listText(served, result);
@@ -104,14 +104,14 @@ export function viewList(result: ListResult, options: ViewOptions): string {
     kind: 'PartialObjectMetadataList',
     apiVersion: `meta.k8s.io/${format.version}`,
     metadata: meta,
-    // Without items Go's list is nil.
+    // Go's list without items is nil.
     items: objects.length === 0 ? null : objects.map((object) => partial(served, object, format.version)),
   });
 }
 
 const INITIAL_EVENTS_END = { 'k8s.io/initial-events-end': 'true' };
 
-/** What Go writes of an empty object of a built-in kind beside its type and metadata, as bookmarks show it. */
+/** The fields of an empty object of a built-in kind in Go, except type and metadata, for bookmarks. */
 function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
   if (kind.custom || kind.model === undefined) return {};
   const empty: ApiObject = { apiVersion, kind: kind.kind, metadata: {} };
@@ -123,7 +123,7 @@ function zeroOf({ kind, apiVersion }: ServedKind): Record<string, unknown> {
 const protobufFrame = (type: string, object: string): Uint8Array =>
   encodeWatchEvent(type, parseJson(object) as ApiObject);
 
-/** How the events of a watch are shown. */
+/** The form of the events of a watch. */
 export function watchFormat(options: ViewOptions): WatchFormat {
   const form = watchForm(options);
   if (options.format.mediaType !== PROTOBUF) return { ...form, frame };

@@ -1,36 +1,36 @@
 import type { StoredRecord } from './store.ts';
 
-/** What the field of a demand begins with that is about a label. */
+/** The prefix of the field of a demand for a label. */
 export const LABEL = 'label:';
-/** Stands for a label that is not there; no value of one can be it. */
+/** Represents an absent label; it is not a valid label value. */
 export const ABSENT = '\u0000';
 
-/** What a record has to be: `field` is `metadata.name`, `metadata.namespace`, a selectable field of its kind, or a label. */
+/** A requirement for a record: `field` is `metadata.name`, `metadata.namespace`, a selectable field of its kind, or a label. */
 export interface Equality {
   readonly field: string;
   readonly value: string;
 }
 
-/** One of some values, or (`not`) none of them. `ABSENT` may be one. */
+/** One of several values, or (`not`) none of them. `ABSENT` may be one of them. */
 export interface Choice {
   readonly field: string;
   readonly values: readonly string[];
   readonly not: boolean;
 }
 
-/** What is demanded of one field of a record. */
+/** A requirement for one field of a record. */
 export type Demand = Equality | Choice;
 
 export const choiceOf = (demand: Demand): Choice =>
   'values' in demand ? demand : { field: demand.field, values: [demand.value], not: false };
 
-/** The one value that a demand allows; undefined: several. */
+/** The only allowed value; undefined: several. */
 export function onlyValueOf(demand: Demand): string | undefined {
   if (!('values' in demand)) return demand.value;
   return demand.not || demand.values.length !== 1 ? undefined : demand.values[0];
 }
 
-/** What a record has in a field; '' where it has nothing, `ABSENT` for a label that it does not have. */
+/** The value of a field; '' if it is empty, `ABSENT` for an absent label. */
 export function fieldOf(record: StoredRecord, field: string): string {
   if (field === 'metadata.name') return record.name;
   if (field === 'metadata.namespace') return record.namespace;
@@ -41,7 +41,7 @@ export function fieldOf(record: StoredRecord, field: string): string {
   return record.fields?.[field] ?? '';
 }
 
-/** Whether a record is what a demand says. */
+/** Whether a record meets a requirement. */
 export const meetsOne = (record: StoredRecord, demand: Demand): boolean =>
   'values' in demand
     ? demand.values.includes(fieldOf(record, demand.field)) !== demand.not

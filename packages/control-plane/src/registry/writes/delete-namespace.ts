@@ -29,7 +29,7 @@ export function pinnedOptions(kind: KindDefinition, object: ApiObject, options: 
   return { ...options, preconditions, given: { ...options.given, preconditions } as JsonObject };
 }
 
-/** What propagation asks for: `undefined` leaves the finalizers as they are. The old `orphanDependents: false` waits for dependents here. */
+/** The finalizer of a propagation policy; `undefined` keeps the finalizers. The deprecated `orphanDependents: false` means foreground here. */
 function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | undefined {
   if (propagationPolicy === undefined) return undefined;
   if (propagationPolicy === 'Orphan') return ORPHAN;
@@ -37,7 +37,7 @@ function wantedFinalizer({ propagationPolicy, given }: DeleteOptions): string | 
   return waits ? FOREGROUND : '';
 }
 
-/** The first delete of a namespace only marks it; it goes with the last of its finalizers. */
+/** The first delete of a namespace only marks it. It is deleted with the last of its finalizers. */
 export function markNamespace(namespace: ApiObject, options: DeleteOptions, now: Date): void {
   namespace.metadata.deletionTimestamp = formatTime(now);
   namespace.status = { ...(namespace.status as object | undefined), phase: 'Terminating' };

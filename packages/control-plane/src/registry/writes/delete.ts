@@ -10,10 +10,10 @@ import type { StoredRecord } from '../../store/store.ts';
 import { isNamespace, markNamespace, pinnedOptions } from './delete-namespace.ts';
 import { hasSpecFinalizers } from './update.ts';
 
-/** What a delete did: the object is gone, or marked and still there. */
+/** The result of a delete: the object is deleted, or marked and still stored. */
 export interface Deleted {
   readonly gone: boolean;
-  /** The object's last state, or its present one, in the requested version. */
+  /** The last or current state of the object, in the requested version. */
   readonly text: string;
   readonly object: ApiObject;
 }
@@ -23,9 +23,10 @@ const FOREGROUND = 'foregroundDeletion';
 const ATTEMPTS = 8;
 
 /**
- * Deletes one object, or marks it: when it has finalizers, is given time (pods), or its dependents come first.
- * @param how `admitted`: the request has passed admission already, as something else than a delete (an eviction); `listed`: the request is for
- * a collection, so that admission is told no name
+ * Deletes one object, or marks it if it has finalizers, a grace period (pods), or dependents that come first.
+ *
+ * @param how `admitted`: the request has already passed admission as another operation (an eviction). `listed`: the request is for a
+ * collection, so admission gets no name.
  * @throws StatusError 403, 404 or 409
  */
 export async function deleteObject(
@@ -44,7 +45,7 @@ export async function deleteObject(
     const old = registry.parse(served, record);
     const marksItself = isNamespace(served.kind) || (served.kind.markForDeletion !== undefined && how !== 'listed');
     const options = marksItself ? pinnedOptions(served.kind, old, given) : given;
-    // A namespace that is being emptied stays as it is, whatever a second delete asks for.
+    // A second delete does not change a terminating namespace.
     if (hasSpecFinalizers(old) && isDying(old)) return { gone: false, text: served.textOf(record), object: old };
     checkPreconditions(served.kind, old, options);
     if (how !== 'admitted') {
@@ -65,7 +66,7 @@ const PLAIN: DeleteOptions = {
   preconditions: undefined,
 };
 
-/** Deletes a stored object for the server itself: without admission, and with the usual wait for finalizers. */
+/** Deletes a stored object on behalf of the server: without admission, but with finalizers. */
 export function deleteRecord(registry: Registry, served: ServedKind, record: StoredRecord): void {
   const target = { served, namespace: record.namespace, name: record.name, subresource: '' };
   finish(registry, target, record, registry.parse(served, record), PLAIN, true);
@@ -93,7 +94,7 @@ async function admitDelete(
   await registry.admission.validate(attributes);
 }
 
-/** @throws StatusError 409 when the object is not the one, or not the version, that the delete is for */
+/** @throws StatusError 409 when the object does not match the preconditions */
 export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion, name = '' } = old.metadata;
   if (preconditions?.uid !== undefined && preconditions.uid !== uid) {
@@ -112,7 +113,7 @@ export function checkPreconditions(kind: KindDefinition, old: ApiObject, { preco
   }
 }
 
-/** The synchronous end of a delete: nothing comes between what was read and what is written. */
+/** The synchronous end of a delete: no other write can happen between its read and its write. */
 function finish(
   registry: Registry,
   target: Target,
@@ -148,14 +149,14 @@ function finish(
   return { gone, text: served.textOf(current), object };
 }
 
-/** Whether a delete that marks an object finds it marked so already. A first delete never does. */
+/** Whether the mark of a delete equals the existing one. A first delete is never equal. */
 const isMarkedSo = (object: ApiObject, old: ApiObject): boolean =>
   old.metadata.deletionTimestamp !== undefined &&
   jsonEquals(parseJson(renderObject(object, undefined)), parseJson(renderObject(old, undefined)));
 
 /**
- * Graceful deletion (rest.BeforeDelete). `pending`: is being deleted already and nothing changes; `given`: the object now
- * carries its time; `none`: this kind knows no grace.
+ * Graceful deletion (rest.BeforeDelete). `pending`: the deletion is already in progress and nothing changes. `given`: the object now has
+ * its deletion time. `none`: this kind has no grace period.
  */
 function applyGrace(
   registry: Registry,
@@ -174,7 +175,7 @@ function applyGrace(
     const start = Date.parse(metadata.deletionTimestamp) - before * 1000;
     const now = registry.now().getTime();
     const end = start + asked * 1000;
-    // A period that is over already becomes the shortest one: whoever ends the object still sees the change.
+    // A period that is already over becomes the shortest one, so that the kubelet sees the change.
     metadata.deletionTimestamp = formatTime(new Date(Math.max(end, now)));
     metadata.deletionGracePeriodSeconds = end < now ? Math.min(asked, 1) : asked;
     return 'given';
@@ -187,12 +188,12 @@ function applyGrace(
   return 'given';
 }
 
-/** The last second that a time can be. */
+/** The latest possible time. */
 const LAST = Date.parse('9999-12-31T23:59:59Z');
 
 const timeAfter = (now: Date, seconds: number): Date => new Date(Math.min(now.getTime() + seconds * 1000, LAST));
 
-/** The finalizers that the propagation policy asks for, in place of those of an earlier one. */
+/** The finalizers for the propagation policy, which replace those of an earlier policy. */
 function finalizersFor(
   object: ApiObject,
   options: DeleteOptions,
@@ -213,7 +214,7 @@ function finalizersFor(
   return wanted === undefined ? others : [...others, wanted];
 }
 
-/** Deletion without grace of an object that must wait. Twice changes nothing. */
+/** Marks an object with finalizers as deleted, without a grace period. Idempotent. */
 function markAsDeleting(registry: Registry, object: ApiObject): void {
   const { metadata } = object;
   const now = registry.now();

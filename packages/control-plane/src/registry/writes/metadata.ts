@@ -32,7 +32,7 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   const causes: StatusCause[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    // Keys are compared in lower case: annotations were case-insensitive once.
+    // Keys are compared in lower case, because annotations were case-insensitive in early versions.
     for (const problem of qualifiedNameProblems(key.toLowerCase())) {
       causes.push(invalidValue('metadata.annotations', key, problem));
     }
@@ -42,7 +42,7 @@ function annotationCauses(annotations: Readonly<Record<string, string>> | undefi
   return causes;
 }
 
-/** Whether an apiVersion names a version: `v1` and `group/v1` do, `group/` and `a/b/c` do not. */
+/** Whether an apiVersion contains a version: `v1` and `group/v1` do, `group/` and `a/b/c` do not. */
 const hasVersion = (apiVersion: string): boolean => /^([^/]*\/)?[^/]+$/.test(apiVersion);
 
 const ownerShown = (owner: OwnerReference): OwnerReference => owner;
@@ -82,7 +82,7 @@ function finalizerNameCauses(finalizers: readonly string[]): StatusCause[] {
   );
 }
 
-/** The rule of the built-in kinds: a finalizer has a domain, or is one of the server's own. */
+/** The rule of built-in kinds: a finalizer has a domain, or is a standard one. */
 function finalizerDomainCauses(finalizers: readonly string[]): StatusCause[] {
   const causes: StatusCause[] = [];
   for (const [index, finalizer] of finalizers.entries()) {
@@ -103,28 +103,28 @@ function finalizerPairCauses(finalizers: readonly string[]): StatusCause[] {
 function finalizerCauses(finalizers: readonly string[] = [], anyName: boolean): StatusCause[] {
   return [
     ...finalizerNameCauses(finalizers),
-    // The rule of the built-in kinds is asked after the general one has seen them all.
+    // The rule of the built-in kinds applies after the general rule.
     ...(anyName ? [] : finalizerDomainCauses(finalizers)),
     ...finalizerPairCauses(finalizers),
   ];
 }
 
-/** Kinds of which only the name that was made is judged, not what it was made of. */
+/** Kinds whose generateName is not validated, only the generated name. */
 const PREFIX_IS_FREE: ReadonlySet<string> = new Set(['/events', '/replicationcontrollers', 'events.k8s.io/events']);
 
-/** What the rules of the metadata ask of a kind. */
+/** The properties of a kind for the validation of metadata. */
 type JudgedKind = Pick<
   KindDefinition,
   'group' | 'plural' | 'namespaced' | 'custom' | 'validateName' | 'judgesMetaLast'
 >;
 
-/** Causes that the metadata of a new object gives (apimachinery's `ValidateObjectMeta`). */
+/** Errors in the metadata of a new object (`ValidateObjectMeta` in apimachinery). */
 export function metaCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
   const causes: StatusCause[] = [];
   const nameProblems = kind.validateName ?? subdomainProblems;
   const judgesPrefix = !PREFIX_IS_FREE.has(`${kind.group}/${kind.plural}`);
   if (judgesPrefix && meta.generateName !== undefined && meta.generateName !== '') {
-    // A prefix may end in a dash; the suffix stands in for it.
+    // A prefix may end with a dash, so the dash is replaced by a letter for the check.
     const prefix = meta.generateName.endsWith('-') ? `${meta.generateName.slice(0, -1)}a` : meta.generateName;
     for (const problem of nameProblems(prefix)) {
       causes.push(invalidValue('metadata.generateName', meta.generateName, problem));
@@ -153,7 +153,7 @@ export function metaCauses(kind: JudgedKind, meta: ObjectMeta): StatusCause[] {
   return causes;
 }
 
-/** Groups whose kinds are checked by the general rules alone: finalizers need no domain there. */
+/** Groups whose kinds have only the general rules: finalizers need no domain there. */
 const GENERAL_RULES: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
@@ -166,10 +166,10 @@ const GENERAL_RULES: ReadonlySet<string> = new Set([
 const takesAnyFinalizer = (kind: JudgedKind): boolean =>
   kind.custom === true || kind.judgesMetaLast === true || GENERAL_RULES.has(kind.group);
 
-/** What a kind's strategy looks at in the metadata of an update, beside the general step: as at a change, and as at a new object. */
+/** How the strategy of a kind validates the metadata of an update, in addition to the general step: as a change, or as a new object. */
 type Look = 'change' | 'new';
 
-/** Strategies that look at more, or at other things, than the change. `group/plural`, and the subresource where it has one of its own. */
+/** Strategies with more or other checks than the change. The key is `group/plural`, with the subresource if it has its own strategy. */
 const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Look[]>([
   ...[
     '/configmaps',
@@ -217,7 +217,7 @@ const LOOKS: ReadonlyMap<string, readonly Look[]> = new Map<string, readonly Loo
 const looksOf = ({ group, plural }: KindDefinition, subresource: string): readonly Look[] =>
   LOOKS.get(`${group}/${plural}${subresource === '' ? '' : `/${subresource}`}`) ?? ['change'];
 
-/** What is looked at in every metadata, new or changed. */
+/** Errors in any metadata, new or changed. */
 const plainCauses = (meta: ObjectMeta): StatusCause[] => [
   ...labelCauses(meta.labels),
   ...annotationCauses(meta.annotations),
@@ -255,7 +255,7 @@ const IMMUTABLE: readonly (keyof ObjectMeta)[] = [
   'deletionGracePeriodSeconds',
 ];
 
-/** What a dying object, and what stays as it is, says to a change of the metadata. */
+/** Errors for changes of an object in deletion and of immutable metadata. */
 function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
   const causes: StatusCause[] = [];
   if (old.deletionTimestamp !== undefined) {
@@ -281,9 +281,9 @@ function changeCauses(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
 }
 
 /**
- * Causes that a change of the metadata gives. Several steps look at it, each with some of the rules, and a cause comes as often as it is
- * found: the general step as at a new object and as at a change, then the kind's strategy (`ValidateObjectMetaAccessor`,
- * `ValidateObjectMetaAccessorUpdate`; `ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
+ * Errors for a change of the metadata. Several steps validate it, and an error occurs once per step that finds it. The general step
+ * validates it as a new object and as a change (`ValidateObjectMetaAccessor`, `ValidateObjectMetaAccessorUpdate`). Then the strategy of the
+ * kind validates it (`ValidateObjectMetaUpdate` or `ValidateObjectMeta`).
  */
 export function metaUpdateCauses(
   kind: KindDefinition,
@@ -299,7 +299,7 @@ export function metaUpdateCauses(
   return [...general, ...change, ...looks];
 }
 
-/** What is said of the finalizers of a custom object that was accepted: those that it has, or that an update has added. */
+/** Warnings about the finalizers of an accepted custom object: all of them, or those that an update added. */
 export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined): string[] {
   const before = new Set(old?.finalizers ?? []);
   const warnings: string[] = [];
@@ -312,7 +312,7 @@ export function finalizerWarnings(meta: ObjectMeta, old: ObjectMeta | undefined)
   return warnings;
 }
 
-/** Removes repeated owners by uid, and says which were repeated. Mutates. */
+/** Removes repeated owners by uid, and returns a warning with their uids. Mutates. */
 export function dedupOwners(object: ApiObject): string | undefined {
   const owners = object.metadata.ownerReferences;
   if (owners === undefined || owners.length < 2) return undefined;

@@ -35,12 +35,15 @@ test.each<[patch: object, shown: string, why: string]>([
     'map[spec:map[template:map[spec:map[containers:[map[image:true name:c]]]]]]',
     'unrecognized type: string',
   ],
-])('a strategic merge patch of a wrong type is refused in the words of the converter: %j', async (body, shown, why) => {
-  const { status, body: answer } = await patch(DEPLOYMENTS, 'strategic-merge-patch', body);
-  expect([status, answer.message]).toEqual([422, ` "" is invalid: patch: Invalid value: "${shown}": ${why}`]);
-});
+])(
+  'a strategic merge patch of a wrong type is refused with the text of the converter: %j',
+  async (body, shown, why) => {
+    const { status, body: answer } = await patch(DEPLOYMENTS, 'strategic-merge-patch', body);
+    expect([status, answer.message]).toEqual([422, ` "" is invalid: patch: Invalid value: "${shown}": ${why}`]);
+  },
+);
 
-test('a merge patch of a wrong type is refused with the whole object and the words of the decoder', async () => {
+test('a merge patch of a wrong type is refused with the whole object and the text of the decoder', async () => {
   const { status, body } = await patch(DEPLOYMENTS, 'merge-patch', { spec: { replicas: 'x' } });
   expect(status).toBe(422);
   expect(body.message).toMatch(
@@ -53,7 +56,7 @@ test('nulls in a map of strings become empty strings', async () => {
   expect(body).toMatchObject({ data: { a: '1', b: '' } });
 });
 
-test('a patch may not make an object another kind, whose own complaints come first', async () => {
+test('a patch cannot change the kind of an object; errors of the other kind come first', async () => {
   const wrong = await patch(CONFIG_MAPS, 'merge-patch', { kind: 'Secret' });
   expect([wrong.status, wrong.body.message]).toEqual([
     422,
@@ -64,11 +67,11 @@ test('a patch may not make an object another kind, whose own complaints come fir
     422,
     expect.stringContaining('no kind "ConfigMap" is registered for version "v2"'),
   ]);
-  // A strategic merge patch is read as what the URL says.
+  // A strategic merge patch has the kind of the URL.
   expect((await patch(CONFIG_MAPS, 'strategic-merge-patch', { kind: 'Secret' })).body.kind).toBe('ConfigMap');
 });
 
-test.each(['merge-patch', 'strategic-merge-patch'])('a %s that takes the name away is refused', async (type) => {
+test.each(['merge-patch', 'strategic-merge-patch'])('a %s that removes the name is refused', async (type) => {
   const { status, body } = await patch(CONFIG_MAPS, type, { metadata: { name: null } });
   expect([status, body.message]).toEqual([
     400,
@@ -81,27 +84,24 @@ const ALL_FORMS = ['merge-patch', 'strategic-merge-patch', 'json-patch'] as cons
 const metadata = (form: (typeof ALL_FORMS)[number], field: string, value: unknown): unknown =>
   form === 'json-patch' ? [{ op: 'add', path: `/metadata/${field}`, value }] : { metadata: { [field]: value } };
 
-test.each(ALL_FORMS)(
-  'what stands in the metadata of an update is told as often as it is looked at: %s',
-  async (form) => {
-    const causes = async (path: string, field: string, value: unknown): Promise<number> => {
-      const { details } = (await patch(path, form, metadata(form, field, value))).body;
-      return (details as { causes?: unknown[] } | undefined)?.causes?.length ?? 0;
-    };
-    await setup.client.send('POST', lease, { metadata: { name: 'x' }, spec: {} });
-    const BAD = { 'a b': 'x' };
-    // Config maps are looked at as new ones, too; budgets and events by nobody but the general step.
-    expect(await causes(CONFIG_MAPS, 'labels', BAD)).toBe(4);
-    expect(await causes(DEPLOYMENTS, 'labels', BAD)).toBe(3);
-    expect(await causes(lease, 'labels', BAD)).toBe(3);
-    expect(await causes(CONFIG_MAPS, 'uid', 'nope')).toBe(2);
-    expect(await causes(CONFIG_MAPS, 'finalizers', ['nodomain'])).toBe(2);
-    expect(await causes(DEPLOYMENTS, 'finalizers', ['nodomain'])).toBe(1);
-    expect(await causes(DEPLOYMENTS, 'finalizers', ['a b/c'])).toBe(1);
-  },
-);
+test.each(ALL_FORMS)('an error in the metadata of an update is reported once per validation step: %s', async (form) => {
+  const causes = async (path: string, field: string, value: unknown): Promise<number> => {
+    const { details } = (await patch(path, form, metadata(form, field, value))).body;
+    return (details as { causes?: unknown[] } | undefined)?.causes?.length ?? 0;
+  };
+  await setup.client.send('POST', lease, { metadata: { name: 'x' }, spec: {} });
+  const BAD = { 'a b': 'x' };
+  // Config maps are also validated as new ones; for budgets and events there is only the general step.
+  expect(await causes(CONFIG_MAPS, 'labels', BAD)).toBe(4);
+  expect(await causes(DEPLOYMENTS, 'labels', BAD)).toBe(3);
+  expect(await causes(lease, 'labels', BAD)).toBe(3);
+  expect(await causes(CONFIG_MAPS, 'uid', 'nope')).toBe(2);
+  expect(await causes(CONFIG_MAPS, 'finalizers', ['nodomain'])).toBe(2);
+  expect(await causes(DEPLOYMENTS, 'finalizers', ['nodomain'])).toBe(1);
+  expect(await causes(DEPLOYMENTS, 'finalizers', ['a b/c'])).toBe(1);
+});
 
-test.each(ALL_FORMS)('an update neither begins a deletion nor forgets one: %s', async (form) => {
+test.each(ALL_FORMS)('an update can neither start nor cancel a deletion: %s', async (form) => {
   const begun = await patch(CONFIG_MAPS, form, metadata(form, 'deletionTimestamp', '2020-01-01T00:00:00Z'));
   expect([begun.status, begun.body.message]).toEqual([
     422,
@@ -114,12 +114,12 @@ test.each(ALL_FORMS)('an update neither begins a deletion nor forgets one: %s', 
   expect(kept.body.metadata.deletionTimestamp).toBeDefined();
 });
 
-test.each(ALL_FORMS)('an empty list of managed fields forgets all of them: %s', async (form) => {
+test.each(ALL_FORMS)('an empty list of managed fields clears all of them: %s', async (form) => {
   const { status, body } = await patch(CONFIG_MAPS, form, metadata(form, 'managedFields', []));
   expect([status, body.metadata.managedFields]).toEqual([200, undefined]);
 });
 
-test('a refused patch shows what it opened in the order of its keys, and the rest as it was', async () => {
+test('a refused patch prints changed maps in the order of their keys, and the rest unchanged', async () => {
   const { body } = await patch(CONFIG_MAPS, 'merge-patch', { metadata: { finalizers: 5 } });
   const shown = JSON.parse(/Invalid value: ("(?:[^"\\]|\\.)*")/.exec(body.message)?.[1] ?? '""');
   const { managedFields, ...rest } = JSON.parse(shown).metadata;
@@ -146,13 +146,13 @@ test.each<[body: object, code: number, message: string]>([
   [{ ...applied({}), apiVersion: undefined }, 400, 'invalid object type: /, Kind=ConfigMap'],
   [{ ...applied({}), kind: 'Foo' }, 400, 'invalid object type: /v1, Kind=Foo'],
   [applied({ uid: 'nope' }), 422, 'ConfigMap "x" is invalid: metadata.uid: Invalid value: "nope": field is immutable'],
-])('an apply is refused in words of its own: %j', async (body, code, message) => {
+])('an apply is refused with its own text: %j', async (body, code, message) => {
   await apply(applied({ labels: { a: 'b' } }));
   const answer = await apply(body);
   expect([answer.status, answer.body.message]).toEqual([code, message]);
 });
 
-test('an apply that claims less keeps what the server keeps, and owns what it says to be null', async () => {
+test('an apply with fewer fields keeps fields of the server, and manages null values', async () => {
   const manifest = (more: object) => ({
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',
@@ -170,7 +170,7 @@ test('an apply that claims less keeps what the server keeps, and owns what it sa
   expect((await send({ resourceVersion: '1' })).status).toBe(409);
 });
 
-test('a write of a status leaves the labels of a deployment and the deletion of a pod alone', async () => {
+test('a write of a status does not change the labels of a deployment and the deletion of a pod', async () => {
   const { body } = await setup.client.send(
     'PATCH',
     `${DEPLOYMENTS}/x/status`,
@@ -180,7 +180,7 @@ test('a write of a status leaves the labels of a deployment and the deletion of 
   expect([body.metadata.labels, body.metadata.annotations]).toEqual([undefined, { a: '1' }]);
 });
 
-test('a service is created also by a write of its status, and gets no address then', async () => {
+test('a write of the status can create a service, which gets no address', async () => {
   const service = { metadata: { name: 'new' }, spec: { ports: [{ port: 80 }] } };
   const path = '/api/v1/namespaces/default/services/new/status';
   const { status, body } = await setup.client.send('PUT', path, service);

@@ -28,7 +28,7 @@ export type PatchType =
   | 'application/strategic-merge-patch+json'
   | 'application/apply-patch+yaml';
 
-/** The types that a kind understands, in the order of the refusal of others. */
+/** The patch types of a kind, in the order of the refusal of others. */
 export const patchTypesOf = (served: ServedKind): readonly PatchType[] =>
   served.kind.custom
     ? ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
@@ -51,12 +51,12 @@ function parsePatch(bytes: Uint8Array, prefix: string): unknown {
 const isPlain = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A function from the live object to the patched one, not yet decoded. */
+/** Returns a function that patches the live object. Its result is not decoded yet. */
 export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind): (target: JsonObject) => JsonObject {
   const patch = parsePatch(bytes, type === 'application/strategic-merge-patch+json' ? '' : 'error decoding patch: ');
   if (type === 'application/json-patch+json') return (target) => applyJsonPatch(target, patch);
   if (patch === null && type === 'application/merge-patch+json') throw badRequest('Invalid JSON Patch');
-  // Nothing of a strategic merge patch is no change.
+  // A null strategic merge patch changes nothing.
   if (patch === null) return (target) => target;
   if (!isPlain(patch)) {
     const type_ = Array.isArray(patch) ? 'array' : typeof patch;
@@ -69,8 +69,8 @@ export function patcher(type: PatchType, bytes: Uint8Array, served: ServedKind):
 }
 
 /**
- * A patched value with its fields as Go's patch libraries write them: what the patch has opened is a map by then, and sorted; what it has
- * not keeps its order.
+ * A patched value with the order of fields of Go's patch libraries: a changed object became a map, so its keys are sorted. Unchanged
+ * objects keep their order.
  */
 function opened(before: unknown, after: unknown, isTop = false): unknown {
   if (!isTop && jsonEquals(before, after)) return before;
@@ -82,10 +82,10 @@ function opened(before: unknown, after: unknown, isTop = false): unknown {
   return Object.fromEntries(fields.map(([key, value]) => [key, opened(before[key], value)]));
 }
 
-/** The result of a patch as its refusal shows it. */
+/** The result of a patch for its refusal. */
 export const patchedText = (before: unknown, after: unknown): string => stringifyJson(opened(before, after, true));
 
-/** A refusal of the decoded result of a patch shows the whole of it. */
+/** The refusal of an invalid result of a patch, which contains the whole result. */
 export const invalidPatch = (shown: string, why: string): StatusError => {
   const message = `Invalid value: ${stringifyJson(shown)}: ${why}`;
   return new StatusError({
@@ -98,7 +98,7 @@ export const invalidPatch = (shown: string, why: string): StatusError => {
 
 const TYPE_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Reads what a patch has made as an object of its kind: unknown fields, metadata types, defaults. */
+/** Decodes a patched object: unknown fields, metadata types, defaults. */
 function decodePatched(
   patched: JsonObject,
   live: ApiObject,
@@ -122,7 +122,7 @@ function decodePatched(
       const value: unknown = object[field] ?? '';
       if (typeof value !== 'string') throw invalidPatch(strategic(), converterComplaint(value, 'string'));
     }
-    // The object is made from the patched fields; what kind it is was never in question.
+    // The result always has the kind of the live object.
     object.apiVersion = served.apiVersion;
     object.kind = served.kind.kind;
   }
@@ -141,7 +141,7 @@ function decodePatched(
     checkPatched(object, served);
     if (!served.kind.custom && !sameVersion(object, served)) refuseVersion(object, live, served, kinds);
     if (!served.kind.custom || sameVersion(object, served)) return normalize(object, served);
-    // Another kind has no schema here. Another version of this one knows no field.
+    // Other kinds have no schema here, and other versions have no known fields.
     return isOfResource(object, served)
       ? Object.keys(object)
           .filter((field) => !TYPE_FIELDS.has(field))
@@ -163,8 +163,8 @@ function decodePatched(
 }
 
 /**
- * Without an apiVersion the real server reads the object as one of its internal version, which knows no field of a built-in kind by the name
- * that it has in the API. So the object has no name.
+ * Without an apiVersion, the real server decodes the object in the internal version. That version has no field of a built-in kind with its
+ * name in the API, so the object has no name.
  */
 function unversioned(
   object: ApiObject,
@@ -181,14 +181,14 @@ function unversioned(
   return nameless(live.metadata.name ?? '');
 }
 
-/** A patch may not make an object another kind. What the other kind cannot read comes first. */
+/** Refuses a patch that changes the kind of an object. Errors of the other kind come first. */
 export function refuseVersion(object: ApiObject, live: ApiObject, served: ServedKind, kinds: KindRegistry): never {
   const other = kinds.byKind(object.apiVersion, object.kind)?.kind;
   if (other?.model !== undefined) roundTrip(structuredClone(object), other.model);
   throw invalidPatch(patchedText(live, object), unconvertible(object.apiVersion, object.kind, served, kinds));
 }
 
-/** Wrong types are told as a refusal of the patch: by all of its result, or (strategic) by the patch itself. */
+/** Converts a type error to a refusal of the patch, with the whole result or (strategic) the patch itself. */
 function typed(isStrategic: boolean, shown: () => string, read: () => string[]): string[] {
   try {
     return read();
@@ -199,7 +199,7 @@ function typed(isStrategic: boolean, shown: () => string, read: () => string[]):
 }
 
 /**
- * JSON, merge and strategic merge patches, and server-side apply, of an object or its status.
+ * JSON, merge and strategic merge patches, and server-side apply, for an object or its status.
  * @throws StatusError 400, 404, 409, 415, 422 or 500
  */
 export function patchObject(
@@ -214,10 +214,10 @@ export function patchObject(
   if (type === 'application/apply-patch+yaml') return applyObject(registry, call, target, bytes, options);
   let patch: ((target: JsonObject) => JsonObject) | undefined;
   const isStrategic = type === 'application/strategic-merge-patch+json';
-  // Only its refusals show a strategic merge patch, as Go prints it.
+  // The text of a strategic merge patch is only needed for refusals.
   const strategic = isStrategic ? () => goPlain(parsePatch(bytes, '')) : undefined;
   let warned = false;
-  // A patch that is done again after a lost race must not warn again.
+  // A retry after a conflict must not repeat the warning.
   const quiet: Call = { ...call, warn: (message) => (warned ? undefined : call.warn(message)) };
   const transformation: Transformation = {
     patched: true,
@@ -232,7 +232,7 @@ export function patchObject(
   return updateObject(registry, call, target, transformation, options);
 }
 
-/** The body of an apply: YAML, which JSON is too. */
+/** Parses the body of an apply: YAML, which includes JSON. */
 export function parseApplied(bytes: Uint8Array): ApiObject {
   const text = Buffer.from(bytes).toString('utf8');
   const value = parseYamlText(text, 'error decoding YAML: ');
@@ -251,13 +251,13 @@ function checkAppliedType(applied: ApiObject, { apiVersion: expected, kind: own 
   const { apiVersion = '', kind = '' } = applied as unknown as Record<string, unknown>;
   if (apiVersion === expected && kind === own.kind) return;
   const parsed = typeof apiVersion === 'string' ? parseApiVersion(apiVersion) : { group: '', version: '' };
-  // A version that cannot be read leaves nothing of the type.
+  // With an invalid version, the error has no type.
   const { group, version } = parsed ?? { group: '', version: '' };
   const name = parsed === undefined || typeof kind !== 'string' ? '' : kind;
   throw badRequest(`invalid object type: ${group}/${version}, Kind=${name}`);
 }
 
-/** What was applied has fields of the right types, and a value that the server's own types cannot hold. */
+/** The error for an applied configuration that has valid types, but a value that the types of the real server cannot store. */
 function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: DecodeError): StatusError {
   const type = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
   const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
@@ -266,7 +266,7 @@ function unreadableApply({ metadata }: ApiObject, { kind }: ServedKind, error: D
   );
 }
 
-/** Kinds of which an applied status makes the object, too. */
+/** Kinds for which an apply of the status can create the object. */
 const MADE_BY_STATUS: ReadonlySet<string> = new Set([
   '/services',
   'admissionregistration.k8s.io/validatingadmissionpolicies',
@@ -286,7 +286,7 @@ function applyObject(
   const read = (): ApiObject => {
     const applied = parseApplied(bytes);
     checkAppliedType(applied, served);
-    // What else is wrong with it is told by the apply itself, in words of its own.
+    // The apply itself reports other errors with its own text.
     if (!isPlain(applied.metadata ?? {})) checkPatched(applied, served);
     return applied;
   };

@@ -5,7 +5,7 @@ import { scaleCauses } from '../../crd/scale.ts';
 import type { ServedKind } from '../../resources/kind-registry.ts';
 import { embeddedCauses } from '../bodies/embedded.ts';
 
-/** Failures after which CEL rules are not run: they could not trust the object. */
+/** Errors after which CEL rules are not evaluated, because they need a valid object. */
 const BLOCKING = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -21,8 +21,8 @@ const NOT_CHECKED = invalidValue(
 );
 
 /**
- * What the schema of a custom kind says of an object whose metadata gave `meta`; `warn` gets what is no longer right and may stay. Built-in kinds have their types checked when they are decoded,
- * and their own rules say the rest.
+ * Errors of a custom object from its schema; `meta` are the errors of its metadata. `warn` gets errors that may remain, because the old object
+ * already has them. Built-in kinds have types that are checked when they are decoded, and their own rules.
  */
 export function schemaCauses(
   served: ServedKind,
@@ -41,10 +41,10 @@ export function schemaCauses(
   return subresource === 'status' ? ofSchema.map(belowStatus) : ofSchema;
 }
 
-/** The status is judged by a schema of its own, which knows of no field above it. */
+/** The status has a separate schema, which does not include the path above it. */
 function belowStatus(cause: StatusCause): StatusCause {
   const { field = '', message } = cause;
-  // What is said of no field names it in the message.
+  // An error without a field has its path in the message.
   if (field === '<nil>' && message !== undefined && / in status\.\S+$/.test(message)) {
     return { ...cause, field: 'status', message: message.replace(/ in status\.(\S+)$/, ' in $1') };
   }

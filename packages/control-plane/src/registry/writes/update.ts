@@ -22,32 +22,32 @@ import { createObject, matchNamespace, track } from './create.ts';
 import { dedupOwners, finalizerWarnings, metaUpdateCauses } from './metadata.ts';
 import { schemaCauses } from './schema-causes.ts';
 
-/** What makes the new object out of the one that is there. */
+/** Creates the new object from the stored one. */
 export interface Transformation {
   /**
-   * The new object; `live` may be changed, `old` not. undefined for `live`: there is none (only asked when `mayCreate`).
+   * Returns the new object; it may mutate `live`, but not `old`. `live` is undefined if there is no object (only with `mayCreate`).
    */
   readonly next: (live: ApiObject, old: ApiObject) => ApiObject | Promise<ApiObject>;
-  /** Makes the object that is created when there is none. */
+  /** Returns the object to create if there is none. */
   readonly create?: (() => ApiObject | Promise<ApiObject>) | undefined;
-  /** The managedFields of what `next` gives stand already. */
+  /** Whether the result of `next` already has its managedFields. */
   readonly managed?: boolean;
-  /** Admission has seen the request in another form (a Binding): it is not asked about the object. */
+  /** Whether admission has seen the request in another form (a Binding), so it does not get the object. */
   readonly admitted?: boolean;
-  /** Asks admission about that form once the object has been found good. */
+  /** Runs validating admission for that form after the validation of the object. */
   readonly validate?: (updated: ApiObject, old: ApiObject) => Promise<void>;
-  /** The object comes of a patch: a changed uid is an invalid field there, where an update takes it for a precondition. */
+  /** Whether the object comes from a patch. Then a changed uid is an invalid field, and otherwise a precondition. */
   readonly patched?: boolean;
 }
 
-/** Writes to these never bump the generation. */
+/** Writes to these do not change the generation. */
 const QUIET_SUBRESOURCES: ReadonlySet<string> = new Set(['status', 'binding']);
 
-/** How often a write that lost a race is done again. */
+/** The number of attempts of a write with conflicts. */
 const ATTEMPTS = 8;
 
 /**
- * Changes one object: read, transform, prepare, admit, validate, write — again when another write came between.
+ * Changes one object: reads, transforms, prepares, admits, validates and writes it. Repeats this after a conflict.
  * @throws StatusError 400, 404, 409, 422 or 500
  */
 export async function updateObject(
@@ -67,7 +67,7 @@ export async function updateObject(
       const { metadata } = object;
       const { uid = '' } = metadata;
       if (uid !== '') throw transformation.patched === true ? absentUid(target, uid) : uidConflict(target, uid, '');
-      // An update that creates has no version to compare with.
+      // An update that creates an object has no version to compare with.
       checkVersionText(metadata.resourceVersion ?? '');
       if (!options.dryRun) delete metadata.resourceVersion;
       const { managed = false } = transformation;
@@ -121,7 +121,7 @@ async function attemptUpdate(
 
   if (registry.store.get(served.resource, target.namespace, target.name) !== record) return undefined;
   if (isFinished(updated, old)) {
-    // The answer shows the object as it was before it went, under its last version.
+    // The answer has the last state before the deletion, with its last version.
     updated.metadata.resourceVersion = old.metadata.resourceVersion ?? '';
     const text = renderObject(updated, undefined);
     if (!options.dryRun) registry.remove(served, record);
@@ -136,10 +136,10 @@ async function attemptUpdate(
   return { text: served.textOf(registry.put(served, updated)), created: false };
 }
 
-/** What a comparison of two states looks at. Empty lists of the metadata count as absent. */
+/** The part of an object for a comparison. Empty lists in the metadata count as absent. */
 const strip = (object: ApiObject): ApiObject => ({ ...object, metadata: tidyMeta(object.metadata) });
 
-/** A write that would change nothing but the times of owners changes nothing (`IgnoreManagedFieldsTimestampsTransformer`). */
+/** A write that would only change times of managers changes nothing (`IgnoreManagedFieldsTimestampsTransformer`). */
 function keepTimes(updated: ApiObject, old: ApiObject): void {
   const { managedFields: next = [], ...metadata } = updated.metadata;
   const { managedFields: before = [], ...oldMetadata } = old.metadata;
@@ -149,11 +149,11 @@ function keepTimes(updated: ApiObject, old: ApiObject): void {
   }
 }
 
-/** 400 for an object without the name that the URL has. */
+/** 400 for an object without a name. */
 export const nameless = (name: string): StatusError =>
   badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
 
-/** An object says its own name, also where the URL has it. */
+/** The object must contain its name, although the URL has it too. */
 export function checkName({ metadata }: ApiObject, target: Target): void {
   const name = metadata.name ?? '';
   if (name === '') throw nameless(target.name);
@@ -162,7 +162,7 @@ export function checkName({ metadata }: ApiObject, target: Target): void {
   }
 }
 
-/** The name, namespace and uid in the body must be those of the object. */
+/** The name, namespace and uid in the body must match the object. */
 function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patched: boolean): void {
   const meta = updated.metadata;
   checkName(updated, target);
@@ -172,7 +172,7 @@ function checkIdentity(updated: ApiObject, old: ApiObject, target: Target, patch
   }
 }
 
-/** @throws StatusError 500 for a version that is no number of 64 bits */
+/** @throws StatusError 500 for a version that is not a number of 64 bits */
 function checkVersionText(version: string): void {
   if (version !== '' && !/^\d+$/.test(version)) {
     throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
@@ -182,14 +182,14 @@ function checkVersionText(version: string): void {
   }
 }
 
-/** The version in the body must be that of the object; mutating admission comes before. Fills it in when absent. */
+/** The version in the body must match the object, after mutating admission. Sets an absent one. */
 function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, name }: Target): void {
   const meta = updated.metadata;
   const version = meta.resourceVersion ?? '';
   checkVersionText(version);
   if (version === '' || version === '0') {
     if (kind.requiresResourceVersion === true || kind.custom) {
-      // The store names the resource where everybody else names the kind.
+      // The store names the resource, other errors name the kind.
       throw invalid({ group: kind.group, kind: kind.plural }, name, [
         invalidValue('metadata.resourceVersion', 0, 'must be specified for an update'),
       ]);
@@ -199,7 +199,7 @@ function checkVersion(updated: ApiObject, old: ApiObject, { served: { kind }, na
   if (meta.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, MODIFIED);
 }
 
-/** Resources that are kept under another name than their own. */
+/** Resources whose storage key differs from their name. */
 const OWN_KEYS: Readonly<Record<string, string>> = {
   '/services': 'services/specs',
   '/endpoints': 'services/endpoints',
@@ -208,7 +208,7 @@ const OWN_KEYS: Readonly<Record<string, string>> = {
   'networking.k8s.io/ingresses': 'ingress',
 };
 
-/** A precondition (`UID` or `ResourceVersion`) that the object (`actual` '': there is none) does not meet. */
+/** A precondition (`UID` or `ResourceVersion`) that does not match the object (`actual` '': the object does not exist). */
 export const preconditionConflict = (target: Target, what: string, wanted: string, actual: string): StatusError =>
   conflict(
     target.served.kind,
@@ -216,7 +216,7 @@ export const preconditionConflict = (target: Target, what: string, wanted: strin
     `StorageError: invalid object, Code: 4, Key: ${storageKey(target)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${actual}`,
   );
 
-/** An apply that names a uid is for an object that is there. */
+/** An apply with a uid needs an existing object. */
 const absentUid = ({ served, name }: Target, uid: string): StatusError =>
   conflict(
     served.kind,
@@ -224,18 +224,18 @@ const absentUid = ({ served, name }: Target, uid: string): StatusError =>
     `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
   );
 
-/** The uid of the body is a precondition. */
+/** The uid in the body is a precondition. */
 const uidConflict = (target: Target, wanted: string, actual: string): StatusError =>
   preconditionConflict(target, 'UID', wanted, actual);
 
-/** etcd's key, as errors show it. */
+/** The key in etcd, for errors. */
 function storageKey({ served: { kind }, namespace, name }: Target): string {
   const own = OWN_KEYS[`${kind.group}/${kind.plural}`];
   const resource = own ?? (kind.custom ? `${kind.group}/${kind.plural}` : kind.plural);
   return ['/registry', resource, namespace, name].filter((part) => part !== '').join('/');
 }
 
-/** What an update keeps of the old object, whatever the client sent. */
+/** Keeps the immutable parts of the old object in an update. */
 function prepare(
   registry: Registry,
   call: Call,
@@ -251,7 +251,7 @@ function prepare(
   meta.creationTimestamp = before.creationTimestamp ?? null;
   if (before.generation === undefined) delete meta.generation;
   else meta.generation = before.generation;
-  // A deletion is not taken back by an update, and not begun by one: that is told as a change of what is immutable.
+  // An update can neither cancel nor start a deletion. The validation reports it as a change of an immutable field.
   if (before.deletionTimestamp !== undefined) meta.deletionTimestamp = before.deletionTimestamp;
   if (before.deletionGracePeriodSeconds !== undefined) {
     meta.deletionGracePeriodSeconds ??= before.deletionGracePeriodSeconds;
@@ -277,14 +277,14 @@ function prepare(
   }
 }
 
-/** Built-in kinds whose metadata a status write leaves alone as that of custom ones. */
+/** Built-in kinds whose metadata a status write does not change, as for custom ones. */
 const METADATA_STAYS: ReadonlySet<string> = new Set([
   'flowcontrol.apiserver.k8s.io/flowschemas',
   'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
 ]);
 const CLIENTS_FIELDS = ['labels', 'annotations', 'finalizers', 'ownerReferences', 'deletionTimestamp'] as const;
 type Kept = (typeof CLIENTS_FIELDS)[number];
-/** What a status write leaves alone in the metadata of other kinds (`ResetObjectMetaForStatus`, and some by themselves). */
+/** Metadata fields that a status write does not change in other kinds (`ResetObjectMetaForStatus`, or their own code). */
 const FIELDS_STAY: ReadonlyMap<string, readonly Kept[]> = new Map<string, readonly Kept[]>([
   ['admissionregistration.k8s.io/validatingadmissionpolicies', CLIENTS_FIELDS],
   ['apiregistration.k8s.io/apiservices', ['labels', 'annotations', 'finalizers', 'ownerReferences']],
@@ -299,7 +299,7 @@ function copyField<Field extends Kept>(to: ObjectMeta, from: ObjectMeta, field: 
   else to[field] = value;
 }
 
-/** A status write leaves everything else alone; of the metadata, built-in kinds say themselves what stays. */
+/** A status write changes only the status, and for built-in kinds also some metadata. */
 function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObject): void {
   const { status } = updated;
   for (const field of Object.keys(updated)) {
@@ -318,13 +318,13 @@ function keepAllButStatus({ kind }: ServedKind, updated: ApiObject, old: ApiObje
   if (resourceVersion !== undefined) updated.metadata.resourceVersion = resourceVersion;
 }
 
-/** Whether a body gives an empty list or map, which what is stored never has. */
+/** Whether a body has an empty list or map, which stored objects never have. */
 function emptyIsNew(updated: ApiObject): boolean {
   const { metadata: _metadata, status: _status, ...body } = updated;
   return isGivenEmpty(updated) || holdsEmpties(body);
 }
 
-/** Whether something beside the metadata (and a status with a subresource of its own) has changed. */
+/** Whether a write changes the generation: a change outside of the metadata, and outside of a status with a subresource. */
 function bumps({ kind }: ServedKind, updated: ApiObject, old: ApiObject): boolean {
   const keepsStatus = kind.subresources?.status === true || !kind.custom;
   const body = ({ metadata: _metadata, status, ...rest }: ApiObject) => (keepsStatus ? rest : { ...rest, status });
@@ -351,7 +351,7 @@ function causesOf(
   ];
 }
 
-/** A dying object goes with its last finalizer, once it has no time left (pods) and its own finalizers are gone (namespaces). */
+/** An object in deletion is deleted with its last finalizer, its grace period (pods) and the finalizers in its spec (namespaces). */
 function isFinished(updated: ApiObject, old: ApiObject): boolean {
   const { metadata } = updated;
   if (old.metadata.deletionTimestamp === undefined || (metadata.finalizers ?? []).length > 0) return false;
@@ -359,7 +359,7 @@ function isFinished(updated: ApiObject, old: ApiObject): boolean {
   return !hasSpecFinalizers(updated);
 }
 
-/** Namespaces carry finalizers in their spec too. */
+/** Namespaces also have finalizers in their spec. */
 export function hasSpecFinalizers(object: ApiObject): boolean {
   if (object.kind !== 'Namespace' || object.apiVersion !== 'v1') return false;
   const spec = object.spec as { finalizers?: unknown[] } | undefined;

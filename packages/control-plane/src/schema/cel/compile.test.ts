@@ -34,7 +34,7 @@ const data = {
 const declarations = [{ name: 'self', type: typeOfNode(node, 'self', false), node }];
 const run = (source: string): unknown => compileCel(source, declarations).run([toCel(data, node)]);
 
-describe('expressions that hold', () => {
+describe('valid expressions', () => {
   it.each([
     "self.name == 'web-1' && self.count + 1 == 4",
     'self.ratio == 2.0 && self.count < 3.5',
@@ -111,7 +111,7 @@ describe('expressions that do not compile', () => {
     },
   );
 
-  it('expressions nested without end are refused, not run into the ground', () => {
+  it('deeply nested expressions are refused', () => {
     expect(() => compileCel(`${'('.repeat(5000)}1${')'.repeat(5000)}`, declarations)).toThrow(/recursion limit/);
     expect(() => compileCel(`${'!'.repeat(5000)}true`, declarations)).toThrow(/recursion limit/);
   });
@@ -129,13 +129,13 @@ describe('running', () => {
     expect(() => run(source)).toThrow(expected);
   });
 
-  it('stops loops that would take too long', () => {
+  it('stops expensive loops', () => {
     const list = `[${Array.from({ length: 60 }, (_, i) => i).join(',')}]`;
     const source = `${list}.all(a, ${list}.all(b, ${list}.all(c, ${list}.all(d, a + b + c + d >= 0))))`;
     expect(() => run(source)).toThrow(/actual cost limit exceeded/);
   });
 
-  it('tells which variables are used', () => {
+  it('reports the used variables', () => {
     const both = [...declarations, { ...declarations[0], name: 'oldSelf' }] as typeof declarations;
     expect(compileCel('self.name == oldSelf.name', both).uses).toEqual(new Set(['self', 'oldSelf']));
     expect(compileCel('[1].all(oldSelf, oldSelf > 0)', both).uses.has('self')).toBe(false);
@@ -153,7 +153,7 @@ it.each([
   expect(() => compileCel(source, [{ name: 'object', type: DYN }])).toThrow(why);
 });
 
-describe('what is told of values that a function is not for', () => {
+describe('errors for values that a function does not support', () => {
   it.each([
     ['string(dyn({}))', 'no such overload: string(map)'],
     ['int(dyn(null))', 'no such overload: int(null_type)'],
@@ -168,7 +168,7 @@ describe('what is told of values that a function is not for', () => {
   });
 });
 
-describe('where and in what words an expression is refused that is none', () => {
+describe('positions and texts of syntax errors', () => {
   it.each([
     ['has(self)', 'ERROR: <input>:1:5: invalid argument to has() macro'],
     ['self.tags.map(x.a, 1) == []', 'ERROR: <input>:1:16: argument is not an identifier'],

@@ -13,24 +13,24 @@ import { parseCel } from './syntax/parser.ts';
 import { BOOL, type CelType, DYN, fieldOf, nodeOfField, optionalOf, printType, TYPE, unescapeName } from './types.ts';
 import { candidates, join } from './unify.ts';
 
-/** A variable that an expression may use. */
+/** A variable of an expression. */
 export interface Declaration {
   readonly name: string;
   readonly type: CelType;
   readonly node?: SchemaNode | undefined;
 }
 
-/** An expression that is ready to run. */
+/** A compiled expression. */
 export interface Program {
   readonly type: CelType;
   readonly cost: number;
   /** The declared variables that the expression uses. */
   readonly uses: ReadonlySet<string>;
-  /** Runs with the values of the declared variables, in their order. Throws CelRuntimeError. */
+  /** Evaluates with the values of the declared variables, in their order. Throws CelRuntimeError. */
   run(values: readonly unknown[]): unknown;
 }
 
-/** Steps of loops that one evaluation may take before it is stopped. */
+/** The maximum number of loop steps in an evaluation. */
 const MAX_STEPS = 1_000_000;
 
 const TYPE_NAMES = new Set([
@@ -156,7 +156,7 @@ class Compiler implements Scope {
       const name = `${operandExpr.name}.${field}`;
       if (TYPE_NAMES.has(name)) return this.ident(name, at);
     }
-    // A variable may have a name with a dot (`authorizer.requestResource`); the longest name wins.
+    // The name of a variable may contain a dot (`authorizer.requestResource`). The longest name is used.
     if (operandExpr.kind === 'ident' && this.find(`${operandExpr.name}.${field}`) !== undefined) {
       return this.ident(`${operandExpr.name}.${field}`, at);
     }
@@ -276,8 +276,8 @@ class Compiler implements Scope {
 }
 
 /**
- * Parses, checks and plans an expression. `messages`: which structures it may make.
- * @throws CelCompileError with every complaint, as cel-go prints them
+ * Parses, checks and plans an expression. `messages`: the names of structures that it may create.
+ * @throws CelCompileError with all errors, in the format of cel-go
  */
 export function compileCel(
   source: string,

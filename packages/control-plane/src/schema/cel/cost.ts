@@ -1,17 +1,17 @@
 import type { SchemaNode } from '../node.ts';
 
-/** The largest request body: nothing in an object can be longer. */
+/** The maximum size of a request body, which limits the size of all values. */
 const MAX_REQUEST = 3_145_728;
 
-/** What traversing one byte of a string costs. */
+/** The cost of traversing one byte of a string. */
 const TRAVERSAL = 0.1;
 const REGEX = 0.25;
 
-/** What one rule may cost at most, and all rules of a schema together. */
+/** The cost limits of one rule, and of all rules of a schema. */
 export const RULE_COST_LIMIT = 10_000_000;
 export const SCHEMA_COST_LIMIT = 100_000_000;
 
-/** The least that a value of a schema takes in JSON, which bounds how many of them a request can hold. */
+/** The minimum size of a value in JSON, which limits the number of values in a request. */
 function minBytes(node: SchemaNode | undefined, depth = 0): number {
   if (node === undefined || depth > 20) return 1;
   switch (node.types[0]) {
@@ -36,7 +36,7 @@ function minBytes(node: SchemaNode | undefined, depth = 0): number {
 
 const FORMAT_SIZES: Readonly<Record<string, number>> = { date: 10, 'date-time': 30, duration: 30 };
 
-/** The most elements (bytes of a string, items, entries) that a value of a schema can have. */
+/** The maximum number of elements of a value (bytes of a string, items, entries). */
 export function maxSize(node: SchemaNode): number {
   switch (node.intOrString ? 'string' : node.types[0]) {
     case 'string': {
@@ -55,7 +55,7 @@ export function maxSize(node: SchemaNode): number {
   }
 }
 
-/** How big a value is at most, for the functions whose cost depends on it. */
+/** The maximum size of a value, for functions whose cost depends on it. */
 export interface Sized {
   readonly size: number;
 }
@@ -73,7 +73,7 @@ const LISTING = new Set('isSorted sum min max'.split(' '));
 const EQUALITY = new Set('_==_ _!=_ _<_ _<=_ _>_ _>=_'.split(' '));
 const SETS = new Set('sets.contains sets.intersects sets.equivalent'.split(' '));
 
-/** What a call costs beside its arguments. Receivers come first. Sizes and factors are those of cel-go and of the Kubernetes libraries. */
+/** The cost of a call without its arguments. Receivers come first. Sizes and factors are those of cel-go and of the Kubernetes libraries. */
 export function callCost(name: string, args: readonly Sized[], isSized: (at: number) => boolean): number {
   if (name === 'matches' || name === 'find' || name === 'findAll') {
     return 1 + Math.ceil((sizeAt(args, 0) + 1) * TRAVERSAL) * Math.ceil(Math.max(1, sizeAt(args, 1)) * REGEX);
@@ -93,7 +93,7 @@ const SAME_SIZE = new Set(
   'lowerAscii upperAscii trim reverse substring charAt find replace split findAll bytes'.split(' '),
 );
 
-/** How big the result of a call is at most; infinite where nobody can say. */
+/** The maximum size of the result of a call; infinite if it is unknown. */
 export function resultSize(name: string, args: readonly Sized[]): number {
   if (name === '_+_' || name === 'format') return sizeAt(args, 0) + sizeAt(args, 1);
   if (name === 'replace') return sizeAt(args, 0) * Math.max(1, sizeAt(args, 2));
@@ -101,7 +101,7 @@ export function resultSize(name: string, args: readonly Sized[]): number {
   return Number.POSITIVE_INFINITY;
 }
 
-/** How a cost beyond its limit is complained about. */
+/** The error for a cost above its limit. */
 export function costMessage(what: string, cost: number, limit: number): string {
   const factor = cost / limit;
   const words = factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`;

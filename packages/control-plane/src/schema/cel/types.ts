@@ -28,7 +28,7 @@ export interface ObjectType {
   readonly kind: 'object';
   readonly name: string;
   readonly node: SchemaNode;
-  /** A whole resource: apiVersion, kind and metadata are there. */
+  /** Whether it is a whole resource with apiVersion, kind and metadata. */
   readonly isResource: boolean;
 }
 
@@ -50,7 +50,7 @@ export const optionalOf = (item: CelType): CelType => ({ kind: 'optional', item 
 export const opaque = (name: string): CelType => ({ kind: 'opaque', name });
 export const param = (name: string): CelType => ({ kind: 'param', name });
 
-/** A type as cel-go names it. */
+/** A type in the format of cel-go. */
 export function printType(type: CelType): string {
   switch (type.kind) {
     case 'list':
@@ -123,7 +123,7 @@ function typeOfFormat(format: string): CelType {
   return format === 'date' || format === 'date-time' ? TIMESTAMP : STRING;
 }
 
-/** The type of a field of an object type; undefined: there is none. Only name and generateName of metadata are to be seen. */
+/** The type of a field of an object; undefined if it does not exist. Only name and generateName of metadata are accessible. */
 export function fieldOf(type: ObjectType, field: string): CelType | undefined {
   const name = unescapeName(field);
   const property = type.node.properties.get(name);
@@ -136,7 +136,7 @@ export function fieldOf(type: ObjectType, field: string): CelType | undefined {
 
 const TEXT = nodeOf({ type: 'string' });
 
-/** The schema of a field of an object type, where it has one. */
+/** The schema of a field of an object, if it has one. */
 export function nodeOfField({ node, isResource }: ObjectType, field: string): SchemaNode | undefined {
   const name = unescapeName(field);
   if (isResource && (name === 'apiVersion' || name === 'kind')) return TEXT;
@@ -144,7 +144,7 @@ export function nodeOfField({ node, isResource }: ObjectType, field: string): Sc
   return node.properties.get(name);
 }
 
-/** What rules may see of metadata. */
+/** The fields of metadata that rules can access. */
 export const METADATA: ObjectType = {
   kind: 'object',
   name: 'kubernetes.ObjectMeta',

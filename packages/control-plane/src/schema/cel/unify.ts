@@ -14,7 +14,7 @@ function sameKind(wanted: CelType, given: CelType): boolean {
 const takesNull = (type: CelType): boolean =>
   ['object', 'timestamp', 'duration', 'opaque', 'null', 'dyn'].includes(type.kind);
 
-/** Whether a value of the type `given` may stand where `wanted` is asked for; binds parameters on the way. */
+/** Whether a value of type `given` is assignable to `wanted`. Binds type parameters. */
 export function assignable(wanted: CelType, given: CelType, bindings: Bindings): boolean {
   if (wanted.kind === 'param') {
     const bound = bindings.get(wanted.name);
@@ -53,13 +53,13 @@ function substitute(type: CelType, bindings: Bindings): CelType {
   }
 }
 
-/** An overload that fits the arguments, with what it gives for them. */
+/** An overload for the arguments, with its result type. */
 export interface Candidate {
   readonly overload: Overload;
   readonly result: CelType;
 }
 
-/** The overloads that may be meant by a call with arguments of these types. */
+/** The overloads for a call with arguments of these types. */
 export function candidates(overloads: readonly Overload[], args: readonly CelType[]): Candidate[] {
   const found: Candidate[] = [];
   for (const overload of overloads) {
@@ -72,7 +72,7 @@ export function candidates(overloads: readonly Overload[], args: readonly CelTyp
   return found;
 }
 
-/** The type that holds both; dyn when there is none. */
+/** The common type of both; dyn if there is none. */
 export function join(a: CelType, b: CelType): CelType {
   if (a.kind === 'dyn' || b.kind === 'dyn') return DYN;
   if (assignable(a, b, new Map()) && assignable(b, a, new Map())) return a;

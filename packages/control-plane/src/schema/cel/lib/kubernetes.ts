@@ -16,7 +16,7 @@ const quantityOf = (text: string): Quantity =>
   parseQuantity(text) ??
   fail("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
 
-/** A key as a step of a JSON pointer. */
+/** Escapes a key for a JSON pointer. */
 const escapeKey = fn('jsonpatch.escapeKey', [STRING], STRING, (key: string) =>
   key.replaceAll('~', '~0').replaceAll('/', '~1'),
 );
@@ -56,7 +56,7 @@ class Url implements Opaque {
   }
 }
 
-/** As Go's `url.ParseRequestURI`: an absolute URL, or a path from the root. */
+/** Parses like Go's `url.ParseRequestURI`: an absolute URL, or an absolute path. */
 function parseUrl(text: string): Url | undefined {
   if (text === '' || /[\s]/.test(text)) return undefined;
   if (text.startsWith('/')) return new Url(text, URL.parse(text, 'http://-/') ?? undefined);
@@ -197,7 +197,7 @@ const qualifiedNameCheck = (text: string): string[] => {
   return [...problems, ...nameCheck(name ?? '')];
 };
 
-/** A generated name ends in a dash, which is no fault of a prefix. */
+/** A prefix for a generated name may end with a dash. */
 const asPrefix =
   (check: (text: string) => string[]) =>
   (text: string): string[] =>
@@ -338,7 +338,7 @@ const semvers: Overload[] = [
   method('compareTo', [SEMVER, SEMVER], INT, (a: Semver, b: Semver) => BigInt(a.compare(b))),
 ];
 
-/** What Kubernetes adds to CEL: quantities, URLs, addresses, formats and versions. */
+/** The Kubernetes extensions of CEL: quantities, URLs, addresses, formats and versions. */
 export const kubernetesLibrary: readonly Overload[] = [
   escapeKey,
   ...quantities,

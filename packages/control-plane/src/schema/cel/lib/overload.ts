@@ -1,7 +1,7 @@
 import { CelRuntimeError, Duration, isMap, isOpaque, Optional, Timestamp, Uint } from '../runtime/values.ts';
 import type { CelType } from '../types.ts';
 
-/** One way to call a function. The receiver of a method is its first parameter. */
+/** A signature of a function. The receiver of a method is its first parameter. */
 export interface Overload {
   readonly name: string;
   readonly method: boolean;
@@ -22,7 +22,7 @@ function define<Args extends readonly unknown[]>(
   return { name, method, params, result, call: (args) => call(...(args as unknown as Args)) };
 }
 
-/** A global function. The implementation gets values of the parameters' types. */
+/** A global function. The implementation gets values of the parameter types. */
 export const fn = <Args extends readonly unknown[]>(
   name: string,
   params: readonly CelType[],
@@ -38,7 +38,7 @@ export const method = <Args extends readonly unknown[]>(
   call: Implementation<Args>,
 ): Overload => define(name, true, params, result, call);
 
-/** Whether a value may be passed where the type is asked for. */
+/** Whether a value has a type. */
 export function isOfType(value: unknown, type: CelType): boolean {
   switch (type.kind) {
     case 'dyn':
@@ -76,7 +76,7 @@ export function isOfType(value: unknown, type: CelType): boolean {
   }
 }
 
-/** An int as a number for places in strings and lists. */
+/** Converts an int to a number, for positions in strings and lists. */
 export const toIndex = (value: bigint): number => Number(value);
 
 export const fail = (message: string): never => {
@@ -86,6 +86,6 @@ export const fail = (message: string): never => {
 const INT_MAX = 2n ** 63n - 1n;
 const INT_MIN = -(2n ** 63n);
 
-/** The int, or an error when it does not fit 64 bits. */
+/** Checks that an int has at most 64 bits. */
 export const checkedInt = (value: bigint): bigint =>
   value > INT_MAX || value < INT_MIN ? fail('integer overflow') : value;

@@ -4,28 +4,28 @@ import type { Expr, Literal } from '../syntax/ast.ts';
 import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from '../types.ts';
 import { CelRuntimeError, Uint } from './values.ts';
 
-/** The values of variables while an expression runs, and how many steps it may still take. */
+/** The values of variables during an evaluation, and the remaining number of steps. */
 export interface Frame {
   readonly slots: unknown[];
   steps: number;
 }
 
-/** The step of a plan that makes one value. */
+/** The step of a plan that computes a value. */
 export type Run = (frame: Frame) => unknown;
 
-/** A checked part of an expression, and what is known of its value. */
+/** A checked part of an expression, and the properties of its value. */
 export interface Compiled {
   readonly type: CelType;
   readonly run: Run;
-  /** What it costs at most, by the estimate of cel-go. */
+  /** The maximum cost, as estimated by cel-go. */
   readonly cost: number;
-  /** How many bytes, items or entries the value has at most. */
+  /** The maximum number of bytes, items or entries. */
   readonly size: number;
-  /** The schema that the value comes from. */
+  /** The schema of the value. */
   readonly node?: SchemaNode | undefined;
 }
 
-/** A variable in scope, and the place of its value in a frame. */
+/** A variable in scope, and the position of its value in a frame. */
 export interface Variable {
   readonly name: string;
   readonly slot: number;
@@ -34,27 +34,27 @@ export interface Variable {
   readonly size: number;
 }
 
-/** What the parts of an expression are compiled with. */
+/** The context for the compilation of expressions. */
 export interface Scope {
   compile(expr: Expr): Compiled;
-  /** Takes down a complaint; what it answers stands in for the part that is wrong. */
+  /** Records an error. Returns a placeholder for the invalid part. */
   issue(at: number, message: string): Compiled;
-  /** Whether an expression may make a structure of this name. */
+  /** Whether an expression may create a structure with this name. */
   readonly messages: (name: string) => boolean;
-  /** Compiles with further variables in scope. */
+  /** Compiles with more variables in scope. */
   within<T>(variables: readonly Omit<Variable, 'slot'>[], make: (slots: readonly number[]) => T): T;
 }
 
-/** A condition's value. Throws CelRuntimeError if it is none. */
+/** The value of a condition. Throws CelRuntimeError if it is not a boolean. */
 export function truth(value: unknown): boolean {
   if (typeof value !== 'boolean') throw new CelRuntimeError('no such overload');
   return value;
 }
 
-/** Whether values of the type have a size that costs depend on. */
+/** Whether values of the type have a size that affects costs. */
 export const isSizedType = (type: CelType): boolean => ['string', 'bytes', 'list', 'map', 'dyn'].includes(type.kind);
 
-/** The size that a value has at most, by its schema if there is one. */
+/** The maximum size of a value, from its schema if there is one. */
 export function sizeOf(type: CelType, node: SchemaNode | undefined): number {
   if (node !== undefined) return maxSize(node);
   return isSizedType(type) ? Number.POSITIVE_INFINITY : 1;

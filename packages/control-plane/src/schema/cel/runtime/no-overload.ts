@@ -1,6 +1,6 @@
 import { CelRuntimeError, Duration, isMap, isOpaque, Optional, Timestamp, Uint } from './values.ts';
 
-/** The type of a value, as `type()` names it. */
+/** The type of a value, as `type()` returns it. */
 function typeWord(value: unknown): string {
   if (value === null) return 'null_type';
   if (typeof value === 'bigint') return 'int';
@@ -17,7 +17,7 @@ function typeWord(value: unknown): string {
   return isOpaque(value) ? value.opaque : 'type';
 }
 
-/** Go's types of values, by those of CEL. */
+/** Go's types of values, by their CEL types. */
 const GO_TYPES: Readonly<Record<string, string>> = {
   null_type: 'types.Null',
   int: 'types.Int',
@@ -37,8 +37,7 @@ const COMPARED = new Set([...NUMBERS, ...TIMES, 'bool', 'string', 'bytes']);
 const MULTIPLIED = new Set([...NUMBERS, 'string', ...TIMES]);
 
 /**
- * The types whose values look themselves for what an operator or `size` may do with them, and find nothing; of the others the operator tells
- * that it has nothing for them.
+ * The types whose values themselves reject an operator or `size`. For other types, the operator reports that it has no overload.
  * @see cel-go common/types, the traits of each type
  */
 const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -55,19 +54,19 @@ const LOOKING: Readonly<Record<string, ReadonlySet<string>>> = {
   size: new Set(['string', 'bytes', 'list', 'map', ...TIMES]),
 };
 
-/** What an evaluation tells that finds no way to call a function with these values. */
+/** The error for a call without an overload for its values. */
 export function noOverload(name: string, values: readonly unknown[]): CelRuntimeError {
   const [first] = values;
   const looking = LOOKING[name];
   if (looking !== undefined) {
     return new CelRuntimeError(looking.has(typeWord(first)) ? 'no such overload' : `no such overload: ${name}`);
   }
-  // Of functions with one argument its type is told.
+  // The error for a function with one argument contains the type.
   const isPlain = /^[A-Za-z]/.test(name) && values.length === 1;
   return new CelRuntimeError(isPlain ? `no such overload: ${name}(${typeWord(first)})` : 'no such overload');
 }
 
-/** The same for a macro over something that cannot be walked. */
+/** The error for a macro with a value that is not iterable. */
 export function notIterable(value: unknown): CelRuntimeError {
   const type = GO_TYPES[typeWord(value)];
   return new CelRuntimeError(type === undefined ? 'no such overload' : `got '${type}', expected iterable type`);

@@ -26,7 +26,7 @@ export class Duration {
   }
 }
 
-/** A value or none. */
+/** An optional value. */
 export class Optional {
   readonly present: boolean;
   readonly value: unknown;
@@ -48,7 +48,7 @@ export interface Opaque {
 export const isOpaque = (value: unknown): value is Opaque =>
   typeof value === 'object' && value !== null && 'opaque' in value && 'equals' in value;
 
-/** A map: a literal of the expression, or an object of the data whose fields become values when they are asked for. */
+/** A map: a literal, or an object of the data whose fields are converted on access. */
 export interface CelMap {
   get(key: unknown): unknown;
   has(key: unknown): boolean;
@@ -65,7 +65,7 @@ const keyText = (key: unknown): string =>
         ? `i${key}`
         : `${typeof key}${String(key)}`;
 
-/** A map made by an expression. */
+/** A map that an expression creates. */
 export class LiteralMap implements CelMap {
   private readonly entries = new Map<string, { key: unknown; value: unknown }>();
 
@@ -90,7 +90,7 @@ export class LiteralMap implements CelMap {
   }
 }
 
-/** An object of the data with its schema. A field that is null without being nullable counts as absent. */
+/** An object of the data with its schema. A null field counts as absent, unless it is nullable. */
 export class DataMap implements CelMap {
   readonly data: Record<string, unknown>;
   readonly node: SchemaNode | undefined;
@@ -134,7 +134,7 @@ export class DataMap implements CelMap {
 
 export const isMap = (value: unknown): value is CelMap => value instanceof DataMap || value instanceof LiteralMap;
 
-/** What goes wrong while an expression is evaluated. */
+/** An error during an evaluation. */
 export class CelRuntimeError extends Error {
   override readonly name = 'CelRuntimeError';
 }
@@ -175,7 +175,7 @@ export function parseDuration(text: string): Duration | undefined {
   return new Duration(text.startsWith('-') ? -nanos : nanos);
 }
 
-/** A JSON value as a value of the language, by its schema; without one, whole numbers are ints. */
+/** Converts a JSON value to a CEL value by its schema. Without a schema, integers are ints. */
 export function toCel(value: unknown, node: SchemaNode | undefined): unknown {
   switch (typeof value) {
     case 'number':
@@ -206,7 +206,7 @@ const plainNumber = (value: unknown): bigint | number =>
 const equalLists = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((item, at) => equal(item, b[at]));
 
-/** Equality of the language: numbers by value whatever their type, everything else by type and content. */
+/** CEL equality: numbers of any type by value, everything else by type and content. */
 export function equal(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   // biome-ignore lint/suspicious/noDoubleEquals: an int and a double of the same value are equal here.
@@ -224,7 +224,7 @@ export function equal(a: unknown, b: unknown): boolean {
   return isOpaque(a) && a.equals(b);
 }
 
-/** Order of two values of the same (or numeric) type; undefined when there is none. */
+/** Compares two values of the same type, or two numbers; undefined if they are not comparable. */
 export function order(a: unknown, b: unknown): number | undefined {
   if (isNumeric(a) && isNumeric(b)) {
     const [x, y] = [plainNumber(a), plainNumber(b)];

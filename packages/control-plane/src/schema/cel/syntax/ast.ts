@@ -1,7 +1,7 @@
-/** A literal of the language. Ints are bigint, doubles are number. */
+/** A CEL literal. Ints are bigint, doubles are number. */
 export type Literal = null | boolean | bigint | number | string | Uint8Array | { readonly uint: bigint };
 
-/** An expression with the offset in the source that complaints about it point at. */
+/** An expression, with its offset in the source for errors. */
 export type Expr =
   | { readonly kind: 'literal'; readonly at: number; readonly value: Literal }
   | { readonly kind: 'ident'; readonly at: number; readonly name: string }
@@ -31,7 +31,7 @@ export interface ListItem {
   readonly optional: boolean;
 }
 
-/** A field of a structure that an expression makes. */
+/** A field in the creation of a structure. */
 export interface MessageField {
   readonly name: string;
   readonly value: Expr;
@@ -44,7 +44,7 @@ export interface MapEntry {
   readonly optional: boolean;
 }
 
-/** A macro that walks a list or map, or an optional (`optMap`, `optFlatMap`). */
+/** A macro over a list, a map, or an optional (`optMap`, `optFlatMap`). */
 export interface Comprehension {
   readonly kind: 'comprehension';
   readonly at: number;
@@ -67,13 +67,13 @@ export type MacroName =
   | 'optMap'
   | 'optFlatMap';
 
-/** What is wrong with an expression, and where. */
+/** An error in an expression, and its position. */
 export interface CelIssue {
   readonly at: number;
   readonly message: string;
 }
 
-/** An expression that does not compile; the message is laid out as cel-go prints it. */
+/** An expression does not compile. The message has the format of cel-go. */
 export class CelCompileError extends Error {
   override readonly name = 'CelCompileError';
 

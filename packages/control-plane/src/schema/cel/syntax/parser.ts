@@ -1,7 +1,7 @@
 import { CelCompileError, type Expr, type ListItem, type MacroName, type MapEntry, type MessageField } from './ast.ts';
 import { type Token, tokenize } from './lexer.ts';
 
-/** How deep expressions may nest (cel-go: 250). */
+/** The maximum nesting depth of expressions (as in cel-go). */
 const MAX_DEPTH = 250;
 
 const PRIMARY =
@@ -9,7 +9,7 @@ const PRIMARY =
 
 const RELATIONS = new Set(['<', '<=', '>=', '>', '==', '!=', 'in']);
 
-/** Macros by name and number of arguments (the receiver not counted). */
+/** Macros by name and number of arguments, without the receiver. */
 const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new Map([
   ['all/2', { macro: 'all', variables: 1 }],
   ['all/3', { macro: 'all', variables: 2 }],
@@ -31,7 +31,7 @@ const MACROS: ReadonlyMap<string, { macro: MacroName; variables: number }> = new
   ['optFlatMap/2', { macro: 'optFlatMap', variables: 1 }],
 ]);
 
-/** `a.b.c` as the name of a structure; undefined for what is no name. */
+/** `a.b.c` as the name of a structure; undefined if it is not a name. */
 function nameOf(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.optional) return undefined;
@@ -174,7 +174,7 @@ class Parser {
     return this.suffixes(this.primary());
   }
 
-  /** What the grammar says when no field follows a dot: which of its rules it could not choose from, and what it read for that. */
+  /** The error of the grammar for a dot without a field: the rule that failed, and its input. */
   private noField(dot: Token, found: Token, optional: boolean): never {
     if (optional) return this.fail(`mismatched input '${found.text}' expecting {IDENTIFIER, ESC_IDENTIFIER}`);
     const read = found.kind === 'end' ? '' : this.source.slice(dot.at + 1, found.at) + found.text;
