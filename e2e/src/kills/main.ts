@@ -17,12 +17,12 @@ if (numbers.length > 2 || numbers.some((each) => !Number.isSafeInteger(each) || 
 }
 const [kills = 20, seed = 1] = numbers;
 const MACHINES = 100;
-/** Kills of one roll at most: it must come to its end, too. */
+/** Maximum number of kills during one rollout, because it must also complete. */
 const KILLS_A_ROLL = 8;
-/** A manager is killed within this after it has begun to work: at times before its first write, at times after hundreds. */
+/** Maximum time from the start of a manager's work to its kill. Some kills are before the first write, some after hundreds. */
 const LIFE_MS = 2_500;
 const LIMIT_MS = 600_000;
-/** A short Lease: it is the instants that count, not the waiting between them. */
+/** A short Lease, because the times of the kills matter, not the waits between them. */
 const LEASE = [
   '--leader-elect-lease-duration=5s',
   '--leader-elect-renew-deadline=4s',
@@ -43,7 +43,7 @@ const isDone = ({ metadata, spec, status }: MachineDeployment): boolean =>
 const done = (stack: Stack): Promise<MachineDeployment> =>
   until(stack.client, machineDeployments, NAME, isDone, LIMIT_MS);
 
-/** What a roll must leave: a sentence of what it did not, or undefined. */
+/** Checks the result of a rollout. Returns a sentence about the first difference, or undefined. */
 async function wrong(stack: Stack, machineClass: string): Promise<string | undefined> {
   const all = (await stack.client.resource<Machine>(machines, NAMESPACE).list()).items;
   const other = all.find(
@@ -71,7 +71,7 @@ async function nextHolder(stack: Stack, before: string | undefined): Promise<str
   throw new Error('no process took over the Lease');
 }
 
-/** Kills managers until the roll is over or has seen enough; at which moments, in milliseconds of their lives. */
+/** Kills managers until the rollout is complete or `most` is reached. Returns the times of the kills, in milliseconds of their lives. */
 async function killDuring(stack: Stack, most: number, random: Random): Promise<readonly number[]> {
   const instants: number[] = [];
   const resource = stack.client.resource<MachineDeployment>(machineDeployments, NAMESPACE);

@@ -35,7 +35,7 @@ test.each([
   [2, 0],
   [0, 3],
 ])(
-  'surge %i, unavailable %i: two canaries of eight soak, and then the others follow',
+  'surge %i, unavailable %i: two canaries of eight soak, and then the other machines follow',
   async (maxSurge, maxUnavailable) => {
     await inWorld({ annotations: canaries, maxSurge, maxUnavailable }, async (world) => {
       await world.createDeployment(8);
@@ -43,7 +43,7 @@ test.each([
       await roll(world);
       await world.until(async () => (await green(world)) === 2);
       await world.clock.advance(9 * MINUTE);
-      // While the canaries are watched the fleet is whole.
+      // During the observation of the canaries all machines are available.
       expect([await green(world), await running(world)]).toEqual([2, 8]);
       const quiet = world.writes.length;
       await world.clock.advance(30_000);
@@ -67,7 +67,7 @@ test('a manager that dies while it observes the canaries does not start the obse
   });
 });
 
-test('between batches all new machines are watched', async () => {
+test('all new machines are observed between batches', async () => {
   const annotations = { [Annotations.RolloutBatchPause]: '5m' };
   await inWorld({ annotations, maxSurge: 1 }, async (world) => {
     await world.createDeployment(4);
@@ -79,7 +79,7 @@ test('between batches all new machines are watched', async () => {
   });
 });
 
-test('an update in place has canaries too', async () => {
+test('an in-place update has canaries too', async () => {
   await inWorld({ annotations: canaries, inPlace: 'Auto', maxSurge: 0, maxUnavailable: 2 }, async (world) => {
     await world.createDeployment(8);
     await world.untilSettled(8, 'blue');
@@ -121,7 +121,7 @@ test('a failed new machine pauses the rollout once, and the user decides when it
   });
 });
 
-test('rubbish in an annotation is named on the deployment, and nothing is rolled on its account', async () => {
+test('an invalid annotation is reported on the deployment, and starts no rollout', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');

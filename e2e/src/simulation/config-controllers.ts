@@ -25,15 +25,15 @@ const TREE = new Map([
   ['worker/00-worker/_base/files/motd.yaml', 'mode: 0644\npath: /etc/motd\ncontents:\n  inline: hello\n'],
 ]);
 
-/** How the machine-config-controllers of a world are run. */
+/** Options of the machine-config-controllers in a world. */
 export interface ConfigControllersOptions {
-  /** From so many degraded nodes on the controller halts. */
+  /** Number of degraded nodes from which on the controller halts. */
   readonly haltDegraded?: number;
   /** Two processes take part in the election, and the leader works with its fence. */
   readonly elections?: boolean;
-  /** Elections without a fence, to see that it is missed. */
+  /** Elections without a fence, to verify that the missing fence is detected. */
   readonly unfenced?: boolean;
-  /** How far the time of day of each process goes ahead of the world's, in milliseconds; negative: behind. */
+  /** Offset of the time of day of each process to that of the world, in milliseconds. Negative: behind. */
   readonly skewMs?: readonly number[];
 }
 
@@ -50,7 +50,7 @@ interface Running {
   ended: Promise<void>;
 }
 
-/** The machine-config-controllers of a world, each of which can be killed or frozen, and is started again. */
+/** The machine-config-controllers of a world. Each can be killed or frozen, and is then started again. */
 export class ConfigControllers {
   readonly #parts: Parts;
   readonly #options: ConfigControllersOptions;
@@ -66,13 +66,13 @@ export class ConfigControllers {
     for (const slot of options.elections ? [0, 1] : [0]) this.#start(slot);
   }
 
-  /** The process that works: it holds the Lease, or is the only one. */
+  /** The active process: it holds the Lease, or is the only one. */
   get #worker(): Running | undefined {
     const living = this.#running.filter(({ life }) => !life.dead);
     return living.find(({ life }) => this.#fences.holds(life)) ?? living[0];
   }
 
-  /** Ends the one that works as SIGKILL does; it is started again. */
+  /** Kills the active process with SIGKILL. It is started again. */
   kill(): void {
     const worker = this.#worker;
     if (!worker) return;
@@ -80,7 +80,7 @@ export class ConfigControllers {
     worker.life.kill();
   }
 
-  /** It dies now, and at a request of its next life. */
+  /** Kills the process now, and again at a request of its next life. */
   killTwice(death: Death): void {
     this.#death = death;
     this.kill();
@@ -98,7 +98,7 @@ export class ConfigControllers {
   async close(): Promise<void> {
     this.#closed = true;
     for (const { stop } of this.#running) stop.abort(new Error('closed'));
-    // A frozen process ends when the world does.
+    // A frozen process ends with the world.
     await Promise.all(this.#running.flatMap(({ life, ended }) => (life.dead || life.frozen ? [] : [ended])));
   }
 
@@ -132,7 +132,7 @@ export class ConfigControllers {
     });
   }
 
-  /** Works while it holds the Lease; one that lost it ends, and is started again. */
+  /** Works while it holds the Lease. After a loss it ends, and is started again. */
   async #elected(
     client: KubeClient,
     identity: string,
@@ -141,7 +141,7 @@ export class ConfigControllers {
     work: (client: KubeClient, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const lease = { namespace: NAMESPACE, name: NAME };
-    // A renewal is a request, and histories are long.
+    // A longer retry period saves requests in long histories.
     const timings = { ...DEFAULT_ELECTION_TIMINGS, retryMs: 5_000 };
     const options = { client, lease, identity, ...runtime, signal: stop.signal, follow: true, timings };
     const end = await runElected(options, (term, fence) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Death } from './world/process.ts';
 import { type ProcessName, World } from './world/world.ts';
 
-/** A machine's whole life: born, replaced by a rolling update, and gone. */
+/** The whole life of a machine: creation, replacement by a rolling update, deletion. */
 async function life(deaths: Partial<Record<ProcessName, Death>>, seed: number): Promise<World> {
   const world = await World.start({ deaths, seed });
   await world.createDeployment(2);
@@ -14,7 +14,7 @@ async function life(deaths: Partial<Record<ProcessName, Death>>, seed: number): 
   return world;
 }
 
-test('a fleet is born, rolled and gone, and then nothing is written', async () => {
+test('a fleet is created, rolled out and deleted, and then nothing is written', async () => {
   const world = await life({}, 1);
   expect(world.violations).toEqual([]);
   // The last status of sets and deployment follows.
@@ -25,9 +25,9 @@ test('a fleet is born, rolled and gone, and then nothing is written', async () =
   await world.close();
 });
 
-/** Every request is an await at which a process may die: before it leaves, or with its effect done and its answer lost. */
+/** A process may die at every request: before it is sent, or after its effect without an answer. */
 test.each<ProcessName>(['machine-controller', 'manager'])(
-  '%s killed at any await of creation and deletion: the same fleet, no VM twice, none left over',
+  '%s killed at any await of creation and deletion: the same fleet, no VM twice, no VM left',
   { timeout: 600_000 },
   async (name) => {
     const calm = await life({}, 1);

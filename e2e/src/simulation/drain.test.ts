@@ -25,7 +25,7 @@ const isRunning = async (world: World, name: string): Promise<boolean> =>
   (await machineOf(world, name))?.status?.currentStatus?.phase === 'Running';
 const isGone = async (world: World, name: string): Promise<boolean> => (await machineOf(world, name)) === undefined;
 
-test('a roll drains its nodes as the budget allows, and never goes below it', async () => {
+test('a rollout drains its nodes within the budget', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -37,7 +37,7 @@ test('a roll drains its nodes as the budget allows, and never goes below it', as
       return world.isSettled(2, 'green');
     });
     expect(workload.fewest).toBe(3);
-    // Each of the pods had to wait until the one before it was ready elsewhere, and its machine named what it waited for.
+    // Each pod waited until the previous one was ready on another node, and the status of its machine named what it waited for.
     expect([...said].join('\n')).toContain(`waits for pod disruption budget ${workload.budget}`);
     expect(workload.evictions.length).toBeGreaterThanOrEqual(4);
     await world.until(async () => workload.ready === 4);
@@ -58,21 +58,21 @@ test('a budget that blocks a drain is named in the status, and the drain continu
     await world.clock.advance(1_800_000);
     expect(workload.evictions).toEqual([]);
     expect(workload.fewest).toBe(4);
-    // Waiting costs nothing: what blocks is written once.
+    // The wait causes no further writes: the blocking budget is written once.
     expect(world.writes.slice(written).filter((write) => write.includes(' machines ')).length).toBeLessThanOrEqual(1);
     expect(describe(await blocked())).toContain(`pod disruption budget ${workload.budget}`);
     await workload.allow(2);
     const letGo = world.clock.now().getTime();
     await world.clock.advance(1_000);
     expect((workload.evictions[0] ?? Number.POSITIVE_INFINITY) - letGo).toBeLessThan(1_000);
-    // Two machines, pods that take 5 s to end, and births between them.
+    // Two machines, pods that take 5 s to end, and creations in between.
     expect(await world.untilSettled(2, 'green')).toBeLessThan(30_000);
     expect(workload.fewest).toBeGreaterThanOrEqual(2);
     workload.close();
   });
 });
 
-test('pods end by their grace period and come back elsewhere before their machine’s VM goes', async () => {
+test('pods end within their grace period and become ready on another node before the VM of their machine is deleted', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(1);
     await world.untilSettled(1, 'blue');
@@ -116,7 +116,7 @@ test.each([-1_000, 0, 100, 5_000, 60_000, 1_800_000])(
   },
 );
 
-test('#1, #32: sixty blocked drains delay neither a birth nor the death of an empty machine', async () => {
+test('sixty blocked drains delay neither a creation nor the deletion of an empty machine [#1, #32]', async () => {
   await inWorld({}, async (world) => {
     const held = Array.from({ length: 60 }, (_, index) => `held-${index}`);
     for (const name of [...held, 'empty']) await world.createMachine(name);

@@ -17,7 +17,7 @@ async function inWorld(options: WorldOptions, story: (world: World) => Promise<v
   }
 }
 
-/** A fleet of two, and then the beginning of a birth, a roll or a scale-down. */
+/** A fleet of two machines, and then the start of a creation, a rollout or a scale-down. */
 const BEGINNINGS = {
   birth: async (world: World) => world.createDeployment(2),
   roll: async (world: World) => {
@@ -34,7 +34,7 @@ const BEGINNINGS = {
 const ENDS = { birth: [2, 'blue', 2], roll: [2, 'green', 4], 'scale-down': [1, 'blue', 3] } as const;
 type Beginning = keyof typeof BEGINNINGS;
 
-/** Lines that an operator would see, and how often the same of them came from one process. */
+/** Warnings and errors in the log, with the number of equal lines from one process. */
 function complaints(world: World, since: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { level, message, fields } of world.log.lines.slice(since)) {
@@ -49,7 +49,7 @@ function complaints(world: World, since: number): Map<string, number> {
 const repeated = (counts: ReadonlyMap<string, number>): string[] =>
   [...counts].filter(([, count]) => count > 1).map(([line, count]) => `${count} × ${line}`);
 
-/** Until the story is in its middle: kubelets that take their time to join see to it that there is one. */
+/** Runs until the middle of the operation. Kubelets that join slowly make it long enough. */
 async function untilWrites(world: World, more: number): Promise<void> {
   const enough = world.writes.length + more;
   await world.until(async () => world.writes.length >= enough, 60_000);
@@ -74,7 +74,7 @@ test.each<[Beginning, readonly Caller[]]>([
     expect(repeated(said)).toEqual([]);
     world.network.mend();
     const [replicas, machineClass, vms] = ENDS[beginning];
-    // Back-offs end at 15 s: nothing waits much longer than the outage lasted.
+    // The maximum back-off is 15 s, so nothing waits much longer than the outage.
     expect(await world.untilSettled(replicas, machineClass)).toBeLessThan(120_000);
     expect(repeated(complaints(world, since))).toEqual([]);
     expect(world.vmsMade).toBe(vms);
@@ -112,7 +112,7 @@ const creation: readonly (readonly [string, FaultRule])[] = [
     { operation: 'instances.create', zone: 'local-a', error: { code: 'InsufficientCapacity' }, count: 3 },
   ],
 ];
-test.each(creation)('the cloud %s when VMs are made', async (_, fault) => {
+test.each(creation)('the cloud %s when VMs are created', async (_, fault) => {
   await inWorld({}, async (world) => {
     world.cloud.faults.order(fault);
     const since = world.log.lines.length;
@@ -147,7 +147,7 @@ test.each(deletion)('the cloud %s when VMs are deleted', async (_, fault) => {
   });
 });
 
-test('a throttling cloud is not asked before its Retry-After is over', async () => {
+test('a throttling cloud gets no request before its Retry-After is over', async () => {
   await inWorld({}, async (world) => {
     const error = { code: 'RequestLimitExceeded', retryAfterSeconds: 45 };
     world.cloud.faults.order({ operation: 'instances.create', error, count: 2 });
@@ -162,7 +162,7 @@ test('a throttling cloud is not asked before its Retry-After is over', async () 
   });
 });
 
-test('#18: a cloud that does not show its new VMs for a while gets none twice', async () => {
+test('a cloud that does not list its new VMs for a while gets no second request for them [#18]', async () => {
   await inWorld({}, async (world) => {
     world.cloud.faults.order({ operation: 'instances.list', stale: 20_000 });
     world.cloud.faults.order({ operation: 'instances.get', stale: 20_000 });
@@ -179,7 +179,7 @@ test('#18: a cloud that does not show its new VMs for a while gets none twice', 
   });
 });
 
-test('#5: a machine deleted while its VM is being made leaves no VM', async () => {
+test('a machine that is deleted during the creation of its VM leaves no VM [#5]', async () => {
   await inWorld({}, async (world) => {
     world.cloud.faults.order({ operation: 'instances.create', latency: 20_000, count: 2 });
     await world.createDeployment(2);
@@ -211,7 +211,7 @@ test.each<Caller>(['machine-controller', 'manager'])(
   },
 );
 
-test('kubelets that join late are waited for', async () => {
+test('the controller waits for kubelets that join late', async () => {
   await inWorld({ kubelets: { joinDelay: 300_000, readyDelay: 120_000 } }, async (world) => {
     await world.createDeployment(3);
     expect(await world.untilSettled(3, 'blue')).toBeGreaterThan(420_000);
@@ -219,7 +219,7 @@ test('kubelets that join late are waited for', async () => {
   });
 });
 
-test('#25: a kubelet that joins at the last moment still finds its token valid', async () => {
+test('the token of a kubelet that joins at the last moment is still valid [#25]', async () => {
   await inWorld({ kubelets: { joinDelay: 49 * 60_000 }, machine: { creationTimeout: '50m' } }, async (world) => {
     await world.createDeployment(1);
     await world.untilSettled(1, 'blue');
@@ -227,7 +227,7 @@ test('#25: a kubelet that joins at the last moment still finds its token valid',
   });
 });
 
-test('a kubelet that never joins: Failed after the creation timeout, and replaced', async () => {
+test('a machine whose kubelet never joins becomes Failed after the creation timeout, and is replaced', async () => {
   await inWorld({ machine: { creationTimeout: '5m' } }, async (world) => {
     world.cloud.faults.order({ operation: 'instances.boot', kubelet: { join: 'never' }, count: 1 });
     await world.createDeployment(3);
@@ -270,7 +270,7 @@ test('a kubelet that stops reporting permanently: its machine is replaced', asyn
   });
 });
 
-test('a VM deleted behind our back is replaced', async () => {
+test('a VM that is deleted outside of mcm is replaced', async () => {
   await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -288,7 +288,7 @@ test.each<[string, object]>([
   ['500', { internal: 0.3 }],
   ['lost answers', { lost: 0.3 }],
   ['all of them', { conflict: 0.1, throttled: 0.1, internal: 0.1, lost: 0.1 }],
-])('random writes meet %s: born, rolled and gone all the same', async (_, chances) => {
+])('a fleet is created, rolled out and deleted although random writes meet %s', async (_, chances) => {
   await inWorld({}, async (world) => {
     world.network.endanger(chances);
     await world.createDeployment(3);
@@ -301,7 +301,7 @@ test.each<[string, object]>([
   });
 });
 
-test('the cloud restarts in the middle of a roll: no VM is lost, none made twice', async () => {
+test('the cloud restarts during a rollout: no VM is lost or created twice', async () => {
   await inWorld({ kubelets: { joinDelay: 2_000 } }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');

@@ -9,9 +9,9 @@ export interface Wish {
   readonly maxUnavailable: number;
 }
 
-/** A node that was selected for an update where it is. */
+/** A node that was selected for an in-place update. */
 interface Selection {
-  /** The set that its machine had then. */
+  /** The set of its machine at that time. */
   readonly set: string | undefined;
   /** Virtual milliseconds since 1970. */
   readonly selectedAt: number;
@@ -19,11 +19,11 @@ interface Selection {
 
 export interface FleetVerifierOptions {
   readonly clock: Clock;
-  /** What a set is to have, by its UID. */
+  /** The size of a set, by its UID. */
   readonly replicasOf: (setUid: string) => number;
   /** `--max-unhealthy-replacements`. */
   readonly limit: number;
-  /** How old the knowledge can be on which a write rests that arrives now. */
+  /** Maximum age of the cached state on which an arriving write is based. */
   readonly lagMs: () => number;
   readonly violate: (text: string) => void;
 }
@@ -36,9 +36,9 @@ const isAvailable = (machine: Machine): boolean =>
 export class FleetVerifier {
   readonly #o: FleetVerifierOptions;
   readonly #machines = new Map<string, Machine>();
-  /** Nodes, called like their machines, that are selected for an update where they are. */
+  /** Nodes (with the names of their machines) that are selected for an in-place update. */
   readonly #selected = new Map<string, Selection>();
-  /** When machines, by UID, stopped being available by no decision of ours. */
+  /** Times at which machines, by UID, became unavailable without a decision of mcm. */
   readonly #lostAt = new Map<string, number>();
   #wishes: { readonly since: number; readonly wish: Wish }[] = [];
   readonly #repairs: RepairVerifier;
@@ -52,14 +52,14 @@ export class FleetVerifier {
     return this.#o.clock.now().getTime();
   }
 
-  /** From now on the user wants this. */
+  /** Records a new request of the user. */
   wishes(wish: Wish): void {
     this.#wishes.push({ since: this.#now, wish });
   }
 
   /**
-   * A node, called like its machine, is selected for an update, or no longer.
-   * @param byHand By the user, who may select as many as he likes.
+   * Records that a node is selected for an update, or no longer. It has the name of its machine.
+   * @param byHand Whether the user selected it. Users have no limit.
    * @returns Whether it was not selected before.
    */
   selects(name: string, on: boolean, byHand: boolean): boolean {
@@ -77,7 +77,7 @@ export class FleetVerifier {
     return selection !== undefined && selection.set === controllerOf(machine)?.uid;
   }
 
-  /** Machines, by UID, of whose selection our controllers must know. */
+  /** Machines, by UID, whose selection the controllers must know. */
   #knownSelections(): ReadonlySet<string> {
     const now = this.#now;
     const lagMs = this.#o.lagMs();
@@ -110,7 +110,7 @@ export class FleetVerifier {
     }
   }
 
-  /** @param byHand The user has deleted the machine. */
+  /** @param byHand Whether the user deleted the machine. */
   changed(before: Machine, machine: Machine, byHand: boolean): void {
     const { name, uid } = machine.metadata;
     this.#machines.set(name, machine);
@@ -122,7 +122,7 @@ export class FleetVerifier {
     else this.#lostAt.set(uid, this.#now);
   }
 
-  /** No more than `--max-unhealthy-replacements`, and together with a rollout no more than the deployment allows. */
+  /** At most `--max-unhealthy-replacements`, and together with a rollout at most what the deployment allows. */
   #verifyRepair(before: Machine, machine: Machine, byHand: boolean): void {
     const wishes = this.#recentWishes();
     const wrong = this.#repairs.changed(before, machine, {
@@ -135,7 +135,7 @@ export class FleetVerifier {
     if (wrong !== undefined) this.#o.violate(wrong);
   }
 
-  /** An available machine goes by a decision of ours: the others must do. What was lost just now may not be known yet. */
+  /** mcm makes an available machine unavailable, so enough others must be available. A machine that was lost just now may be unknown to mcm. */
   #decided(name: string, how: string): void {
     const since = this.#now - this.#o.lagMs();
     const lost = [...this.#lostAt.values()].filter((at) => at > since).length;

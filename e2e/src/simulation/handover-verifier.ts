@@ -12,10 +12,10 @@ import type { World } from './world/world.ts';
 const { TemplateConfig, TemplateSince } = ConfigAnnotations;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 
-/** A machine, and since when it has been as it is. */
+/** A machine, and the time of its last change. */
 interface Seen {
   machine: Machine;
-  /** Milliseconds since 1970 at which it stopped being one that serves. */
+  /** Milliseconds since 1970 at which it stopped being ready. */
   lostAt: number;
 }
 
@@ -38,7 +38,7 @@ export class HandoverVerifier {
   #template = '';
   #pools = new Set<string>();
 
-  /** @param lagMs how old the knowledge can be on which a deletion rests */
+  /** @param lagMs Maximum age of the cached state on which a deletion is based. */
   constructor(world: World, lagMs: () => number) {
     [this.#world, this.#lagMs] = [world, lagMs];
   }
@@ -63,7 +63,7 @@ export class HandoverVerifier {
     return this.#world.clock.now().getTime();
   }
 
-  /** A pool that goes leaves its rollouts to the user. */
+  /** Rollouts of a deleted pool belong to the user. */
   #poolChanged(type: string, pool: MachineConfigPool): void {
     if (referencesOf(pool).length === 0) return;
     if (type !== 'deleted') this.#pools.add(pool.metadata.uid);
@@ -99,7 +99,7 @@ export class HandoverVerifier {
     this.#machines.set(uid, { machine, lostAt: isLost ? this.#now : (before?.lostAt ?? Number.NEGATIVE_INFINITY) });
   }
 
-  /** A machine made for no configuration was there before the pool. */
+  /** A machine without a configuration existed before the pool. */
   #serves({ metadata }: Machine): boolean {
     const isMade = metadata.annotations?.[TemplateConfig] !== undefined;
     return !isMade || [...this.#configured.values()].includes(metadata.labels?.[Labels.Node] ?? '');
@@ -114,7 +114,7 @@ export class HandoverVerifier {
       ({ machine, lostAt }) =>
         machine.metadata.uid !== given.metadata.uid &&
         this.#serves(machine) &&
-        // One that was lost a moment ago may have been counted on.
+        // A machine that was lost just now may still have counted.
         (isThere(machine) || (lostAt >= since && !reporter.isDeletedByHand(machine.metadata.uid))),
     );
     const recent = this.#sizes.filter(({ at }, index) => at >= since || index === this.#sizes.length - 1);

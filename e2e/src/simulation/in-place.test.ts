@@ -13,7 +13,7 @@ import { expect, test } from 'vitest';
 import { Workload } from './world/workload.ts';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
-/** Updates in place on the whole system: both controllers, the cloud, and kubelets that play the nodes' agents. */
+/** In-place updates with both controllers, the cloud, and kubelets that simulate the agents of nodes. */
 
 const MINUTE = 60_000;
 
@@ -42,7 +42,7 @@ const marksOf = ({ metadata }: Node): string[] =>
     ([Labels.CandidateForUpdate, Labels.SelectedForUpdate, Labels.UpdateResult] as string[]).includes(key),
   );
 
-/** All machines Running in the set of a class, and nothing of an update left anywhere. */
+/** Whether all machines of the class are Running, and no mark of an update is left. */
 async function isUpdated(world: World, replicas: number, machineClass: string): Promise<boolean> {
   const all = await world.machines();
   const sets = await allSets(world);
@@ -85,7 +85,7 @@ async function expectQuiet(world: World): Promise<void> {
   expect(world.writes.slice(written)).toEqual([]);
 }
 
-/** A fleet of blue machines, and the user asks for green ones. */
+/** Creates a fleet of blue machines and requests green ones. */
 async function begin(world: World, replicas: number): Promise<string[]> {
   await world.createDeployment(replicas);
   await world.untilSettled(replicas, 'blue');
@@ -125,7 +125,7 @@ async function firstSelected(world: World): Promise<string> {
   return (await selectedNames(world))[0] ?? '';
 }
 
-test('Auto: every machine is updated where it is, one after the other, and its pods are moved within their budget', async () => {
+test('Auto: machines are updated in place one after another, and their pods are evicted within the budget', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -148,7 +148,7 @@ test('Auto: every machine is updated where it is, one after the other, and its p
   });
 });
 
-test('P-23 Auto with surge: one machine is made, the last old one goes', async () => {
+test('Auto with surge: one machine is created, and the last old one is deleted [P-23]', async () => {
   await inWorld({ maxSurge: 1, maxUnavailable: 0 }, async (world) => {
     const before = await begin(world, 3);
     await untilUpdated(world, 3, 'green');
@@ -178,7 +178,7 @@ async function selectAll(world: World): Promise<void> {
   }
 }
 
-test('Manual twice in a row: a selection of nodes that are updated already is none for the next template', async () => {
+test('Manual twice in a row: the selection of an updated node does not count for the next template', async () => {
   await inWorld({ inPlace: 'Manual' }, async (world) => {
     const before = await begin(world, 2);
     await selectAll(world);
@@ -237,7 +237,7 @@ test('a failing agent delays the other nodes, and the rollout continues when it 
   });
 });
 
-test('an agent that hangs runs into the timeouts, and its machine alone is replaced', async () => {
+test('an agent that does not answer exceeds the timeouts, and only its machine is replaced', async () => {
   await inWorld({ machine: { inPlaceUpdateTimeout: '5m', healthTimeout: '5m' } }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -253,7 +253,7 @@ test('an agent that hangs runs into the timeouts, and its machine alone is repla
   });
 });
 
-test('a slow agent that answers after its timeout is still believed', async () => {
+test('the result of a slow agent counts even after its timeout', async () => {
   await inWorld(
     { machine: { inPlaceUpdateTimeout: '5m', healthTimeout: '60m' }, kubelets: { updateDelay: 8 * MINUTE } },
     async (world) => {
@@ -265,7 +265,7 @@ test('a slow agent that answers after its timeout is still believed', async () =
   );
 });
 
-test('scaled up in the middle: the new ones are made of the new template, the old ones are updated', async () => {
+test('scaled up during the update: new machines have the new template, and old ones are updated', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 3);
     await firstSelected(world);
@@ -305,7 +305,7 @@ test('paused during the update: selected nodes finish, no other starts, and a re
   });
 });
 
-test('deleted in the middle: nothing is left', async () => {
+test('a deployment that is deleted during the update leaves nothing', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     await begin(world, 3);
     await firstSelected(world);
@@ -346,7 +346,7 @@ const isThird = async (world: World): Promise<boolean> => {
   );
 };
 
-test('another template in the middle of an update: its result counts for the template that it was selected for', async () => {
+test('another template during an update: the result counts for the template of the selection', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 3);
     const name = await firstSelected(world);
@@ -404,7 +404,7 @@ test('a failed update is reported on the deployment, and a corrected template st
   );
 });
 
-test('Manual, back to the first template in the middle: the node that was updated away is updated back once, when it is selected', async () => {
+test('Manual, back to the first template: an updated node is updated back once, when it is selected', async () => {
   await inWorld({ inPlace: 'Manual', kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 2);
     const name = world.vms()[0] ?? '';
@@ -425,7 +425,7 @@ test('Manual, back to the first template in the middle: the node that was update
   });
 });
 
-test('back to the first template in the middle: what was begun is followed by an update back, the rest is left alone', async () => {
+test('back to the first template: an updated node is updated back, and other nodes are not changed', async () => {
   await inWorld({ kubelets: { updateDelay: 30_000 } }, async (world) => {
     const before = await begin(world, 3);
     const name = await firstSelected(world);

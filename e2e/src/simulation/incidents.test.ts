@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, World, type WorldOptions } from './world/world.ts';
 
-/** Incidents of the original, replayed on the whole system; each with its number in the table of incidents. */
+/** Incidents of the original on the whole system, with their numbers in the table of incidents. */
 
 async function inWorld(options: WorldOptions, story: (world: World) => Promise<void>): Promise<void> {
   const world = await World.start(options);
@@ -27,7 +27,7 @@ const told = async (world: World, reason: string, kind = 'Machine'): Promise<num
     .filter((event) => event.reason === reason && event.involvedObject.kind === kind)
     .map(({ count }) => count ?? 1);
 
-test('#2: throttled requests do not stretch a drain beyond its timeout', async () => {
+test('throttled requests do not extend a drain beyond its timeout [#2]', async () => {
   await inWorld({}, async (world) => {
     await world.createMachine('slow', { drainTimeout: '10m' });
     await world.until(async () => String(await phases(world)) === 'Running');
@@ -38,7 +38,7 @@ test('#2: throttled requests do not stretch a drain beyond its timeout', async (
     await world.deleteMachine('slow');
     const took = await world.until(async () => (await world.machines()).length === 0);
     expect(took).toBeGreaterThanOrEqual(10 * MINUTE);
-    // What is left after the force are a handful of requests, of which each may wait several times.
+    // The force deletion leaves a few requests, and each of them may wait several times.
     expect(took).toBeLessThan(12 * MINUTE);
     expect(world.vms()).toEqual([]);
   });
@@ -60,7 +60,7 @@ test('a large scale-up creates no surplus machine, despite lost answers and outd
   });
 });
 
-test('#3: a creation that is repeated without any answer, also to its live read, makes no second machine', async () => {
+test('a repeated creation without an answer, also to its live read, creates no second machine [#3]', async () => {
   await inWorld({ seed: 3 }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -74,7 +74,7 @@ test('#3: a creation that is repeated without any answer, also to its live read,
   });
 });
 
-test('#12: kubelets that cannot reach the API server, all of them: the fleet is not replaced', async () => {
+test('when all kubelets cannot reach the API server, the fleet is not replaced [#12]', async () => {
   await inWorld({ machine: { healthTimeout: '5m' } }, async (world) => {
     await world.createDeployment(6);
     await world.untilSettled(6, 'blue');
@@ -143,7 +143,7 @@ test('the drain of a Failed machine stops when other machines become unreachable
     for (const { id } of others) world.cloud.kubelets.order(id, { silent: true });
     await world.until(async () => (await stepOf()).includes('too many machines'), 3 * MINUTE);
     world.kill('machine-controller');
-    // Its node is unresponsive for so long that the drain would be forced.
+    // Its node is NotReady for so long that pods would be deleted without eviction.
     await world.clock.advance(15 * MINUTE);
     expect(await stepOf()).toContain('too many machines');
     expect(world.vms()).toContain(name);
@@ -152,7 +152,7 @@ test('the drain of a Failed machine stops when other machines become unreachable
   });
 });
 
-test('#11: a rollout and a scale-up in one write, and another scale-up on top', async () => {
+test('a rollout and a scale-up in one write, followed by another scale-up [#11]', async () => {
   await inWorld({ maxSurge: 1 }, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -163,7 +163,7 @@ test('#11: a rollout and a scale-up in one write, and another scale-up on top', 
   });
 });
 
-test('#14: a rollout whose new machine never comes does not keep a dead machine from being replaced', async () => {
+test('a rollout whose new machine never joins does not prevent the replacement of a dead machine [#14]', async () => {
   await inWorld({ machine: { healthTimeout: '5m', creationTimeout: '3h' }, maxSurge: 1 }, async (world) => {
     await world.createDeployment(4);
     await world.untilSettled(4, 'blue');
@@ -179,12 +179,12 @@ test('#14: a rollout whose new machine never comes does not keep a dead machine 
   });
 });
 
-test('#24: machines that still terminate count towards the surge: the quota of VMs is never exceeded', async () => {
+test('terminating machines count towards the surge, so the quota of VMs is never exceeded [#24]', async () => {
   const annotations = { 'rollout.machine.sapcloud.io/count-terminating-towards-surge': 'true' };
   await inWorld({ maxSurge: 1, annotations }, async (world) => {
     await world.createDeployment(4);
     await world.untilSettled(4, 'blue');
-    // A VM takes its time to go; the machine stays until it has.
+    // The deletion of a VM takes a while, and its machine stays until then.
     const slow = world.cloud.faults.order({ operation: 'instances.delete', latency: 40_000 });
     const seen = { most: 0, leaving: 0 };
     const look = async () => {
@@ -216,7 +216,7 @@ test('#24: machines that still terminate count towards the surge: the quota of V
   });
 });
 
-test('a deployment that is well has exactly the conditions of the original', async () => {
+test('a healthy deployment has exactly the conditions of the original', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -227,7 +227,7 @@ test('a deployment that is well has exactly the conditions of the original', asy
   });
 });
 
-test('#15: a machine controller that starts while the API server is away takes no VM for an orphan', async () => {
+test('a machine controller that starts during an outage of the API server treats no VM as an orphan [#15]', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -242,7 +242,7 @@ test('#15: a machine controller that starts while the API server is away takes n
   });
 });
 
-test('#17: a Node left over by an earlier VM of that name does not pass for the new machine’s', async () => {
+test('a Node of an earlier VM with the same name is not used for the new machine [#17]', async () => {
   await inWorld({}, async (world) => {
     const left = { metadata: { name: 'reborn' }, spec: { providerID: 'local:///local-a/i-00000000' } };
     await world.admin.resource(nodes).create(left);
@@ -251,7 +251,7 @@ test('#17: a Node left over by an earlier VM of that name does not pass for the 
     await world.clock.advance(10 * MINUTE);
     const [machine] = await world.machines();
     const node = (await world.admin.resource(nodes).list()).items.find(({ metadata }) => metadata.name === 'reborn');
-    // The leftover is taken away, and the kubelet of the new VM registers its own.
+    // The old Node is deleted, and the kubelet of the new VM registers again.
     expect(machine?.status?.currentStatus?.phase).toBe('Running');
     expect(node?.spec.providerID).toBe(machine?.spec.providerID);
   });
@@ -267,14 +267,14 @@ test('a zone without capacity gets few requests [#23]', async () => {
     await world.createDeployment(5);
     await world.clock.advance(60 * MINUTE);
     const asked = world.cloud.requests.recent().filter(({ operation }) => operation === 'instances.create');
-    // The first five ask at once; then one of them probes after 10 and after 30 minutes.
+    // The first five request a VM immediately. Then one of them tries after 10 and after 30 minutes.
     expect(asked.length).toBe(7);
     world.cloud.faults.clear();
     await world.untilSettled(5, 'blue');
   });
 });
 
-test('#6: VM and Node of a machine whose finalizer was taken off by hand do not stay', async () => {
+test('VM and Node of a machine whose finalizer was removed manually are deleted [#6]', async () => {
   await inWorld({}, async (world) => {
     await world.createDeployment(2);
     await world.untilSettled(2, 'blue');
@@ -285,7 +285,7 @@ test('#6: VM and Node of a machine whose finalizer was taken off by hand do not 
     const body = { metadata: { finalizers: null } };
     await world.admin.resource<Machine>(machines, NAMESPACE).patch(name, { type: 'merge', body });
     world.network.mend();
-    // The orphan VM is old enough to be collected after two passes; its Node dies with it, and makes room.
+    // The orphaned VM is collected after two passes. Its Node is deleted with it, so the name is free.
     await world.untilSettled(2, 'blue', 180 * MINUTE);
   });
 });

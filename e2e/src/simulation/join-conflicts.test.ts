@@ -8,7 +8,7 @@ import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { holdAll, holdNode } from './world/workload.ts';
 import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
-/** The conflicts of machines and machine configs, each with both halves of the product at work at once. */
+/** Conflicts between machines and machine configurations, with both controllers running. */
 
 const { CurrentConfig, DesiredConfig, DesiredDrain, State } = NodeAnnotations;
 const MINUTE = 60_000;
@@ -146,7 +146,7 @@ const AWAY: readonly [string, WorldOptions, (story: Story) => Promise<unknown>][
   ],
 ];
 
-test.each(AWAY)('10.5 budget counted twice: %s takes a slot of the pool’s', (_, options, takesAway) =>
+test.each(AWAY)('budget counted twice: %s uses a slot of the pool [10.5]', (_, options, takesAway) =>
   play(options, async (story) => {
     const { config, world, verifier } = story;
     await world.createDeployment(3);
@@ -175,7 +175,7 @@ test('a preserved Failed machine uses a slot, gets no target, and is not replace
     const preserve = (value: string | null) =>
       story.patchNode(kept, { metadata: { annotations: { [Annotations.Preserve]: value } } });
     await preserve(PreserveValues.WhenFailed);
-    // Its kubelet is well, and the node Ready: only MCM knows that it is not.
+    // Its kubelet reports Ready, so only MCM detects the problem.
     story.order(kept, { conditions: { KernelDeadlock: 'True' } });
     await world.until(async () =>
       (await world.machines()).some(({ status }) => status?.currentStatus?.preserveExpiryTime !== undefined),
@@ -183,7 +183,7 @@ test('a preserved Failed machine uses a slot, gets no target, and is not replace
     await world.clock.advance(MINUTE);
     await story.change();
     await world.clock.advance(3 * MINUTE);
-    // Its node looks ready all the while.
+    // Its node stays Ready.
     expect([await story.phase(kept), verifier.told]).toEqual(['Failed', []]);
     await story.allow(2);
     await world.clock.advance(3 * MINUTE);
@@ -194,7 +194,7 @@ test('a preserved Failed machine uses a slot, gets no target, and is not replace
     expect((await world.machines()).map(({ metadata }) => metadata.uid)).not.toContain(uid);
   }));
 
-test('10.5 orphan protection: a node of no machine is its selector’s pool’s, and neither MCM’s nor a machine pool’s', () =>
+test('orphan protection: a node without a machine belongs to the pool of its selector, and not to MCM or a machine pool [10.5]', () =>
   play({}, async (story) => {
     const { config, world } = story;
     const role = 'node-role.kubernetes.io/control-plane';
@@ -226,7 +226,7 @@ test('10.5 orphan protection: a node of no machine is its selector’s pool’s,
       (await control()).spec?.configuration?.name,
     );
     await world.clock.advance(16 * MINUTE);
-    // What each half has on it stays, and the node with it.
+    // The node keeps the marks of both controllers.
     expect((await story.node('control-0'))?.metadata).toMatchObject({
       annotations: { [Annotations.NotManagedByMCM]: '1', [CurrentConfig]: booted },
     });
@@ -253,7 +253,7 @@ test('MCM’s taint PreferNoSchedule and the pool’s taint UpdateInProgress coe
       );
     }
     await story.allow(2);
-    // The pool takes its own as it tells: MCM's, and those of others, are still there.
+    // The pool removes its taint with the target, but keeps those of MCM and of others.
     await story.untilNode(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     const told = (await config.nodes()).find(({ metadata }) => metadata.annotations?.[DesiredConfig] !== first);
     expect([ofMcm, CONFIGS_TAINT, foreign.key].filter((key) => hasTaint(told, key)).toSorted()).toEqual(
@@ -277,7 +277,7 @@ test('both drain the same node: a machine that must be deleted gets no target, e
     await world.clock.advance(2_000);
     await story.change();
     await world.clock.advance(MINUTE);
-    // Its node is ready and takes pods, as before.
+    // Its node is ready and schedulable.
     expect([(await story.node(victim))?.spec?.unschedulable ?? false, verifier.told]).toEqual([false, [other]]);
     await config.untilUpdated(2, (name) => name !== first);
   }));
@@ -310,7 +310,7 @@ test.each(['drain', 'reboot'] as const)(
     }),
 );
 
-test('10.4 one orchestrator a pool: Replace over a deployment that MCM updates in place says so, and nothing is begun', () =>
+test('one orchestrator per pool: Replace over a deployment with in-place updates reports the conflict and starts nothing [10.4]', () =>
   play({ inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, pool: { updateStrategy: 'Replace' } }, async (story) => {
     const { config, world, verifier } = story;
     await world.createDeployment(2);
@@ -332,20 +332,22 @@ test('10.4 one orchestrator a pool: Replace over a deployment that MCM updates i
 test.each([
   ['MCM', { configDelay: 4 * MINUTE, updateDelay: 30_000 }],
   ['the pool', { configDelay: 30_000, updateDelay: 5 * MINUTE }],
-])('10.5 both drain the same node: %s is done first, and the node stays empty until the other is', (_, kubelets) =>
-  play({ inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, kubelets }, async (story) => {
-    const { config, world } = story;
-    await world.createDeployment(1);
-    const first = await config.untilUpdated(1);
-    await story.change();
-    await story.untilNode((node) => drainOf(node).startsWith('drain-') && node.spec?.unschedulable === true);
-    await story.roll();
-    await story.untilNode(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate] !== undefined);
-    await config.untilUpdated(1, (name) => name !== first);
-    await story.untilNode(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] === undefined);
-    await world.clock.advance(10_000);
-    expect((await config.nodes()).map(({ spec }) => spec?.unschedulable ?? false)).toEqual([false]);
-  }),
+])(
+  'both drain the same node: %s ends first, and the node stays unschedulable until the other ends [10.5]',
+  (_, kubelets) =>
+    play({ inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1, kubelets }, async (story) => {
+      const { config, world } = story;
+      await world.createDeployment(1);
+      const first = await config.untilUpdated(1);
+      await story.change();
+      await story.untilNode((node) => drainOf(node).startsWith('drain-') && node.spec?.unschedulable === true);
+      await story.roll();
+      await story.untilNode(({ metadata }) => metadata.labels?.[Labels.SelectedForUpdate] !== undefined);
+      await config.untilUpdated(1, (name) => name !== first);
+      await story.untilNode(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] === undefined);
+      await world.clock.advance(10_000);
+      expect((await config.nodes()).map(({ spec }) => spec?.unschedulable ?? false)).toEqual([false]);
+    }),
 );
 
 test('a scale-down during the rollout of a pool: the pool updates at most as many nodes as there are requested machines [10.5]', () =>
@@ -371,7 +373,7 @@ test('a scale-down during the rollout of a pool: the pool updates at most as man
     expect(names.filter((name) => verifier.told.includes(name)).length).toBeGreaterThan(0);
   }));
 
-test('10.5 two pools over two MachineDeployments roll at once, each at its own pace; one pool over both at one', () =>
+test('two pools over two MachineDeployments roll out independently, and one pool over both rolls out one after another [10.5]', () =>
   play({ pool: {}, kubelets: { configDelay: 20_000 } }, async (story) => {
     const { config, world } = story;
     await config.createPool('others', { machineRef: refTo('others'), maxUnavailable: 1 });
@@ -396,7 +398,7 @@ test('10.5 two pools over two MachineDeployments roll at once, each at its own p
       return most === 2;
     });
     await bothAt((name) => name !== first && name !== firstOthers);
-    // Now one pool has them all: it waits for the other deployment's machine as for one of its own.
+    // One pool selects all of them, so it also waits for the machine of the other deployment.
     await world.admin.resource(machineConfigPools).delete('others');
     await story.patchPool({ machineRef: null, machineRefs: [refTo('workers'), refTo('others')] });
     const second = await config.untilUpdated(4);
@@ -419,7 +421,7 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     const marks = async (key: string) =>
       (await config.nodes()).filter(isTold).map(({ metadata }) => metadata.annotations?.[key]);
     const byMcm = () => marks(Annotations.ScaleDownDisabledByMCM);
-    // A roll begins, whose new machine takes its time; MCM protects all nodes, one of them is updated, and the roll is undone.
+    // A rollout starts with a slow new machine. MCM protects all nodes, one node is updated, and the rollout is reverted.
     await story.roll();
     await untilPhase(story, 'Pending');
     await world.clock.advance(5_000);
@@ -431,7 +433,7 @@ test('cluster autoscaler: a node in use stays protected, regardless of which con
     await world.until(async () => (await byMcm())[0] === undefined, 2 * MINUTE);
     await world.clock.advance(5_000);
     expect(await marks(Annotations.ScaleDownDisabledByMCC)).toEqual(['true']);
-    // Another one begins, and the update ends: what is MCM's stays.
+    // Another rollout starts, and the update ends: the marks of MCM stay.
     await story.roll();
     await story.untilNode((node) => isTold(node) && stateOf(node) === 'Done');
     await world.clock.advance(2_000);

@@ -3,14 +3,14 @@ import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './seeds.testing.ts';
 
 test.each(seedsOf('leases', 2))(
-  '$suite $seed: of two processes only the one that leads writes, however long the other was frozen',
+  '$suite $seed: only the leader writes, regardless of how long the other process was frozen',
   async (one) => {
     const { violations, story } = await play('leases', one);
     expect(violations, `${again(one)}\n${story}`).toEqual([]);
   },
 );
 
-test('a process without a fence that was frozen and writes though another one leads is seen', async () => {
+test('a write of a frozen process without a fence, while another one leads, is reported', async () => {
   const { violations } = await play('leases', { seed: 1, profile: 'lan', elected: { unfenced: true } });
   expect(violations).toContainEqual(expect.stringMatching(/^machine-controller-\d+ sends PATCH \S+ though \S+ leads$/));
   expect((await play('leases', { seed: 1, profile: 'lan' })).violations).toEqual([]);

@@ -6,7 +6,7 @@ import { TargetVerifier } from './histories/pool-history.ts';
 import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { NAMESPACE, type WorldOptions } from './world/world.ts';
 
-/** Pools over machines, with both halves of the product running. */
+/** Pools over machines, with both controllers running. */
 
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;
 const MINUTE = 60_000;
@@ -32,7 +32,7 @@ const conditions = async (config: ConfigWorld, type: string) =>
   conditionOf((await config.pool()).status?.conditions, type);
 const uids = async ({ world }: ConfigWorld) => (await world.machines()).map(({ metadata }) => metadata.uid).toSorted();
 
-test('10.2 a pool over a MachineDeployment has its nodes by owner references; a change of a file reaches them where they are', () =>
+test('a pool over a MachineDeployment finds its nodes by owner references, and updates files in place [10.2]', () =>
   inWorld({}, {}, async (config) => {
     const { world } = config;
     await world.clock.advance(MINUTE);
@@ -55,14 +55,14 @@ test('10.2 a pool over a MachineDeployment has its nodes by owner references; a 
     for (const { metadata } of await world.machines()) {
       expect([metadata.annotations?.[CONFIG_STATE], metadata.annotations?.[UNTIL]]).toEqual(['Done', undefined]);
     }
-    // What is quiet stays quiet.
+    // Without a change there are no further writes.
     const versions = async () => (await config.nodes()).map(({ metadata }) => metadata.annotations);
     const still = await versions();
     await world.clock.advance(10 * MINUTE);
     expect(await versions()).toEqual(still);
   }));
 
-test('10.3 a machine that comes later boots straight into the target', () =>
+test('a machine that is created later boots with the target [10.3]', () =>
   inWorld({}, {}, async (config) => {
     await config.world.createDeployment(2);
     const target = await config.untilUpdated(2);
@@ -92,14 +92,14 @@ test('Replace leaves the target to MCM: old nodes never get it, and new machines
     expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
     const sets = await config.sets();
     expect(sets.filter(({ spec }) => (spec.replicas ?? 0) > 0)).toHaveLength(1);
-    // A pause of the pool is one of the deployment.
+    // A pause of the pool also pauses the deployment.
     const paused = { type: 'merge', body: { spec: { paused: true } } } as const;
     await config.world.admin.resource(machineConfigPools).patch('workers', paused);
     await config.world.clock.advance(MINUTE);
     expect((await config.deployment()).spec.paused).toBe(true);
   }));
 
-test('10.4 InPlaceElseReplace changes files in place, and replaces machines for what cannot be', () =>
+test('InPlaceElseReplace changes files in place, and replaces machines for other changes [10.4]', () =>
   inWorld({ updateStrategy: 'InPlaceElseReplace' }, {}, async (config) => {
     await config.world.createDeployment(2);
     const first = await config.untilUpdated(2);
@@ -113,7 +113,7 @@ test('10.4 InPlaceElseReplace changes files in place, and replaces machines for 
     expect((await conditions(config, 'RequiresReplacement'))?.status).toBe('False');
   }));
 
-test('10.5 a reboot that takes longer than MCM waits for health replaces no machine', () =>
+test('a reboot that takes longer than the health timeout replaces no machine [10.5]', () =>
   inWorld({}, { kubelets: { rebootDelay: 25 * MINUTE } }, async (config) => {
     const { world } = config;
     await world.createDeployment(2);
@@ -127,7 +127,7 @@ test('10.5 a reboot that takes longer than MCM waits for health replaces no mach
     expect(await uids(config)).toEqual(before);
   }));
 
-test('10.5 a machine that dies in an update is replaced all the same, when its time is over', () =>
+test('a machine that dies during an update is replaced after its timeout [10.5]', () =>
   inWorld({}, {}, async (config) => {
     const { world } = config;
     await world.createDeployment(2);
@@ -158,7 +158,7 @@ test('Replace with a bad configuration stops at the first new machine, and conti
     expect((await uids(config)).filter((uid) => now.includes(uid))).toEqual([]);
   }));
 
-test('10.4 a new machine that joins while the controller is away for long gets its configuration when it is back', () =>
+test('a new machine that joins during a long outage of the controller gets its configuration afterwards [10.4]', () =>
   inWorld({ updateStrategy: 'Replace' }, {}, async (config) => {
     const { world } = config;
     await world.createDeployment(2);
@@ -180,7 +180,7 @@ test('a node that cannot reach the target of a new pool is replaced [10.4]', () 
     await world.admin.resource(machineConfigPools).delete('workers');
     await config.change({ links: [{ path: '/etc/link', target: '/etc/motd' }] });
     await world.clock.advance(MINUTE);
-    // What the nodes have is gone with the pool.
+    // The configuration of the nodes was deleted with the pool.
     await config.createPool('workers', { machineRef: REF, maxUnavailable: 1, updateStrategy: 'InPlaceElseReplace' });
     await config.untilUpdated(2, (name) => name !== first);
     expect((await uids(config)).filter((uid) => old.includes(uid))).toEqual([]);
@@ -234,7 +234,7 @@ test('a node whose machine is being deleted gets no target, and stays unschedula
     await world.deleteMachine(name);
     let uncordoned = false;
     let cordoned = false;
-    // Its successor may have its name.
+    // Its replacement may have the same name.
     await world.until(async () => {
       const node = (await config.nodes()).find(({ metadata }) => metadata.uid === uid);
       cordoned ||= node?.spec?.unschedulable === true;
@@ -245,7 +245,7 @@ test('a node whose machine is being deleted gets no target, and stays unschedula
     await config.untilUpdated(3, (target) => target !== first);
   }));
 
-test('10.5 a node that is updated is kept from the autoscaler; one that cannot be is the first to go at a scale-down', () =>
+test('the autoscaler does not remove a node during its update, and first removes a node that cannot be updated [10.5]', () =>
   inWorld({}, { kubelets: { configDelay: 30_000 } }, async (config) => {
     const { world } = config;
     await world.createDeployment(3);
@@ -277,14 +277,14 @@ test('10.5 a node that is updated is kept from the autoscaler; one that cannot b
     await world.until(async () => (await priority()) === '3');
   }));
 
-test('10.5 a frozen MachineSet stops new targets, and says so', () =>
+test('a frozen MachineSet prevents new targets, which is reported [10.5]', () =>
   inWorld({}, { restartAfterMs: 2 * MINUTE }, async (config) => {
     const { world } = config;
     await world.createDeployment(2);
     const first = await config.untilUpdated(2);
     const [set] = await config.sets();
     const freeze = { type: 'merge', body: { metadata: { labels: { [Labels.Freeze]: 'True' } } } } as const;
-    // MCM, when it is back, thaws a set that has no more machines than it should.
+    // MCM thaws a set that does not have too many machines when it runs again.
     world.kill('manager');
     await world.admin.resource(machineSets, NAMESPACE).patch(set?.metadata.name ?? '', freeze);
     await config.change({ files: [fileOf('/etc/a', 'two')] });
@@ -298,7 +298,7 @@ test('10.5 a frozen MachineSet stops new targets, and says so', () =>
     await config.untilUpdated(2, (name) => name !== first);
   }));
 
-test('10.2 a machine that two pools refer to is in neither', () =>
+test('a machine with references from two pools is in neither [10.2]', () =>
   inWorld({}, {}, async (config) => {
     const { world } = config;
     await world.createDeployment(1);
@@ -314,7 +314,7 @@ test('10.2 a machine that two pools refer to is in neither', () =>
     expect((await config.pool()).status?.machineCount).toBe(0);
   }));
 
-test('10.5 a pool that is deleted in the middle of an update takes its marks along: of machines, and of nodes', () =>
+test('a pool that is deleted during an update removes its marks from machines and nodes [10.5]', () =>
   inWorld({}, { kubelets: { configDelay: 3_600_000 } }, async (config) => {
     const { world } = config;
     await world.createDeployment(2);

@@ -30,7 +30,7 @@ const givesUp =
     await Promise.all(lost.map(({ metadata }) => resource.delete(metadata.name)));
   };
 
-/** Selects every candidate at once. */
+/** Selects every candidate at the same time. */
 const selectsAll: Defect = async (client) => {
   const resource = client.resource(nodes);
   const candidates = (await resource.list()).items.filter(
@@ -42,7 +42,7 @@ const selectsAll: Defect = async (client) => {
   }
 };
 
-/** Plays a story with a healthy manager and with a broken one: what was seen of each. */
+/** Runs a story with a correct and with a defective manager, and returns the violations of each. */
 async function verified(
   options: WorldOptions,
   defect: Defect,
@@ -74,7 +74,7 @@ async function settled(world: World, replicas: number): Promise<readonly string[
   return (await world.machines()).map(({ metadata }) => metadata.name);
 }
 
-/** The kubelets of these machines say nothing from now on; they are Unknown once their Nodes are not ready. */
+/** Stops the kubelets of these machines. The machines are Unknown once their Nodes are not ready. */
 function silence(world: World, ...names: readonly string[]): void {
   for (const { id, name } of world.cloud.instances.list()) {
     if (names.includes(name)) world.cloud.kubelets.order(id, { silent: true });
@@ -83,14 +83,14 @@ function silence(world: World, ...names: readonly string[]): void {
 
 const roll = (world: World) => world.change({ template: { spec: { class: { name: 'green' } } } });
 
-test('more failed machines given up at once than the limit are seen', async () => {
+test('more replacements of failed machines than the limit are reported', async () => {
   const [healthy, broken] = await verified({}, givesUp('Unknown'), async (world) => {
     silence(world, ...(await settled(world, 4)).slice(0, 2));
   });
   expect([healthy, broken[0]]).toEqual([[], expect.stringMatching(/ and .* were being replaced at once$/)]);
 });
 
-test('machines that never joined are in the budget, too', async () => {
+test('machines that never joined count towards the budget', async () => {
   const [healthy, broken] = await verified({ kubelets: { join: 'never' } }, givesUp('Pending'), async (world) => {
     await world.createDeployment(3);
     await world.clock.advance(2_000);
@@ -150,7 +150,7 @@ const updating = async (world: World): Promise<readonly string[]> =>
     .filter(({ status }) => status?.currentStatus?.phase === 'InPlaceUpdating')
     .map(({ metadata }) => metadata.name);
 
-test('more nodes selected for an update than may be unavailable are seen', async () => {
+test('more nodes selected for an update than may be unavailable are reported', async () => {
   const options = { inPlace: 'Auto', maxSurge: 0, maxUnavailable: 1 } as const;
   const [healthy, broken] = await verified(options, selectsAll, async (world) => {
     await settled(world, 3);
@@ -167,7 +167,7 @@ async function* rewritten(body: AsyncIterable<Uint8Array>, rewrite: Rewrite): As
   for await (const piece of body) yield encoder.encode(rewrite(decoder.decode(piece, { stream: true })));
 }
 
-/** A manager that reads other answers than the server gave; a watch tells of an object in one piece. */
+/** A manager that reads changed answers of the server. A watch delivers each object in one piece. */
 const reads =
   (rewrite: Rewrite) =>
   (name: ProcessName, transport: Transport): Transport => {
@@ -184,13 +184,13 @@ const reads =
     };
   };
 
-/** A manager that never learns of a pause. */
+/** A manager that does not read pauses. */
 const ignoresPauses = reads((text) => text.replaceAll('"paused":true', '"paused":false'));
 
-/** A manager that never learns of names. */
+/** A manager that does not read names. */
 const ignoresNames = reads((text) => text.replaceAll(Annotations.TriggerDeletion, 'unknown'));
 
-/** Gives named machines up before the count has fallen. */
+/** Deletes named machines before the count has decreased. */
 const hastens: Defect = async (client) => {
   const { items } = await client.resource<MachineDeployment>(machineDeployments, NAMESPACE).list();
   const lists = items.map(({ metadata }) => metadata.annotations?.[Annotations.TriggerDeletion] ?? '');
@@ -199,12 +199,12 @@ const hastens: Defect = async (client) => {
   for (const name of names) if (name !== '') await ignoreNotFound(resource.delete(name));
 };
 
-test('a machine that goes though the autoscaler did not name it is seen', async () => {
+test('the deletion of a machine that the autoscaler did not name is reported', async () => {
   const { violations } = await playScaler({ seed: 6, wrap: ignoresNames });
   expect(violations).toContainEqual(expect.stringMatching(/ was deleted though the autoscaler did not name it$/));
 });
 
-test('a machine that is made in the place of a named one is seen', async () => {
+test('a replacement of a named machine is reported', async () => {
   const end = new AbortController();
   const [healthy, broken] = await verified({}, hastens, async (world) => {
     const verifier = ScalerVerifier.watch(world, 3, end.signal);
@@ -225,7 +225,7 @@ test.each([3, 4])(
   },
 );
 
-/** During a pause, what a rollout does to machines, without a word to their sets. */
+/** Actions of a rollout on machines during a pause, without changes of their sets. */
 const rollsOn =
   (does: (client: KubeClient, all: readonly Machine[]) => Promise<unknown>): Defect =>
   async (client) => {
@@ -255,7 +255,7 @@ const makesNew = rollsOn(async (client, all) => {
 test.each([
   ['deleted', takesOld, /^workers-.* was deleted, of .* though the rollout is paused$/],
   ['made', makesNew, /^one-more-[0-9]+ was made, of .* though the rollout is paused$/],
-] as const)('a machine that is %s though the rollout is paused is seen', async (_, defect, told) => {
+] as const)('a machine that is %s although the rollout is paused is reported', async (_, defect, told) => {
   const end = new AbortController();
   const [healthy, broken] = await verified({ kubelets: { joinDelay: 10_000 } }, defect, async (world) => {
     const verifier = PauseVerifier.watch(world, end.signal);

@@ -44,9 +44,9 @@ const number = (name: 'kills' | 'machines' | 'minutes' | 'seed'): number => {
 /** The longest and the shortest time between two kills. Programs start within it, so some are killed before they are ready. */
 const PAUSE_MS = 4_000;
 const LEAST_PAUSE_MS = 200;
-/** Kills during one roll or scaling: it must end, too. */
+/** Maximum number of kills during one rollout or scaling, because it must also complete. */
 const KILLS_AN_ACT = 8;
-/** The longest that an act takes after its last kill: a drain of 2 pods on each machine, one wave after the other. */
+/** Maximum duration of an act after its last kill: a drain of 2 pods on each machine, one after another. */
 const REST_MS = 600_000;
 const LOOK_MS = 500;
 /** How old the record of the pods may be. */
@@ -63,7 +63,7 @@ interface Run {
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const total = (killed: ReadonlyMap<ProgramName, number>): number => [...killed.values()].reduce((a, b) => a + b, 0);
 
-/** Looks at the record until the signal aborts. An unreachable program is one that was killed. */
+/** Reads the record until the signal aborts. A program that cannot be reached was killed. */
 async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
   let provenAt = 0;
   while (!signal.aborted) {
@@ -77,7 +77,7 @@ async function watch({ stack }: Run, signal: AbortSignal): Promise<void> {
 const isRunning = ({ metadata, status }: Machine): boolean =>
   metadata.deletionTimestamp === undefined && status?.currentStatus?.phase === 'Running';
 
-/** The API server may be gone at any request: the request is repeated. */
+/** Repeats a request, because the API server may be killed at any time. */
 async function surely<T>(request: () => Promise<T>): Promise<T> {
   const end = Date.now() + REST_MS;
   for (;;) {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** The programs of `mcm up --machine-config`, by a part of their command lines. */
+/** The programs of `mcm up --machine-config`, identified by a part of their command lines. */
 const PROGRAMS = {
   'control-plane': /\/control-plane\/src\/main\.ts/,
   'local-cloud': /\/local\/src\/cloud\/main\.ts/,

@@ -38,7 +38,7 @@ test('a VM that is deleted with a pod on it is a violation, unless the pod was e
 
 test('a VM that ends though its Machine stays, two VMs of a Machine, and a VM without a Machine are violations', () => {
   expect(recorded((record) => record.machine(machine(false)))).toEqual([
-    'VM i-1 of node-1 was deleted, and its Machine was not',
+    'VM i-1 of node-1 was deleted without a deletion of its Machine',
   ]);
   expect(
     recorded(

@@ -21,22 +21,22 @@ export interface KnownMachine {
 interface SeenPod {
   readonly name: string;
   readonly node: string;
-  /** When it was seen on its node for the first time; milliseconds since 1970, as all times here. */
+  /** First time on its node, in milliseconds since 1970, like all times here. */
   readonly boundAt: number;
   /** Time of its eviction or its end: the earliest known time. */
   goesAt: number;
 }
 
-/** A pod that was bound so shortly before its VM ended may be unknown to the controller. */
+/** The controller may not know a pod that was bound within this time before the end of its VM. */
 const UNKNOWN_MS = 2_000;
-/** Times of the API server have no fractions of a second. */
+/** Times of the API server have a precision of seconds. */
 const ROUNDING_MS = 1_000;
 
 const millis = (text: string | undefined): number => (text === undefined ? Number.NaN : Date.parse(text));
 
 /**
- * Keeps the record of the cloud and of the pods, and finds VMs that were doubled, lost, or deleted with pods on them.
- * It reads only what the servers show, so it needs no answer of the programs that are killed.
+ * Keeps the record of the cloud and of the pods, and finds VMs that were duplicated, lost, or deleted with pods on them.
+ * It only reads the state of the servers, so it does not need the killed programs.
  */
 export class FleetRecord {
   readonly violations: string[] = [];
@@ -114,7 +114,7 @@ export class FleetRecord {
 
   #verifyEnd({ id, name, clientToken = '' }: CloudInstance, endedAt: number): void {
     const machine = this.#machines.get(clientToken);
-    if (machine && !machine.isGoing) this.#violate(`VM ${id} of ${name} was deleted, and its Machine was not`);
+    if (machine && !machine.isGoing) this.#violate(`VM ${id} of ${name} was deleted without a deletion of its Machine`);
     const left = [...this.#pods.values()].filter(
       ({ node, boundAt, goesAt }) => node === name && boundAt < endedAt - UNKNOWN_MS && goesAt > endedAt + ROUNDING_MS,
     );

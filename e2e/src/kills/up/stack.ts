@@ -24,7 +24,7 @@ import { type CloudInstance, FleetRecord, type KnownMachine } from './record.ts'
 
 /** Classes between which the deployment is rolled. */
 export const CLASSES = ['local-small', 'local-other'] as const;
-/** Pods for each machine, and how many of all may be away. */
+/** Pods for each machine, and the maximum number of unavailable pods. */
 const PODS_A_MACHINE = 2;
 const PODS_AWAY = 10;
 
@@ -34,7 +34,7 @@ const known = ({ metadata }: Machine): KnownMachine => ({
   isGoing: metadata.deletionTimestamp !== undefined,
 });
 
-/** `mcm up` with its five programs, and what watches it. */
+/** `mcm up` with its five programs, and the record of its fleet. */
 export class KilledStack {
   readonly run: McmRun;
   readonly client: KubeClient;
@@ -117,7 +117,7 @@ export class KilledStack {
     this.record.verifyRest(await this.#instances(), (await this.machines()).map(known));
   }
 
-  /** Whether the caches have all that the API server has. */
+  /** Whether the caches are complete. */
   get isProven(): boolean {
     return this.#informers.every(({ proven }) => proven);
   }

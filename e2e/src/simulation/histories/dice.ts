@@ -1,6 +1,6 @@
 import { type Random, seededRandom } from '@mcm/kube';
 
-/** Draws from a seeded source. */
+/** Random numbers from a seeded source. */
 export class Dice {
   readonly #seed: number;
   #random: Random;
@@ -11,12 +11,12 @@ export class Dice {
     this.#random = seededRandom(seed);
   }
 
-  /** How many numbers were drawn so far. */
+  /** The number of random numbers so far. */
   get drawn(): number {
     return this.#drawn;
   }
 
-  /** The next number is the one that follows the first `drawn` ones. */
+  /** Continues after the first `drawn` numbers. */
   seek(drawn: number): void {
     this.#random = seededRandom(this.#seed);
     for (this.#drawn = 0; this.#drawn < drawn; ) this.#next();
@@ -36,7 +36,7 @@ export class Dice {
     return items[this.number(items.length)];
   }
 
-  /** Mostly short, at times long. */
+  /** A random pause, usually short and sometimes long. */
   pause(mostMs: number): number {
     return Math.floor(mostMs * this.#next() ** 3);
   }

@@ -1,10 +1,12 @@
 import type { WorldOptions } from '../world/world.ts';
 
 /**
- * Kinds of histories of a fleet. `sick`: machines are marked as Failed in the middle of rolls, several at once.
- * `in-place`: updates in place, which mcm orchestrates for even seeds and the user for odd seeds. `pauses`: the user
- * pauses rollouts in their middle, and scales meanwhile for odd seeds. `leases`: two of each controller compete for a
- * Lease, and those that lead are frozen and come back. `large`: five deployments of three classes, with up to 50 machines.
+ * Kinds of histories of a fleet.
+ * - `sick`: machines are marked as Failed during rollouts, several at the same time.
+ * - `in-place`: in-place updates, which mcm orchestrates for even seeds and the user for odd seeds.
+ * - `pauses`: the user pauses rollouts, and also scales for odd seeds.
+ * - `leases`: two processes of each controller compete for a Lease, and the leaders are frozen and continue later.
+ * - `large`: five deployments of three classes, with up to 50 machines.
  */
 export const FLEET_MODES = ['rolls', 'sick', 'in-place', 'pauses', 'leases', 'large'] as const;
 export type FleetMode = (typeof FLEET_MODES)[number];
@@ -14,12 +16,12 @@ type Strategy = Pick<WorldOptions, 'inPlace' | 'maxSurge' | 'maxUnavailable' | '
 const hasInPlace = (mode: FleetMode | 'scaler', seed: number): boolean =>
   mode === 'in-place' || (mode === 'pauses' && seed % 5 >= 3);
 
-/** How the deployment of a history is rolled out. */
+/** The rollout strategy of a history. */
 export function strategyOf(mode: FleetMode | 'scaler', seed: number): Strategy {
   const surge = seed % 3;
   const isPlain = mode === 'rolls' || mode === 'leases';
   const limits = { maxSurge: surge, maxUnavailable: surge === 0 ? 1 + (isPlain ? 0 : seed % 2) : seed % 2 };
-  // Every fourth history lets several failed machines be replaced at once.
+  // In every fourth history several failed machines may be replaced at the same time.
   const several = { maxUnhealthyReplacements: !isPlain && seed % 4 === 3 ? 2 : 1 };
   if (!hasInPlace(mode, seed)) return { ...limits, ...several };
   const inPlace = seed % 2 === 0 ? 'Auto' : 'Manual';

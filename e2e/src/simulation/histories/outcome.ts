@@ -1,23 +1,23 @@
 import type { ProfileName } from '../network/weather.ts';
 import type { Plan } from './script.ts';
 
-/** What is played. Same options, same history, to the byte. */
+/** Options of a history. The same options always give the same history. */
 export interface HistoryOptions {
   readonly seed: number;
-  /** How late and how faulty requests, answers and events are; default `none`. */
+  /** Latencies and faults of requests, answers and events. Default `none`. */
   readonly profile?: ProfileName | undefined;
-  /** Plays these acts instead of those that the seed's dice choose. */
+  /** Runs these acts instead of random ones. */
   readonly plan?: Plan | undefined;
 }
 
-/** What became of a history. */
+/** The result of a history. */
 export interface Outcome {
-  /** Empty when all went as it should. */
+  /** Empty after a success. */
   readonly violations: readonly string[];
-  /** The story, for a person. */
+  /** The history in a form for users. */
   readonly story: string;
-  /** Everything that was seen, request by request. */
+  /** All requests and changes. */
   readonly history: string;
-  /** The acts, to play them again. */
+  /** The acts, for a replay. */
   readonly plan: Plan;
 }

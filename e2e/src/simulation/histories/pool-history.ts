@@ -29,9 +29,9 @@ const isDone = (node: Node): boolean =>
   annotation(node, State) === 'Done' && annotation(node, CurrentConfig) === annotation(node, DesiredConfig);
 const isBusy = (node: Node): boolean => !isDone(node) || node.spec?.unschedulable === true;
 
-/** The controller gathers changes for so long before it looks at a pool. */
+/** Time for which the controller collects changes before it reconciles a pool. */
 const GATHER_MS = 1_000;
-/** What it decides by. */
+/** The kinds on which its decisions are based. */
 const DECIDED_BY = ['nodes', 'machines', 'machinesets', 'machinedeployments', 'machineconfigpools', 'machineconfigs'];
 
 /**
@@ -42,7 +42,7 @@ export class TargetVerifier {
   readonly #charged = new Map<string, string>();
   readonly #nodes = new Map<string, Node>();
   readonly #settled = new Set<string>();
-  /** When pools were paused, by their names. */
+  /** Times at which pools were paused, by name. */
   readonly #pausedSince = new Map<string, number>();
 
   readonly #world: ConfigWorld['world'];
@@ -74,7 +74,7 @@ export class TargetVerifier {
     else if (!this.#pausedSince.has(name)) this.#pausedSince.set(name, this.#world.clock.now().getTime());
   }
 
-  /** Whether the pool that a configuration was rendered for has been paused for longer than any cache may not know. */
+  /** Whether the pool of a rendered configuration has been paused for longer than the maximum age of a cache. */
   #isPaused(config: string): boolean {
     const pool = /^rendered-(.+)-[0-9a-f]{32}$/.exec(config)?.[1] ?? '';
     const since = this.#pausedSince.get(pool);
@@ -127,7 +127,7 @@ const JOIN_ACTS = [...ACTS, 'roll', 'roll', 'preserve'] as const;
 const LEASE_ACTS = [...JOIN_ACTS, 'freeze', 'freeze', 'freeze', 'freeze', 'change', 'bad'] as const;
 type Act = (typeof LEASE_ACTS)[number];
 const ACTS_OF = { pools: ACTS, join: JOIN_ACTS, 'config-leases': LEASE_ACTS } as const;
-/** How far the clocks of two processes may be apart. */
+/** Maximum difference between the clocks of two processes. */
 const SKEW_MS = 2 * MINUTE;
 
 /** A history, generated from a seed, of a pool over a MachineDeployment and a pool for all other nodes. */
@@ -178,7 +178,7 @@ class PoolHistory {
     await this.#verifyEnd();
   }
 
-  /** How old the knowledge can be on which a write of the machine-config-controller rests. */
+  /** Maximum age of the cached state on which a write of the machine-config-controller is based. */
   #lagMs(): number {
     return GATHER_MS + this.#config.network.lagMs('manager', ...DECIDED_BY);
   }
@@ -245,7 +245,7 @@ class PoolHistory {
     }
   }
 
-  /** The process that leads is frozen among the writes that a change needs, for longer than its Lease lasts. */
+  /** Freezes the leader between the writes of one change, for longer than its Lease. */
   async #freezeAtWork(): Promise<void> {
     const { controllers, world } = this.#config;
     const [afterMs, ms] = [4_900 + this.#dice.number(1_500), 20_000 + this.#dice.pause(3 * MINUTE)];
@@ -293,7 +293,7 @@ class PoolHistory {
     return items.some(({ metadata }) => metadata.name === 'workers');
   }
 
-  /** The nodes go to the pool that selects them, or come back. */
+  /** Moves the nodes to the pool that selects them, or back. */
   async #toggle(): Promise<unknown> {
     this.#verifier.forget();
     if (await this.#pool()) return this.#config.world.admin.resource(machineConfigPools).delete('workers');
@@ -377,8 +377,8 @@ class PoolHistory {
 }
 
 /**
- * Plays a history of a pool over machines.
- * @param broken breaks elections
+ * Runs a history of a pool over machines.
+ * @param broken Defect of the elections.
  */
 export async function playPool(
   mode: PoolMode,

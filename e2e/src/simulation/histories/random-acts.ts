@@ -9,15 +9,15 @@ import { type FleetMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
 import { type Plan, Script } from './script.ts';
 
-/** Acts of a history before it calms down. */
+/** Number of acts before the faults are removed. */
 const MAX_ACTS = 10;
 const MAX_REPLICAS = 4;
 const MAX_SICK_REPLICAS = 7;
 const MAX_LARGE_REPLICAS = 10;
 const MAX_PAUSE_MS = 60_000;
-/** The longest that anything waits once all is well: a health timeout, then a deletion tried every 10 minutes, then a birth. */
+/** Maximum wait after all faults are removed: a health timeout, then a deletion every 10 minutes, then a creation. */
 const CALM_MS = 2 * 3_600_000;
-/** For the last status of sets and deployment. */
+/** Time for the last status of sets and deployment. */
 const LAST_WRITES_MS = 60_000;
 const QUIET_MS = 600_000;
 /** Time until a watch that delivers nothing is opened again. */
@@ -46,7 +46,7 @@ const FREEZES = ['freeze', 'freeze', 'freeze', 'freeze', 'freeze', 'freeze'] as 
 const LEASE_ACTS = [...OFTEN, ...FREEZES, ...FREEZES, ...MISFORTUNES] as const;
 type ActName = (typeof LEASE_ACTS)[number] | 'sicken' | 'agents' | 'select' | 'pause again';
 
-/** What a deployment is to have now. */
+/** The desired state of a deployment. */
 type Wish = { -readonly [key in keyof Wanted]-?: Wanted[key] };
 /** Further deployments of a large world, and their initial sizes. */
 const MORE_FLEETS = [
@@ -56,11 +56,11 @@ const MORE_FLEETS = [
   ['gateways', 8],
 ] as const;
 
-/** A fleet and everything that befalls it, drawn from one seed. */
+/** A fleet and random acts from one seed. */
 export class RandomHistory {
   readonly #world: World;
   readonly #dice: Dice;
-  /** What each deployment is to have, in the order of their creation. */
+  /** The desired state of each deployment, in the order of their creation. */
   readonly #wanted: Wish[] = [{ name: DEPLOYMENT, replicas: 2, machineClass: 'blue' }];
   readonly #classes: readonly string[];
   readonly #maxReplicas: number;
@@ -96,7 +96,7 @@ export class RandomHistory {
     });
   }
 
-  /** Names of acts, as often as they are likely. */
+  /** Names of acts. Likely acts occur more often in the list. */
   #acts(seed: number): readonly ActName[] {
     if (!this.#sick) return [...OFTEN, ...OFTEN, ...MISFORTUNES];
     const more: readonly ActName[] = this.#inPlace ? ['sicken', 'agents', 'select'] : ['sicken'];
@@ -141,7 +141,7 @@ export class RandomHistory {
     await acts[name]();
   }
 
-  /** What happens to an update in place is to be seen: one begins before anything else does. */
+  /** Starts an in-place update first, so that the history contains one. */
   async #beginUpdate(): Promise<void> {
     const world = this.#world;
     await world.untilAllSettled(this.#wanted, CALM_MS);
@@ -153,7 +153,7 @@ export class RandomHistory {
     await world.until(async () => world.reporter.selections > 0);
   }
 
-  /** A pause is to be seen: it begins before anything else does, somewhere in a rollout. */
+  /** Pauses a rollout first, so that the history contains a pause. */
   async #beginPause(): Promise<void> {
     const world = this.#world;
     if (!this.#inPlace) {
@@ -171,12 +171,12 @@ export class RandomHistory {
     await this.#world.change({ paused: true });
   }
 
-  /** Nothing is broken from now on: the wished fleet comes, and then nothing is written. */
+  /** Removes all faults. The desired fleet must be reached, and then nothing is written. */
   async #calm(): Promise<void> {
     const world = this.#world;
     this.#note('all is well from now on');
     world.network.calm();
-    // The cloud may still be on its way up.
+    // The cloud may still be starting.
     await world.clock.advance(30_000);
     world.cloud.faults.clear();
     for (const { id } of world.cloud.instances.list()) {
@@ -204,7 +204,7 @@ export class RandomHistory {
     return { dice: this.#dice, cloud: this.#world.cloud, note: (text) => this.#note(text) };
   }
 
-  /** Does something after a while, unless the history is over by then. */
+  /** Acts after a delay, unless the history is over. */
   #later(ms: number, act: () => void): void {
     this.#world.clock.setTimeout(act, ms);
   }
@@ -226,7 +226,7 @@ export class RandomHistory {
     return this.#wanted[0] as Wish;
   }
 
-  /** One of the deployments. */
+  /** A random deployment. */
   #fleet(): Wish {
     return (this.#wanted.length > 1 ? this.#dice.one(this.#wanted) : undefined) ?? this.#first;
   }
@@ -243,7 +243,7 @@ export class RandomHistory {
     for (const { metadata } of well.slice(0, 1 + this.#dice.number(3))) await this.#world.failMachine(metadata.name);
   }
 
-  /** The agents of some nodes fail or hang for a while. */
+  /** The agents of some nodes fail or stop for a while. */
   #agents(): void {
     const vm = this.#dice.one([...this.#world.cloud.instances.list()]);
     const update = this.#dice.one(['fail', 'hang'] as const);
@@ -254,7 +254,7 @@ export class RandomHistory {
     this.#later(ms, () => this.#world.cloud.kubelets.order(vm.id, { update: 'succeed' }));
   }
 
-  /** The user selects one of the nodes that may be updated; that mcm does it itself is no reason not to. */
+  /** The user selects a node that may be updated, also if mcm selects nodes itself. */
   async #select(): Promise<void> {
     const node = this.#dice.one(await this.#candidates());
     if (node !== undefined && this.#byHand) await this.#mark(node);
@@ -326,7 +326,7 @@ export class RandomHistory {
   }
 
   #lostVm(): void {
-    // When most of few are lost at once, a breaker keeps the rest until an operator says otherwise.
+    // When most of a few machines are lost at the same time, an open circuit breaker would keep the others until an operator acts.
     if (this.#pauses && this.#lost > 0) return;
     this.#lost++;
     lostVm(this.#draw);
@@ -343,7 +343,7 @@ export class RandomHistory {
     for (const victim of victims) this.#world.kill(victim);
   }
 
-  /** In the middle of work, mostly for longer than a Lease lasts; what comes to be done meanwhile is seen at the thaw. */
+  /** Freezes a process during its work, usually for longer than its Lease. Events arrive when it continues. */
   async #freeze(): Promise<void> {
     await this.#dice.one([() => this.#scale(), () => this.#roll(), () => this.#deleteByHand()])?.();
     await this.#world.clock.advance(this.#dice.pause(4_000));

@@ -10,15 +10,15 @@ export interface RandomOutcome extends Outcome {
   readonly pauses: number;
 }
 
-/** What else a history of a fleet can be given. */
+/** Options of a history of a fleet. */
 export interface FleetHistoryOptions extends HistoryOptions {
-  /** Wraps what a controller asks the API server, e.g. to break it. */
+  /** Wraps the client of a controller, for example with a defect. */
   readonly wrap?: NonNullable<WorldOptions['wrap']>;
   /** Breaks elections. */
   readonly elected?: Pick<WorldOptions, 'unfenced'>;
 }
 
-/** Plays a history of a fleet. */
+/** Runs a history of a fleet. */
 export async function play(mode: FleetMode, options: FleetHistoryOptions): Promise<RandomOutcome> {
   const { seed, profile, wrap } = options;
   const machine = { creationTimeout: '5m', healthTimeout: '3m', inPlaceUpdateTimeout: '5m' };

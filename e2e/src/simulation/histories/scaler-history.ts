@@ -21,7 +21,7 @@ const CALM_MS = 2 * 3_600_000;
 /** Time until a watch that delivers nothing is opened again. */
 const SILENCE_MS = 160_000;
 const QUIET_MS = 600_000;
-/** How long a request of a controller takes each way, at most. */
+/** Maximum latency of a controller's request in each direction. */
 const MAX_WIRE_MS = 200;
 
 const PROCESSES: readonly ProcessName[] = ['manager', 'machine-controller'];
@@ -30,7 +30,7 @@ const GROUPS: readonly (readonly Caller[])[] = [['manager'], ['manager', 'machin
 const OFTEN = ['scale down', 'scale down', 'scale up'] as const;
 type ActName = (typeof OFTEN)[number] | 'name ahead' | 'kill' | 'endanger' | 'cut' | 'silence';
 
-/** A fleet whose size an autoscaler changes, while processes die and the API server fails them; drawn from one seed. */
+/** A fleet whose size an autoscaler changes, with random deaths of processes and failures of the API server. */
 class ScalerHistory {
   readonly #world: World;
   readonly #dice: Dice;
@@ -52,7 +52,7 @@ class ScalerHistory {
     // Names without a decrease have no effect. An autoscaler that writes them first has seen that its last change was processed.
     const ahead = seed % 2 === 0 ? (['name ahead', 'name ahead'] as const) : [];
     this.#atOnce = form !== 'priority' && ahead.length === 0;
-    // A priority and a count are in two objects: a watch that is behind may show the one without the other.
+    // A priority and a count are in two objects, so a late watch may deliver only one of them.
     const blind = form === 'priority' ? [] : (['cut', 'silence'] as const);
     this.#script = new Script({
       dice: this.#dice,
@@ -90,7 +90,7 @@ class ScalerHistory {
     await acts[name]();
   }
 
-  /** Running machines that the autoscaler may give up: it passes over those that it has named. */
+  /** Running machines that the autoscaler may name, without those that it has already named. */
   async #victims(): Promise<readonly string[]> {
     const most = Math.min(1 + this.#dice.number(2), this.#replicas - 1);
     const candidates = (await this.#world.machines()).filter(
@@ -103,7 +103,7 @@ class ScalerHistory {
     while (victims.length < Math.min(most, candidates.length)) {
       const [victim] = candidates.splice(this.#dice.number(candidates.length), 1);
       if (!victim) continue;
-      // Whether the others suffice is the autoscaler's to know.
+      // The autoscaler is responsible for a sufficient number of other machines.
       this.#world.reporter.deletesByHand(victim.metadata.uid);
       victims.push(victim.metadata.name);
     }
@@ -177,7 +177,7 @@ class ScalerHistory {
     this.#world.clock.setTimeout(() => this.#world.network.endanger({}), ms);
   }
 
-  /** Nothing is broken from now on: the fleet is as large as the autoscaler asked, and then nothing is written. */
+  /** Removes all faults. The fleet must reach the size that the autoscaler requested, and then nothing is written. */
   async #calm(): Promise<void> {
     const world = this.#world;
     world.reporter.note('act', 'all is well from now on');
@@ -211,7 +211,7 @@ function scalerOf({ admin, clock }: World, form: ScalerForm): Autoscaler {
   );
 }
 
-/** Plays a history in which an autoscaler names the machines that go. */
+/** Runs a history in which an autoscaler names the machines to delete. */
 export async function playScaler(options: FleetHistoryOptions): Promise<Outcome> {
   const { seed, profile, wrap = (_, transport) => transport } = options;
   let world: World | undefined;

@@ -3,35 +3,35 @@ import type { Dice } from './dice.ts';
 /** One act of a history. */
 export interface Step {
   readonly act: string;
-  /** How long the world runs before the act. */
+  /** Pause before the act. */
   readonly pauseMs: number;
-  /** How many numbers the history's dice had given when the act began: the act draws the same ones in each replay. */
+  /** The number of random numbers before the act, so that a replay uses the same numbers. */
   readonly drawn: number;
 }
 
-/** The acts of a history: enough to play it again, or to play a part of it. */
+/** The acts of a history, for a replay of the whole history or of a part. */
 export interface Plan {
   readonly steps: readonly Step[];
-  /** How long the world runs after the last act. */
+  /** Pause after the last act. */
   readonly lastPauseMs: number;
-  /** How many numbers the dice had given by then. */
+  /** The number of random numbers at the end. */
   readonly drawn: number;
 }
 
 export interface ScriptOptions {
   readonly dice: Dice;
-  /** Names of acts, as often in the list as they are likely. */
+  /** Names of acts. Likely acts occur more often in the list. */
   readonly acts: readonly string[];
   readonly maxPauseMs: number;
-  /** The first act begins at once, without a pause. */
+  /** The first act starts immediately. */
   readonly beginsAtOnce?: boolean;
   readonly wait: (ms: number) => Promise<void>;
   readonly act: (name: string) => Promise<void>;
-  /** What is played instead of what the dice say. */
+  /** Acts that replace the random ones. */
   readonly plan?: Plan | undefined;
 }
 
-/** Plays the acts that the dice say, or those of a plan, and keeps the plan that plays them again. */
+/** Runs random acts or those of a plan, and records the plan for a replay. */
 export class Script {
   readonly #options: ScriptOptions;
   readonly #steps: Step[] = [];
@@ -41,12 +41,12 @@ export class Script {
     this.#options = options;
   }
 
-  /** What was played so far. */
+  /** The acts so far. */
   get plan(): Plan {
     return { steps: [...this.#steps], lastPauseMs: this.#lastPauseMs, drawn: this.#options.dice.drawn };
   }
 
-  /** @param count How many acts there are, unless a plan says it. */
+  /** @param count Number of acts. A plan takes precedence. */
   async play(count: number): Promise<void> {
     const { dice, acts, maxPauseMs, beginsAtOnce = false, wait, plan } = this.#options;
     if (plan) return this.#replay(plan);

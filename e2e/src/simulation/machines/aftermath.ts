@@ -6,19 +6,19 @@ import { StatusVerifier } from './status-verifier.ts';
 const MINUTE = 60_000;
 /** Time until a watch that delivers nothing is opened again. */
 const SILENCE_MS = 200_000;
-/** An outage that is shorter freezes no controller. */
+/** A shorter outage freezes no controller. */
 const FREEZE_MS = 30_000;
 /** A frozen controller requests the API servers once a minute, and checks health 30 s after both have answered. */
 const THAW_MS = 95_000;
 /** A client that was refused tries again within this. */
 const RECONNECT_MS = 25_000;
-/** The longest that a machine takes to be Running or Failed once all is well: a driver call that hangs, then a birth. */
+/** Maximum time until a machine is Running or Failed after all faults are removed: a driver call without an answer, then a creation. */
 const CALM_MS = 60 * MINUTE;
-/** The longest that a VM without a Machine stays: two passes that confirm it, and the two hours of its drain. */
+/** Maximum life of a VM without a Machine: two passes that confirm it, and the two hours of its drain. */
 const ORPHAN_MS = 160 * MINUTE;
-/** The longest life of a bootstrap token: two hours of creation, and a margin. */
+/** Maximum life of a bootstrap token: two hours of creation, and a margin. */
 const TOKEN_MS = 180 * MINUTE;
-/** Longer than anything that looks again by the clock, shorter than a drain. */
+/** Longer than each periodic reconcile, but shorter than a drain. */
 const BLOCKED_MS = 260_000;
 const QUIET_MS = 10 * MINUTE;
 /** While other machines are stuck, a machine is created or deleted within this time after its kubelet joined. */
@@ -28,7 +28,7 @@ const phaseOf = (machine: Machine | undefined): string => machine?.status?.curre
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 const saidBy = (machine: Machine): string => machine.status?.lastOperation?.description ?? '';
 
-/** What must be so once nothing is broken any more: all comes to its end, promptly, and then nothing is written. */
+/** Checks after all faults are removed: everything completes in time, and then nothing is written. */
 export class Aftermath {
   readonly #world: MachineWorld;
   readonly #status: StatusVerifier;
@@ -51,7 +51,7 @@ export class Aftermath {
     await this.#end();
   }
 
-  /** Nothing is broken from now on: every machine is Running or Failed, or says what it waits for. */
+  /** Removes all faults: every machine is Running or Failed, or reports what it waits for. */
   async #calm(silenced: boolean): Promise<void> {
     const world = this.#world;
     world.network.calm();
@@ -61,7 +61,7 @@ export class Aftermath {
     for (const name of world.hollow.names) world.hollow.silence(name, false);
     await world.clock.advance(silenced ? SILENCE_MS : RECONNECT_MS);
     await this.#until(
-      'every machine is Running, Failed, or waits and says for what',
+      'every machine is Running, Failed, or reports what it waits for',
       () => {
         const open = world.machines().filter((machine) => !isGoing(machine) && !this.#isAtRest(machine));
         const withoutStatus = world
@@ -140,7 +140,7 @@ export class Aftermath {
     world.cloud.faults.order({ operation: 'instances.*', instance: 'hangs', timeout: {} });
     await world.createMachine('hangs', { creationTimeout: '2h' });
     await clock.advance(1_000);
-    // Of a class of its own: machines of one class and zone wait together when that has no capacity.
+    // A separate class, because machines of one class and zone wait together when there is no capacity.
     await world.createMachine('prompt', { class: { kind: 'MachineClass', name: 'green' } });
     const prompt = () => world.machines().find(({ metadata }) => metadata.name === 'prompt');
     const isRunning = () => (phaseOf(prompt()) === 'Running' ? [] : [phaseOf(prompt())]);
@@ -153,7 +153,7 @@ export class Aftermath {
     world.cloud.faults.clear();
   }
 
-  /** (f) and (i): a drain that a budget blocks says so, once. */
+  /** (f) and (i): a drain that a budget blocks reports it once. */
   async #quietWhileBlocked(name: string): Promise<void> {
     const { clock, writes, reporter, eyes } = this.#world;
     await clock.advance(60_000);
@@ -162,39 +162,39 @@ export class Aftermath {
     if (eyes.pods.store.byIndex('node', name).some((pod) => eyes.volumesOf(pod).length > 0)) return;
     const said = this.#world.machines().filter((machine) => machine.metadata.name === name && isGoing(machine));
     for (const machine of said.filter((each) => !/Waiting: \S|Drain failed due to - /.test(saidBy(each))))
-      reporter.violate(`(f) ${name} waits for a budget and does not say so: ${saidBy(machine)}`);
+      reporter.violate(`(f) ${name} waits for a budget and does not report it: ${saidBy(machine)}`);
     const podsOf = (): string => String(eyes.pods.store.byIndex('node', name).map(({ metadata }) => metadata.uid));
     const before = podsOf();
     await clock.advance(BLOCKED_MS);
     // A machine that joined in the meantime makes evictions possible, so the status changes.
     if (podsOf() !== before) return;
     const about = writes.slice(written).filter((write) => write.split('/').includes(name));
-    for (const write of about) reporter.violate(`(i) written though nothing has changed: ${write}`);
+    for (const write of about) reporter.violate(`(i) written without a change: ${write}`);
   }
 
-  /** (i): once nothing changes any more, nothing is written. */
+  /** (i): without a change, nothing is written. */
   async #quiet(): Promise<void> {
     const world = this.#world;
-    // What a drain may still do by its deadline, and a hanging call by its own, is over by then.
+    // Longer than the deadlines of drains and of calls without an answer.
     await world.clock.advance(DRAIN_TIMEOUT_MS + 10 * MINUTE);
     const written = world.writes.length;
     await world.clock.advance(QUIET_MS);
     for (const write of world.writes.slice(written))
-      world.reporter.violate(`(i) written though all was done: ${write}`);
+      world.reporter.violate(`(i) written after everything was complete: ${write}`);
   }
 
-  /** (b), (f): all go, by their deadline, and leave nothing. */
+  /** (b), (f): all machines are deleted within their deadlines, without remaining objects. */
   async #end(): Promise<void> {
     const world = this.#world;
     for (const machine of world.machines()) {
       if (!isGoing(machine)) await world.deleteMachine(machine.metadata.name);
     }
     await this.#until(
-      '(f) every machine is gone by the deadline of its drain, and leaves nothing',
+      '(f) every machine is deleted by the deadline of its drain, without remaining objects',
       () => [...world.machines().map((each) => `${each.metadata.name}: ${saidBy(each)}`), ...this.#strays()],
       DRAIN_TIMEOUT_MS + 5 * MINUTE,
     );
-    // One whose deletion was refused, or that a killed process knew of, is the token cleaner's once it has expired.
+    // If its deletion was refused or its process was killed, the cleanup deletes an expired token.
     const tokens = () => world.eyes.tokens.store.list().map(({ metadata }) => `token ${metadata.name} is left`);
     await this.#until('no token outlives its machine for long', tokens, TOKEN_MS);
     for (const leak of await world.leaks()) world.reporter.violate(`(h) ${leak}`);

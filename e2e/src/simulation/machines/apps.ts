@@ -14,7 +14,7 @@ import { volumeOfClaim } from './eyes.ts';
 export interface App {
   readonly name: string;
   readonly replicas: number;
-  /** A StatefulSet whose pods have a volume each. */
+  /** A StatefulSet with a volume for each pod. */
   readonly volumes: boolean;
   /** Undefined: no budget. */
   minAvailable: number | undefined;
@@ -37,7 +37,7 @@ const statefulSets = workload('StatefulSet', 'statefulsets');
 export const GRACE_SECONDS = 5;
 export const CSI_DRIVER = 'csi.example';
 
-/** Makes an application: its pods are the plane's own controllers' work. */
+/** Creates an application. The controllers of the control plane create its pods. */
 export async function createApp(client: KubeClient, app: App): Promise<void> {
   const { name, replicas, volumes, minAvailable } = app;
   const labels = { app: name };

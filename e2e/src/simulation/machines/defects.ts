@@ -12,14 +12,14 @@ const withBody = (request: TransportRequest, change: (body: string) => string): 
 const isStatusOfMachine = ({ method, path }: TransportRequest): boolean =>
   method === 'PATCH' && /\/machines\/[^/]+\/status/.test(path);
 
-/** Rewrites what the controller says in the status of machines. */
+/** Changes the status of machines in the writes of the controller. */
 const saying =
   (change: (body: string, clock: VirtualClock) => string): BrokenKube =>
   (transport, clock) =>
   (request) =>
     transport(isStatusOfMachine(request) ? withBody(request, (body) => change(body, clock)) : request);
 
-/** A request for a VM that is repeated has a token of its own, and so makes another. */
+/** Repeats a request for a VM with another token, and so creates a second one. */
 const tokenless = (): BrokenCloud => {
   const asked = new Set<string>();
   const fresh = (body: string): string =>
@@ -37,7 +37,7 @@ const tokenless = (): BrokenCloud => {
   };
 };
 
-/** The node looks empty: its pods are not seen. */
+/** Hides pods, so that the node looks empty. */
 const blindToPods: BrokenKube = (transport) => (request) => {
   const looks = request.method === 'GET' && /\/pods(\?|$)/.test(request.path);
   const { path } = request;
@@ -64,7 +64,7 @@ const jsonAnswer = (body: string, status = 200): TransportResponse =>
 const isVmDeletion = ({ method, path }: TransportRequest): boolean =>
   method === 'DELETE' && path.startsWith('/v1/instances/');
 
-/** Takes a VM for gone that it has not deleted. */
+/** Reports a VM as deleted that it has not deleted. */
 const deletesNoVm: BrokenCloud = (transport) => async (request) => {
   if (!isVmDeletion(request)) return transport(request);
   const { path, headers } = request;
@@ -73,7 +73,7 @@ const deletesNoVm: BrokenCloud = (transport) => async (request) => {
   return jsonAnswer(text.replace(/"state":"[a-z-]+"/, '"state":"terminated"'), found.status);
 };
 
-/** One call after the other. */
+/** Sends one call after another. */
 const oneCallAtATime = (): BrokenCloud => {
   let last: Promise<unknown> = Promise.resolve();
   return (transport) => (request) => {
@@ -86,7 +86,7 @@ const oneCallAtATime = (): BrokenCloud => {
 const isEviction = ({ method, path }: TransportRequest): boolean =>
   method === 'POST' && /\/pods\/[^/]+\/eviction$/.test(path);
 
-/** Once it has said what a drain waits for it does nothing else for as long as that may take. */
+/** Does nothing else during a drain. */
 const sleepsInDrains: BrokenKube = (transport, clock) => {
   let awake: Promise<void> = Promise.resolve();
   return async (request) => {
@@ -97,14 +97,14 @@ const sleepsInDrains: BrokenKube = (transport, clock) => {
   };
 };
 
-/** Deletes what it should ask to be evicted. */
+/** Deletes pods instead of evicting them. */
 const deletesPods: BrokenKube = (transport) => (request) => {
   if (!isEviction(request)) return transport(request);
   const { headers, path } = request;
   return transport({ method: 'DELETE', headers, path: path.replace(/\/eviction$/, '') });
 };
 
-/** Takes budgets away that would say no. */
+/** Removes budgets that do not allow an eviction. */
 const suspendsBudgets: BrokenKube = (transport) => async (request) => {
   const answer = await transport(request);
   if (!isEviction(request) || answer.status !== 429) return answer;
@@ -135,7 +135,7 @@ const evictsAnybody: BrokenKube = (transport) => async (request) => {
 
 const ATTACHMENTS = '/apis/storage.k8s.io/v1/volumeattachments';
 
-/** Takes no volume for attached: neither attachments nor Nodes tell it of one. */
+/** Hides attached volumes: attachments, and those of Nodes. */
 const blindToVolumes: BrokenKube = (transport) => async (request) => {
   const { path } = request;
   if (request.method !== 'GET') return transport(request);
@@ -161,7 +161,7 @@ async function* changed(body: AsyncIterable<Uint8Array>, change: (text: string) 
   for await (const chunk of body) yield Buffer.from(change(Buffer.from(chunk).toString()));
 }
 
-/** How long after an eviction its pod has ended, and its kubelet may still write to its volumes. */
+/** Times after an eviction at which its pod has ended, while its kubelet may still write to its volumes. */
 const ENDED_MS = [5_500, 6_500, 7_500];
 
 /** Detaches volumes from a node as soon as their pod has ended, even if another pod still mounts them. */
@@ -232,7 +232,7 @@ class TattlingLog implements Logger {
   }
 }
 
-/** Writes each status of a machine twice: with another text, and with its own, without end. */
+/** Writes each status of a machine twice, with another text and with its own, without end. */
 const flipFlop: BrokenKube = (transport) => async (request) => {
   if (!isStatusOfMachine(request)) return transport(request);
   const late = withBody(request, (body) => body.replace(/,?"resourceVersion":"\d+"/, ''));

@@ -21,10 +21,10 @@ import {
 
 const present = (value: string | undefined): readonly string[] => (value ? [value] : []);
 
-/** The volume of a claim, as the stage names them. */
+/** The volume of a claim in this test. */
 export const volumeOfClaim = (claim: string): string => `pv-${claim}`;
 
-/** What the stage and the oracle see: the truth of the API server, whole and at once. */
+/** The complete and current state of the API server, for the test and the oracle. */
 export class Eyes {
   readonly machines: Informer<Machine>;
   /** Indexes: none. */

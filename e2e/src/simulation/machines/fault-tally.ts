@@ -19,7 +19,7 @@ const ORDERED: Readonly<Record<string, (rule: OrderedFault) => boolean>> = {
   'a kubelet joins late': (rule) => boots(rule) && rule.kubelet?.joinDelay !== undefined,
 };
 
-/** What the history tells. */
+/** Faults in the history, by the text of their entries. */
 const TOLD: Readonly<Record<string, RegExp>> = {
   'a kubelet stops reporting': /^the kubelet of \S+ stops reporting/,
   'a VM is terminated behind our back': /is terminated behind our back$/,
@@ -41,7 +41,7 @@ const TOLD: Readonly<Record<string, RegExp>> = {
   'the clock jumps back': /^the clock of the controller goes -\d+ ms ahead$/,
 };
 
-/** How often each fault befell, by its name. */
+/** The count of each fault, by its name. */
 export type FaultTally = Readonly<Record<string, number>>;
 
 /** Every fault that histories of machines must contain, with its count. */

@@ -18,22 +18,22 @@ import type { Eyes } from './eyes.ts';
 const LOST_AFTER_MS = 50_000;
 const READY_AFTER_MS = 500;
 const REGISTER_AGAIN_MS = 1_000;
-/** Longer than a kubelet that speaks again takes to let go of what others took from it. */
+/** Longer than a kubelet that reports again needs to release volumes that were attached elsewhere. */
 const SILENT_OF_LATE_MS = 60_000;
 
 interface HollowNode {
   readonly instance: Instance;
-  /** It has joined, or is about to. */
+  /** Whether it has joined or is about to. */
   joined: boolean;
   silent: boolean;
   silentSince: number;
-  /** Pods whose start, or whose end, is under way. */
+  /** Pods that are starting or ending. */
   readonly busy: Set<string>;
 }
 
 /**
- * What runs on the VMs of a machine simulation: kubelets without Leases, so that a quiet hour costs nothing. They join,
- * start pods once their volumes are attached here and nowhere else, and end them after their grace.
+ * Simulated kubelets without Leases, so that an idle hour costs nothing. They join, start pods once their volumes are only attached here, and end
+ * them after their grace period.
  */
 export class HollowNodes implements InstanceHost {
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class HollowNodes implements InstanceHost {
   readonly #nodes = new Map<string, HollowNode>();
   readonly #fail: (text: string) => void;
   joinDelayMs = 0;
-  /** How long a volume stays mounted after its pod has ended. */
+  /** Time for which a volume stays mounted after its pod has ended. */
   unmountMs = 0;
   /** Volumes that each node has mounted. */
   readonly #mounted = new Map<string, Set<string>>();
@@ -72,10 +72,10 @@ export class HollowNodes implements InstanceHost {
   }
 
   forget(): void {
-    // Nothing was kept.
+    // It has no state.
   }
 
-  /** Names of nodes whose VM is on. */
+  /** Names of nodes with a running VM. */
   get names(): string[] {
     return [...this.#nodes.keys()].sort();
   }
@@ -89,7 +89,7 @@ export class HollowNodes implements InstanceHost {
     );
   }
 
-  /** The kubelet says nothing any more, or speaks again. */
+  /** The kubelet stops reporting, or reports again. */
   silence(name: string, silent: boolean): void {
     const node = this.#nodes.get(name);
     if (!node || node.silent === silent) return;
@@ -110,11 +110,11 @@ export class HollowNodes implements InstanceHost {
     return this.#nodes.get(node.instance.name) === node;
   }
 
-  /** What goes wrong because an object is gone, or is another by now, is the story's own. */
+  /** Ignores failures because an object was deleted or changed in the meantime. */
   #try(work: () => Promise<void>): void {
     void work().catch((error: unknown) => {
       if (error instanceof KubeError && [404, 409].includes(error.code)) return;
-      this.#fail(`the stage failed: ${String(error)}`);
+      this.#fail(`the simulation failed: ${String(error)}`);
     });
   }
 
@@ -151,7 +151,7 @@ export class HollowNodes implements InstanceHost {
     const others = (this.#eyes.nodes.store.get(name)?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
     const body = { status: { ...status, conditions: [...others, ...status.conditions] } };
     await this.#client.resource(nodes).patch(name, { type: 'merge', body }, { subresource: 'status' });
-    // What the node lifecycle controller makes of it.
+    // Writes the taint of the node lifecycle controller.
     const unreachable = { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' };
     const taints = ready === 'True' ? null : [unreachable];
     await this.#client.resource(nodes).patch(name, { type: 'merge', body: { spec: { taints } } });
@@ -184,7 +184,7 @@ export class HollowNodes implements InstanceHost {
     else if (pod.status?.phase !== 'Running') this.#start(node, pod);
   }
 
-  /** Volumes come off a node only once its kubelet says that it no longer uses them. */
+  /** Volumes are detached from a node only after its kubelet reports that it no longer uses them. */
   async #mount(nodeName: string, volumes: readonly string[], mounted: boolean): Promise<void> {
     if (volumes.length === 0) return;
     const all = this.#mounted.get(nodeName) ?? new Set();
@@ -224,7 +224,7 @@ export class HollowNodes implements InstanceHost {
     }, READY_AFTER_MS);
   }
 
-  /** A volume that is attached to another node as well cannot be mounted here yet. */
+  /** A volume that is also attached to another node cannot be mounted here. */
   #hasVolumes(node: HollowNode, pod: Pod): boolean {
     return this.#eyes.volumesOf(pod).every((volume) => {
       const all = this.#eyes.attachments.store.byIndex('volume', volume);

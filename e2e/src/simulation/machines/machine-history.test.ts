@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { DEFECTS } from './defects.ts';
 import { playMachines } from './machine-history.ts';
 
-test('the same seed gives the same history, to the byte', async () => {
+test('the same seed gives exactly the same history', async () => {
   for (const seed of [7, 8, 9]) {
     const [first, second] = [await playMachines({ seed }), await playMachines({ seed })];
     expect(first.history.length).toBeGreaterThan(10_000);
@@ -10,7 +10,7 @@ test('the same seed gives the same history, to the byte', async () => {
   }
 });
 
-test('a plan plays the same history, and a part of it plays the same acts', async () => {
+test('a plan repeats the history, and a part of it repeats its acts', async () => {
   const seed = 8;
   const first = await playMachines({ seed });
   const { plan } = first;
@@ -22,14 +22,14 @@ test('a plan plays the same history, and a part of it plays the same acts', asyn
   expect(second.history).not.toBe(first.history);
 });
 
-test('a controller that writes without end ends its history, which names the object', async () => {
+test('a controller that writes without end ends its history with a violation that names the object', async () => {
   const { violations } = await playMachines({ seed: 1, defect: DEFECTS.flipFlop() });
   expect(violations[0]).toMatch(
     /^the controllers do not come to rest: machines\/m1 was written 200 times within a minute$/,
   );
 });
 
-test('hostile weather gives the same history again, to the byte, and another than none', async () => {
+test('hostile weather gives exactly the same history again, and another than no weather', async () => {
   const [first, second] = [
     await playMachines({ seed: 2, profile: 'hostile' }),
     await playMachines({ seed: 2, profile: 'hostile' }),
@@ -38,7 +38,7 @@ test('hostile weather gives the same history again, to the byte, and another tha
   expect(second.history).toBe(first.history);
 });
 
-test('two controllers stop contradicting each other when one of them has a stale cache of Nodes', async () => {
+test('two controllers stop writing conflicting values when one of them has a stale cache of Nodes', async () => {
   const { violations, story, faults } = await playMachines({ seed: 900_066 });
   expect(violations, story).toEqual([]);
   expect([faults['watches stop delivering'], faults['there are two controllers']]).toEqual([1, 1]);

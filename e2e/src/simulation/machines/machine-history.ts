@@ -15,15 +15,15 @@ const MAX_APPS = 2;
 const MAX_PAUSE_MS = 40_000;
 const MINUTE = 60_000;
 
-/** How far a clock jumps in a storm. */
+/** Jump of a clock at the start of a history. */
 const STORM_JUMP_MS = 90_000;
 
-/** How likely a mishap is while its storm lasts, and how long it does. */
+/** Probability of a fault during its storm, and duration of the storm. */
 const STORM_CHANCE = 0.4;
 const STORM_MS = 20_000;
 
 const OFTEN = ['create', 'delete', 'delete', 'faulty cloud'] as const;
-/** Acts, as often as they are likely. */
+/** Acts. Likely acts occur more often in the list. */
 const ACTS = [
   ...OFTEN,
   ...OFTEN,
@@ -34,7 +34,7 @@ type ActName = (typeof ACTS)[number];
 
 const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !== undefined;
 
-/** Machines with pods on them and everything that befalls them, drawn from one seed. */
+/** Machines with pods, and random acts from one seed. */
 class MachineHistory {
   readonly #world: MachineWorld;
   readonly #dice: Dice;
@@ -175,7 +175,7 @@ class MachineHistory {
       'clock back': () => this.#jump(-STORM_JUMP_MS),
       'lost machine': () => this.#lostMachine(),
     };
-    // A node must be there for its kubelet to be lost, and a VM to be terminated.
+    // First there must be a node whose kubelet stops, and a VM that is terminated.
     await clock.advance(5_000);
     await acts[act]();
     await this.#create();
@@ -186,7 +186,7 @@ class MachineHistory {
   /** Causes a call of the controller that fails, because the fault may otherwise not occur before the faults are removed. */
   async #provoke(operation: FailingOperation): Promise<void> {
     if (operation === 'instances.delete') return this.#delete();
-    // The first that a new process does is to list.
+    // A new process first lists the VMs.
     if (operation === 'instances.list') {
       this.#kill();
       await this.#world.clock.advance(2 * MINUTE);
@@ -238,7 +238,7 @@ class MachineHistory {
     clock.setTimeout(() => hollow.silence(name, false), ms);
   }
 
-  /** One that runs pods, where there is one. */
+  /** A machine with pods, if there is one. */
   async #lostMachine(): Promise<void> {
     const { clock, eyes } = this.#world;
     await clock.advance(20_000);
@@ -280,15 +280,15 @@ class MachineHistory {
   }
 }
 
-/** What else a history of machines can be given. */
+/** Options of a history of machines. */
 export interface MachineHistoryOptions extends HistoryOptions {
-  /** Breaks the controller. */
+  /** Defect of the controller. */
   readonly defect?: Defect;
-  /** Begins the history. */
+  /** The fault with which the history begins. */
   readonly storm?: Storm;
 }
 
-/** Plays a history of machines. */
+/** Runs a history of machines. */
 export async function playMachines(options: MachineHistoryOptions): Promise<Outcome & { readonly faults: FaultTally }> {
   const world = await MachineWorld.start(options);
   const played = new MachineHistory(world, options);

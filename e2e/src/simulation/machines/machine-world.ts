@@ -33,7 +33,7 @@ import { Oracle } from './oracle.ts';
 import { SkewedClock } from './skewed-clock.ts';
 
 const USER_AGENT = 'machine-controller';
-/** Only what machines touch: a world is made a thousand times. */
+/** Only the kinds of machines, because the tests create a thousand worlds. */
 const KINDS = /^(machines|machineclasses)\./;
 const CONTROLLERS = [
   'disruption',
@@ -46,26 +46,26 @@ const CONTROLLERS = [
   'token-cleaner',
 ];
 const MACHINE_CRDS = crds.filter((crd) => KINDS.test((crd as { metadata: { name: string } }).metadata.name));
-/** What no log, event or status may hold. */
+/** Texts that must not appear in logs, events or statuses. */
 const CLOUD_TOKEN = 'cloud-token-9d1f';
 const USER_DATA = 'user-data-7c2b';
 
 export const DRAIN_TIMEOUT_MS = 600_000;
 
-/** A controller that is broken on purpose, to see that it is caught: each wraps what it speaks to. */
+/** A defect of a controller, for tests of the verifiers. Each function wraps one of its clients. */
 export interface Defect {
   readonly kube?: (transport: Transport, clock: VirtualClock) => Transport;
   readonly cloud?: (transport: Transport) => Transport;
   readonly log?: (log: Logger) => Logger;
-  /** Makes what must be there before the controller starts. */
+  /** Creates objects before the controller starts. */
   readonly furnish?: (admin: KubeClient) => Promise<void>;
 }
 
-/** What a world of machines is made of. */
+/** Options of a world of machines. */
 export interface MachineWorldOptions {
   readonly seed: number;
   readonly profile?: ProfileName | undefined;
-  /** Breaks the controller. */
+  /** Defect of the controller. */
   readonly defect?: Defect;
 }
 
@@ -77,21 +77,21 @@ interface Process {
   readonly clock: SkewedClock;
 }
 
-/** Machines, their VMs and nodes, and pods with budgets and volumes on them; and the machine controller, once or twice. */
+/** Machines with VMs and nodes, pods with budgets and volumes, and one or two machine controllers. */
 export class MachineWorld {
   readonly clock: VirtualClock;
   readonly log: MemoryLogger = createMemoryLogger();
   readonly admin: KubeClient;
   readonly network: Network;
   readonly reporter: Reporter;
-  /** Ends histories that never end by themselves. */
+  /** Ends histories that do not become idle. */
   readonly steps: StepLimit;
   readonly eyes: Eyes;
   readonly hollow: HollowNodes;
   readonly cloud: Cloud;
   readonly oracle: Oracle;
   readonly apps = new Map<string, App>();
-  /** Writes of the controllers that the server carried out. */
+  /** Successful writes of the controllers. */
   readonly writes: string[] = [];
   /** Names of machines with an event that the circuit breaker delays their replacement, and no later event that it continues. */
   readonly held = new Set<string>();
@@ -201,7 +201,7 @@ export class MachineWorld {
     }
   }
 
-  /** Starts a machine controller; with one running already there are two, as after a lost lease. */
+  /** Starts a machine controller. A second one simulates a lost lease. */
   startProcess(): void {
     const stop = new AbortController();
     const clock = new SkewedClock(this.network.clock('machine-controller', this.clock, stop.signal));
@@ -250,14 +250,14 @@ export class MachineWorld {
     };
   }
 
-  /** Ends the controllers as SIGKILL does; one is started again. */
+  /** Kills the controllers with SIGKILL, and starts one again. */
   kill(): void {
     if (this.#processes.size === 0) return;
     this.reporter.note('act', 'the machine controller is killed');
     for (const { life } of [...this.#processes]) life.kill();
   }
 
-  /** Ends the older of two. */
+  /** Ends the older of two controllers. */
   killOldest(): void {
     const [oldest] = this.#processes;
     if (this.#processes.size < 2 || !oldest) return;
@@ -323,12 +323,12 @@ export class MachineWorld {
     await this.admin.resource<Machine>(machines, NAMESPACE).delete(name);
   }
 
-  /** The object goes and the VM stays, as after a restore, or by a hand that takes the finalizers off. */
+  /** Deletes the object but not the VM, as after a restore, or after a user removed the finalizers. */
   async loseMachine({ metadata: { name, uid, labels } }: Machine): Promise<void> {
     this.reporter.note('act', `Machine ${name} is lost`);
     this.oracle.loses(uid, labels?.node);
     const machine = this.admin.resource<Machine>(machines, NAMESPACE);
-    // In this order: a controller puts its finalizer back on a machine that stays.
+    // In this order, because a controller adds its finalizer to a machine that is not being deleted.
     await machine.delete(name);
     await machine.patch(name, { type: 'merge', body: { metadata: { finalizers: null } } });
   }
@@ -362,7 +362,7 @@ export class MachineWorld {
     return new Map(running.map(({ clientToken = '', name }) => [clientToken, name]));
   }
 
-  /** (h): where a secret stands that should stand nowhere. */
+  /** (h): the places that contain a secret. */
   async leaks(): Promise<string[]> {
     const forbidden = [CLOUD_TOKEN, USER_DATA, ...this.#tokens];
     const told = (await this.admin.resource(events, NAMESPACE).list()).items;

@@ -4,13 +4,13 @@ import { playMachines } from './machine-history.ts';
 
 /** Tests of the verifiers: controllers with defects, and the verifier that must report each. */
 
-/** As many seeds as are played from the given one on, at most; the first that shows it ends the search. */
+/** Maximum number of seeds to run from the given one. The search ends at the first violation. */
 const SEEDS = 40;
 
 interface Mutant {
   readonly rule: string;
   readonly what: string;
-  /** Where the search begins: a seed that shows it today. */
+  /** The first seed to run: one that currently has a violation. */
   readonly from: number;
   readonly defect: keyof typeof DEFECTS;
 }
@@ -35,7 +35,7 @@ const MUTANTS: readonly Mutant[] = [
   { rule: '(i)', what: 'writes at each look', from: 23, defect: 'restless' },
 ];
 
-test.each(MUTANTS)('$rule: a controller that $what is caught', async ({ rule, from, defect }) => {
+test.each(MUTANTS)('$rule: a controller that $what is reported', async ({ rule, from, defect }) => {
   const caught: string[] = [];
   for (let seed = from; seed < from + SEEDS && !caught.some((text) => text.includes(` ${rule} `)); seed += 1) {
     const { violations } = await playMachines({ seed, defect: DEFECTS[defect]() });

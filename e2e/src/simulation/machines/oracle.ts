@@ -5,9 +5,9 @@ import type { Reporter } from '../verifiers/reporter.ts';
 import type { App } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 
-/** The grace of a pod that does not end: half a minute beyond its own. */
+/** Time after the grace period of a pod until it is deleted without grace. */
 const OVERSTAY_MS = 30_000;
-/** NotReady for longer than this, a node's pods are forced. */
+/** If a node is NotReady for longer, its pods are deleted without grace. */
 const UNRESPONSIVE_MS = 300_000;
 const DETACH_MS = 120_000;
 const SLACK_MS = 1_000;
@@ -29,7 +29,7 @@ export interface OracleOptions {
   readonly instances: () => Iterable<Instance>;
   /** Nodes whose kubelet has mounted a volume, independent of the API server. */
   readonly usersOf: (volume: string) => readonly string[];
-  /** How old the controller's knowledge of these kinds (plural names) can be on which a request rests, in milliseconds. */
+  /** Maximum age of the controller's cached state of these kinds (plural names), in milliseconds. */
   readonly lagMs: (...kinds: readonly string[]) => number;
 }
 
@@ -41,22 +41,22 @@ export class Oracle {
   readonly #o: OracleOptions;
   /** When pods were bound, by uid. */
   readonly #boundAt = new Map<string, number>();
-  /** When the last pod with volumes of a node went, by node. */
+  /** Time at which the last pod with volumes of a node ended, by node. */
   readonly #volumePodGoneAt = new Map<string, number>();
   /** When the last attachment of a node appeared. */
   readonly #attachedAt = new Map<string, number>();
-  /** When a node was last unready, and became ready again. */
+  /** Times at which a node became unready and ready again. */
   readonly #unready = new Map<string, { readonly since: number; readonly until: number }>();
-  /** When the Node of a lost machine was cordoned, by name: the time to drain it begins then. */
+  /** Time at which the Node of a lost machine was cordoned, by name. The drain timeout starts then. */
   readonly #orphanCordonedAt = new Map<string, number>();
-  /** Since when nothing kept a machine, by UID, from being drained. */
+  /** Time since which nothing prevented the drain of a machine, by UID. */
   readonly #drainableSince = new Map<string, number>();
-  /** Pods, by UID, of which a controller ever asked that they go. */
+  /** Pods, by UID, with an eviction request of a controller. */
   readonly #asked = new Set<string>();
-  /** Machines, by UID, whose objects went though nothing of theirs did; and their Nodes. */
+  /** Machines, by UID, whose objects were deleted without their VMs, and their Nodes. */
   readonly #lost = new Set<string>();
   readonly #lostNodes = new Set<string>();
-  /** The furthest that a process's clock was ever ahead. */
+  /** The maximum offset of a process's clock. */
   #aheadMs = 0;
 
   constructor(options: OracleOptions) {
@@ -78,7 +78,7 @@ export class Oracle {
     this.#o.reporter.violate(`(${rule}) ${text}`);
   }
 
-  /** The object of a machine is about to go, and nothing else. */
+  /** Records that only the object of a machine is about to be deleted. */
   loses(uid: string, node: string | undefined): void {
     this.#lost.add(uid);
     if (node !== undefined) this.#lostNodes.add(node);
@@ -126,12 +126,12 @@ export class Oracle {
     else if (!this.#drainableSince.has(uid)) this.#drainableSince.set(uid, this.#now());
   }
 
-  /** A controller is about to ask the server for an eviction. */
+  /** Records an eviction request of a controller. */
   asksToEvict(pod: Pod): void {
     this.#asked.add(pod.metadata.uid);
   }
 
-  /** (c): a pod that nothing kept, and that is forced at the deadline without ever having been asked to go. */
+  /** (c): a pod that nothing kept must get an eviction request before it is deleted at the deadline. */
   #verifyNeverRequested(machine: Machine, pod: Pod): void {
     const { name, uid } = pod.metadata;
     const app = this.#o.apps.get(pod.metadata.labels?.app ?? '');
@@ -147,7 +147,7 @@ export class Oracle {
     }
   }
 
-  /** (b), the moment itself: a Machine may not go before its VM has. */
+  /** (b): a Machine may only be deleted after its VM. */
   #gone(machine: Machine): void {
     const { name, uid } = machine.metadata;
     this.#o.reporter.note('state', `machine ${name} is gone`);
@@ -169,7 +169,7 @@ export class Oracle {
     if (change.type === 'updated' && isReady(object) && !isReady(change.old)) this.#startedHere(object, name);
   }
 
-  /** (e): a pod whose volume is attached to two nodes at once, or that another kubelet still has mounted. */
+  /** (e): a pod must not start while its volume is attached to two nodes, or mounted by another kubelet. */
   #startedHere(pod: Pod, name: string): void {
     for (const volume of this.#o.eyes.volumesOf(pod)) {
       const elsewhere = this.#o.eyes.attachments.store
@@ -182,8 +182,8 @@ export class Oracle {
   }
 
   /**
-   * (a): called after every answer of the cloud. By name, which no two machines of a history share: the idempotency
-   * token is the controller's own word for whose a VM is.
+   * (a): called after every answer of the cloud. It compares names, which are unique in a history, because the controller itself sets the idempotency
+   * token.
    */
   countVms(): void {
     const living = new Map<string, string>();
@@ -213,7 +213,7 @@ export class Oracle {
     return isOverdue || this.#isUnresponsive(node);
   }
 
-  /** A controller that has not heard yet that the Node is Ready again counts it as unresponsive. */
+  /** A controller with an outdated cache of the Node still treats it as unreachable. */
   #isUnresponsive(node: string): boolean {
     const { since, until } = this.#unready.get(node) ?? { since: Number.POSITIVE_INFINITY, until: 0 };
     const now = this.#now() + this.#aheadMs + SLACK_MS;
@@ -257,7 +257,7 @@ export class Oracle {
     }
   }
 
-  /** (c): what no machine owns is drained all the same, unless its Node is gone or unready. */
+  /** (c): a VM without a Machine is also drained, unless its Node is gone or unready. */
   #verifyOrphan({ name }: Instance): void {
     const { nodes, pods } = this.#o.eyes;
     const lagMs = this.#o.lagMs('pods', 'nodes', 'machines');
@@ -282,11 +282,11 @@ export class Oracle {
     }
     if (verb === 'delete') {
       if (machine) this.#verifyNeverRequested(machine, pod);
-      // A pod that did not end in its grace and half a minute is deleted without it.
+      // A pod that exceeds its grace period by half a minute is deleted without it.
       const due = millis(pod.metadata.deletionTimestamp) + OVERSTAY_MS;
       const mayForce = machine ? this.#mayForce(machine) : this.#mayForceOrphan(node);
       if (!mayForce && !(this.#now() + this.#aheadMs >= due)) {
-        this.#violate('d', `pod ${pod.metadata.name} is deleted, not evicted, and nothing forces it`);
+        this.#violate('d', `pod ${pod.metadata.name} is deleted instead of evicted, without a reason`);
       }
       return;
     }

@@ -9,10 +9,10 @@ import { playMachines } from './machine-history.ts';
 const SHARDS = 2;
 const CASES = seedsOf('machines', 200);
 
-/** The tests of one shard, 1 or 2: every seed that leaves it as the rest when divided by their number. */
+/** The tests of one shard, 1 or 2: the seeds with this remainder. */
 export function playShard(shard: number): void {
   const cases = CASES.filter(({ seed }) => seed % SHARDS === shard % SHARDS);
-  test.each(cases)('seed $seed: no machine, VM, pod, budget or volume comes to harm', async (one) => {
+  test.each(cases)('seed $seed: machines, VMs, pods, budgets and volumes have no violation', async (one) => {
     const { violations, story } = await playMachines(one);
     expect(violations, `${again(one)}\n${story}`).toEqual([]);
   });

@@ -1,9 +1,9 @@
 import type { Clock, Timer } from '@mcm/kube';
 
-/** The clock of one process: its timers are true, but what it takes for the time of day may jump. */
+/** The clock of one process: its timers are correct, but its time of day may jump. */
 export class SkewedClock implements Clock {
   readonly #base: Clock;
-  /** Milliseconds that it goes ahead (negative: behind). */
+  /** Offset in milliseconds. Negative: behind. */
   skewMs = 0;
 
   constructor(base: Clock) {

@@ -8,14 +8,14 @@ import type { Eyes } from './eyes.ts';
  */
 const WITHOUT_STATUS_MS = 90_000;
 
-/** What is waited for, by name; or what failed; or that the VM is on its way out. */
+/** The name of the object that the deletion waits for, a failure, or the start of the VM deletion. */
 const SAYS = /Waiting: \S+ \S+|Drain failed due to - \S+|Initiate VM deletion/;
 
 /** (f): a machine in deletion reports what it waits for. */
 export class StatusVerifier {
   readonly #clock: Clock;
   readonly #eyes: Eyes;
-  /** What was last seen of each machine, by UID, and since when. */
+  /** The last state of each machine, by UID, and the time of its change. */
   readonly #seen = new Map<string, { readonly state: string; readonly since: number; readonly told: boolean }>();
 
   constructor(clock: Clock, eyes: Eyes) {
@@ -45,7 +45,7 @@ export class StatusVerifier {
     return [`${name} has waited for ${(now - seen.since) / 1_000} s and does not say for what: "${description}"`];
   }
 
-  /** Changes when anything of the machine moves: itself, its Node, a pod or an attachment there. */
+  /** A key that changes with the machine, its Node, and the pods and attachments of the Node. */
   #stateOf({ metadata, status }: Machine): string {
     const node = metadata.labels?.node ?? metadata.name;
     const there = [this.#eyes.pods.store.byIndex('node', node), this.#eyes.attachments.store.byIndex('node', node)];

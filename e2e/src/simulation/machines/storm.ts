@@ -4,14 +4,14 @@ import type { Mishap } from '../network/network.ts';
 
 /** The fault with which a history begins. Further faults may follow. */
 export type Storm =
-  /** Of the cloud: the call that it befalls is provoked. */
+  /** A fault of the cloud. The history causes the call. */
   | { readonly cloud: FaultRule & { readonly operation: FailingOperation } }
-  /** Of the wire; `toCloud`: of the wire to the cloud. */
+  /** A fault of the connection to the API server, or with `toCloud` to the cloud. */
   | { readonly wire: Mishap; readonly toCloud?: true }
-  /** Of anything else. */
+  /** Another fault. */
   | { readonly act: StormAct };
 
-/** What may befall all at once. */
+/** Faults at the start of a history. */
 export type StormAct =
   | 'silent kubelet'
   | 'lost VM'

@@ -51,28 +51,31 @@ const STORMS: Readonly<Record<string, Storm>> = {
   'a Machine is lost and its VM runs on': { act: 'lost machine' },
 };
 
-/** Seeds of storms, away from those of chance. */
+/** Seeds of storms, separate from those of random histories. */
 const FIRST = 50_000;
-/** A Machine whose VM has pods that may leave it. */
+/** Seed of a Machine whose VM has pods that can be evicted. */
 const LOST_MACHINE = 50_029;
-/** Machines whose VMs have pods that a budget holds until the drain timeout. */
+/** Seeds of Machines whose VMs have pods that a budget blocks until the drain timeout. */
 const LOST_AND_HELD = [50_028, 50_030];
 
-test('each fault there is begins a history', async () => {
+test('each fault starts a history', async () => {
   const { faults } = await playMachines({ seed: FIRST });
   expect(Object.keys(STORMS).sort()).toEqual(Object.keys(faults).sort());
 });
 
-test.each(Object.entries(STORMS))('%s: no machine, VM, pod, budget or volume comes to harm', async (name, storm) => {
-  const isLost = 'act' in storm && storm.act === 'lost machine';
-  const seed = isLost ? LOST_MACHINE : FIRST + Object.keys(STORMS).indexOf(name);
-  const { violations, story, faults } = await playMachines({ seed, storm });
-  expect(violations, story).toEqual([]);
-  expect(faults[name], story).toBeGreaterThan(0);
-});
+test.each(Object.entries(STORMS))(
+  '%s: machines, VMs, pods, budgets and volumes have no violation',
+  async (name, storm) => {
+    const isLost = 'act' in storm && storm.act === 'lost machine';
+    const seed = isLost ? LOST_MACHINE : FIRST + Object.keys(STORMS).indexOf(name);
+    const { violations, story, faults } = await playMachines({ seed, storm });
+    expect(violations, story).toEqual([]);
+    expect(faults[name], story).toBeGreaterThan(0);
+  },
+);
 
 test.each(LOST_AND_HELD)(
-  'pods on the VM of a lost Machine leave it when its drain has timed out (seed %i)',
+  'pods on the VM of a lost Machine are removed after its drain timeout (seed %i)',
   async (seed) => {
     const { violations, story } = await playMachines({ seed, storm: { act: 'lost machine' } });
     expect(violations, story).toEqual([]);
@@ -80,12 +83,12 @@ test.each(LOST_AND_HELD)(
   },
 );
 
-test('a controller that deletes the pods of a lost Machine before the drain timeout is caught', async () => {
+test('a controller that deletes the pods of a lost Machine before the drain timeout is reported', async () => {
   const [seed = 0] = LOST_AND_HELD;
   const { violations } = await playMachines({
     seed,
     storm: { act: 'lost machine' },
     defect: DEFECTS.deletesPods(),
   });
-  expect(violations.join('\n')).toMatch(/\(d\) pod \S+ is deleted, not evicted, and nothing forces it/);
+  expect(violations.join('\n')).toMatch(/\(d\) pod \S+ is deleted instead of evicted, without a reason/);
 });

@@ -6,7 +6,7 @@ import { MUTANTS, TOPICS } from './list.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
 
-test('each mutant changes one place of the code as it is', () => {
+test('each mutant changes one place of the current code', () => {
   const wrong = MUTANTS.flatMap(({ file, find, replace }) => {
     const count = readFileSync(fileURLToPath(new URL(file, ROOT)), 'utf8').split(find).length - 1;
     return count === 1 && find !== replace ? [] : [`${file}: ${find} occurs ${count} times`];

@@ -6,9 +6,9 @@ export interface Mutant {
   /** Text that occurs once in the file. */
   readonly find: string;
   readonly replace: string;
-  /** Suites that can see it, in the order in which they are played. */
+  /** Suites that can detect it, in the order of the runs. */
   readonly suites: readonly string[];
-  /** The first seed to play, for one that only rare histories see; 1 by default. */
+  /** The first seed to run, for a mutant that only rare histories detect. Default 1. */
   readonly firstSeed?: number;
 }
 
@@ -32,7 +32,7 @@ const of = (topic: Topic, file: string, suites: readonly string[], ...changes: r
 const from = (firstSeed: number, mutants: readonly Mutant[]): readonly Mutant[] =>
   mutants.map((mutant) => ({ ...mutant, firstSeed }));
 
-/** All of them. A test keeps each in step with the code. */
+/** All mutants. A test verifies that they match the code. */
 export const MUTANTS: readonly Mutant[] = [
   ...of(
     'deletion',

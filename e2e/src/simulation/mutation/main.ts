@@ -30,7 +30,7 @@ const { values: flags } = parseArgs({
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const SWARM = 'e2e/src/simulation/swarm/main.ts';
-/** A history that breaks no rule, as the unchanged code plays it, or the copy is not as it should be. */
+/** A history without a violation of the unchanged code, to verify the copy. */
 const CONTROL = 1;
 const CONTROL_MINUTES = 10;
 

@@ -2,19 +2,19 @@ import { type Clock, pause } from '@mcm/kube';
 
 export interface LateBodyOptions {
   readonly clock: Clock;
-  /** Ends the body, with what is still under way. */
+  /** Ends the body, including pending pieces. */
   readonly connection: AbortSignal;
-  /** From its abort on nothing is delivered any more, though the connection stays. */
+  /** When it aborts, nothing more is delivered, although the connection stays open. */
   readonly silent: AbortSignal;
-  /** Whether a piece is lost that would be delivered now: nothing is delivered from then on. */
+  /** Whether the piece is lost. After that nothing more is delivered. */
   readonly isLost: () => boolean;
-  /** How long a piece takes. No piece overtakes another. */
+  /** The latency of a piece. Pieces keep their order. */
   readonly delayMs: () => number;
-  /** A piece has left the server. */
+  /** Called when a piece has left the server. */
   readonly onSent: () => void;
   /**
-   * A piece is delivered.
-   * @param nextSentAt When the next piece left the server; undefined: none is under way.
+   * Called when a piece is delivered.
+   * @param nextSentAt Time at which the next piece left the server. Undefined: none is pending.
    */
   readonly onDelivered: (nextSentAt: number | undefined) => void;
   readonly onClose: () => void;
@@ -34,7 +34,7 @@ const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =
     void promise.then(resolve);
   });
 
-/** Reads a body as it comes, and knows what is under way. */
+/** Reads a body and keeps its pending pieces. */
 class Pipe {
   readonly pieces: Piece[] = [];
   ended: { readonly error?: unknown } | undefined;
@@ -76,7 +76,7 @@ class Pipe {
   }
 }
 
-/** A body whose pieces are late, each by its own delay; it breaks with its connection. */
+/** A body whose pieces have separate latencies. It breaks with its connection. */
 export async function* lateBody(
   body: AsyncIterable<Uint8Array>,
   options: LateBodyOptions,

@@ -2,12 +2,12 @@ import type { Cloud, FaultRule, OrderedFault } from '@mcm/provider-local';
 import type { Dice } from '../histories/dice.ts';
 import type { Chances, Mishap } from './network.ts';
 
-/** What may befall a request on its way. */
+/** Faults of a request. */
 const MISHAPS: readonly Mishap[] = ['conflict', 'throttled', 'internal', 'lost', 'killed before', 'killed after'];
 /** Operations of the cloud that may fail. */
 const OPERATIONS = ['instances.create', 'instances.delete', 'instances.get', 'instances.list', 'instances.*'] as const;
 export type FailingOperation = (typeof OPERATIONS)[number];
-/** How an operation of the cloud may fail. */
+/** Failures of an operation of the cloud. */
 const FAILURES: readonly Pick<FaultRule, 'error' | 'timeout' | 'effect' | 'stale' | 'latency' | 'zone'>[] = [
   { error: { code: 'InternalError' } },
   { error: { code: 'InternalError' }, effect: true },
@@ -26,7 +26,7 @@ export interface Draw {
   readonly note: (text: string) => void;
 }
 
-/** Some operation of the cloud will fail, a few times. */
+/** Lets a random operation of the cloud fail a few times. */
 export function faultyCloud({ dice, cloud, note }: Draw): OrderedFault {
   const operation = dice.one(OPERATIONS) ?? '*';
   const rule = { operation, ...dice.one(FAILURES), count: 1 + dice.number(4) };
@@ -42,7 +42,7 @@ export function lostVm({ dice, cloud, note }: Draw): void {
   cloud.instances.terminate(vm.id, 'by hand');
 }
 
-/** How likely one or two mishaps are, and for how long. */
+/** Probability and duration of one or two faults. */
 export function danger({ dice, note }: Pick<Draw, 'dice' | 'note'>): {
   readonly chances: Chances;
   readonly ms: number;

@@ -5,7 +5,7 @@ import type { ProfileName } from './weather.ts';
 
 const encoder = new TextEncoder();
 
-/** A server that answers each request with its path, and says a number a second on each watch. */
+/** A server that answers each request with its path, and sends a number per second on each watch. */
 const server =
   (clock: VirtualClock, asked: string[] = []): Transport =>
   async ({ path, signal }) => {
@@ -32,7 +32,7 @@ function stage(profile: ProfileName, seed = 1) {
   });
   const wire = network.wire('manager', server(clock, asked));
   const ask = (path: string, method = 'GET') => wire({ method, path, headers: {} });
-  /** Numbers that a watch has heard, and when. */
+  /** Numbers that a watch has received, and their times. */
   const watch = (path: string): { readonly heard: string[]; readonly at: number[] } => {
     const seen = { heard: [] as string[], at: [] as number[] };
     const read = async () => {
@@ -47,7 +47,7 @@ function stage(profile: ProfileName, seed = 1) {
   return { clock, network, asked, notes, killed, ask, watch };
 }
 
-test('each request and each answer has a delay of its own, the same for the same seed', async () => {
+test('each request and each answer has a separate latency, which is the same for the same seed', async () => {
   const times = async (seed: number): Promise<readonly number[]> => {
     const { clock, ask } = stage('slow', seed);
     const began = clock.monotonic();
@@ -64,7 +64,7 @@ test('each request and each answer has a delay of its own, the same for the same
   expect(await times(2)).not.toEqual(first);
 });
 
-test('without weather nothing is late', async () => {
+test('nothing is late without weather', async () => {
   const { clock, ask, watch } = stage('none');
   const { at } = watch('/apis/machines');
   await clock.advance(3_000);
@@ -73,7 +73,7 @@ test('without weather nothing is late', async () => {
   expect(clock.monotonic()).toBe(3_000);
 });
 
-test('events of one watch keep their order, and watches are late independently', async () => {
+test('events of one watch keep their order, and watches have separate latencies', async () => {
   const { clock, watch, network } = stage('slow');
   const [one, other] = [watch('/apis/machines'), watch('/apis/nodes')];
   await clock.advance(30_000);
@@ -93,13 +93,13 @@ test('the network knows which callers may lack events of which resource, and sin
   expect(network.behindMs('manager', 'machines')).toBe(4_500);
   expect(network.behindMs('manager', 'nodes')).toBe(0);
   expect(network.lagMs('manager', 'machines')).toBe(5_500);
-  // A new watch tells what the old one owed.
+  // A new watch delivers the missing events of the old one.
   watch('/apis/machines');
   await clock.advance(1_000);
   expect(network.behindMs('manager', 'machines')).toBe(0);
 });
 
-test('hostile weather refuses reads, shortens pages, lets pages and watches expire, silences watches and kills', async () => {
+test('hostile weather refuses reads, shortens pages, lets pages and watches expire, stops watches and kills', async () => {
   const { clock, network, asked, notes, killed, ask, watch } = stage('hostile');
   for (let index = 0; index < 300; index += 1) {
     void ask(`/apis/pods?limit=500&continue=${index}`).catch(() => undefined);

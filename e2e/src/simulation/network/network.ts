@@ -13,35 +13,35 @@ import { Fate, PROFILES, type Profile, type ProfileName, WATCH_MS } from './weat
 /** The sender of a request: one of the two controllers, or the simulated kubelets together. */
 export type Caller = 'manager' | 'machine-controller' | 'kubelets';
 
-/** What may befall a request that reaches the API server or the cloud. */
+/** Faults of a request to the API server or the cloud. */
 export type Mishap =
   /** Refused with 409 and without effect: another client wrote first. */
   | 'conflict'
   /** Refused with 429 and a Retry-After. */
   | 'throttled'
-  /** Answered with 500, nothing done. */
+  /** Answered with 500 and without effect. */
   | 'internal'
-  /** Done, and the connection is lost before the answer. */
+  /** Executed, but the connection is lost before the answer. */
   | 'lost'
-  /** The caller dies before the request leaves. */
+  /** The caller dies before it sends the request. */
   | 'killed before'
-  /** The caller dies with the request done and before its answer. */
+  /** The caller dies after the request was executed and before its answer. */
   | 'killed after';
 
-/** Mishaps by chance, each from 0 to 1 for one request. */
+/** Probabilities of faults, each from 0 to 1 for one request. */
 export type Chances = Readonly<Partial<Record<Mishap, number>>>;
 
 export interface NetworkOptions {
   readonly clock: Clock;
   readonly seed: number;
   readonly random: Random;
-  /** How bad the weather is until all is well; default `none`. */
+  /** The weather profile until all faults are removed. Default `none`. */
   readonly profile?: ProfileName | undefined;
   /** Ends the life of a caller. */
   readonly kill: (caller: Caller) => void;
   /** Gets every fault. */
   readonly note: (text: string) => void;
-  /** Whether the history is over: nothing is answered from then on. */
+  /** Whether the history is over. No request is answered afterwards. */
   readonly isOver?: () => boolean;
 }
 
@@ -54,14 +54,14 @@ const RESET = 'read ECONNRESET';
 const CAN_CONFLICT: ReadonlySet<string> = new Set(['PUT', 'PATCH', 'GET']);
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const RETRY_AFTER_SECONDS = 2;
-/** A request that is refused with a 429 is tried ten times, each after its Retry-After. */
+/** A request with a 429 is tried ten times, each after its Retry-After. */
 const THROTTLED_MS = 30_000;
 /** Duration of a pass of a controller in addition to its requests, including the wait in its queue. */
 const PASS_MS = 1_000;
-/** Requests of a pass, one after the other, from its snapshot to its last write. */
+/** Number of sequential requests of a pass, from its snapshot to its last write. */
 const REQUESTS_A_PASS = 4;
 
-/** One process at its wire. */
+/** One process and its connections. */
 interface End {
   readonly caller: Caller;
   readonly hearing: Hearing;
@@ -75,9 +75,9 @@ export class Network {
   readonly #options: NetworkOptions;
   readonly #fate: Fate;
   #weather: Profile;
-  /** What the weather was before all was well: what was sent then is on its way for a while. */
+  /** The weather before the faults were removed. Messages from that time may still be pending. */
   readonly #worst: Profile;
-  /** When a request was last refused with a 429. */
+  /** Time of the last 429. */
   #throttledAt = Number.NEGATIVE_INFINITY;
   readonly #cut = new Set<Caller>();
   /** Connections that a cut breaks. */
@@ -99,7 +99,7 @@ export class Network {
     this.#worst = this.#weather;
   }
 
-  /** Watches opened so far, by whomever. */
+  /** The number of watches so far, of all callers. */
   get watchesOpened(): number {
     return this.#watchesOpened;
   }
@@ -109,12 +109,12 @@ export class Network {
     return this.#worst.silentWatch > 0;
   }
 
-  /** Whether the weather loses answers of reads: a controller may freeze, as if the API server were gone. */
+  /** Whether the weather loses answers of reads. A controller may then freeze, as in an outage of the API server. */
   get losesAnswers(): boolean {
     return (this.#worst.reads.lost ?? 0) > 0;
   }
 
-  /** Nothing comes to harm from now on, and nothing is late. */
+  /** Removes all faults and latencies. */
   calm(): void {
     this.#weather = PROFILES.none;
     this.endanger({});
@@ -130,13 +130,13 @@ export class Network {
     return PASS_MS + REQUESTS_A_PASS * 2 * this.#worst.wireMs + waited + this.behindMs(caller, ...resources);
   }
 
-  /** For how long the processes of a caller may lack events of these resources (plural names), in milliseconds. */
+  /** The time for which the processes of a caller may lack events of these resources (plural names), in milliseconds. */
   behindMs(caller: Caller, ...resources: readonly string[]): number {
     const ends = [...this.#ends].filter((end) => end.caller === caller);
     return Math.max(0, ...ends.map(({ hearing }) => hearing.behindMs(resources)));
   }
 
-  /** The server is gone for these callers: open connections break, new ones are refused. */
+  /** Disconnects these callers: open connections break, and new ones are refused. */
   cut(...callers: readonly Caller[]): void {
     for (const caller of callers) {
       this.#cut.add(caller);
