@@ -11,6 +11,6 @@ test.each(cases)('$suite $seed: a paused rollout creates and deletes no machine 
   expect(violations, `${again(one)}\n${story}`).toEqual([]);
 });
 
-test('most of these histories were paused in the middle of a rollout', () => {
+test('most of these histories were paused during a rollout', () => {
   expect(verified).toBeGreaterThan(cases.length / 2);
 });

@@ -5,19 +5,19 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from './world/world.ts';
 
-/** What `mcm plan` says of a change, held against what both controllers then do. */
+/** Compares the result of `mcm plan` for a change with the actions of both controllers. */
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
-/** What is changed of the deployment. */
+/** The changed fields of the deployment. */
 interface Wish {
   readonly replicas: number;
   readonly paused: boolean;
   readonly machineClass: string;
 }
 
-/** The plan of a change, by the function of the command, over what the API server has. */
+/** The plan of a change for the objects in the API server. */
 async function planned(world: World, { replicas, paused, machineClass }: Wish): Promise<DeploymentPlan> {
   const { admin, clock } = world;
   const { metadata, spec } = await world.deployment();
@@ -41,13 +41,13 @@ const asked = ({ replicas, paused, machineClass }: Wish) => ({
   template: classOf(machineClass),
 });
 
-/** A machine that goes, and when. */
+/** A deleted machine and the time of its deletion. */
 interface Going {
   readonly at: string;
   readonly name: string;
 }
 
-/** Those of these names, together where they go at one moment. */
+/** The given machines, grouped by the time of their deletion. */
 function waves(goings: readonly Going[], names: ReadonlySet<string>): string[][] {
   const all = new Map<string, string[]>();
   for (const { at, name } of goings) if (names.has(name)) all.set(at, [...(all.get(at) ?? []), name]);
@@ -55,8 +55,8 @@ function waves(goings: readonly Going[], names: ReadonlySet<string>): string[][]
 }
 
 /**
- * Whether the one order may be the other: no two machines go the other way round. Which go at one moment depends on how
- * fast two controllers hear of each other's writes.
+ * Whether two orders agree: no two machines are in reverse order. The group of a machine may differ, because it depends on how fast the two
+ * controllers receive each other's writes.
  */
 function agree(planned: readonly string[][], seen: readonly string[][]): boolean {
   const place = new Map(planned.flatMap((wave, index) => wave.map((name) => [name, index] as const)));
@@ -72,7 +72,7 @@ function agree(planned: readonly string[][], seen: readonly string[][]): boolean
 const wish = fc.record({
   replicas: fc.integer({ min: 0, max: 5 }),
   paused: fc.constantFrom(false, false, true),
-  // There is no purple one: a rollout to it is blocked.
+  // The class purple does not exist, so a rollout to it is blocked.
   machineClass: fc.constantFrom('blue', 'green', 'blue', 'green', 'purple'),
 });
 
@@ -83,7 +83,7 @@ const fleet = fc.record({
   wishes: fc.array(wish, { minLength: 1, maxLength: 4 }),
 });
 
-/** Runs until the wish is met, or, where it never will be, until nothing has happened for long. */
+/** Runs until the change is complete, or, if it is blocked, until nothing happens for long. */
 async function untilDone(world: World, wish: Wish, complete: boolean): Promise<void> {
   await world.until(async () => {
     const { metadata, status } = await world.deployment();
@@ -93,7 +93,7 @@ async function untilDone(world: World, wish: Wish, complete: boolean): Promise<v
   else await world.clock.advance(5 * MINUTE);
 }
 
-/** One change of a fleet at rest: foretold, made, and compared. */
+/** Plans one change of an idle fleet, makes it, and compares both. */
 async function compare(world: World, wish: Wish): Promise<void> {
   const there = new Set((await world.machines()).map(({ metadata }) => metadata.name));
   const sets = new Set((await world.sets()).map(({ metadata }) => metadata.name));
@@ -117,12 +117,12 @@ async function compare(world: World, wish: Wish): Promise<void> {
   const made = plan.steps.filter(({ action, name }) => action === 'make' && !passing.has(name));
   const really = (await world.machines()).map(({ metadata }) => metadata.name).filter((name) => !there.has(name));
   expect(really).toHaveLength(made.length);
-  // Machines of a set that is not there yet have no names yet.
+  // The names of machines in a new set are not known yet.
   const named = made.flatMap(({ name, set = '' }) => (sets.has(set) ? [name] : []));
   expect(really).toEqual(expect.arrayContaining(named));
 }
 
-test('which machines a plan says go, in which order, and which it says are made, is what happens', async () => {
+test('a plan predicts the deleted machines with their order, and the created machines', async () => {
   await fc.assert(
     fc.asyncProperty(fleet, async ({ seed, before, limits: [maxSurge = 1, maxUnavailable = 0], wishes }) => {
       const world = await World.start({ seed, maxSurge, maxUnavailable, kubelets: { joinDelay: 30 * SECOND } });

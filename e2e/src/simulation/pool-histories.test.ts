@@ -10,8 +10,8 @@ import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { NAMESPACE } from './world/world.ts';
 
 /**
- * 10 and 14: a new machine took the config of a pool that selects its node, and was never replaced. 900014: a bad
- * configuration replaced all machines, and after its correction the new nodes stayed Degraded.
+ * Seeds 10 and 14: a new machine took the config of a pool that selects its node, and was never replaced. Seed 900014: a bad configuration replaced
+ * all machines, and after its correction the new nodes stayed Degraded.
  */
 const CASES = [...seedsOf('pools', 1, [10, 14]), ...seedsOf('join', 1, [900_014]), ...seedsOf('config-leases', 1)];
 
@@ -49,7 +49,7 @@ test('a client that sets the target of two nodes at the same time is reported', 
   }
 }, 300_000);
 
-test('a node that gets another configuration of a paused pool is seen', async () => {
+test('a node that gets another configuration of a paused pool is reported', async () => {
   const ref = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
   const config = await ConfigWorld.start({ machineRef: ref, maxUnavailable: 1 });
   const { world } = config;
@@ -77,7 +77,7 @@ test('a node that gets another configuration of a paused pool is seen', async ()
   }
 }, 300_000);
 
-test('a rollout that gives up a machine before the new one has applied its configuration is seen', async () => {
+test('a rollout that deletes a machine before the new one has applied its configuration is reported', async () => {
   const ref = { kind: 'MachineDeployment' as const, namespace: NAMESPACE, name: 'workers' };
   const config = await ConfigWorld.start(
     { machineRef: ref, maxUnavailable: 1, updateStrategy: 'Replace' },
@@ -105,7 +105,7 @@ test('a rollout that gives up a machine before the new one has applied its confi
   }
 }, 300_000);
 
-test('a machine-config-controller without a fence that was frozen and writes though another one leads is seen', async () => {
+test('a write of a frozen machine-config-controller without a fence, while another one leads, is reported', async () => {
   const { violations } = await playPool('config-leases', { seed: 2, profile: 'lan' }, { unfenced: true });
   expect(violations).toContainEqual(
     expect.stringMatching(/^machine-config-controller-\d+ sends PATCH \S+ though \S+ leads$/),

@@ -3,7 +3,7 @@ import { play } from './histories/random-history.ts';
 import { again, seedsOf } from './seeds.testing.ts';
 import { playCase } from './suites.ts';
 
-/** 555: a Node left over from an earlier VM is deleted while no watch tells of it. It was deleted again and again without end. */
+/** Seed 555: a Node of an earlier VM was deleted repeatedly while the watch did not deliver its deletion. */
 const CASES = [
   ...seedsOf('rolls', 25, [555]),
   ...seedsOf('sick', 15),
@@ -24,7 +24,7 @@ test.each(seedsOf('scaler', 15))(
   },
 );
 
-test('the same seed gives the same history, to the byte', async () => {
+test('the same seed gives exactly the same history', async () => {
   for (const seed of [7, 8]) {
     const [first, second] = [await play('rolls', { seed }), await play('rolls', { seed })];
     expect(first.history.length).toBeGreaterThan(10_000);
@@ -32,7 +32,7 @@ test('the same seed gives the same history, to the byte', async () => {
   }
 });
 
-test('the cloud ends while requests of its kubelets are under way, and comes back', async () => {
+test('the cloud restarts during requests of its kubelets', async () => {
   const steps = [{ act: 'restart cloud', pauseMs: 70_000, drawn: 3 }];
   const { violations, story } = await play('rolls', {
     ...{ seed: 1, profile: 'hostile', plan: { steps, lastPauseMs: 0, drawn: 4 } },

@@ -3,10 +3,7 @@ import { expect, test } from 'vitest';
 import { RestoreVerifier } from './verifiers/restore-verifier.ts';
 import { NAMESPACE, World } from './world/world.ts';
 
-/**
- * A cluster of ten machines is restored to a backup while machines, nodes and controllers live on. The cluster is both: that
- * of the machines, and that of the nodes.
- */
+/** A cluster with ten machines is restored to a backup while machines, nodes and controllers continue to run. It contains both machines and nodes. */
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -27,7 +24,7 @@ async function inWorld(story: (world: World, verifier: RestoreVerifier) => Promi
 
 type Backup = ReturnType<World['backup']>;
 
-/** Restores the cluster, then restarts the kubelets without a Node, as the how-to describes. */
+/** Restores the cluster, then restarts the kubelets without a Node, as in the how-to. */
 async function restore(world: World, verifier: RestoreVerifier, backup: Backup, bump = 0): Promise<void> {
   await world.restore(backup, bump);
   const known = new Set((await world.machines()).map(({ metadata }) => metadata.name));
@@ -36,7 +33,7 @@ async function restore(world: World, verifier: RestoreVerifier, backup: Backup, 
   world.restartCloud(5_000);
 }
 
-/** Machines that are Running, and whose VM is there. */
+/** Machines that are Running and have a VM. */
 async function served(world: World): Promise<string[]> {
   const vms = new Set(world.vms());
   return (await world.machines())
@@ -62,7 +59,7 @@ async function annotate(world: World, name: string, annotations: Readonly<Record
   await world.admin.resource<MachineClass>(machineClasses, NAMESPACE).patch(name, { type: 'merge', body });
 }
 
-test('a scale-out that a restore forgets: its VMs are kept, and a second scale-out takes them', async () => {
+test('after a restore that loses a scale-out, its VMs are kept, and a second scale-out adopts them', async () => {
   await inWorld(async (world, verifier) => {
     await world.createDeployment(6);
     await world.untilSettled(6, 'blue');
@@ -80,7 +77,7 @@ test('a scale-out that a restore forgets: its VMs are kept, and a second scale-o
   });
 });
 
-test('a rollout that a restore forgets: machines of before are made again, and the new VMs wait for the operator', async () => {
+test('after a restore that loses a rollout, the former machines are created again, and the new VMs wait for the operator', async () => {
   await inWorld(async (world, verifier) => {
     await world.createDeployment(3);
     await world.untilSettled(3, 'blue');
@@ -101,7 +98,7 @@ test('a rollout that a restore forgets: machines of before are made again, and t
   });
 });
 
-test('a restore to the middle of a rollout: the rollout takes the VMs that it had made already', async () => {
+test('after a restore to the middle of a rollout, the rollout adopts its existing VMs', async () => {
   await inWorld(async (world, verifier) => {
     await world.createDeployment(10);
     await world.untilSettled(10, 'blue');

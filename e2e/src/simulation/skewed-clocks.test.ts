@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { World } from './world/world.ts';
 
-/** The two processes, and the servers, differ by minutes in what they take for the time of day. */
+/** The clocks of the two processes and of the servers differ by minutes. */
 
 const MINUTE = 60_000;
 const GREEN = { template: { spec: { class: { name: 'green' } } } };
@@ -11,7 +11,7 @@ test.each([
   [7, -7],
   [-7, 7],
 ])(
-  'clocks that are %i and %i minutes off: no machine goes that serves, and a roll, a repair and a scale-in end',
+  'with clocks that are %i and %i minutes off, no healthy machine is deleted, and a rollout, a replacement and a scale-in complete',
   async (manager, controller) => {
     const skewMs = { manager: manager * MINUTE, 'machine-controller': controller * MINUTE };
     const world = await World.start({ machine: MACHINE, skewMs, kubelets: { joinDelay: 20_000 } });
@@ -20,7 +20,7 @@ test.each([
       await world.untilSettled(3, 'blue', 10 * MINUTE);
       const made = world.vmsMade;
       await world.clock.advance(10 * MINUTE);
-      // Fresh machines are neither late to join for one process, nor orphans for another.
+      // New machines are neither late for one process nor orphans for the other.
       expect([made, world.vmsMade, world.goings]).toEqual([3, 3, []]);
       await world.change(GREEN);
       await world.untilSettled(3, 'green', 20 * MINUTE);

@@ -7,7 +7,7 @@ import { playMachines } from './machines/machine-history.ts';
 
 type Play = (options: HistoryOptions) => Promise<Outcome>;
 
-/** Kinds of histories that a seed can play, by their names. */
+/** Kinds of histories, by name. */
 export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ['machines', playMachines],
   ...FLEET_MODES.map((mode): [string, Play] => [mode, (options) => play(mode, options)]),
@@ -15,12 +15,12 @@ export const SUITES: ReadonlyMap<string, Play> = new Map<string, Play>([
   ...POOL_MODES.map((mode): [string, Play] => [mode, (options) => playPool(mode, options)]),
 ]);
 
-/** What one history is: enough to play it again, to the byte. */
+/** The definition of one history. */
 export interface Case extends HistoryOptions {
   readonly suite: string;
 }
 
-/** Plays a case. */
+/** Runs a case. */
 export function playCase({ suite, ...options }: Case): Promise<Outcome> {
   const play = SUITES.get(suite);
   if (!play) throw new Error(`suite must be one of ${[...SUITES.keys()].join(', ')}, not ${suite}`);

@@ -157,7 +157,7 @@ export class Network {
     this.#unheard.set(caller, paths);
   }
 
-  /** The open watches of a caller say nothing any more, though their connections stay. New ones speak. */
+  /** Stops the delivery of a caller's open watches, although their connections stay open. New watches deliver. */
   silence(caller: Caller): void {
     this.#silent.get(caller)?.abort();
     this.#silent.delete(caller);
@@ -172,14 +172,14 @@ export class Network {
     }
   }
 
-  /** Harm by chance to the writes of both controllers; those to the cloud can have chances of their own. */
+  /** Sets the probabilities of faults for the writes of both controllers, and separately for those to the cloud. */
   endanger(chances: Chances, toCloud: Chances = chances): void {
     this.#chances = chances;
     this.#cloudChances = toCloud;
   }
 
   /**
-   * A wire of a caller.
+   * The connection of a caller to the API server.
    * @param life Aborts when the caller's process ends.
    */
   wire(caller: Caller, transport: Transport, life?: AbortSignal): Transport {
@@ -203,7 +203,7 @@ export class Network {
     };
   }
 
-  /** A wire to the cloud: only deaths and delays befall it here, the cloud orders its own faults. */
+  /** The connection of a caller to the cloud. It only has deaths and latencies, because the cloud has separate faults. */
   cloudWire(caller: Caller, transport: Transport): Transport {
     return async (request) => {
       await this.#travel(caller, request, 'to the cloud');
@@ -217,8 +217,8 @@ export class Network {
   }
 
   /**
-   * The clock of a process of a caller, whose timers are moments at which it can die.
-   * @param life Aborts when the process ends: its timers end with it.
+   * The clock of a caller's process, which can die at each timer.
+   * @param life Aborts when the process ends, which cancels its timers.
    */
   clock(caller: Caller, clock: Clock, life: AbortSignal): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) =>
@@ -228,7 +228,7 @@ export class Network {
     return { now: () => clock.now(), monotonic: () => clock.monotonic(), setTimeout };
   }
 
-  /** Whether the process of a caller dies at this very moment. */
+  /** Whether the process of a caller dies now. */
   #strikes(caller: Caller): boolean {
     const { crash } = this.#weather;
     if (crash === 0 || caller === 'kubelets' || this.#fate.draw(`${caller} lives`) >= crash) return false;
@@ -280,7 +280,7 @@ export class Network {
     return answer;
   }
 
-  /** One roll of the dice a request. */
+  /** Draws the fault of one request. */
   #draw(caller: Caller, { method, path }: TransportRequest, writes = this.#chances): Mishap | undefined {
     if (caller === 'kubelets') return undefined;
     const isWrite = WRITES.has(method);
@@ -345,7 +345,7 @@ export class Network {
       this.#silent.set(caller, all);
       const own = new AbortController();
       this.#befalls(end, place, connection, own);
-      // What the server says at once may be older than the watch.
+      // The first events of a watch may be older than the watch.
       const [openedAt, behindSince] = [clock.monotonic(), hearing.since(place)];
       hearing.heard(place, undefined);
       const body =
@@ -375,7 +375,7 @@ export class Network {
   }
 }
 
-/** The refusals that the server is said to have made. */
+/** The answer of the server for a fault. */
 function refusalFor(mishap: Mishap | undefined): TransportResponse | undefined {
   if (mishap === 'conflict') return refusal(409, 'Conflict');
   if (mishap === 'throttled') return refusal(429, 'TooManyRequests', { 'retry-after': String(RETRY_AFTER_SECONDS) });
@@ -384,6 +384,13 @@ function refusalFor(mishap: Mishap | undefined): TransportResponse | undefined {
 }
 
 function refusal(code: number, reason: string, headers: Readonly<Record<string, string>> = {}): TransportResponse {
-  const body = { apiVersion: 'v1', kind: 'Status', status: 'Failure', message: `${reason} by chance`, reason, code };
+  const body = {
+    apiVersion: 'v1',
+    kind: 'Status',
+    status: 'Failure',
+    message: `${reason} by a simulated fault`,
+    reason,
+    code,
+  };
   return new Response(JSON.stringify(body), { status: code, headers });
 }

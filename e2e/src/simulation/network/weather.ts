@@ -3,22 +3,22 @@ import type { Chances } from './network.ts';
 
 /** Latencies and faults of requests and watches, in addition to those of acts. */
 export interface Profile {
-  /** The longest that a request takes to its server, and its answer back. */
+  /** Maximum latency of a request and of its answer. */
   readonly wireMs: number;
-  /** The longest that a watch event takes. */
+  /** Maximum latency of a watch event. */
   readonly eventMs: number;
-  /** The longest that a request of a kubelet takes to the API server, and its answer back. */
+  /** Maximum latency of a kubelet's request to the API server and of its answer. */
   readonly kubeletMs: number;
-  /** Chances of a read. */
+  /** Probabilities of faults of a read. */
   readonly reads: Chances;
-  /** Objects that a page of a list has at most; undefined: as many as the caller asks for. */
+  /** Maximum number of objects in a page of a list. Undefined: the limit of the caller. */
   readonly pageSize?: number;
-  /** The chance that a later page of a list has expired (410). */
+  /** Probability that a later page of a list has expired (410). */
   readonly expiredPage: number;
   /** Probability that a watch stops delivering, or expires (410), within `WATCH_MS` after its start. */
   readonly silentWatch: number;
   readonly expiredWatch: number;
-  /** The chance that a process dies at a timer, at a watch event, or at an answer. */
+  /** Probability that a process dies at a timer, at a watch event, or at an answer. */
   readonly crash: number;
 }
 
@@ -27,7 +27,7 @@ export const WATCH_MS = 240_000;
 
 const CALM = { reads: {}, expiredPage: 0, silentWatch: 0, expiredWatch: 0, crash: 0 } as const;
 
-/** How bad the weather is. `none`: answers and events come at once. */
+/** Weather profiles. `none`: answers and events have no latency. */
 export const PROFILES = {
   none: { ...CALM, wireMs: 0, eventMs: 0, kubeletMs: 0 },
   lan: { ...CALM, wireMs: 50, eventMs: 300, kubeletMs: 50 },
@@ -67,7 +67,7 @@ export class Fate {
     return seededRandom(hash(`${purpose} ${count}`, this.#seed)).next();
   }
 
-  /** From 0 to `mostMs`: mostly short, at times long. */
+  /** From 0 to `mostMs`, usually short and sometimes long. */
   delay(purpose: string, mostMs: number): number {
     return mostMs === 0 ? 0 : Math.floor((mostMs + 1) * this.draw(purpose) ** 3);
   }

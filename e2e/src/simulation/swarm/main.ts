@@ -30,7 +30,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Shrinking plays a history many times, and each may be long. */
+/** Shrinking runs a history many times, and each may be long. */
 const CASE_MS = 900_000;
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
@@ -85,7 +85,7 @@ function* cases(first: number, last: number): Generator<Case> {
     for (const suite of suites) for (const profile of profiles) yield { suite, seed, profile };
 }
 
-/** Another swarm begins elsewhere: seconds since 2026. */
+/** Each swarm starts with another seed: seconds since 2026. */
 const newSeed = (): number => Math.floor((Date.now() - Date.UTC(2026, 0, 1)) / 1_000);
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -110,12 +110,10 @@ async function replay(path: string): Promise<void> {
 
 function tell(failure: Failure): void {
   const { suite, seed, profile, plan } = failure.one;
-  print(
-    `${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation once it was played again'}`,
-  );
+  print(`${suite} ${seed} ${profile}: ${failure.violations[0]?.split('\n')[0] ?? 'no violation when it was repeated'}`);
   print(`  ${plan?.steps.map(({ act }) => act).join(', ') ?? 'not shrunk'}`);
   print(`  pnpm simulate --replay ${writeReplay(flags.out, failure)}`);
-  // Histories on other threads may be far from their end.
+  // Histories on other threads may take long.
   if (flags.first) process.exit(1);
 }
 
@@ -140,7 +138,7 @@ async function swarm(): Promise<void> {
   });
   const tally = await run.run();
   for (const [name, count] of tally.played)
-    print(`${name}: ${count} played, ${tally.failed.get(name) ?? 0} with violations`);
+    print(`${name}: ${count} histories, ${tally.failed.get(name) ?? 0} with violations`);
   report(tally);
   process.exit(sum(tally.failed) > 0 ? 1 : 0);
 }

@@ -15,17 +15,17 @@ const file = z.strictObject({
   seed: z.int(),
   profile: z.enum(Object.keys(PROFILES) as ProfileName[]).optional(),
   plan: plan.optional(),
-  /** What was seen when the file was written. */
+  /** The violations at the time of the write. */
   violations: z.array(z.string()).default([]),
 });
 
-/** A failure: the case that shows it, and what was seen. */
+/** A failed case and its violations. */
 export interface Failure {
   readonly one: Case;
   readonly violations: readonly string[];
 }
 
-/** Writes the file that plays a failure again, and returns its path. */
+/** Writes a file that repeats a failure, and returns its path. */
 export function writeReplay(folder: string, { one, violations }: Failure): string {
   mkdirSync(folder, { recursive: true });
   const path = join(folder, `${one.suite}-${one.seed}-${one.profile ?? 'none'}.json`);
@@ -33,10 +33,10 @@ export function writeReplay(folder: string, { one, violations }: Failure): strin
   return path;
 }
 
-/** Reads such a file. */
+/** Reads a replay file. */
 export function readReplay(path: string): Failure {
   const parsed = file.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-  if (!parsed.success) throw new Error(`${path} is no replay file: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new Error(`${path} is not a replay file: ${z.prettifyError(parsed.error)}`);
   const { violations, ...one } = parsed.data;
   return { one, violations };
 }

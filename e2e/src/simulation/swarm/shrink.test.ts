@@ -16,19 +16,19 @@ test.each([
   ['abcdefghij', 'abcdefghij'],
   ['a', 'a'],
   ['abc', ''],
-])('of %s the acts that fail together are left: %s', async (acts, needed) => {
+])('of %s only the acts that are necessary for the failure stay: %s', async (acts, needed) => {
   const stillFails = async (part: Plan) => [...needed].every((act) => actsOf(part).includes(act));
   const shrunk = await shrink(planOf(acts), stillFails);
   expect(actsOf(shrunk)).toBe(needed);
 });
 
-test('pauses that matter stay, the others go', async () => {
+test('only necessary pauses stay', async () => {
   const stillFails = async ({ steps }: Plan) => steps.some(({ act, pauseMs }) => act === 'b' && pauseMs > 0);
   const { steps, lastPauseMs } = await shrink(planOf('abc'), stillFails);
   expect([steps, lastPauseMs]).toEqual([[{ act: 'b', pauseMs: 10, drawn: 1 }], 0]);
 });
 
-test('no more histories are played than may be', async () => {
+test('the limit of histories is respected', async () => {
   let played = 0;
   const stillFails = async (part: Plan) => {
     played += 1;

@@ -4,9 +4,8 @@ import type { Plan, Step } from '../histories/script.ts';
 export type StillFails = (plan: Plan) => Promise<boolean>;
 
 /**
- * The fewest acts that still fail, by delta debugging: halves, quarters and so on are left out, then each single act,
- * then the pauses.
- * @param most How many histories may be played for it.
+ * Shrinks a failing history by delta debugging: leaves out halves, quarters and so on, then single acts, then pauses.
+ * @param most Maximum number of histories to run.
  */
 export async function shrink(plan: Plan, stillFails: StillFails, most = 200): Promise<Plan> {
   let played = 0;

@@ -8,21 +8,21 @@ export interface SwarmOptions {
   readonly workers: number;
   /** The cases, in their order; may be endless. */
   readonly cases: Iterable<Case>;
-  /** No case begins after so long; undefined: until there are no more. */
+  /** No case starts after this time. Undefined: no limit. */
   readonly forMs: number | undefined;
-  /** A case that takes longer in real time is given up: it loops without end. */
+  /** Maximum real time of a case. A longer case has an endless loop. */
   readonly caseMs: number;
-  /** No case begins after a failure, and a failure is not shrunk. */
+  /** Stops after the first failure, without shrinking it. */
   readonly endsAtFailure: boolean;
   /** The program of each thread. Default: it runs and verifies the cases. */
   readonly worker?: URL;
-  /** How often it is looked whether a thread is idle, in milliseconds of real time. */
+  /** Interval in which idle threads are detected, in milliseconds of real time. */
   readonly idleMs?: number;
   readonly onFailure: (failure: Failure) => void;
   readonly onProgress: (tally: Tally) => void;
 }
 
-/** How far a swarm is: counts by suite and profile. */
+/** Numbers of histories by suite and profile. */
 export interface Tally {
   readonly played: ReadonlyMap<string, number>;
   readonly failed: ReadonlyMap<string, number>;
@@ -30,10 +30,10 @@ export interface Tally {
 }
 
 const PROGRESS_MS = 60_000;
-/** A worker whose event loop is idle for so long waits for an event that never comes: histories wait for no real time. */
+/** A worker that is idle for this time waits for a missing event, because histories do not wait for real time. */
 const IDLE_MS = 10_000;
 const IDLE_UTILIZATION = 0.001;
-/** A worker plays so many cases; then another takes its place, with an empty heap. */
+/** Number of cases of a worker. A new worker with an empty heap then replaces it. */
 const CASES_A_WORKER = 500;
 
 const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): void => {
@@ -41,7 +41,7 @@ const add = (counts: Map<string, number>, { suite, profile = 'none' }: Case): vo
   counts.set(name, (counts.get(name) ?? 0) + 1);
 };
 
-/** Plays cases on several threads until time is up or there are no more. */
+/** Runs cases on several threads until the time is over or no case is left. */
 export class Swarm {
   readonly #options: SwarmOptions;
   readonly #cases: Iterator<Case>;
@@ -94,7 +94,7 @@ export class Swarm {
     await worker?.terminate();
   }
 
-  /** What a worker says of a case; one that does not answer in time, or ends, has found a failure. */
+  /** The verdict of a worker about a case. A worker that does not answer in time, or ends, is a failure. */
   #verify(worker: Worker, one: Case): Promise<Verdict & { readonly ended?: true }> {
     return new Promise((resolve) => {
       const fail = (why: string): void => {
@@ -114,7 +114,7 @@ export class Swarm {
       const idle = setInterval(() => {
         const now = worker.performance.eventLoopUtilization();
         const { utilization } = worker.performance.eventLoopUtilization(now, before);
-        if (utilization < IDLE_UTILIZATION) fail('the simulation waits for an event that never comes');
+        if (utilization < IDLE_UTILIZATION) fail('the simulation waits for a missing event');
         before = now;
       }, idleMs);
       const settle = (): void => {

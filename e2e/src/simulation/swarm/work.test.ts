@@ -9,7 +9,7 @@ import { verify } from './work.ts';
 
 const SEED = 15;
 
-test('a failing history is shrunk, written, read and played again to the byte', async () => {
+test('a failing history is shrunk, written, read and repeated exactly', async () => {
   const play = (options: { seed: number }) => playMachines({ ...options, defect: DEFECTS.suspendsBudgets() });
   const one = { suite: 'machines', seed: SEED };
   const before = await play(one);
@@ -24,6 +24,6 @@ test('a failing history is shrunk, written, read and played again to the byte', 
   expect(first.violations).toEqual(failure.violations);
   expect(second.history).toBe(first.history);
   writeFileSync(join(folder, 'bad.json'), '{"suite":"machines","seed":"x"}');
-  expect(() => readReplay(join(folder, 'bad.json'))).toThrow(/bad\.json is no replay file/);
+  expect(() => readReplay(join(folder, 'bad.json'))).toThrow(/bad\.json is not a replay file/);
   rmSync(folder, { recursive: true });
 });

@@ -3,14 +3,14 @@ import { type Case, playCase } from '../suites.ts';
 import type { Failure } from './replay.ts';
 import { shrink } from './shrink.ts';
 
-/** What a worker says of a case. */
+/** The verdict of a worker about a case. */
 export interface Verdict {
   readonly one: Case;
-  /** Present when a rule was broken: the fewest acts that show it. */
+  /** Present after a violation: the fewest acts with the same violation. */
   readonly failure?: Failure;
 }
 
-/** A rule's own words, without names, numbers and times: what shrinks may not turn into another violation. */
+/** The text of a violation without names, numbers and times. A shrunk history must have the same violation. */
 const kindOf = (violation: string): string =>
   violation
     .replace(/[a-z0-9]+(-[a-z0-9]+)+/g, '_')
@@ -18,8 +18,8 @@ const kindOf = (violation: string): string =>
     .slice(0, 60);
 
 /**
- * Plays a case; a failing history is shrunk.
- * @param most How many histories may be played to shrink it.
+ * Runs a case, and shrinks a failing history.
+ * @param most Maximum number of histories to run for shrinking.
  */
 export async function verify(
   one: Case,

@@ -11,7 +11,7 @@ interface LeaseBody {
 interface Candidate {
   readonly identity: string;
   readonly life: Life;
-  /** Name of the Lease that it works under. */
+  /** Name of its Lease. */
   readonly lease: string;
 }
 
@@ -21,7 +21,7 @@ const LEASES = /\/leases(\/|\?|$)/;
 /** Records the holder of each Lease in the API server, and reports each write of a process while another one holds its Lease. */
 export class FenceVerifier {
   readonly #reporter: Reporter;
-  /** The holders, by the names of Leases. */
+  /** The holders by name of the Lease. */
   readonly #holders = new Map<string, string>();
   readonly #identities = new Map<Life, string>();
 
@@ -35,7 +35,7 @@ export class FenceVerifier {
     return identity !== undefined && [...this.#holders.values()].includes(identity);
   }
 
-  /** The API server, whose Leases are looked at as they are written. */
+  /** Passes on requests to the API server, and records written Leases. */
   sees(transport: Transport): Transport {
     return async (request) => {
       const answer = await transport(request);

@@ -11,13 +11,13 @@ const PROTECTION_MS = 10_000;
 
 /** The limits of pools, by the `name` label of their machines. Machines without a pool are ignored. */
 export interface JoinRules {
-  /** The pool of a deployment's machines; absent: none. */
+  /** The pool of a deployment's machines. Absent: no pool. */
   readonly poolOf: (deployment: string) => string | undefined;
   /** The number of unavailable machines of a pool from which on it must not update another one. Undefined: no limit. */
   readonly limitOf: (pool: string) => number | undefined;
-  /** Whether nodes at work are kept from the autoscaler; default: yes. One that no pool over machines has is not. */
+  /** Whether nodes in use are protected from the autoscaler. Default: yes. Nodes of other pools are not protected. */
   readonly protects?: boolean;
-  /** How long a decision may rest on what was, in milliseconds; default: 1 s. */
+  /** Maximum age of the state on which a decision is based, in milliseconds. Default: 1 s. */
   readonly lagMs?: () => number;
 }
 
@@ -41,7 +41,7 @@ export class JoinVerifier {
   readonly #rules: JoinRules;
   readonly #machines = new Map<string, Machine>();
   readonly #nodes = new Map<string, Node>();
-  /** Since when something is so, by what is so. */
+  /** The start time of each current condition. */
   readonly #since = new Map<string, number>();
   /** Nodes that got a target. */
   told: string[] = [];
@@ -83,7 +83,7 @@ export class JoinVerifier {
     this.#verifyProtection(node);
   }
 
-  /** Keeps the time since when things are as they are. */
+  /** Updates the start times of conditions. */
   #note(): void {
     const now = this.#world.clock.now().getTime();
     const holds = new Set<string>();
@@ -129,7 +129,7 @@ export class JoinVerifier {
     return !isDone(node) && !failing;
   }
 
-  /** MCM is at it, or it goes. */
+  /** Whether MCM changes or deletes the machine. */
   #isBusy(machine: Machine): boolean {
     const node = this.#nodeOf(machine);
     if (machine.metadata.deletionTimestamp !== undefined || LEFT_ALONE.has(phaseOf(machine))) return true;
@@ -147,7 +147,7 @@ export class JoinVerifier {
     if (this.#holds(`busy ${machine.metadata.uid}`)) {
       reporter.violate(`${name} gets ${desired} although its machine is ${phaseOf(machine) || 'new'} or MCM's now`);
     }
-    // What is away already costs nothing more.
+    // A machine that is already unavailable uses no further slot.
     if (this.#isAway(machine)) return;
     const others = [...this.#machines.values()].filter(
       (one) => one !== machine && this.#poolOf(one) === pool && this.#holds(`away ${one.metadata.uid}`),
@@ -164,22 +164,22 @@ export class JoinVerifier {
     const machine = this.#machineOf(node);
     if (!machine) return;
     const say = (why: string) => this.#world.reporter.violate(`${name} is made schedulable although ${why}`);
-    if (this.#holds(`goes ${machine.metadata.uid}`)) say('its machine goes');
-    if (annotation(node, DesiredDrain).startsWith('drain-')) say('its daemon keeps it empty');
-    if (isSelected(node)) say('MCM keeps it empty');
+    if (this.#holds(`goes ${machine.metadata.uid}`)) say('its machine is being deleted');
+    if (annotation(node, DesiredDrain).startsWith('drain-')) say('its daemon keeps it unschedulable');
+    if (isSelected(node)) say('MCM keeps it unschedulable');
   }
 
   #verifyProtection(node: Node): void {
     const { ScaleDownDisabled, ScaleDownDisabledByMCM } = Annotations;
     if (annotation(node, ScaleDownDisabledByMCM) !== '' && annotation(node, ScaleDownDisabled) === '') {
-      this.#world.reporter.violate(`${node.metadata.name} is MCM's to protect, and the autoscaler may take it`);
+      this.#world.reporter.violate(`${node.metadata.name} must be protected by MCM, and the autoscaler may remove it`);
     }
     const key = `bare ${node.metadata.uid}`;
     if (!this.#since.has(key) || this.#rules.protects === false) return;
     this.#world.clock.setTimeout(() => {
       if (!this.#holds(key, PROTECTION_MS)) return;
       this.#since.delete(key);
-      this.#world.reporter.violate(`${node.metadata.name} is at work and the autoscaler may take it`);
+      this.#world.reporter.violate(`${node.metadata.name} is in use, and the autoscaler may remove it`);
     }, PROTECTION_MS);
   }
 }

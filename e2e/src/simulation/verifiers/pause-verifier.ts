@@ -26,7 +26,7 @@ export class PauseVerifier {
   readonly #sets = new Map<string, MachineSet>();
   readonly #machines = new Map<string, Machine>();
   #replicas: number | undefined;
-  /** Virtual milliseconds since 1970 of the moment at which the manager has seen the present pause. */
+  /** Virtual milliseconds since 1970 at which the manager observed the current pause. */
   #seenAt: number | undefined;
   /** Changes that the user requested since the sizes were last stable. */
   #more = false;

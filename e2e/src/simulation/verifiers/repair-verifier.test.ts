@@ -18,7 +18,7 @@ const machine = (name: string, set: string, phase: string, going = false): Machi
     status: { currentStatus: { phase }, lastOperation: { type: 'HealthCheck', state: 'Failed' } },
   }) as unknown as Machine;
 
-/** A deployment of three, of which one may be unavailable. */
+/** A deployment of three machines with at most one unavailable. */
 const allowance = (replicas: Readonly<Record<string, number>>, selected: readonly string[] = []): Allowance => ({
   replicasOf: (set) => replicas[set] ?? 0,
   replicas: [3],
@@ -27,7 +27,7 @@ const allowance = (replicas: Readonly<Record<string, number>>, selected: readonl
   byHand: false,
 });
 
-/** Has the machine go, as a controller that replaces it would. */
+/** Deletes the machine as a controller that replaces it. */
 const replaces = (verifier: RepairVerifier, name: string, set: string, allowed: Allowance) =>
   verifier.changed(machine(name, set, 'Failed'), machine(name, set, 'Failed', true), allowed);
 
@@ -69,7 +69,7 @@ test('a place that moved to another set no longer counts as a replacement, in an
   expect(replaces(verifier, 'b', 'new', allowance({ old: 1, new: 2 }))).toBeUndefined();
 });
 
-test('a node that is still selected takes a place until its update has come to its end', () => {
+test('a node that is still selected uses the budget until its update has ended', () => {
   const verifier = new RepairVerifier(clock);
   stands(verifier, [
     ['a', 'old', 'Failed'],
@@ -84,7 +84,7 @@ test('a node that is still selected takes a place until its update has come to i
   expect(replaces(verifier, 'a', 'old', allowed)).toBeUndefined();
 });
 
-test('a set that is scaled in while its machines are made gives no place to another one; a rollout does', () => {
+test('a set that is scaled in while its machines are created gives no place to another set, but a rollout does', () => {
   const scaled = new RepairVerifier(clock);
   const born = ['a', 'b', 'c', 'd', 'e'].map((name) => [name, 'old', 'Pending'] as const);
   stands(scaled, born);
@@ -100,7 +100,7 @@ test('a set that is scaled in while its machines are made gives no place to anot
   expect(goes('b')).toMatch(/the rollout had 2 unavailable/);
 });
 
-test('a machine that goes while the controller may still follow a smaller size gives no place away', () => {
+test('a machine that is deleted while the controller may still use a smaller size gives no place away', () => {
   const goes = (wishes: readonly number[]): readonly (string | undefined)[] => {
     const verifier = new RepairVerifier(clock);
     stands(verifier, [

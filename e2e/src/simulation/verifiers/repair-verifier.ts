@@ -1,30 +1,30 @@
 import { isReadyPhase, type Machine, parseDurationMs } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
 
-/** Nothing waits longer than this for a machine that is being made, unless its spec says another time. */
+/** Default creation timeout, after which nothing waits for a new machine. */
 const PATIENCE_MS = 20 * 60_000;
 
-/** One failed machine that was given up and is to be replaced. */
+/** One failed machine that was deleted and must be replaced. */
 interface Repair {
   readonly set: string;
   readonly failed: string;
   readonly uid: string;
   /** It failed before it joined, without a rollout. The replacement ends when it is deleted and another machine is created. */
   readonly idle: boolean;
-  /** UID of the machine that came in its place. */
+  /** UID of the replacement. */
   successor: string | undefined;
 }
 
-/** What the deployment allows at this moment. */
+/** The current limits of the deployment. */
 export interface Allowance {
-  /** What a set is to have, by its UID. */
+  /** The size of a set, by its UID. */
   readonly replicasOf: (setUid: string) => number;
-  /** What the deployment is to have: each number that a decision may still rest on. */
+  /** The sizes of the deployment on which a current decision may be based. */
   readonly replicas: readonly number[];
   readonly maxUnavailable: number;
-  /** UIDs of machines whose nodes are selected for an update where they are, by whomever. */
+  /** UIDs of machines whose nodes are selected for an in-place update. */
   readonly selected: ReadonlySet<string>;
-  /** The user deleted the machine. */
+  /** Whether the user deleted the machine. */
   readonly byHand: boolean;
 }
 
@@ -34,7 +34,7 @@ const isGoing = ({ metadata }: Machine): boolean => metadata.deletionTimestamp !
 const isAvailable = (machine: Machine): boolean => !isGoing(machine) && isReadyPhase(phaseOf(machine) as never);
 const patienceOf = ({ spec }: Machine): number => parseDurationMs(spec.creationTimeout ?? '') ?? PATIENCE_MS;
 
-/** From when on nothing waits for it; its time of creation, which is all that a controller knows, has no milliseconds. */
+/** The time after which nothing waits for the machine. Its creation time has a precision of seconds. */
 const lateAt = (machine: Machine): number => Date.parse(machine.metadata.creationTimestamp) + patienceOf(machine);
 
 /** Whether the machine joined before it failed. */
@@ -50,9 +50,9 @@ export class RepairVerifier {
   readonly #clock: Clock;
   readonly #machines = new Map<string, Machine>();
   #repairs: Repair[] = [];
-  /** Machines that were given up for others of another set, as long as there are places without an available machine. */
+  /** Machines that were deleted for machines of another set, while places have no available machine. */
   #given = 0;
-  /** UIDs of machines whose update in place has come to its end, though their nodes are still selected. */
+  /** UIDs of machines whose in-place update has ended, while their nodes are still selected. */
   readonly #updatedUids = new Set<string>();
   readonly #limit: number;
 
@@ -62,7 +62,7 @@ export class RepairVerifier {
     this.#limit = limit;
   }
 
-  /** A machine that is new to the server. */
+  /** Records a new machine. */
   appeared(machine: Machine): void {
     this.#machines.set(machine.metadata.uid, machine);
     const empty = this.#repairs.filter(({ set, successor }) => set === setOf(machine) && !successor);
@@ -79,8 +79,8 @@ export class RepairVerifier {
   }
 
   /**
-   * A machine as it is now.
-   * @returns What is wrong, if by this change a decision has taken more than the deployment allows.
+   * Records a changed machine.
+   * @returns A sentence if the change exceeds the limits of the deployment.
    */
   changed(before: Machine, machine: Machine, allowance: Allowance): string | undefined {
     const { replicasOf, byHand } = allowance;
@@ -89,7 +89,7 @@ export class RepairVerifier {
     const set = setOf(machine);
     const decided = !isGoing(before) && isGoing(machine) && !byHand;
     const refills = this.#alive(set) < replicasOf(set);
-    // A set that is to have the whole deployment gives no place to another one: it only becomes smaller.
+    // A set with the whole size of the deployment gives no place to another set. It only becomes smaller.
     const carries = replicasOf(set) >= Math.min(...allowance.replicas);
     if (decided && !refills && !carries) this.#given++;
     const repaired = decided && refills && phaseOf(before) === 'Failed';
@@ -106,12 +106,12 @@ export class RepairVerifier {
   #verdict({ replicas, maxUnavailable, selected }: Allowance, repaired: boolean): string | undefined {
     const names = this.#repairs.map(({ failed }) => failed);
     if (names.length > this.#limit) return `${names.join(' and ')} were being replaced at once`;
-    // What is updated where it is takes a place of the budget that a repair may not have, too.
+    // In-place updates use the same budget as replacements.
     const updated = repaired ? this.#updated(selected) : [];
     const down = updated.filter((machine) => !isAvailable(machine)).length;
     const short = Math.max(Math.min(...replicas.map((count) => this.#short(count))) - down, 0);
     const unavailable = Math.min(this.#given, short) + updated.length;
-    // Where no rollout stands, the limit is all there is to keep to.
+    // Without a rollout, only the limit applies.
     if (unavailable === 0 && !this.#rolls()) return undefined;
     const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count)), 1);
     if (names.length + unavailable <= allowed) return undefined;
@@ -125,7 +125,7 @@ export class RepairVerifier {
     if (phaseOf(before) === 'InPlaceUpdateSuccessful' && isAvailable(machine)) this.#updatedUids.add(uid);
   }
 
-  /** Machines that are being updated where they are; one whose update failed has given its place back. */
+  /** Machines in an in-place update. A failed update no longer uses the budget. */
   #updated(selected: ReadonlySet<string>): Machine[] {
     return [...this.#machines.values()].filter(
       (machine) =>
@@ -136,7 +136,7 @@ export class RepairVerifier {
     );
   }
 
-  /** Machines of several templates stand. */
+  /** Whether machines of several templates exist. */
   #rolls(): boolean {
     return new Set([...this.#machines.values()].map(setOf)).size > 1;
   }
@@ -163,14 +163,14 @@ export class RepairVerifier {
     this.#repairs = this.#repairs.filter((repair) => {
       if (!repair.successor) return true;
       const successor = this.#machines.get(repair.successor);
-      // What was given up in its turn leaves the place as empty as before.
+      // If the replacement was deleted too, the place is still empty.
       if (!successor || isGoing(successor)) return false;
       const over = isReadyPhase(phaseOf(successor) as never) || phaseOf(successor) === 'Failed';
       return !over && lateAt(successor) > now;
     });
   }
 
-  /** A set that became smaller replaces no more than it lacks. */
+  /** A smaller set replaces only its missing machines. */
   #dropSurplus(changed: string, replicas: number): void {
     const open = Math.max(replicas - this.#alive(changed), 0);
     const waiting = this.#repairs.filter(({ set, successor }) => set === changed && !successor);

@@ -2,7 +2,7 @@ import { type Machine, machines } from '@mcm/api';
 import { expect, test } from 'vitest';
 import { NAMESPACE, World } from '../world/world.ts';
 
-/** What proves nothing unless it can see: each invariant broken on purpose. */
+/** Tests of the verifiers: each rule is broken on purpose. */
 
 test('a machine without a request is reported', async () => {
   const world = await World.start();
@@ -19,7 +19,7 @@ test('a machine without a request is reported', async () => {
   await world.close();
 });
 
-test('an available machine that goes by no wish of the user is seen', async () => {
+test('an available machine that is deleted without a request of the user is reported', async () => {
   const world = await World.start();
   await world.createDeployment(2);
   await world.untilSettled(2, 'blue');

@@ -5,12 +5,12 @@ import { FleetVerifier, phaseOf, type Wish } from '../fleet-verifier.ts';
 export interface HistoryEntry {
   /** Virtual milliseconds since the beginning. */
   readonly at: number;
-  /** `request`: an answer of a server; `state`: a change of a machine; `act`: what a user or misfortune did. */
+  /** `request`: an answer of a server; `state`: a change of a machine; `act`: an action of a user, or a fault. */
   readonly kind: 'request' | 'state' | 'act';
   readonly text: string;
 }
 
-/** Sees every state of every machine as the API server stores it, writes the history, and says what must never happen. */
+/** Records every state of every machine in the API server, writes the history, and reports violations. */
 export class Reporter {
   readonly history: HistoryEntry[] = [];
   readonly violations: string[] = [];
@@ -19,15 +19,15 @@ export class Reporter {
   readonly #machines = new Map<string, Machine>();
   readonly #byHand = new Set<string>();
   readonly #foreign = new Set<string>();
-  /** By the name of the deployment. */
+  /** By name of the deployment. */
   readonly #fleets = new Map<string, FleetVerifier>();
   readonly #makeFleet: () => FleetVerifier;
   #selections = 0;
 
   /**
-   * @param replicasOf What a set is to have, by its UID.
+   * @param replicasOf The size of a set, by its UID.
    * @param limit `--max-unhealthy-replacements`.
-   * @param lagMs How old the knowledge can be on which a write rests that arrives now.
+   * @param lagMs Maximum age of the cached state on which an arriving write is based.
    */
   constructor(
     clock: Clock,
@@ -50,7 +50,7 @@ export class Reporter {
     this.violations.push(text);
   }
 
-  /** From now on the user wants this of a deployment. */
+  /** Records a new request of the user for a deployment. */
   wishes(deployment: string, wish: Wish): void {
     this.#fleet(deployment).wishes(wish);
   }
@@ -61,14 +61,14 @@ export class Reporter {
     return fleet;
   }
 
-  /** The fleet of a machine: machines have the name of their deployment as a label. Others count to the first fleet. */
+  /** The fleet of a machine, from its label. Other machines belong to the first fleet. */
   #fleetOf(machine: Machine | undefined): FleetVerifier {
     const [first = ''] = this.#fleets.keys();
     const name = machine?.metadata.labels?.name ?? first;
     return this.#fleet(this.#fleets.has(name) ? name : first);
   }
 
-  /** The user deletes the machine with this UID; its name may be another's later. */
+  /** Records that the user deletes the machine with this UID. Another machine may have its name later. */
   deletesByHand(uid: string): void {
     this.#byHand.add(uid);
   }
@@ -78,14 +78,14 @@ export class Reporter {
     return this.#byHand.has(uid);
   }
 
-  /** A machine that the user makes by hand belongs to no wish. */
+  /** Records a machine that the user creates outside of a deployment. */
   allows(name: string): void {
     this.#foreign.add(name);
   }
 
   /**
-   * A node, called like its machine, is selected for an update, or no longer.
-   * @param byHand By the user, who may select as many as he likes.
+   * Records that a node is selected for an update, or no longer. It has the name of its machine.
+   * @param byHand Whether the user selected it. Users have no limit.
    */
   selects(name: string, on: boolean, byHand: boolean): void {
     const fleet = this.#fleetOf(this.#machines.get(name));
@@ -94,7 +94,7 @@ export class Reporter {
     this.#selections++;
   }
 
-  /** How many nodes have been selected for an update so far, by whomever. */
+  /** The number of selections of nodes for an update. */
   get selections(): number {
     return this.#selections;
   }
@@ -130,7 +130,7 @@ export class Reporter {
     fleet?.changed(before, object, byHand);
   };
 
-  /** What a person reads: all but the requests that only look. */
+  /** The history for users, without reads. */
   tell(most = 250): string {
     const lines = this.history
       .filter(({ kind, text }) => kind !== 'request' || !/ (get|list|watch| {2}[0-9]+$)|^kubelet| events /.test(text))

@@ -1,10 +1,10 @@
 import { nodes, type Transport } from '@mcm/kube';
 import type { World } from '../world/world.ts';
 
-/** Watches over the VMs of a world whose server forgets: none goes undrained, and no two have one name at a time. */
+/** Verifies the VMs in a restored cluster: each is drained before its deletion, and no two have the same name at the same time. */
 export class RestoreVerifier {
   #world: World | undefined;
-  /** Names of VMs that run and that the server may have forgotten: they go when a user says so, or when they are drained. */
+  /** Names of running VMs that the restored server may not know. They may be deleted on request of a user, or after a drain. */
   readonly #forgotten = new Set<string>();
 
   /** For `WorldOptions.wrapCloud`. */
@@ -21,7 +21,7 @@ export class RestoreVerifier {
     this.#world = world;
   }
 
-  /** The server was just restored: of these VMs it does not know. */
+  /** Records the VMs that a restored server does not know. */
   forgets(names: readonly string[]): void {
     for (const name of names) this.#forgotten.add(name);
   }
@@ -33,15 +33,16 @@ export class RestoreVerifier {
     const { items } = await world.admin.resource(nodes).list();
     const node = items.find(({ metadata }) => metadata.name === vm.name);
     const ready = node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-    if (!node && this.#forgotten.has(vm.name)) world.reporter.violate(`VM ${vm.name} goes, whose Node was forgotten`);
-    if (ready && !node?.spec.unschedulable) world.reporter.violate(`VM ${vm.name} goes undrained`);
+    if (!node && this.#forgotten.has(vm.name))
+      world.reporter.violate(`VM ${vm.name} is deleted although its Node was lost by the restore`);
+    if (ready && !node?.spec.unschedulable) world.reporter.violate(`VM ${vm.name} is deleted without a drain`);
   }
 
   #compareNames(): void {
     const seen = new Set<string>();
     for (const { name, state } of this.#world?.cloud.instances.list() ?? []) {
       if (state === 'terminated') continue;
-      if (seen.has(name)) this.#world?.reporter.violate(`two VMs are called ${name}`);
+      if (seen.has(name)) this.#world?.reporter.violate(`two VMs have the name ${name}`);
       seen.add(name);
     }
   }

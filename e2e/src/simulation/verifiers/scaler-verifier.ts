@@ -31,12 +31,12 @@ export class ScalerVerifier {
     return verifier;
   }
 
-  /** The autoscaler is about to name these machines. */
+  /** Records machines that the autoscaler is about to name. */
   names(machineNames: readonly string[]): void {
     for (const name of machineNames) this.#named.add(name);
   }
 
-  /** The autoscaler is about to raise the count. */
+  /** Records an increase of the count by the autoscaler. */
   rises(by: number): void {
     this.#asked += by;
   }
@@ -50,7 +50,7 @@ export class ScalerVerifier {
     const { name, uid } = machine.metadata;
     const before = this.#known.get(uid);
     this.#known.set(uid, machine);
-    // A new machine may have the name of one that is gone.
+    // A new machine may have the name of a deleted one.
     if (before === undefined) this.#created(name);
     if (machine.status?.currentStatus?.phase === 'Failed') this.#failed.add(uid);
     const goes = machine.metadata.deletionTimestamp !== undefined;

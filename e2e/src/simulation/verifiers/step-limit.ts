@@ -1,9 +1,9 @@
 import type { Clock } from '@mcm/kube';
 import type { Reporter } from './reporter.ts';
 
-/** No object has a reason to change more often within a minute of virtual time. */
+/** Maximum number of writes of an object within a minute of virtual time. */
 const WRITES_A_MINUTE = 200;
-/** No history takes so many requests of the controllers. */
+/** Maximum number of requests of the controllers in a history. */
 const REQUESTS = 300_000;
 const MINUTE = 60_000;
 
@@ -29,8 +29,8 @@ export class StepLimit {
   }
 
   /**
-   * The server has answered a controller.
-   * @param object The object that the request has changed; undefined: it has changed none.
+   * Records an answer of the server to a controller.
+   * @param object The changed object. Undefined: no object was changed.
    */
   answered(object: string | undefined): void {
     this.#requests += 1;
@@ -52,6 +52,6 @@ export class StepLimit {
   #end(text: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#reporter.violate(`the controllers do not come to rest: ${text}`);
+    this.#reporter.violate(`the controllers do not become idle: ${text}`);
   }
 }

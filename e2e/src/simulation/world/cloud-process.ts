@@ -7,17 +7,17 @@ export interface CloudProcessOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly reporter: Reporter;
-  /** What the hollow kubelets speak to. */
+  /** The API server of the simulated kubelets. */
   readonly apiServer: Transport;
-  /** Behavior of all hollow kubelets. */
+  /** Behavior of all simulated kubelets. */
   readonly kubelets: KubeletBehaviour;
 }
 
-/** The local cloud with its hollow kubelets, as a process that can end and come back on what it had stored. */
+/** The local cloud with its simulated kubelets, as a process that can stop and start again with its stored state. */
 export class CloudProcess {
   readonly #options: CloudProcessOptions;
   readonly #store = new MemoryStore();
-  /** Ids of all VMs ever seen, by the UID of their machine. */
+  /** IDs of all VMs so far, by the UID of their machine. */
   readonly #made = new Map<string, Set<string>>();
   #cloud: LocalCloud;
   #life = new AbortController();
@@ -27,12 +27,12 @@ export class CloudProcess {
     this.#cloud = this.#start();
   }
 
-  /** The one that runs, or ran last. */
+  /** The current or last cloud. */
   get cloud(): LocalCloud {
     return this.#cloud;
   }
 
-  /** Number of VMs ever made. */
+  /** The number of VMs so far. */
   get vmsMade(): number {
     return [...this.#made.values()].reduce((sum, ids) => sum + ids.size, 0);
   }
@@ -53,8 +53,8 @@ export class CloudProcess {
   }
 
   /**
-   * The process ends, its connections break, and it comes back with what it had stored. One that is away stays away.
-   * It comes back only when requests of its kubelets that are under way have ended, which takes virtual time.
+   * Restarts the process: its connections break, and it starts again with its stored state. A stopped process stays stopped.
+   * It starts again only after the pending requests of its kubelets have ended, which takes virtual time.
    */
   restart(downMs: number): void {
     if (this.#life.signal.aborted) return;
@@ -69,7 +69,7 @@ export class CloudProcess {
     clock.setTimeout(() => void closed.then(start).catch(fail), downMs);
   }
 
-  /** A wire to it. Every answer is a moment to check that no machine has two VMs. */
+  /** A connection to the cloud. Every answer checks that no machine has two VMs. */
   transport(): Transport {
     return async (request) => {
       const { signal } = this.#life;

@@ -19,16 +19,16 @@ export const fileOf = (path: string, text: string) => ({
   ...{ path, overwrite: true, contents: { source: encodeDataUrl(text) } },
 });
 
-/** What a world of machine configs may be. */
+/** Options of a world with machine configurations. */
 export interface ConfigWorldOptions extends WorldOptions {
   readonly kubelets?: KubeletBehaviour;
   readonly configControllers?: ConfigControllersOptions;
 }
 
-/** Machines and what is on them: MCM, the machine-config-controller, and machines that play both. */
+/** Machines with their configurations: MCM, the machine-config-controller, and simulated machines. */
 export class ConfigWorld {
   readonly world: World;
-  /** The wire between the machine-config-controller and the API server. */
+  /** The connection between the machine-config-controller and the API server. */
   readonly network: Network;
   readonly controllers: ConfigControllers;
 
@@ -69,7 +69,7 @@ export class ConfigWorld {
     );
   }
 
-  /** A pool that has what the workers have. */
+  /** Creates a pool with the configurations of the workers. */
   async createPool(name: string, spec: object): Promise<void> {
     await this.world.admin.resource(machineConfigPools).create({
       metadata: { name },
@@ -82,7 +82,7 @@ export class ConfigWorld {
   sets = async () => (await this.world.admin.resource(machineSets, NAMESPACE).list()).items;
   deployment = () => this.world.admin.resource(machineDeployments, NAMESPACE).get('workers');
 
-  /** A user changes what is on the machines. */
+  /** Changes the configuration of the machines, as a user does. */
   async change(storage: object): Promise<void> {
     const config = { ignition: { version: '3.5.0' }, storage };
     await this.world.admin.resource(machineConfigs).patch('50-user', { type: 'merge', body: { spec: { config } } });

@@ -20,7 +20,7 @@ const ROLES = installSections(DEFAULT_INSTALL)
   .flatMap(({ objects }) => objects)
   .filter(isRbac);
 
-/** Makes the installation's roles, on a plane that has none of them. */
+/** Creates the roles of the installation. */
 export async function makeRoles(admin: KubeClient): Promise<void> {
   await Promise.all(
     ROLES.map((object) => {

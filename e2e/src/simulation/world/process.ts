@@ -1,12 +1,12 @@
 import type { Clock, Transport, TransportResponse } from '@mcm/kube';
 
-/** When a process dies, counted in its own requests: before the n-th leaves, or after its effect and before its answer. */
+/** The request at which a process dies: before it sends the n-th request, or after its effect and before its answer. */
 export interface Death {
   readonly request: number;
   readonly when: 'before' | 'after';
 }
 
-/** Never settles: what a process that was killed sees of the world. */
+/** Never settles. A killed process gets no answers. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 const isWatch = (path: string): boolean => /[?&]watch=(true|1)(&|$)/.test(path);
@@ -28,7 +28,7 @@ export class Life {
     this.#onDeath = onDeath;
   }
 
-  /** Requests sent so far, watches left out. */
+  /** The number of requests so far, without watches. */
   get requests(): number {
     return this.#requests;
   }
@@ -91,7 +91,7 @@ export class Life {
     for await (const bytes of body) yield await this.#reach(bytes);
   }
 
-  /** The clock of this life: its timers wait for a thaw, and end with it. */
+  /** The clock of this life. Its timers are delayed by a freeze, and canceled by a kill. */
   clock(clock: Clock): Clock {
     const setTimeout: Clock['setTimeout'] = (callback, ms) => {
       let cancelled = false;

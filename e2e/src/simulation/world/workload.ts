@@ -29,7 +29,7 @@ const CONTAINERS = [{ name: 'main', image: 'pause' }];
 export interface WorkloadOptions {
   readonly replicas: number;
   readonly minAvailable: number;
-  /** How long a pod takes to become ready. */
+  /** Time until a pod is ready. */
   readonly readyAfter?: string;
 }
 
@@ -37,10 +37,10 @@ const isReady = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined &&
   (status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') ?? false);
 
-/** Pods of a ReplicaSet under a PodDisruptionBudget, run by the plane's own controllers and the hollow kubelets. */
+/** Pods of a ReplicaSet with a PodDisruptionBudget, run by the controllers of the control plane and the simulated kubelets. */
 export class Workload {
   readonly budget = `${NAMESPACE}/web`;
-  /** The fewest ready pods since the budget was kept for the first time. */
+  /** The minimum number of ready pods since the budget was met for the first time. */
   fewest = Number.POSITIVE_INFINITY;
   readonly #world: World;
   readonly #stop = new AbortController();
@@ -92,12 +92,12 @@ export class Workload {
     void informer.run(this.#stop.signal).catch((error: unknown) => this.#world.reporter.violate(String(error)));
   }
 
-  /** Pods that are ready and not on their way out. */
+  /** Pods that are ready and not being deleted. */
   get ready(): number {
     return [...this.#pods.values()].filter(isReady).length;
   }
 
-  /** Nodes that have pods. */
+  /** Nodes with pods. */
   get nodeNames(): string[] {
     return [...new Set([...this.#pods.values()].flatMap(({ spec }) => spec.nodeName ?? []))].sort();
   }
@@ -121,7 +121,7 @@ export async function holdNode(world: World, nodeName: string): Promise<void> {
   });
 }
 
-/** A budget that lets none of the held pods go. */
+/** Creates a budget that allows no eviction of the held pods. */
 export async function holdAll(world: World, count: number): Promise<void> {
   await world.admin.resource<PodDisruptionBudget>(podDisruptionBudgets, NAMESPACE).create({
     metadata: { name: 'held', namespace: NAMESPACE },

@@ -2,7 +2,7 @@ import { Labels, type Machine, type MachineSet, machineSets, machines } from '@m
 import { type Clock, createInformer, type KubeClient, type Logger, type Node, nodes, seededRandom } from '@mcm/kube';
 import type { Reporter } from '../verifiers/reporter.ts';
 
-/** What the sets of a world are to have, as the API server stores it, by the UIDs of the sets. */
+/** The sizes of the sets in the API server, by UID. */
 export class WorldEyes {
   readonly #sizes = new Map<string, number>();
   readonly #classes = new Map<string, string | undefined>();

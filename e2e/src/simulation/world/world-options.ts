@@ -6,7 +6,7 @@ import type { ProfileName } from '../network/weather.ts';
 import type { Death } from './process.ts';
 
 export const NAMESPACE = 'default';
-/** Of the local cloud, in the Secret of the classes; every request to it goes through a transport of the simulation. */
+/** Endpoint of the local cloud in the Secret of the classes. The transport of the simulation receives its requests. */
 export const ENDPOINT = 'http://cloud.invalid';
 
 /** The processes that a simulation can kill. */
@@ -14,12 +14,12 @@ export type ProcessName = 'manager' | 'machine-controller';
 
 export interface WorldOptions {
   readonly seed?: number;
-  /** How late and how faulty requests, answers and events are; default `none`. */
+  /** Latencies and faults of requests, answers and events. Default `none`. */
   readonly profile?: ProfileName | undefined;
-  /** When each process dies, once; it is started again `restartAfterMs` later. */
+  /** The time of death of each process. It is started again `restartAfterMs` later. */
   readonly deaths?: Partial<Record<ProcessName, Death>>;
   readonly restartAfterMs?: number;
-  /** Behavior of all hollow kubelets. */
+  /** Behavior of all simulated kubelets. */
   readonly kubelets?: KubeletBehaviour;
   readonly maxSurge?: number;
   readonly maxUnavailable?: number;
@@ -27,7 +27,7 @@ export interface WorldOptions {
   readonly maxUnhealthyReplacements?: number;
   /** Annotations of the deployment. */
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Machines are updated where they are; instead of a rolling update. */
+  /** In-place updates instead of a rolling update. */
   readonly inPlace?: 'Auto' | 'Manual';
   /** Names of MachineClasses in addition to `blue` and `green`. */
   readonly moreClasses?: readonly string[];
@@ -35,24 +35,24 @@ export interface WorldOptions {
   readonly machine?: object;
   /** Wraps the requests of a controller to the API server, for example with another identity. */
   readonly wrap?: (name: ProcessName, transport: Transport) => Transport;
-  /** Wraps what the machine controller asks the cloud. */
+  /** Wraps the requests of the machine controller to the cloud. */
   readonly wrapCloud?: (transport: Transport) => Transport;
   /** Two processes of each name take part in the election, and the leader works with its fence. */
   readonly elections?: boolean;
-  /** Elections without a fence, to see that it is missed. */
+  /** Elections without a fence, to verify that the missing fence is detected. */
   readonly unfenced?: boolean;
   /** Gets the spans of the driver's calls. */
   readonly tracer?: DriverTracer;
-  /** Makes what must be there before the controllers start. */
+  /** Creates objects before the controllers start. */
   readonly furnish?: (admin: KubeClient) => Promise<void>;
   /** More data of the Secret of all classes, decoded. */
   readonly secretData?: Readonly<Record<string, string>>;
-  /** How far the time of day of a process goes ahead of the world's, in milliseconds; negative: behind. */
+  /** Offset of a process's time of day to that of the world, in milliseconds. Negative: behind. */
   readonly skewMs?: Partial<Record<ProcessName, number>>;
-  /** Backups of the cluster can be restored, see `World.restore`. */
+  /** Whether `World.restore` can restore backups of the cluster. */
   readonly restorable?: boolean;
   /** More kinds. */
   readonly crds?: typeof crds;
-  /** Where the API server listens, for processes; absent: nowhere. */
+  /** Port of the API server for processes. Absent: it does not listen. */
   readonly port?: number;
 }

@@ -30,20 +30,20 @@ import { ENDPOINT, NAMESPACE, type ProcessName, type WorldOptions } from './worl
 
 export { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
-/** How often a wait looks at the whole world. */
+/** Interval of checks while waiting. */
 const LOOK_EVERY_MS = 250;
-/** The longest that the cloud takes to end. */
+/** Maximum time until the cloud has stopped. */
 const CLOSE_MS = 60_000;
 
-/** What one deployment is to have. */
+/** The desired state of one deployment. */
 export interface Wanted {
-  /** Of the deployment; absent: the only one. */
+  /** Name of the deployment. Absent: the only one. */
   readonly name?: string;
   readonly replicas: number;
   readonly machineClass: string;
 }
 
-/** Plural names of what the manager decides by. */
+/** Plural names of the kinds on which decisions of the manager are based. */
 const DECIDED_BY = ['machinedeployments', 'machinesets', 'machines', 'nodes'] as const;
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
@@ -59,13 +59,13 @@ type RequestLog = NonNullable<ControlPlaneOptions['requestLog']>;
 export class World extends Fleet {
   readonly log: MemoryLogger;
   readonly network: Network;
-  /** How old the knowledge of the manager can be on which a write rests that arrives now, in milliseconds. */
+  /** Maximum age of the manager's cached state on which an arriving write is based, in milliseconds. */
   readonly lagMs: () => number;
-  /** Ends histories that never end by themselves. */
+  /** Ends histories that do not become idle. */
   readonly steps: StepLimit;
   /** Writes of the controllers that the server answered, as `verb resource name`. */
   readonly writes: string[] = [];
-  /** Machines that controllers asked to delete, and when, RFC 3339. */
+  /** Machines that controllers deleted, with the times in RFC 3339. */
   readonly goings: { readonly at: string; readonly name: string }[] = [];
   readonly #options: WorldOptions;
   readonly #plane: Plane;
@@ -183,12 +183,12 @@ export class World extends Fleet {
     this.#eyes.watch(this.admin, { clock, log, reporter, byHand }, this.#end.signal);
   }
 
-  /** What must never happen and did. */
+  /** The violations so far. */
   get violations(): readonly string[] {
     return this.reporter.violations;
   }
 
-  /** Of an API server that listens. */
+  /** The kubeconfig of an API server that listens. */
   kubeconfig(): string {
     return this.#plane.kubeconfig();
   }
@@ -198,17 +198,17 @@ export class World extends Fleet {
     return this.#plane.snapshot();
   }
 
-  /** The cluster goes back to a backup; nothing of what happened since is known to it. */
+  /** Restores the cluster to a backup. All later changes are lost. */
   async restore(backup: ReturnType<Plane['snapshot']>, bumpRevision = 0): Promise<void> {
     if (!this.#plane.restore) throw new Error('this world was not started with `restorable`');
     this.reporter.note('act', `the cluster is restored to revision ${backup.revision}`);
     await this.#plane.restore(backup, { bumpRevision });
   }
 
-  /** Answers a request to the API server as its administrator, as `openDoor` needs it. */
+  /** Answers a request to the API server as its administrator, for `openDoor`. */
   readonly fetch = (request: Request): Promise<Response> => this.#plane.fetch(request);
 
-  /** A wire to the API server. */
+  /** A connection to the API server. */
   transport(): Transport {
     return this.#plane.transport;
   }
@@ -217,17 +217,17 @@ export class World extends Fleet {
     return this.#cloud.cloud;
   }
 
-  /** Number of VMs ever made. */
+  /** The number of VMs so far. */
   get vmsMade(): number {
     return this.#cloud.vmsMade;
   }
 
-  /** The cloud's process ends, its connections break, and it comes back on what it had stored. One that is away stays so. */
+  /** Restarts the process of the cloud. Its connections break, and it starts again with its stored state. A stopped process stays stopped. */
   restartCloud(downMs: number): void {
     this.#cloud.restart(downMs);
   }
 
-  /** Ends a process as SIGKILL does; it is started again. */
+  /** Kills a process with SIGKILL. It is started again. */
   kill(name: ProcessName): void {
     this.#controllers.kill(name);
   }
@@ -242,12 +242,12 @@ export class World extends Fleet {
     this.#controllers.start(name);
   }
 
-  /** Requests that a process has sent in its present life. */
+  /** The number of requests of a process in its current life. */
   requests(name: ProcessName): number {
     return this.#controllers.requests(name);
   }
 
-  /** Names of the VMs that the cloud has, terminated ones left out. */
+  /** Names of the VMs in the cloud, without terminated ones. */
   vms(): string[] {
     return [...this.cloud.instances.list()]
       .filter((instance) => instance.state !== 'terminated')
@@ -255,7 +255,7 @@ export class World extends Fleet {
       .sort();
   }
 
-  /** Looks at the world now and then, and no more than an hour of its time. */
+  /** Waits until `done` is true, and checks it at intervals of virtual time. */
   async until(done: () => Promise<boolean>, maxMs = 3_600_000): Promise<number> {
     let nextLook = 0;
     let due = false;
@@ -265,7 +265,7 @@ export class World extends Fleet {
         nextLook = now + LOOK_EVERY_MS;
         return done();
       }
-      // What has just changed is looked at even if nothing else happens.
+      // A recent change is checked even if nothing else happens.
       if (!due) {
         due = true;
         this.clock.setTimeout(() => {
@@ -277,17 +277,17 @@ export class World extends Fleet {
     return this.clock.runUntil(look, { maxMs });
   }
 
-  /** Whether the fleet is as wished and nothing else is left anywhere. */
+  /** Whether the fleet has the desired state, without other objects. */
   async isSettled(replicas: number, machineClass: string): Promise<boolean> {
     return (await this.#mismatch([{ replicas, machineClass }])) === undefined;
   }
 
-  /** Runs until the fleet has `replicas` machines of a class, all Running, and nothing else is left anywhere. */
+  /** Runs until the fleet has `replicas` machines of a class, all Running, without other objects. */
   async untilSettled(replicas: number, machineClass: string, maxMs = 3_600_000): Promise<number> {
     return this.untilAllSettled([{ replicas, machineClass }], maxMs);
   }
 
-  /** Runs until each deployment has its machines, all Running, and nothing else is left anywhere. */
+  /** Runs until each deployment has its machines, all Running, without other objects. */
   async untilAllSettled(wanted: readonly Wanted[], maxMs: number): Promise<number> {
     try {
       return await this.until(async () => (await this.#mismatch(wanted)) === undefined, maxMs);
@@ -296,7 +296,7 @@ export class World extends Fleet {
     }
   }
 
-  /** Of a machine; of its set where machines are updated in place, for there they keep the name of the class that made them. */
+  /** The class of a machine. For in-place updates it is the class of its set, because the machine keeps the name of its first class. */
   #classOf(machine: Machine): string | undefined {
     const owner = this.#options.inPlace && controllerOf(machine);
     return owner ? this.#eyes.classOf(owner.uid) : machine.spec.class?.name;
@@ -323,7 +323,7 @@ export class World extends Fleet {
     const all = (await this.admin.resource(nodes).list()).items;
     const nodeNames = all.map(({ metadata }) => metadata.name).sort();
     if (String(nodeNames) !== String(names)) return `nodes ${nodeNames} are not the machines ${names}`;
-    // A node that was updated to a template which the user took back is updated again.
+    // A node with an update to a template that the user reverted is updated again.
     const candidate = all.find(({ metadata }) => metadata.labels?.[Labels.CandidateForUpdate] !== undefined);
     if (candidate) return `node ${candidate.metadata.name} is a candidate for an update`;
     const tokens = (await this.admin.resource(secrets, 'kube-system').list()).items.filter(
@@ -343,7 +343,7 @@ export class World extends Fleet {
   async close(): Promise<void> {
     this.#end.abort(new Error('closed'));
     this.#controllers.stop();
-    // Requests of kubelets may be under way; after the step limit they get no answer.
+    // Requests of kubelets may be pending. After the step limit they get no answer.
     if (!this.steps.isOver) await this.clock.ended(this.cloud.close(), { maxMs: CLOSE_MS });
     await this.#plane.close();
   }
