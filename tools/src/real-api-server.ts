@@ -8,19 +8,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock, sleep } from '@mcm/kube';
 
-/** A kube-apiserver with its etcd, and a kube-controller-manager where there is one, for one test or one run. */
+/** A kube-apiserver with its etcd and, if available, a kube-controller-manager, for one test or run. */
 export interface RealApiServer {
   readonly url: string;
-  /** Of an administrator. */
+  /** The kubeconfig of an administrator. */
   readonly kubeconfig: string;
-  /** Its audit log: one JSON object a line for each answered request. */
+  /** The audit log: one JSON object per line for each answered request. */
   readonly auditLog: string;
   stop(): Promise<void>;
 }
 
-/** Less than a test's hook is given, so that the end of the log is told when nothing comes of it. */
+/** Shorter than the timeout of a test hook, so that a failed start reports the end of the log. */
 const START_MS = 150_000;
-/** Another program may take a port between the look for a free one and its use. */
+/** The number of attempts, because another program may take a port after it was found free. */
 const STARTS = 3;
 const LOOK_EVERY_MS = 200;
 const AUDIT_POLICY = [
@@ -30,7 +30,7 @@ const AUDIT_POLICY = [
   'rules: [{level: Metadata}]',
 ].join('\n');
 
-/** Ports that were free a moment ago: etcd takes no 0. */
+/** Finds free ports, because etcd does not accept 0. */
 async function freePorts(count: number): Promise<readonly number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, async () => {
@@ -49,7 +49,7 @@ async function freePorts(count: number): Promise<readonly number[]> {
 const isReady = (url: string, token: string): Promise<boolean> =>
   new Promise((resolve) => {
     const headers = { authorization: `Bearer ${token}` };
-    // Nothing is known of its authority yet, and nothing but a yes is wanted of it.
+    // The CA is not known yet, and only the status matters.
     const request = get(`${url}/readyz`, { headers, rejectUnauthorized: false }, (answer) => {
       answer.resume();
       resolve(answer.statusCode === 200);
@@ -106,7 +106,7 @@ async function startOnce(
   const stop = async (): Promise<void> => {
     for (const { child } of children.toReversed()) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
-      // All is thrown away: nothing has to be ended gracefully.
+      // The data is thrown away, so the programs can be killed.
       const ended = once(child, 'exit');
       child.kill('SIGKILL');
       await ended;
@@ -150,7 +150,7 @@ async function startOnce(
     }
     await sleep(realClock, LOOK_EVERY_MS);
   }
-  // Self-signed: its own authority is in the file.
+  // The certificate is self-signed, and the file contains its CA.
   const authority = readFileSync(join(dir, 'certs', 'apiserver.crt')).toString('base64');
   const kubeconfig = `apiVersion: v1
 kind: Config

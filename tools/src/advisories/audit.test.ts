@@ -12,7 +12,7 @@ const FOUND = {
   ],
 };
 
-/** What pnpm makes of a registry that answers audits so. The names of all packages that it was asked about, too. */
+/** The result of pnpm for a registry with this answer to an audit, and the names of all packages in its request. */
 async function audited(status: number, answer: object) {
   let asked: readonly string[] = [];
   const server = createServer(async (request, response) => {
@@ -27,7 +27,7 @@ async function audited(status: number, answer: object) {
   return { result: await audit([`--config.registry=http://127.0.0.1:${port}/`]), asked };
 }
 
-test('pnpm asks for what is shipped: a finding fails with package, versions and address, a registry that answers no audits is told', async () => {
+test('pnpm audits the shipped packages: a finding fails with package, versions and address, and a registry without audits is reported', async () => {
   const [found, refused] = await Promise.all([audited(200, FOUND), audited(405, {})]);
   expect(found.asked).toEqual(expect.arrayContaining(['undici', 'zod', '@aws-sdk/client-ec2']));
   expect(found.asked).not.toContain('vitest');
@@ -38,12 +38,12 @@ test('pnpm asks for what is shipped: a finding fails with package, versions and 
   expect(verdict(refused.result, true).code).toBe(1);
 });
 
-test('no finding is told with how many packages were asked for', () => {
+test('a result without findings contains the number of audited packages', () => {
   const printed = JSON.stringify({ advisories: {}, metadata: { totalDependencies: 191 } });
   expect(verdict(readAudit(printed, ''), true)).toEqual({ text: 'no advisory is known of 191 packages', code: 0 });
 });
 
-test('what is no report is no pass', () => {
+test('an invalid report does not pass', () => {
   for (const printed of ['', 'null', '[]', '{"error":"x"}', 'No known vulnerabilities found'])
     expect(readAudit(printed, '').outcome, printed).toBe('unanswered');
 });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { ROOT } from '../root.ts';
 
-/** A known weakness of a package that is shipped. */
+/** A known vulnerability of a shipped package. */
 export interface Advisory {
   readonly package: string;
   readonly versions: string;
@@ -10,13 +10,13 @@ export interface Advisory {
   readonly url: string;
 }
 
-/** What asking for the advisories of all shipped packages came to. */
+/** The result of an audit of all shipped packages. */
 export type Audit =
   | { readonly outcome: 'clean'; readonly packages: number }
   | { readonly outcome: 'found'; readonly advisories: readonly Advisory[] }
   | { readonly outcome: 'unanswered'; readonly because: string };
 
-/** The part of `pnpm audit --json` that is read. */
+/** The fields of `pnpm audit --json` that are used. */
 interface Report {
   readonly advisories: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly metadata?: { readonly totalDependencies?: number };
@@ -27,11 +27,11 @@ function reportIn(text: string): Report | undefined {
     const report: unknown = JSON.parse(text);
     return typeof report === 'object' && report !== null && 'advisories' in report ? (report as Report) : undefined;
   } catch {
-    return undefined; // No JSON is no report; what was said instead is told to the user.
+    return undefined; // Without JSON there is no report. The user gets the output instead.
   }
 }
 
-/** Reads what `pnpm audit --json` printed and said. */
+/** Parses the output of `pnpm audit --json`. */
 export function readAudit(printed: string, said: string): Audit {
   const report = reportIn(printed);
   if (report === undefined) {
@@ -49,18 +49,18 @@ export function readAudit(printed: string, said: string): Audit {
   return { outcome: 'clean', packages: report.metadata?.totalDependencies ?? 0 };
 }
 
-/** Asks the registry for the advisories of every package that the published ones depend on. @param more arguments of `pnpm audit` */
+/** Requests the advisories of all packages that the published ones depend on. @param more arguments of `pnpm audit` */
 export function audit(more: readonly string[] = []): Promise<Audit> {
   const args = ['-y', 'pnpm@12.21.0', 'audit', '--prod', '--json', ...more];
   return new Promise((resolve) => {
-    // How it ended is in what it printed: a finding is exit status 1, and so is a registry that does not answer.
+    // The exit code is 1 for a finding and also for a registry that does not answer, so the output decides.
     execFile('npx', args, { cwd: ROOT, maxBuffer: 1 << 26 }, (_error, printed, said) =>
       resolve(readAudit(printed, said)),
     );
   });
 }
 
-/** What to tell of an audit, and the exit status: 1 for a finding, and with `strict` for none to be had. */
+/** The text for an audit, and the exit code: 1 for a finding, and with `strict` also without a result. */
 export function verdict(audit: Audit, strict: boolean): { readonly text: string; readonly code: 0 | 1 } {
   if (audit.outcome === 'clean') return { text: `no advisory is known of ${audit.packages} packages`, code: 0 };
   if (audit.outcome === 'unanswered') {

@@ -2,16 +2,16 @@ import { builtinModules, isBuiltin } from 'node:module';
 import type { Plugin } from 'esbuild';
 
 const NAMESPACE = 'builtin';
-/** In bundled code, one of Node's own modules. */
+/** The expression for a module of Node.js in bundled code. */
 const ASKED = 'process.getBuiltinModule';
 
-/** What can be imported by name. */
+/** The exported names of a module. */
 const named = (module: string): readonly string[] =>
   Object.keys(process.getBuiltinModule(module) ?? {}).filter(
     (name) => /^[A-Za-z_$][\w$]*$/.test(name) && name !== 'default',
   );
 
-/** A module of Node as one of the bundle, of which the bundler drops the names that nobody imports. */
+/** A Node.js module as a module of the bundle. The bundler drops the names that are not imported. */
 const contentsOf = (module: string): string =>
   [
     `const all = ${ASKED}('${module}');`,
@@ -21,8 +21,8 @@ const contentsOf = (module: string): string =>
   ].join('\n');
 
 /**
- * Node's modules, by what is used of them. An import reads every name of a module, so as to offer it: for `node:http` that loads
- * the clients of WebSocket and EventSource, a tenth of a controller's start, which nobody here uses.
+ * Imports only the used names of Node.js modules. An import reads every name of a module. For `node:http` this loads the clients of WebSocket
+ * and EventSource, which no program uses, and takes a tenth of the start of a controller.
  */
 export const builtins: Plugin = {
   name: 'builtins',

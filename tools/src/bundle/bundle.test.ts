@@ -12,7 +12,7 @@ import { sharedBundles } from './shared.ts';
 const run = promisify(execFile);
 const LONG = 300_000;
 
-/** Packages of a cloud's vendor, by the only program that may hold them. */
+/** Packages of a cloud vendor, by the only program that may contain them. */
 const VENDORS: Readonly<Record<string, RegExp>> = {
   'machine-controller-aws': /^@(aws-sdk|smithy|aws)\//,
   'machine-controller-azure': /^@(azure|azure-rest|typespec)\//,
@@ -27,10 +27,10 @@ interface Component {
   readonly licenses?: unknown;
 }
 
-/** Where all programs are, which nobody may change, and where this file writes. */
+/** The shared folder with all programs, which tests must not change, and the folder for files of this test. */
 let bundles: string;
 let folder: string;
-/** The biggest, built a second time. */
+/** The largest program, built a second time. */
 let again: Bundle;
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ const start = (name: string, args: readonly string[], env: Readonly<Record<strin
     maxBuffer: 1 << 24,
   });
 
-/** Says whether V8 took what was compiled beforehand, on the standard error output. */
+/** Prints to standard error whether V8 accepted the compile cache. */
 const TAKEN = `import { syncBuiltinESMExports } from 'node:module';
 import vm from 'node:vm';
 vm.Script = class extends vm.Script {
@@ -58,7 +58,7 @@ syncBuiltinESMExports();`;
 const SAYS_TAKEN = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(TAKEN)}` };
 
 test.each(BINARIES.map(({ name }) => name))(
-  '%s runs by itself, as it was compiled, and says its flags',
+  '%s runs alone, uses its compile cache, and prints its flags',
   async (name) => {
     const { stdout, stderr } = await start(name, ['--help'], SAYS_TAKEN);
     expect(stdout).toContain(`Usage: ${name} [options]`);
@@ -69,7 +69,7 @@ test.each(BINARIES.map(({ name }) => name))(
   },
 );
 
-/** The packages that are in a program by its bill of materials. */
+/** The packages in the bill of materials of a program. */
 async function componentsIn(name: string): Promise<readonly Component[]> {
   const bill = JSON.parse(await readFile(join(bundles, name, 'sbom.cdx.json'), 'utf8')) as {
     readonly specVersion: string;
@@ -79,7 +79,7 @@ async function componentsIn(name: string): Promise<readonly Component[]> {
   return bill.components;
 }
 
-test('the SDK of a cloud is in the program of that cloud alone', async () => {
+test('the SDK of a cloud is only in the program of that cloud', async () => {
   for (const { name } of BINARIES) {
     const packages = await componentsIn(name);
     const vendors = Object.keys(VENDORS).filter((owner) => packages.some((each) => VENDORS[owner]?.test(each.name)));
@@ -87,7 +87,7 @@ test('the SDK of a cloud is in the program of that cloud alone', async () => {
   }
 });
 
-test('the programs of a local cluster find each other: mcm up brings up a fleet from bundles alone', {
+test('mcm up starts a fleet from bundles only', {
   timeout: LONG,
 }, async () => {
   const data = join(folder, 'data');
@@ -95,14 +95,14 @@ test('the programs of a local cluster find each other: mcm up brings up a fleet 
   expect(stdout).toContain('ready: 2 machines Running');
 });
 
-test('machine configs are made of the templates that come with a bundle, by the controller and by mcm', {
+test('the controller and mcm render machine configs with the templates of a bundle', {
   timeout: LONG,
 }, async () => {
   const data = join(folder, 'configs');
   const flags = ['--machine-config', '--exit-when-ready', '--no-tty', '--machines=1', `--data-dir=${data}`];
   const { stdout } = await start('mcm', ['up', ...flags]);
   expect(stdout).toContain('machine-config-controller ready');
-  // Both look for them next to themselves, by the same module.
+  // Both programs resolve the folder relative to themselves.
   await access(join(bundles, 'machine-config-controller/templates/worker/00-worker'));
   expect(stdout).toContain('ready: 3 machines Running');
 
@@ -112,7 +112,7 @@ test('machine configs are made of the templates that come with a bundle, by the 
   expect(rendered.stdout).toContain('# Sources: 00-worker, 01-worker-container-runtime, 01-worker-kubelet');
 });
 
-test('the same sources give the same bytes, wherever they are built', async () => {
+test('the same sources give the same bytes in any folder', async () => {
   const first = join(bundles, again.binary.name);
   const files = await readdir(first, { recursive: true });
   expect(files).toContain(`dist/program.${process.version}-${process.arch}.cache`);
@@ -124,7 +124,7 @@ test('the same sources give the same bytes, wherever they are built', async () =
   expect(text).not.toContain(process.cwd());
 });
 
-test('a program without what was compiled beforehand, or with that of another file, is compiled as it starts', async () => {
+test('a program without a valid compile cache is compiled at its start', async () => {
   const name = 'local-cloud';
   await cp(join(bundles, name), join(folder, name), { recursive: true });
   const compiled = join(folder, name, `dist/program.${process.version}-${process.arch}.cache`);
@@ -142,7 +142,7 @@ test('the modules of Node are read name by name: those that load much are not to
   expect(text.includes('("WebSocket")')).toBe(false);
 });
 
-test('the bill of materials names what is in the bundle, with version, license and package URL; the licenses themselves go along', async () => {
+test('the bill of materials lists the content of the bundle with version, license and package URL, and the licenses are included', async () => {
   const names = (all: readonly { readonly name: string }[]) => new Set(all.map(({ name }) => name));
   expect(names(await componentsIn(again.binary.name))).toEqual(names(again.packages));
   for (const { name: binary } of BINARIES) {
@@ -156,7 +156,7 @@ test('the bill of materials names what is in the bundle, with version, license a
   }
 });
 
-test('what is loaded late is loaded late in a bundle too, and only the parts that are named', () => {
+test('lazy loads remain lazy in a bundle, and include only the named parts', () => {
   expect(requireLazily("const pino = load('pino') as Pino;")).toBe("const pino = require('pino') as Pino;");
   expect(requireLazily("createRequire(import.meta.url)('yaml')")).toBe("require('yaml')");
   expect(requireLazily('reload(x)')).toBe('reload(x)');
@@ -167,7 +167,7 @@ test('what is loaded late is loaded late in a bundle too, and only the parts tha
   expect(importParts("await import('./command.ts');")).toBe("await import('./command.ts');");
 });
 
-test('a controller is ASCII, which Node keeps at one byte a character, and means the same', async () => {
+test('a controller is ASCII, which needs one byte per character in memory, and behaves the same', async () => {
   expect(toAscii("const micro = 'µs…';")).toBe("const micro = '\\u00b5s\\u2026';");
   for (const { name } of BINARIES) {
     if (!/^machine-con(troller|fig)-/.test(name)) continue;
@@ -185,6 +185,6 @@ test('patterns of CRDs are the same from a bundle: Go knows no escapes as esbuil
   expect(stdout).not.toContain('\\u00');
 });
 
-test('a program that is not there is refused by name, with those there are', () => {
+test('an unknown program is refused with the existing names', () => {
   expect(() => binaryNamed('mcm-x')).toThrow('no binary "mcm-x"; there are machine-controller-manager, ');
 });

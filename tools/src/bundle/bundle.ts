@@ -12,31 +12,31 @@ import { billOfMaterials, componentsOf } from './sbom/sbom.ts';
 import { slimSdks } from './slim-sdks.ts';
 import { commandOf, startApart } from './start-apart.ts';
 
-/** A program as one file, and its start. */
+/** A program as a bundle. */
 export interface Bundle {
   readonly binary: Binary;
   readonly version: string;
   readonly license: string;
-  /** Holds `package.json`, `dist`, `sbom.cdx.json`, the licenses and the assets. */
+  /** Contains `package.json`, `dist`, `sbom.cdx.json`, the licenses and the assets. */
   readonly folder: string;
-  /** `dist/main.js` in it: what is run. */
+  /** `dist/main.js`, the file to run. */
   readonly file: string;
-  /** `dist/program.js` next to it: everything else. */
+  /** `dist/program.js`, the rest of the program. */
   readonly program: string;
-  /** Bytes of the program. */
+  /** The size of the program in bytes. */
   readonly bytes: number;
-  /** Packages of others that are in it, as paths below `node_modules` name them. */
+  /** Packages of other authors in the bundle, as paths below `node_modules`. */
   readonly packages: readonly PackageIn[];
 }
 
-/** A package of others that is in a bundle. */
+/** A package of another author in a bundle. */
 export interface PackageIn {
   readonly name: string;
   /** Folder of its package.json. */
   readonly folder: string;
 }
 
-/** Programs find each other, and their assets, next to themselves: `<name>/dist/main.js`. */
+/** Programs find each other and their assets relative to themselves: `<name>/dist/main.js`. */
 function resolver(): string {
   const programs = Object.fromEntries(BINARIES.map(({ specifier, name }) => [specifier, `../../${name}/dist/main.js`]));
   return [
@@ -60,7 +60,7 @@ function packagesOf({ inputs }: Metafile): readonly PackageIn[] {
 async function copyAssets(binary: Binary, folder: string): Promise<void> {
   for (const asset of binary.assets) {
     const from = join(ROOT, binary.folder, asset);
-    if (!existsSync(from)) continue; // A program whose defaults were taken out says so itself when they are asked for.
+    if (!existsSync(from)) continue; // A program without its default assets reports this when they are requested.
     await cp(from, join(folder, basename(asset)), { recursive: true });
   }
 }
@@ -79,8 +79,8 @@ const SETTINGS = {
 } as const satisfies BuildOptions;
 
 /**
- * Writes what esbuild makes of `given` into a folder. It is made as if for a place in the repository that is the same for all,
- * as maps name the sources by the way that leads to them from there.
+ * Writes the output of esbuild for `given` into a folder. The build uses the same output path on all machines, because source maps contain
+ * the paths of the sources relative to it.
  */
 async function write(into: string, given: BuildOptions & { readonly outfile: string }): Promise<Metafile> {
   const outfile = join('dist/bundle', given.outfile);
@@ -90,9 +90,9 @@ async function write(into: string, given: BuildOptions & { readonly outfile: str
 }
 
 /**
- * Bundles a program with all its packages into `<into>/<name>/dist`: `main.js`, which sets V8 up, and `program.js`, with what V8
- * makes of it. The same sources, and the same Node, give the same bytes on every machine. Identifiers keep their names, so that
- * a stack can be read without the map.
+ * Bundles a program with all its packages into `<into>/<name>/dist`: `main.js`, which sets V8 up, and `program.js` with its compile cache.
+ * The same sources and the same Node.js give the same bytes on every machine. Identifiers keep their names, so that stacks are readable
+ * without the source map.
  */
 export async function bundle(binary: Binary, into: string): Promise<Bundle> {
   const folder = join(into, binary.name);
@@ -114,7 +114,7 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
     outfile: 'program.js',
     plugins: [builtins, slimSdks, lazyLoads],
     define: { 'import.meta.url': 'mcmUrl', 'import.meta.resolve': 'mcmResolve' },
-    // A script, not a module: what V8 made of a script can be kept and shown to it again.
+    // A script instead of a module, because V8 can only cache the code of a script.
     banner: { js: `(async (require, mcmUrl) => {"use strict";\n${resolver()}` },
     footer: { js: '})' },
     sourcemap: 'external',

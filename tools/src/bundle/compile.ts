@@ -5,22 +5,22 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Binary } from './binaries.ts';
 
-/** Named after the Node that it is for, by which `load-program.ts` finds it. */
+/** The name contains the version of Node.js, so that `load-program.ts` finds the file. */
 const COMPILED = `program.${process.version}-${process.arch}.cache`;
 
 /**
- * What makes the same bytes every time: the seeds, code that does not age, nothing next to the one thread, and so much memory that
- * none is used a second time: V8 writes down gaps between its fields with whatever lay there.
+ * Flags that make the output reproducible: fixed seeds, no code aging, a single thread, and enough memory. V8 writes the gaps between its
+ * fields with old content of the memory, so memory must not be reused.
  */
 const STEADY = [
   ...['--hash-seed=1', '--random-seed=1', '--no-flush-bytecode', '--single-threaded'],
   ...['--min-semi-space-size=256', '--max-semi-space-size=256', '--initial-old-space-size=2000'],
 ];
 
-/** Where V8 notes the flags that it compiled under, four bytes; it takes only what was compiled under its own. */
+/** The position of the flags of V8 in the cache, four bytes. V8 only accepts a cache with its own flags. */
 const NOTED_FLAGS = 12;
 
-/** Runs before the program: keeps what V8 compiled of it when it ends. */
+/** Runs before the program, and stores the compiled code when it ends. */
 const KEEPER = `
   import { writeFileSync } from 'node:fs';
   import { syncBuiltinESMExports } from 'node:module';
@@ -34,7 +34,7 @@ const KEEPER = `
   syncBuiltinESMExports();
 `;
 
-/** Nobody listens there, and nobody is asked. */
+/** No server listens at this address. */
 const KUBECONFIG = JSON.stringify({
   ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'c' },
   clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:9' } }],
@@ -42,16 +42,16 @@ const KUBECONFIG = JSON.stringify({
   contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
 });
 
-/** A start that ends by itself, the same every time: at the second cluster, of which there is no kubeconfig. */
+/** A start that ends by itself at the same point every time: the kubeconfig of the second cluster is missing. */
 const FLAGS = ['--target-kubeconfig=target', '--control-kubeconfig=not-there', '--namespace=default'];
 
-/** What V8 made of the program that a command line runs in a folder, by the time it ended. Throws when it never ran. */
+/** The compiled code of a program after a run with these arguments. Throws when the program never ran. */
 async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer> {
   const kept = join(cwd, 'kept');
   await rm(kept, { force: true });
   const keeper = `--import=data:text/javascript,${encodeURIComponent(KEEPER)}`;
   const options = { cwd, env: { PATH: process.env.PATH, MCM_KEEP_COMPILED: kept }, maxBuffer: 1 << 24 };
-  // How it ended says nothing: one of the two ways is a refusal.
+  // The exit code is ignored, because one of the two runs ends with an error.
   const said = await new Promise<string>((done) =>
     execFile(process.execPath, [keeper, ...args], options, (_error, _out, log) => done(log)),
   );
@@ -59,7 +59,7 @@ async function compiledBy(args: readonly string[], cwd: string): Promise<Buffer>
   return readFile(kept);
 }
 
-/** Writes what V8 makes of a bundle's program next to it: of a controller up to its clusters, of another in its sample. */
+/** Writes the compile cache of a bundle next to it: for a controller up to its clusters, for another program with its sample. */
 export async function compile({ controller, sample }: Binary, dist: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'mcm-compile-'));
   const main = resolve(dist, 'main.js');

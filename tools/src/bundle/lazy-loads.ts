@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import type { Plugin } from 'esbuild';
 
-/** `load('pino')` and `createRequire(import.meta.url)('yaml')`: how the sources put off what is dear to load. */
+/** Lazy loads in the sources: `load('pino')` and `createRequire(import.meta.url)('yaml')`. */
 const LAZY = /\b(?:load|createRequire\(import\.meta\.url\))\((['"][^'"]+['"])\)/g;
 
-/** The same with a name that is only known when it runs. */
+/** A lazy load with a name that is only known at run time. */
 const BLIND = /\b(?:load|createRequire\(import\.meta\.url\))\((?!['"])[^)]*\)(?= as )/;
 
 /**
- * In what the bundler reads, the two forms become `require(…)`, which it follows and still runs at its first use only.
- * @throws Error for a name that it could not follow: in a bundle nothing would be found
+ * Converts lazy loads to `require(…)`, which the bundler follows, and which still runs at its first use.
+ * @throws Error for a name that is not known, because the bundle would not contain it
  */
 export function requireLazily(source: string): string {
   const [blind] = BLIND.exec(source) ?? [];
@@ -17,35 +17,35 @@ export function requireLazily(source: string): string {
   return source.replaceAll(LAZY, 'require($1)');
 }
 
-/** One character beyond ASCII makes Node keep the whole file in memory at two bytes a character; strings and patterns read these the same. */
+/** Escapes characters beyond ASCII. With one of them, Node.js needs two bytes per character for the whole file. */
 export const toAscii = (source: string): string =>
   source.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** `const { KubeConfig } = await import('…')`: what is wanted of a big package. */
+/** `const { KubeConfig } = await import('…')`: imports named parts of a large package. */
 const PARTS = /\bconst \{ ([\w, ]+) \} = await import\('([^'.][^']*)'\)/g;
 const PART_PREFIX = 'parts-of:';
 
-/** A late import of some names becomes one of a module that has only these, so that the bundler can leave out the others. */
+/** Converts a lazy import of names to an import of a module with only these names, so that the bundler can omit the others. */
 export const importParts = (source: string): string =>
   source.replaceAll(PARTS, (_all, names: string, from: string) => {
     const list = names.split(',').map((name) => name.trim());
     return `const { ${names} } = await import('${PART_PREFIX}${list.join(',')}:${from}')`;
   });
 
-/** Where a big package keeps what is asked of it; asking its front door would take all of it along: 5 MB of models. */
+/** The modules of parts of a large package. Its main module would include everything: 5 MB of models. */
 const SIDE_DOORS: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };
 
-/** The generated client of the Kubernetes API, of which a kubeconfig needs the way to a server and none of the models. */
+/** The generated client of the Kubernetes API. A kubeconfig needs only its connection, and no models. */
 const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
   "export * from './configuration.js'; export * from './servers.js'; export * from './http/http.js';";
 
-/** The one package of others with such characters in patterns, which the bundler copies as they are. */
+/** The only package of another author with such characters in patterns, which the bundler does not escape. */
 const BEYOND_ASCII = /\/node_modules\/liquidjs\/.*\.m?js$/;
 
-/** Has the bundler follow what the workspace's sources load late, and leave out what of it they never name. */
+/** Makes the bundler follow lazy loads of the workspace, and omit the parts that are not named. */
 export const lazyLoads: Plugin = {
   name: 'lazy-loads',
   setup(build) {

@@ -2,15 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants, Script } from 'node:vm';
 
-// In a bundle this stands where `main.ts` asks for the rest of the program: it runs `program.js` next to it, compiled beforehand
-// where this Node and this kind of machine are those of the build.
+// In a bundle, this file replaces the import of the program in `main.ts`. It runs `program.js` next to it. It uses the compile cache if
+// Node.js and the architecture are those of the build.
 
 type Program = (require: NodeJS.Require, url: string) => Promise<void>;
 
 const source = new URL('./program.js', import.meta.url);
 const compiled = new URL(`./program.${process.version}-${process.arch}.cache`, import.meta.url);
 const script = new Script(readFileSync(source, 'utf8'), {
-  filename: 'program.js', // What is compiled holds it, and is the same wherever it lies.
+  filename: 'program.js', // A fixed name, because the cache contains it.
   ...(existsSync(compiled) ? { cachedData: readFileSync(compiled) } : {}),
   importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });

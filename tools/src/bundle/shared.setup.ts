@@ -10,21 +10,21 @@ import { ROOT } from '../root.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the folder of all programs is asked for; see `shared.ts`. */
+    /** The address that returns the folder of all programs; see `shared.ts`. */
     bundles: string;
   }
 }
 
 /**
- * Runs once next to all test files: bundles every program when the first file asks for them, and tells all the same folder.
- * One process does it, or each file that starts programs would build them again.
+ * Runs once in addition to all test files. It bundles every program at the first request, and returns the same folder to all files.
+ * Otherwise each file that starts programs would build them again.
  */
 export async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   let folder: string | undefined;
   let made: Promise<string> | undefined;
   const ended = new AbortController();
   const make = async (): Promise<string> => {
-    // Far from any node_modules: what is not in a bundle is not there.
+    // Outside of any node_modules, so that a bundle must be complete.
     folder = await mkdtemp(join(tmpdir(), 'mcm bundles '));
     const main = join(ROOT, 'tools/src/bundle/main.ts');
     await promisify(execFile)(process.execPath, ['--conditions=source', main, '--into', folder], {
@@ -43,7 +43,7 @@ export async function setup({ provide }: TestProject): Promise<() => Promise<voi
   provide('bundles', `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   return async () => {
     ended.abort();
-    await made?.catch(() => undefined); // Whoever asked was told.
+    await made?.catch(() => undefined); // The requests already got the error.
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });

@@ -7,9 +7,9 @@ import { batteryFixtures, createPlayer, type Fixture, type Player, type Runner }
 import { type Kind, readResources, readSamples, type Samples, sharedKinds } from './requests/kinds.ts';
 import { readSchemas, type Schemas } from './requests/schema.ts';
 
-/** Cases that a server plays at once. */
+/** The number of cases that a server runs concurrently. */
 const JOBS = 4;
-/** A document that a server is still composing is asked for again this often. */
+/** The number of retries for a document that a server is still composing. */
 const ATTEMPTS = 40;
 const AGAIN_MS = 250;
 

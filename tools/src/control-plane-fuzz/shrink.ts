@@ -2,7 +2,7 @@ import type { Case, Player, Step } from './battery.ts';
 import { type Difference, firstDifference } from './judge.ts';
 import { isJsonObject } from './requests/json.ts';
 
-/** Servers are asked about this many smaller cases at most. */
+/** The maximum number of smaller cases that are sent to the servers. */
 const TRIALS = 150;
 
 /** Whether a case still shows the difference, at its last step. */

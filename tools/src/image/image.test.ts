@@ -14,7 +14,7 @@ import { type Config, type Descriptor, Layout, type Manifest } from './layout.ts
 import { archive } from './tar.ts';
 
 const run = promisify(execFile);
-/** A small program in Node's place: what is tested with it does not depend on what it does. */
+/** A small program in the place of Node.js, because these tests do not depend on it. */
 const SMALL = '/bin/true';
 const SECONDS = 1_700_000_000;
 
@@ -38,7 +38,7 @@ async function filesOf(layout: string): Promise<ReadonlyMap<string, string>> {
   return new Map(contents.map(([path, content]) => [path.slice(layout.length), content]));
 }
 
-/** Lays the layers of an image over each other in a folder, by the system's tar. Returns the configuration. */
+/** Extracts the layers of an image into a folder with the tar of the system. Returns the configuration. */
 async function unpack(layout: Layout, image: Descriptor, into: string) {
   const { config, layers } = await layout.readJson<Manifest>(image.digest);
   await mkdir(into, { recursive: true });
@@ -51,7 +51,7 @@ async function unpack(layout: Layout, image: Descriptor, into: string) {
   return layout.readJson<Config & { config: Record<string, unknown>; created: string }>(config.digest);
 }
 
-test('an image is a layout whose digests hold, with a program that runs as nobody and has no shell', async () => {
+test('an image is a layout with correct digests, whose program runs as non-root and without a shell', async () => {
   const into = join(folder, 'one');
   const [image] = await writeImages([built], into, { nodes: [SMALL], seconds: SECONDS });
   if (!image) throw new Error('no image');
@@ -81,7 +81,7 @@ test('an image is a layout whose digests hold, with a program that runs as nobod
   expect(files.filter((path) => /\/(sh|bash|busybox|apt|dpkg|npm|npx)$|\.map$|\.ts$/.test(path))).toEqual([]);
 });
 
-test('the same inputs give the same image, to the byte', async () => {
+test('the same inputs give the same bytes', async () => {
   const make = async (name: string): Promise<ReadonlyMap<string, string>> => {
     await writeImages([built], join(folder, name), { nodes: [SMALL], seconds: 0 });
     return filesOf(join(folder, name));
@@ -89,7 +89,7 @@ test('the same inputs give the same image, to the byte', async () => {
   expect(await make('first')).toEqual(await make('second'));
 });
 
-test('an image on a base keeps the base’s layers below its own and takes no library of this machine', async () => {
+test('an image on a base keeps the layers of the base below its own and uses no library of this machine', async () => {
   const base = join(folder, 'base');
   await writeImages([built], base, { nodes: [SMALL], seconds: 0 });
   const into = join(folder, 'on-base');
@@ -105,7 +105,7 @@ test('an image on a base keeps the base’s layers below its own and takes no li
   expect(own.includes('etc/passwd\0')).toBe(false);
 });
 
-test('content that is not what its digest says is refused', async () => {
+test('content that does not match its digest is refused', async () => {
   const into = join(folder, 'broken');
   const [image] = await writeImages([built], into, { nodes: [SMALL], seconds: 0 });
   const digest = image?.digest ?? '';
@@ -113,13 +113,15 @@ test('content that is not what its digest says is refused', async () => {
   await expect(new Layout(into).readJson(digest)).rejects.toThrow('is not what its name says');
 });
 
-test('the program of an image runs with its root alone, as nobody', { timeout: 300_000 }, async ({ skip }) => {
+test('the program of an image runs with only its root file system, as non-root', { timeout: 300_000 }, async ({
+  skip,
+}) => {
   if (process.getuid?.() !== 0) skip('entering another root takes root');
   const root = join(folder, 'whole');
   const [image] = await writeImages([built], join(folder, 'small'), { nodes: [SMALL], seconds: 0 });
   if (!image) throw new Error('no image');
   const { config } = await unpack(new Layout(join(folder, 'small')), image, root);
-  // The real Node and its libraries take the small one's place: compressing them would be most of this suite's time.
+  // Use the real Node.js here. Compressing it would take most of the time of this file.
   await writeRoot(built, root, process.execPath);
   await run('chmod', ['755', folder]);
   const command = ['--userspec=65532:65532', root, ...(config.Entrypoint as string[]), '--help'];
@@ -127,7 +129,7 @@ test('the program of an image runs with its root alone, as nobody', { timeout: 3
   expect(stdout).toContain('Usage: machine-controller-manager [options]');
 });
 
-test('an archive is what tar reads: modes, folders, long names; what it cannot hold is refused', async () => {
+test('tar reads an archive with modes, folders and long names; unsupported entries are refused', async () => {
   const long = `${'folder/'.repeat(15)}file`;
   const file = join(folder, 'some.tar');
   const entries = [
@@ -144,7 +146,7 @@ test('an archive is what tar reads: modes, folders, long names; what it cannot h
   expect(() => archive([{ path: 'x'.repeat(101), mode: 0, data: Buffer.alloc(0) }], 0)).toThrow('too long');
 });
 
-test('a program of a machine that puts the big end first is read too', () => {
+test('a big-endian program is read too', () => {
   const file = Buffer.alloc(256);
   file.write('\x7fELF\x02\x02', 'latin1');
   file.writeUInt16BE(0x16, 18);
@@ -173,7 +175,7 @@ test('the Dockerfile makes the same image: the same user, the same program, the 
   expect(text).toMatch(/\nFROM scratch\n/);
 });
 
-test('a program for another machine, or no program at all, is told as such', () => {
+test('an error reports a program for another machine and a file that is not a program', () => {
   expect(() => readElf(Buffer.from('#!/bin/sh\n'.padEnd(64)))).toThrow('not a 64-bit ELF file');
   const riscv = Buffer.alloc(64);
   riscv.write('\x7fELF\x02\x01', 'latin1');

@@ -2,10 +2,10 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises
 import { dirname, join, relative } from 'node:path';
 import type { Bundle } from '../bundle/bundle.ts';
 import { type Config, type Descriptor, type Layer, Layout, type Manifest, MEDIA } from './layout.ts';
-import { NOBODY, NODE_PATH, nodeAlone, runtime } from './runtime.ts';
+import { NODE_PATH, NONROOT, nodeAlone, runtime } from './runtime.ts';
 import { archive, type Entry } from './tar.ts';
 
-/** What an image is made of. */
+/** The input of an image. */
 export interface ImageSettings {
   /** Node binaries, one for each architecture. */
   readonly nodes: readonly string[];
@@ -18,7 +18,7 @@ export interface ImageSettings {
 /** Folder of the program in the image. */
 const HOME = 'app';
 
-/** Everything of a bundle but its source map, which is for whoever reads a stack, not for the cluster. */
+/** All files of a bundle except its source map, which is only needed to read stacks. */
 async function programFiles({ folder }: Bundle): Promise<Entry[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = found.filter((each) => each.isFile() && !each.name.endsWith('.map'));
@@ -30,7 +30,7 @@ async function programFiles({ folder }: Bundle): Promise<Entry[]> {
   );
 }
 
-/** The layers of a base for an architecture, taken over into another layout. */
+/** Copies the layers of a base for an architecture to another layout. */
 async function baseLayers(folder: string, architecture: string, into: Layout): Promise<readonly Layer[]> {
   const base = new Layout(folder);
   for (const { digest } of await base.manifests()) {
@@ -47,7 +47,7 @@ async function baseLayers(folder: string, architecture: string, into: Layout): P
   throw new Error(`the base in ${folder} has no image for ${architecture}`);
 }
 
-/** What is below the program: the base and Node. */
+/** The layers below the program: the base and Node.js. */
 interface Below {
   readonly architecture: string;
   readonly layers: readonly Layer[];
@@ -84,7 +84,7 @@ export async function writeImages(
   return manifests;
 }
 
-/** Writes what an image without a base holds as plain files, for whoever builds images in another way. */
+/** Writes the content of an image without a base as plain files, for other tools that build images. */
 export async function writeRoot(bundle: Bundle, into: string, node: string): Promise<void> {
   const { entries } = await runtime(node);
   for (const { path, mode, data } of [...entries, ...(await programFiles(bundle))]) {
@@ -113,10 +113,10 @@ async function putManifest(
     architecture,
     os: 'linux',
     config: {
-      User: `${NOBODY}:${NOBODY}`,
+      User: `${NONROOT}:${NONROOT}`,
       Entrypoint: [`/${NODE_PATH}`, `/${HOME}/dist/main.js`],
       WorkingDir: '/',
-      // Two pools of the C library's memory instead of one a thread: 5 MB less.
+      // Two memory pools of the C library instead of one per thread: saves 5 MB.
       Env: ['PATH=/usr/local/bin', 'NODE_ENV=production', 'MALLOC_ARENA_MAX=2'],
       Labels: labels,
     },

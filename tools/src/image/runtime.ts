@@ -5,10 +5,10 @@ import { ROOT } from '../root.ts';
 import { readElf } from './elf.ts';
 import type { Entry } from './tar.ts';
 
-/** Where an image has its Node. */
+/** The path of Node.js in an image. */
 export const NODE_PATH = 'usr/local/bin/node';
 
-/** The Node that the lock file pins, of the machine that builds. */
+/** The Node.js of the lock file, for the machine that builds. */
 export const PINNED_NODE = join(ROOT, 'node_modules/node/bin/node');
 
 const TRIPLES: Readonly<Record<string, string>> = {
@@ -18,28 +18,28 @@ const TRIPLES: Readonly<Record<string, string>> = {
   s390x: 's390x-linux-gnu',
 };
 
-/** Nobody in particular, as in distroless images. */
-export const NOBODY = 65_532;
+/** The user ID `nonroot`, as in distroless images. */
+export const NONROOT = 65_532;
 
 const text = (path: string, content: string): Entry => ({ path, mode: 0o644, data: Buffer.from(content) });
 
-/** What a C library and Node look for in an otherwise empty root. */
+/** Files that the C library and Node.js need in an empty root. */
 const FILES: readonly Entry[] = [
-  text('etc/passwd', `root:x:0:0:root:/:/sbin/nologin\nnonroot:x:${NOBODY}:${NOBODY}:nonroot:/:/sbin/nologin\n`),
-  text('etc/group', `root:x:0:\nnonroot:x:${NOBODY}:\n`),
+  text('etc/passwd', `root:x:0:0:root:/:/sbin/nologin\nnonroot:x:${NONROOT}:${NONROOT}:nonroot:/:/sbin/nologin\n`),
+  text('etc/group', `root:x:0:\nnonroot:x:${NONROOT}:\n`),
   text('etc/nsswitch.conf', 'hosts: files dns\n'),
   { path: 'tmp', mode: 0o1777 },
 ];
 
-/** The Node binary alone, for an image with a base that has a C library. */
+/** Only the Node.js binary, for an image with a base that has a C library. */
 export async function nodeAlone(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const data = await readFile(node);
   return { entries: [{ path: NODE_PATH, mode: 0o755, data }], architecture: readElf(data).architecture };
 }
 
 /**
- * A root with Node and nothing that it does not need: the shared libraries that it names, as the building machine has them,
- * no shell, no package manager. Throws when a library is not found.
+ * A root with Node.js and the shared libraries that it needs, from the building machine. It has no shell and no package manager. Throws when a
+ * library is not found.
  */
 export async function runtime(node: string): Promise<{ entries: Entry[]; architecture: string }> {
   const { entries, architecture } = await nodeAlone(node);

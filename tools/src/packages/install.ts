@@ -13,8 +13,8 @@ const link = async (from: string, to: string): Promise<void> => {
 };
 
 /**
- * Installs tarballs into an empty folder as pnpm does: each package in a place of its own, next to what it declares to
- * depend on and nothing else. Packages of others are those that this repository has, so that no registry is asked.
+ * Installs tarballs into an empty folder as pnpm does: each package in a separate folder, together with its declared dependencies only.
+ * Packages of other authors come from this repository, so no registry is needed.
  *
  * @returns the folder of each package by its name
  */
@@ -32,7 +32,7 @@ export async function install(
   }
   for (const { folder, manifest } of packages) {
     const home = homes.get(manifest.name) ?? '';
-    // As the tarball says, not as the repository does.
+    // Read the package.json of the tarball, because the one in the repository differs.
     for (const name of Object.keys((await readManifest(home)).dependencies ?? {})) {
       const there = homes.get(name) ?? (await realpath(join(folder, 'node_modules', name)));
       await link(there, join(placeOf(manifest.name), name));

@@ -13,8 +13,8 @@ import { buildPackages, packAll, publicPackages, readManifest } from './packages
 import { serveRegistry } from './registry.ts';
 
 /**
- * What a stranger gets: every public package built and packed, installed and used, and the guide for provider authors
- * followed word by word with them in an empty folder. One file, so that nobody builds what another is packing.
+ * Tests the published packages: every one is built, packed, installed and used. The guide for provider authors is followed word by word in an
+ * empty folder. All tests are in one file, because two files must not build and pack the same packages concurrently.
  */
 
 const run = promisify(execFile);
@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** Ways into a package but for those that are programs. */
+/** The entry points of a package, without programs. */
 async function entries(name: string): Promise<readonly { readonly specifier: string; readonly types: string }[]> {
   const { exports = {} } = await readManifest(homes.get(name) ?? '');
   return Object.entries(exports).flatMap(([path, to]) => {
@@ -43,7 +43,7 @@ async function entries(name: string): Promise<readonly { readonly specifier: str
   });
 }
 
-test('publint has nothing against any tarball', { timeout: LONG }, async () => {
+test('publint accepts every tarball', { timeout: LONG }, async () => {
   const found: string[] = [];
   for (const [name, file] of tarballs) {
     const bytes = await readFile(file);
@@ -54,7 +54,7 @@ test('publint has nothing against any tarball', { timeout: LONG }, async () => {
   expect(found).toEqual([]);
 });
 
-test('a tarball holds what its package.json promises, and nothing that runs on installation', async () => {
+test('a tarball contains the files of its package.json, and runs nothing on installation', async () => {
   for (const [name, home] of homes) {
     const { exports = {}, bin = {}, scripts = {}, dependencies = {}, type } = await readManifest(home);
     const promised = [...Object.values(exports).flatMap((to) => (typeof to === 'string' ? [to] : Object.values(to)))];
@@ -71,7 +71,7 @@ test('a tarball holds what its package.json promises, and nothing that runs on i
   }
 });
 
-test('a package says in words what it is, under which license, and what runs it', async () => {
+test('a package has a description, a license and an engine', async () => {
   for (const [name, home] of homes) {
     const { description = '', keywords = [], license, engines } = await readManifest(home);
     expect(description.length, `description of ${name}`).toBeGreaterThan(20);
@@ -80,7 +80,7 @@ test('a package says in words what it is, under which license, and what runs it'
   }
 });
 
-test('what runs is an ES module with declarations and a source map, and a program says what runs it', async () => {
+test('code is an ES module with declarations and a source map, and a program has a shebang line', async () => {
   for (const [name, home] of homes) {
     const { exports = {}, bin = {} } = await readManifest(home);
     const modules = Object.values(exports).flatMap((to) => (typeof to === 'string' ? [] : [to]));
@@ -95,7 +95,7 @@ test('what runs is an ES module with declarations and a source map, and a progra
   }
 });
 
-test('declarations are those of ES modules: each file that they name is there', async () => {
+test('declarations are those of ES modules, and each referenced file exists', async () => {
   const missing: string[] = [];
   for (const [name, home] of homes) {
     for await (const file of glob('dist/**/*.d.ts', { cwd: home })) {
@@ -126,7 +126,7 @@ test('every package is installed from its tarball into an empty folder, type-che
   expect(Number(stdout)).toBe(all.length);
 });
 
-test('the programs of installed packages say their flags', { timeout: LONG }, async () => {
+test('the programs of installed packages print their flags', { timeout: LONG }, async () => {
   for (const [name, home] of homes) {
     for (const [command, path] of Object.entries((await readManifest(home)).bin ?? {})) {
       const { stdout } = await run(process.execPath, [join(home, path), '--help'], { cwd: folder });
@@ -135,14 +135,14 @@ test('the programs of installed packages say their flags', { timeout: LONG }, as
   }
 });
 
-/** Whether packages of others can be had: where there is no way to a registry, the guide cannot be followed. */
+/** Whether a registry is available. Without one, the guide cannot be followed. */
 const hasRegistry = (): Promise<boolean> =>
   run('npm', ['view', 'zod', 'version', '--fetch-retries=0', '--fetch-timeout=15000'], { cwd: folder }).then(
     () => true,
     () => false,
   );
 
-/** The user's npm settings, with our packages at the registry on loopback, as they would be at the public one. */
+/** The npm settings of the user, with our packages in the registry on loopback. */
 async function npmSettings(url: string): Promise<string> {
   const own = await readFile(process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc'), 'utf8').catch(() => '');
   const path = join(folder, 'npmrc');

@@ -6,7 +6,7 @@ import { ROOT } from '../root.ts';
 
 const run = promisify(execFile);
 
-/** Fields of a package.json that matter to whoever installs it. */
+/** Fields of a package.json that matter for its installation. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -31,7 +31,7 @@ export interface PublicPackage {
 export const readManifest = async (folder: string): Promise<Manifest> =>
   JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 
-/** All packages that are published, those first that others depend on. */
+/** All published packages. Dependencies come first. */
 export async function publicPackages(): Promise<readonly PublicPackage[]> {
   const found: PublicPackage[] = [];
   for (const room of ['packages', 'providers', 'apps']) {
@@ -61,11 +61,11 @@ function inOrder(all: readonly PublicPackage[]): readonly PublicPackage[] {
   return [...done];
 }
 
-/** Builds packages as a release does, from nothing. */
+/** Builds packages from nothing, as a release does. */
 export async function buildPackages(packages: readonly PublicPackage[]): Promise<void> {
   for (const { folder } of packages) await rm(join(folder, 'dist'), { recursive: true, force: true });
   for (const { folder } of packages) {
-    // One checker: several next to each other look at much twice, which helps where more cores than tests are.
+    // Use one checker: several would duplicate work on a machine with few cores.
     await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json', '--checkers', '1'], { cwd: folder });
   }
 }

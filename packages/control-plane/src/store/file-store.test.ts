@@ -32,7 +32,7 @@ afterEach(() => {
   rmSync(dir, { recursive: true });
 });
 
-test('what is settled is there after a restart, and revisions go on', async () => {
+test('settled writes exist after a restart, and revisions continue', async () => {
   const store = openStore();
   store.put('/xs', draft('a'));
   store.put('/xs', draft('b'));
@@ -44,7 +44,7 @@ test('what is settled is there after a restart, and revisions go on', async () =
   expect(again.revision()).toBe(revision);
   expect(again.list('/xs').records.map(({ name, labels }) => [name, labels])).toEqual([['b', { app: 'b' }]]);
   expect(again.put('/xs', draft('c')).revision).toBe(revision + 1);
-  // Watches from before the restart have to begin anew.
+  // Watches from before the restart must start again.
   expect(again.since('/xs', revision - 1)).toBeUndefined();
 });
 
@@ -53,7 +53,7 @@ test('a copy of the file made while the store runs holds every settled write and
   store.put('/xs', draft('a'));
   await store.settled();
   store.put('/xs', draft('b'));
-  // Another reader sees the file as a process that starts after a crash now would.
+  // Another reader sees the file like a process that starts after a crash now.
   const reader = new DatabaseSync(join(dir, 'data', 'store.sqlite'), { readOnly: true });
   const names = () =>
     reader
@@ -66,7 +66,7 @@ test('a copy of the file made while the store runs holds every settled write and
   reader.close();
 });
 
-test('listeners hear of a change only when it is settled, in order', async () => {
+test('listeners get a change only after it is settled, in order', async () => {
   const store = openStore();
   const seen: StoreEvent['revision'][] = [];
   store.subscribe('/xs', (event) => seen.push(event.revision));

@@ -20,7 +20,7 @@ const FILE = 'store.sqlite';
 const LOCK = 'lock.sqlite';
 /** `PRAGMA application_id` of our files ("mcmP"). Files without it belong to other programs. */
 const APPLICATION_ID = 0x6d636d50;
-/** Layout of the tables; a file of a newer one is refused. */
+/** Version of the table layout. A file with a newer version is refused. */
 const LAYOUT = 1;
 
 /** The data folder cannot be used. The message is one sentence for its owner. */
@@ -31,7 +31,7 @@ export class StoreError extends Error {
 export interface FileStoreOptions {
   readonly limits?: Partial<HistoryLimits>;
   readonly onFailure?: (error: StoreError) => void;
-  /** The largest that the file may grow, in bytes; default: as large as the disk. */
+  /** The maximum size of the file in bytes; default: unlimited. */
   readonly maxBytes?: number | undefined;
 }
 
@@ -40,13 +40,13 @@ interface Pending {
   readonly deliver: () => void;
 }
 
-/** `SQLITE_FULL`: the disk, or what the file may take of it, is used up. */
+/** `SQLITE_FULL`: the disk is full, or the file has its maximum size. */
 const FULL = 13;
 const isFull = (error: unknown): boolean => error instanceof Error && 'errcode' in error && error.errcode === FULL;
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** A database file that waits for nobody. */
+/** Opens a database file without a wait for locks. */
 function openDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
@@ -58,7 +58,7 @@ function openDatabase(path: string): DatabaseSync {
   }
 }
 
-/** Holds the folder for this process; the operating system lets go of it when the process dies, however it dies. */
+/** Locks the folder for this process. The operating system releases the lock when the process ends. */
 function takeLock(dir: string): DatabaseSync {
   let lock: DatabaseSync | undefined;
   try {
@@ -75,7 +75,7 @@ function takeLock(dir: string): DatabaseSync {
   }
 }
 
-/** Makes a folder and those above it. `recursive` of Node's own never ends where the system refuses quietly (`/proc`). */
+/** Creates a folder and its parents. `recursive` of Node.js never ends if the system refuses without an error (`/proc`). */
 function makeFolder(dir: string): void {
   if (existsSync(dir)) return;
   const parent = dirname(dir);
@@ -100,10 +100,10 @@ function prepareFolder(dir: string): void {
 
 /** The store with its log and its index, the lock, and the keys, certificates and tokens of the folder. */
 const OWN_FILES = /^(?:(?:store|lock)\.sqlite(?:-(?:wal|shm|journal))?|.*\.(?:key|crt|token))$/;
-/** Bits of a mode for all but the owner. */
+/** Mode bits of all users except the owner. */
 const OTHERS = 0o077;
 
-/** Takes what others may do with a file or folder from them. @throws StoreError */
+/** Removes the access of other users to a file or folder. @throws StoreError */
 function keepPrivate(path: string, mode: number): void {
   if ((statSync(path).mode & OTHERS) === 0) return;
   try {
@@ -115,10 +115,10 @@ function keepPrivate(path: string, mode: number): void {
   }
 }
 
-/** Makes a file that its owner alone may read, if it is not there. SQLite gives the files beside a database its mode. */
+/** Creates a missing file that only its owner may read. SQLite gives the other files of a database the same mode. */
 const makeFile = (path: string): void => closeSync(openSync(path, 'a', 0o600));
 
-/** Takes what others may do with the files of a folder from them, whichever program or copy has left them so. @throws StoreError */
+/** Removes the access of other users to the files of a folder, for example after a copy. @throws StoreError */
 function makePrivate(dir: string): void {
   for (const name of readdirSync(dir)) if (OWN_FILES.test(name)) keepPrivate(join(dir, name), 0o600);
 }
@@ -128,7 +128,7 @@ function readNumber(database: DatabaseSync, pragma: string): number {
   return Number(Object.values(row ?? {})[0] ?? 0);
 }
 
-/** Opens the store file, or makes it. @throws StoreError for what is not ours to touch */
+/** Opens or creates the store file. @throws StoreError for a file of another program */
 function openStore(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
@@ -152,7 +152,7 @@ function openStore(path: string): DatabaseSync {
       const check = Object.values(database.prepare('PRAGMA quick_check(1)').get() ?? {})[0];
       if (check !== 'ok') throw new StoreError(`the store ${path} is damaged: ${check}`);
     }
-    // NORMAL in WAL mode: what is committed survives the death of the process, at any instant.
+    // NORMAL in WAL mode: committed writes survive a kill of the process at any instant.
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
     if (application !== APPLICATION_ID) {
       database.exec(`BEGIN;
@@ -181,8 +181,8 @@ const parseMap = (text: unknown): Record<string, string> | undefined =>
   typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : undefined;
 
 /**
- * The store in memory with a file behind it. All writes of one turn of the event loop are one transaction; answers and watch
- * events wait for it, so nothing is ever seen that a crash could take back.
+ * The store in memory with a file. All writes of one turn of the event loop are one transaction. Answers and watch events wait for it, so a
+ * crash cannot undo a write that a client has seen.
  */
 export class FileStore extends MemoryStore {
   readonly #database: DatabaseSync;
@@ -216,9 +216,9 @@ export class FileStore extends MemoryStore {
   }
 
   /**
-   * Opens the store of a data folder, or makes it. `onFailure` is called once when the file can no longer be written: from then
-   * on nothing is acknowledged any more. A full disk is no such failure: the writes are refused until there is room.
-   * @throws StoreError when another process has it, or when it is not ours, damaged or newer
+   * Opens or creates the store of a data folder. `onFailure` is called once when the file can no longer be written. After that, no write is
+   * acknowledged. A full disk is not such a failure: writes are refused until there is space.
+   * @throws StoreError when another process has the lock, or when the file is foreign, damaged or newer
    */
   static open(dir: string, clock: Clock, options: FileStoreOptions = {}): FileStore {
     prepareFolder(dir);
@@ -276,7 +276,7 @@ export class FileStore extends MemoryStore {
     this.#pending.push({ event, deliver });
     if (this.#settled !== undefined) return;
     this.#settled = Promise.withResolvers();
-    // Whoever waits handles a failure; without anybody waiting it is no unhandled rejection.
+    // Callers that wait handle the failure. Without them, it must not become an unhandled rejection.
     this.#settled.promise.catch(() => undefined);
     setImmediate(() => this.#commit());
   }

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
-test('a full store refuses writes, keeps nothing of them, goes on reading, and takes writes again once there is room', async () => {
+test('a full store refuses and discards writes, answers reads, and accepts writes again when there is space', async () => {
   const { client, plane } = await startTestPlane({ store: store() });
   const names = async () => (await client.send('GET', PATH)).body.items.map(({ metadata }) => metadata.name ?? '');
   const before = await names();
@@ -25,7 +25,7 @@ test('a full store refuses writes, keeps nothing of them, goes on reading, and t
   let refused: Awaited<ReturnType<typeof client.send>> | undefined;
   for (let round = 0; refused === undefined; round++) {
     const batch = ['a', 'b', 'c'].map((name) => `${name}-${round}`);
-    // Reads that come with the writes see them only if they last.
+    // Concurrent reads see the writes only if these are durable.
     const [read, ...answers] = await Promise.all([
       names(),
       ...batch.map((name) => client.send('POST', PATH, body(name))),

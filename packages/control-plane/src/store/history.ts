@@ -4,18 +4,18 @@ import { OrderedKeys } from './ordered-keys.ts';
 import { answerOf, KEY, keyOf, type Pin, pinsOf, questionOf } from './pin.ts';
 import type { StoreEvent } from './store.ts';
 
-/** How far back changes stay known. */
+/** Limits for stored changes. */
 export interface HistoryLimits {
   /** Milliseconds. */
   readonly maxAgeMs: number;
-  /** Changes of one resource, however young. */
+  /** The maximum number of changes per resource. */
   readonly maxEvents: number;
 }
 
-/** Questions by which changes are kept at most, beside the one for single objects: each costs every write a little, and memory. */
+/** The maximum number of indexes of changes, in addition to the one for single objects. Each one costs time per write, and memory. */
 const MAX_INDEXES = 16;
 
-/** The changes by their answer to one question: those that an object's new state or its previous one gives. */
+/** The changes by the value of one index: the value of the new state and of the previous one. */
 class ChangeIndex {
   readonly #question: Omit<Pin, 'value'>;
   readonly #logs = new Map<string, ChangeLog>();
@@ -39,7 +39,7 @@ class ChangeIndex {
     }
   }
 
-  /** Forgets a change that is the oldest, or the newest, of all. */
+  /** Removes the oldest or the newest change. */
   drop(event: StoreEvent, end: 'oldest' | 'newest'): void {
     for (const value of this.#valuesOf(event)) {
       const log = this.#logs.get(value);
@@ -58,25 +58,25 @@ class ChangeIndex {
 }
 
 /**
- * The latest changes of one resource, oldest first. Old ones are forgotten as new ones come, without a timer. They are kept by
- * object, and by what replays have asked for, so that a replay costs what concerns it.
+ * The latest changes of one resource, oldest first. New changes remove old ones, without a timer. The changes are indexed by object and by the
+ * requirements of earlier replays, so a replay reads only matching changes.
  */
 export class History {
   readonly #limits: HistoryLimits;
   readonly #all = new ChangeLog();
   readonly #objects = new ChangeIndex({ field: KEY, scoped: false });
   readonly #indexes = new Map<string, ChangeIndex>();
-  /** Keys of objects that are gone and have changes here: past states have to show them. */
+  /** Keys of deleted objects with changes here, for the state at an older revision. */
   readonly gone = new OrderedKeys();
   #compacted: number;
 
-  /** `compacted`: the revision up to which nothing is known. */
+  /** `compacted`: the revision up to which changes are not available. */
   constructor(limits: HistoryLimits, compacted: number) {
     this.#limits = limits;
     this.#compacted = compacted;
   }
 
-  /** Changes after this revision are all known. */
+  /** All changes after this revision are available. */
   get compactedRevision(): number {
     return this.#compacted;
   }
@@ -90,7 +90,7 @@ export class History {
     this.#forget(event.time - this.#limits.maxAgeMs);
   }
 
-  /** Forgets the changes from this revision on: they have not happened. */
+  /** Removes the changes from this revision on, because their write failed. */
   takeBack(revision: number): void {
     for (;;) {
       const { newest } = this.#all;
@@ -103,7 +103,7 @@ export class History {
     }
   }
 
-  /** The changes after a revision of what may meet the demands; undefined when they are no longer all known. */
+  /** The changes after a revision that may meet the requirements; undefined when they are not all available. */
   since(revision: number, where: readonly Demand[] = []): readonly StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
     const pins = pinsOf(where);

@@ -14,7 +14,7 @@ const plain = (name: string, labels: Record<string, string>): StoredRecord => ({
   fields: undefined,
 });
 
-/** A record that tells how often it is looked at. */
+/** A record that counts its reads. */
 const watched = (name: string, labels: Record<string, string>, looked: { at: number }): StoredRecord => ({
   ...plain(name, labels),
   get labels() {
@@ -25,7 +25,7 @@ const watched = (name: string, labels: Record<string, string>, looked: { at: num
 
 const KEYS = 400;
 
-/** Looks at records, when each of many labels is selected by in turn, twice, and each of as many that nobody carries. */
+/** Reads of records, when each of many labels is selected twice in turn, and also unused labels. */
 function looksInRotation(others: number): number {
   const looked = { at: 0 };
   const table = new ResourceTable();
@@ -43,13 +43,13 @@ function looksInRotation(others: number): number {
   return looked.at;
 }
 
-test('selecting by hundreds of labels in turn looks at what carries them alone, however many others there are', () => {
+test('selecting by hundreds of labels in turn reads only matching records, independent of the number of others', () => {
   const looks = looksInRotation(100);
   expect(looks).toBe(looksInRotation(5_000));
   expect(looks).toBeLessThan(KEYS * 10);
 });
 
-test('a label that nobody carries any more leaves nothing behind, whether it was asked for or not', () => {
+test('a label without records uses no memory, whether it was selected or not', () => {
   const indexes = new LabelIndexes();
   const [one, two] = [plain('a', { asked: 'x', silent: 'y' }), plain('a', { other: 'z' })];
   indexes.set('ns/a', one, undefined);
@@ -62,7 +62,7 @@ test('a label that nobody carries any more leaves nothing behind, whether it was
   expect(indexes.size).toBe(0);
 });
 
-test('what a label finds is what carries it, however labels came and went and whenever it was first asked for', () => {
+test('a label finds exactly its records, after any changes and any time of the first selection', () => {
   const step = fc.record({
     name: fc.constantFrom('a', 'b', 'c', 'd'),
     labels: fc.option(fc.dictionary(fc.constantFrom('k', 'l', 'm'), fc.constantFrom('1', '2'))),

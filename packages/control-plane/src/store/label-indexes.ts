@@ -5,19 +5,19 @@ import type { StoredRecord } from './store.ts';
 const NONE: Readonly<Record<string, string>> = {};
 
 /**
- * Who carries which label. Of a label that nobody has selected by, only the keys of its carriers are kept; the first selection makes their
- * index of them, and of nothing else. It is kept as long as anybody carries the label: every carrier is taken up once, so that what all
- * indexes together have cost is what has been written, whatever labels are asked for in turn. A write touches its own labels alone.
+ * The records of each label. For a label that no request has selected, only the keys of its records are stored. The first selection creates
+ * its index, which remains while records have the label. Each record is added to an index once, so the total cost depends on the number of
+ * writes, and not on the order of selections. A write updates only its own labels.
  */
 export class LabelIndexes {
   readonly #labels = new Map<string, Set<string> | RecordIndex>();
 
-  /** Labels that are carried. */
+  /** The number of labels with records. */
   get size(): number {
     return this.#labels.size;
   }
 
-  /** Takes up a record in the place of its previous state. */
+  /** Replaces the previous state of a record. */
   set(key: string, record: StoredRecord, previous: StoredRecord | undefined): void {
     const labels = record.labels ?? NONE;
     for (const label of Object.keys(labels)) {
@@ -35,7 +35,7 @@ export class LabelIndexes {
     for (const label of Object.keys(record.labels ?? NONE)) this.#leave(label, key, record);
   }
 
-  /** The index of a label. `recordOf`: the record that a key stands for, asked for each carrier once. */
+  /** The index of a label. `recordOf` returns the record of a key, and is called once per record. */
   index(label: string, recordOf: (key: string) => StoredRecord | undefined): RecordIndex {
     const carriers = this.#labels.get(label);
     if (carriers instanceof RecordIndex) return carriers;

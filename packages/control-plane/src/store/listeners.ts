@@ -4,7 +4,7 @@ import type { StoredRecord, StoreEvent, StoreListener } from './store.ts';
 
 type Group = Set<StoreListener>;
 
-/** Listeners by the answer to one question. */
+/** Listeners by the value of one index. */
 interface Asked {
   readonly question: Omit<Pin, 'value'>;
   readonly groups: Map<string, Group>;
@@ -18,16 +18,16 @@ function ask(all: ReadonlyMap<string, Asked> | undefined, record: StoredRecord, 
 }
 
 /**
- * Who listens to a resource, found by what they ask: an event costs as much as there are listeners that may care, not as there
- * are listeners, and not as there are things that are asked. A change reaches those that its new state concerns and those that its previous one did.
+ * The listeners of a resource, indexed by their requirements. The cost of an event depends on the number of listeners that may match, and not
+ * on all listeners. A change reaches listeners that match its new or its previous state.
  */
 export class Listeners {
   readonly #all: Group = new Set();
   readonly #fields = new Map<string, Asked>();
-  /** What only those with a label are asked, by its key. */
+  /** Listeners that require a label, by its key. */
   readonly #labels = new Map<string, Map<string, Asked>>();
 
-  /** Without demands a listener hears everything. Returns the way out. */
+  /** A listener without requirements gets everything. Returns a function that removes it. */
   add(listener: StoreListener, where: readonly Demand[]): () => void {
     const pin = this.#leastAsked(pinsOf(where));
     if (pin === undefined) {
@@ -78,7 +78,7 @@ export class Listeners {
     return label === undefined ? this.#fields : this.#labels.get(label);
   }
 
-  /** Of several pins that do, the one that the fewest share. */
+  /** The pin that the fewest listeners share. */
   #leastAsked(pins: readonly Pin[]): Pin | undefined {
     const share = (pin: Pin): number => this.#asked(pin)?.get(questionOf(pin))?.groups.get(pin.value)?.size ?? 0;
     const [first, ...others] = pins;
@@ -86,9 +86,9 @@ export class Listeners {
   }
 
   #find(record: StoredRecord, into: Set<Group>): void {
-    // The fields of a kind are few, and who asks for those without a label means nearly all.
+    // A kind has few fields, and a listener without a label usually matches most objects.
     ask(this.#fields, record, into);
-    // Labels are what clients think of: of them a record's own are looked up.
+    // Clients can use any label, so only the labels of the record are looked up.
     if (this.#labels.size === 0 || record.labels === undefined) return;
     for (const key of Object.keys(record.labels)) ask(this.#labels.get(key), record, into);
   }

@@ -1,16 +1,16 @@
 import { ABSENT, type Choice, choiceOf, type Demand, fieldOf, LABEL, meetsOne, onlyValueOf, pinned } from './demand.ts';
 import type { StoredRecord } from './store.ts';
 
-/** Namespace and name in one. */
+/** The pin of namespace and name together. */
 export const KEY = 'key';
-/** What a record that meets a choice answers to its question. */
+/** The index value of a record that meets a choice. */
 const MEETS = 'yes';
 
-/** A question that a record answers with one value. `scoped`: the value begins with the namespace. */
+/** An index with one value per record. `scoped`: the value starts with the namespace. */
 export interface Pin {
   readonly field: string;
   readonly scoped: boolean;
-  /** The question is whether a record meets this: `MEETS` or not. */
+  /** For a choice, the value is `MEETS` if a record meets it. */
   readonly choice?: Choice | undefined;
   readonly value: string;
 }
@@ -19,7 +19,7 @@ export interface Pin {
 export const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 
-/** What a record answers to a pin's question. */
+/** The index value of a record. */
 export function answerOf(record: StoredRecord, { field, scoped, choice }: Omit<Pin, 'value'>): string {
   if (field === KEY) return keyOf(record);
   const value = choice === undefined ? fieldOf(record, field) : meetsOne(record, choice) ? MEETS : '';
@@ -33,8 +33,8 @@ function pinOf(demand: Demand): Pick<Pin, 'field' | 'value' | 'choice'> {
 }
 
 /**
- * The questions by which what meets all demands can be found; each of them suffices. None: everything has to be looked at.
- * With a namespace each is asked within it.
+ * The alternative indexes to find records that meet all requirements. None: all records must be read. With a namespace, each index is limited
+ * to it.
  */
 export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   const namespace = pinned(where, 'metadata.namespace');
@@ -48,14 +48,14 @@ export function pinsOf(where: readonly Demand[]): readonly Pin[] {
   return others.map((one) => ({ ...one, scoped: true, value: `${namespace}/${one.value}` }));
 }
 
-/** The label that a record must have for a pin to be about it; undefined: it may be about one without. */
+/** The label that matching records must have; undefined: a record without it may match. */
 export function labelOf({ field, choice }: Pin): string | undefined {
   if (!field.startsWith(LABEL)) return undefined;
   const needsIt = choice === undefined || choice.values.includes(ABSENT) === choice.not;
   return needsIt ? field.slice(LABEL.length) : undefined;
 }
 
-/** Distinct for each question, whatever its answer. */
+/** A distinct key for each index. */
 export const questionOf = ({ field, scoped, choice }: Omit<Pin, 'value'>): string => {
   const asked = `${scoped ? 'n' : 'a'} ${field}`;
   return choice === undefined ? asked : `${asked} ${choice.not ? 'not' : 'in'} ${JSON.stringify(choice.values)}`;

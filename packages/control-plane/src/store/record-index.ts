@@ -2,7 +2,7 @@ import { ABSENT, type Choice, fieldOf } from './demand.ts';
 import { OrderedKeys } from './ordered-keys.ts';
 import type { StoredRecord } from './store.ts';
 
-/** The least character: what a key's followers begin with. */
+/** The smallest character: the keys after a key start with it. */
 const AFTER_KEY = '\u0000';
 
 /** Keys of records: those in any of the trees, or (not `inside`) in none of them. */
@@ -11,11 +11,11 @@ export interface KeySet {
   readonly inside: boolean;
 }
 
-/** The keys of a resource's records by the value of one field, each in order, so that those of a namespace stand together. */
+/** The keys of the records of a resource by the value of one field, in order, so that the keys of a namespace are adjacent. */
 export class RecordIndex {
   readonly #field: string;
   readonly #values = new Map<string, OrderedKeys>();
-  /** Those that have the label: who does not costs nothing here. */
+  /** The records with the label. Records without it need no memory here. */
   readonly #present = new OrderedKeys();
 
   constructor(field: string) {
@@ -27,7 +27,7 @@ export class RecordIndex {
     return this.#present.size;
   }
 
-  /** Takes up a record in the place of its previous state. */
+  /** Replaces the previous state of a record. */
   set(key: string, record: StoredRecord, previous: StoredRecord | undefined): void {
     const value = fieldOf(record, this.#field);
     const before = previous === undefined ? ABSENT : fieldOf(previous, this.#field);
@@ -64,7 +64,7 @@ export class RecordIndex {
   }
 }
 
-/** The first key of a set from one on; undefined: there is none. `all`: the keys of all records. */
+/** The first key of a set from a key on; undefined: none. `all`: the keys of all records. */
 export const seek = ({ trees, inside }: KeySet, all: OrderedKeys, from: string): string | undefined =>
   inside ? seekInside(trees, from) : seekOutside(all, trees, from);
 
@@ -78,8 +78,8 @@ function seekInside(trees: readonly OrderedKeys[], from: string): string | undef
 }
 
 /**
- * The first key from one on that is in none of the trees. Where the first n keys hold fewer than n of theirs, one of them is free: that
- * n is found by doubling and halving, so that a long run of others costs its logarithm.
+ * The first key from a key on that is in none of the trees. If the first n keys contain fewer than n of theirs, one of the n keys is free. A
+ * binary search finds this n, so a long run of other keys costs only its logarithm.
  */
 function seekOutside(all: OrderedKeys, trees: readonly OrderedKeys[], from: string): string | undefined {
   const start = all.rank(from);

@@ -10,13 +10,13 @@ import type { PageOptions, StoredRecord, StoreEvent } from './store.ts';
 
 let revision = 0;
 
-/** Labels that nearly all have or that few do, and two that many have but nobody both. */
+/** Labels of most records, labels of few records, and two labels of many records without a common one. */
 function labelsOf(name: string): Record<string, string> {
   if (name.startsWith('other')) return { tier: 'web', left: 'yes' };
   if (name.startsWith('alike')) return { tier: 'web', right: 'yes' };
   return name > '2' ? { odd: name.length > 1 ? 'y' : 'x' } : {};
 }
-/** A record that tells how often it is looked at. */
+/** A record that counts its reads. */
 function record(namespace: string, name: string, node: string, looked: { at: number } = { at: 0 }): StoredRecord {
   const fields = { 'spec.nodeName': node };
   return {
@@ -77,7 +77,7 @@ const not = (field: string, ...values: string[]) => ({ field, values, not: true 
 const NAME = { field: 'metadata.name', value: 'pod-1' };
 const NAMESPACE = { field: 'metadata.namespace', value: 'mine' };
 
-/** How many looks at records each question costs among so many others, each of which has changed since. */
+/** The number of reads for each query, among a number of other records, each of which has changed. */
 function cost(others: number): Record<string, number> {
   const looked = { at: 0 };
   const state = new State();
@@ -86,7 +86,7 @@ function cost(others: number): Record<string, number> {
     for (let index = 0; index < others; index++)
       state.put(record(`ns-${index % 10}`, `other-${index}`, `node-${index}`, looked));
   };
-  // Others with its label and node in other namespaces, too.
+  // Other records with its label and node in other namespaces.
   const putAlike = () => {
     for (let index = 0; index < others; index++) state.put(record('zz', `alike-${index}`, 'theirs', looked));
   };
@@ -144,7 +144,7 @@ function cost(others: number): Record<string, number> {
     'a write': () => state.put(record('mine', 'pod-1', 'mine', looked)),
     'a deletion': () => state.delete(record('mine', 'pod-2', 'mine', looked)),
   };
-  // An index is made when it is first asked for.
+  // An index is created at its first use.
   for (const ask of Object.values(questions).slice(0, -2)) ask();
   return Object.fromEntries(
     Object.entries(questions).map(([name, ask]) => {
@@ -155,14 +155,14 @@ function cost(others: number): Record<string, number> {
   );
 }
 
-test('what a question costs does not depend on how many records and changes it does not touch', () => {
+test('the cost of a query does not depend on the number of other records and changes', () => {
   expect(cost(3_000)).toEqual(cost(100));
 });
 
 const POD = { field: 'metadata.name', value: 'p' };
 const A = { field: 'metadata.namespace', value: 'a' };
 
-test('an event reaches those whom its new or its previous state concerns, however many others listen', () => {
+test('an event reaches listeners that match its new or previous state, independent of the number of others', () => {
   const heard = (others: number): string[] => {
     const listeners = new Listeners();
     const calls: string[] = [];
@@ -178,7 +178,7 @@ test('an event reaches those whom its new or its previous state concerns, howeve
       listen(`${index}`, [not(`label:key-${index}`, ABSENT)]);
       listen(`${index}`, [not('label:app', 'old', 'new', 'other')]);
       listen(`${index}`, [not('metadata.namespace', 'a')]);
-      // They share a label with the pod; the other one tells them apart.
+      // They share a label with the pod, and differ in the other one.
       listen(`${index}`, [label('app', 'new'), label('instance', String(index))]);
     }
     listen('all', []);
@@ -195,7 +195,7 @@ test('an event reaches those whom its new or its previous state concerns, howeve
     const leave = listen('gone', [POD]);
     leave();
     listeners.deliver(change(record('a', 'p', 'new'), record('a', 'p', 'old')));
-    // Of those that share a label the first one is found by it: where it was added, nobody shared anything.
+    // The shared label finds the first one of these: when it was added, no other listener had it.
     return calls.filter((call) => call !== '0 p').sort();
   };
   const expected = [
@@ -218,7 +218,7 @@ test('an event reaches those whom its new or its previous state concerns, howeve
 const steps = fc.array(
   fc.record({
     namespace: fc.constantFrom('a', 'a-b', 'c'),
-    // More than are walked before a search looks where to go on.
+    // More keys than a search skips one by one.
     name: fc.oneof(
       fc.constantFrom('1', '2', '3', '4'),
       fc.integer({ min: 100, max: 180 }).map((number) => String(number)),
@@ -255,7 +255,7 @@ const questions = fc.record({
   limit: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
 });
 
-/** Plays steps; the records that there are then. */
+/** Runs steps and returns the records. */
 function play(
   state: State,
   plain: Map<string, StoredRecord>,
@@ -274,7 +274,7 @@ function play(
   return [...plain.values()];
 }
 
-test('pages, of now and of the past, are those of a plain list that is searched', () => {
+test('pages of current and older revisions equal those of a simple filtered list', () => {
   fc.assert(
     fc.property(steps, steps, steps, questions, (first, later, last, question) => {
       const state = new State();
@@ -292,7 +292,7 @@ test('pages, of now and of the past, are those of a plain list that is searched'
         records: chosen.records,
         remaining: Math.min(1, chosen.remaining),
       });
-      // What a full disk did not take has not happened.
+      // Writes that a full disk refused did not happen.
       const taken = revision;
       const copy = new Map(plain);
       play(state, copy, last);
@@ -308,7 +308,7 @@ test('pages, of now and of the past, are those of a plain list that is searched'
   );
 });
 
-test('the changes of a replay are all that meet its equalities, in order, also of a history that forgets', () => {
+test('a replay contains all matching changes in order, also with a limited history', () => {
   fc.assert(
     fc.property(
       steps,
@@ -320,7 +320,7 @@ test('the changes of a replay are all that meet its equalities, in order, also o
         const state = new State(max);
         const start = revision;
         play(state, new Map(), first);
-        // An index that is made early has to keep up; one that is made late has to catch up.
+        // An early index must follow changes, and a late one must include earlier changes.
         if (back % 2 === 0) state.history.since(state.history.compactedRevision, where);
         play(state, new Map(), later);
         const from = Math.max(start, revision - back);
@@ -346,6 +346,6 @@ function search(records: StoredRecord[], { namespace, where = [], after, limit =
     .filter((one) => after === undefined || keyOf(one) > keyOf(after))
     .sort((a, b) => compareKeys(keyOf(a), keyOf(b)));
   const remaining = Math.max(0, found.length - limit);
-  // Of what is selected it is only known whether there is more.
+  // For a filtered list, only the existence of more records is known.
   return { records: found.slice(0, limit), remaining: where.length > 0 ? Math.min(1, remaining) : remaining };
 }

@@ -7,14 +7,14 @@ import { RecordIndex, seek } from './record-index.ts';
 import type { PageOptions, RecordPage, StoredRecord } from './store.ts';
 import { WordIndex, type Words } from './word-index.ts';
 
-/** Demands of one search by which keys are looked up at most; what else is demanded is looked for in what they have found. */
+/** The maximum number of requirements for which a search uses indexes. The others are checked on the found records. */
 const MAX_DEMANDS = 128;
 
-/** The least character of names, and the one after the slash: where a key's followers and a namespace's end are. */
+/** The smallest character, and the character after the slash: the ends of a key and of a namespace. */
 const AFTER_KEY = '\u0000';
 const AFTER_SLASH = '0';
 
-/** The keys that a page may hold: from the first on, up to the last, which is not among them. */
+/** The key range of a page: from the first key to the last one, which is excluded. */
 function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>): KeyRange {
   const start = namespace === undefined ? '' : `${namespace}/`;
   const next = after === undefined ? '' : `${keyOf(after)}${AFTER_KEY}`;
@@ -24,11 +24,11 @@ function boundsOf({ namespace, after }: Pick<PageOptions, 'namespace' | 'after'>
   };
 }
 
-/** The namespace that a page is about, however it says so. */
+/** The namespace of a page, from its option or its requirements. */
 const namespaceOf = ({ namespace, where = [] }: PageOptions): string | undefined =>
   namespace ?? pinned(where, 'metadata.namespace');
 
-/** The first records that are meant, and whether there are more (`remaining` is 1 then). */
+/** The first matching records, and whether there are more (then `remaining` is 1). */
 function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIVE_INFINITY }: PageOptions): RecordPage {
   const chosen: StoredRecord[] = [];
   for (const record of records) {
@@ -39,7 +39,7 @@ function take(records: Iterable<StoredRecord>, { matches, limit = Number.POSITIV
   return { records: chosen, remaining: 0 };
 }
 
-/** Two ordered sequences of keys as one; what is in both comes once. */
+/** Merges two ordered sequences of keys, without duplicates. */
 function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
   let [left, right] = [a.next(), b.next()];
   while (left.done !== true || right.done !== true) {
@@ -55,10 +55,10 @@ function* merged(a: Iterator<string>, b: Iterator<string>): Generator<string> {
 }
 
 const NO_KEYS = new OrderedKeys();
-/** Keys that do not meet a search, one after another, before it looks up the next key. */
+/** The number of consecutive keys without a match after which a search looks up the next key. */
 const MISSES = 32;
 
-/** All records of one resource in memory, by key in the order of keys, and by the requested fields. */
+/** All records of one resource in memory, in the order of keys, and by requested fields. */
 export class ResourceTable {
   readonly #records = new Map<string, StoredRecord>();
   readonly #keys = new OrderedKeys();
@@ -108,7 +108,7 @@ export class ResourceTable {
     return previous;
   }
 
-  /** The records under any of the words. */
+  /** The records with any of the words. */
   find(words: Words, asked: Iterable<string>): readonly StoredRecord[] {
     let index = this.#words.get(words);
     if (index === undefined) {
@@ -129,7 +129,7 @@ export class ResourceTable {
     return { records: page.records, remaining: this.#keys.count(range) - page.records.length };
   }
 
-  /** A page as it was at a revision from which the history knows all changes. */
+  /** A page at an older revision, for which the history has all changes. */
   pageAt(revision: number, history: History, options: PageOptions): RecordPage {
     const { where = [], matches, namespace, after } = options;
     if (where.length > 0) return take(this.#foundAt(revision, history, options), options);
@@ -137,7 +137,7 @@ export class ResourceTable {
     if (matches !== undefined || page.remaining === 0) return page;
     const left = options.left ?? (after === undefined ? this.#sizeAt(revision, history, namespace) : undefined);
     if (left !== undefined) return { records: page.records, remaining: left - page.records.length };
-    // Somebody else's place in the list: what comes after it has to be counted.
+    // The position comes from the caller, so the records after it must be counted.
     const rest = take(this.#rangeAt(revision, history, { namespace, after: page.records.at(-1) ?? after }), {});
     return { records: page.records, remaining: rest.records.length };
   }
@@ -154,7 +154,7 @@ export class ResourceTable {
     }
   }
 
-  /** What keys stood for at a revision: what the first change after it replaced. */
+  /** The records of keys at a revision: the previous state of the first change after it. */
   *#recordsAt(revision: number, history: History, keys: Iterable<string>): Generator<StoredRecord> {
     for (const key of keys) {
       const change = history.firstAfter(revision, { key });
@@ -163,7 +163,7 @@ export class ResourceTable {
     }
   }
 
-  /** What met the demands at a revision: among those that do now, and those that have changed since. */
+  /** The matching records at a revision: among those that match now, and those that have changed since. */
   *#foundAt(revision: number, history: History, options: PageOptions): Generator<StoredRecord> {
     const { where = [] } = options;
     const namespace = namespaceOf(options);
@@ -185,8 +185,8 @@ export class ResourceTable {
   }
 
   /**
-   * The keys of a range whose records meet all demands, in order. They come from what the fewest share; where many of these do not meet the
-   * rest, the next key that each demand allows is looked up instead of walking there.
+   * The keys of a range whose records meet all requirements, in order. The keys come from the smallest index. If many of them do not meet the
+   * other requirements, the search jumps to the next key that each requirement allows.
    */
   *#search(where: readonly Demand[], range: KeyRange): Generator<string> {
     const { to } = range;
@@ -221,7 +221,7 @@ export class ResourceTable {
     return record !== undefined && meets(record, where);
   }
 
-  /** The first key from one on before which nothing meets all demands. */
+  /** The first key from a key on that may meet all requirements. */
   #leap(where: readonly Demand[], from: string): string | undefined {
     let at = from;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
@@ -232,12 +232,12 @@ export class ResourceTable {
     return at;
   }
 
-  /** Where a search takes its keys from: the values that the fewest have, or everything. */
+  /** The source of keys for a search: the smallest index, or all keys. */
   #source(where: readonly Demand[], range: KeyRange): (range: KeyRange) => Iterable<string> {
     let fewest: { count: number; trees: readonly OrderedKeys[] } | undefined;
     for (const demand of where.slice(0, MAX_DEMANDS)) {
       const choice = choiceOf(demand);
-      // The range is of one namespace; and what is meant by not being something is nearly everything.
+      // The range already has one namespace, and a negative requirement matches most records.
       if (choice.not !== choice.values.includes(ABSENT) || choice.field === 'metadata.namespace') continue;
       const { trees } = this.#index(choice.field).allowed(choice);
       const count = trees.reduce((sum, tree) => sum + tree.count(range), 0);
@@ -248,7 +248,7 @@ export class ResourceTable {
       others.reduce<Generator<string>>((all, tree) => merged(all, tree.range(from, to)), first.range(from, to));
   }
 
-  /** Of a field: made when it is first asked for. The fields of a kind are few and are not thought of by clients, as labels are. */
+  /** The index of a field, created at its first use. A kind has only a few selectable fields, and labels have their own indexes. */
   #index(field: string): RecordIndex {
     if (field.startsWith(LABEL)) return this.#labels.index(field.slice(LABEL.length), (key) => this.#records.get(key));
     let index = this.#fields.get(field);

@@ -9,7 +9,7 @@ import type { Words } from './word-index.ts';
 export interface StoredRecord {
   readonly namespace: string;
   readonly name: string;
-  /** The revision of the write that made this record: the object's `metadata.resourceVersion`. */
+  /** The revision of the write of this record, which is the `metadata.resourceVersion` of the object. */
   readonly revision: number;
   /** The whole object. It starts with `{"apiVersion":…,"kind":…,"metadata":{`, in this order. */
   readonly json: string;
@@ -26,7 +26,7 @@ export interface RecordDraft {
   readonly fields?: Readonly<Record<string, string>> | undefined;
 }
 
-/** One change. `record` is the new state; for a deletion the last state, under the deletion's own revision. */
+/** A change. `record` is the new state, or for a deletion the last state, with the revision of the deletion. */
 export interface StoreEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly resource: string;
@@ -35,7 +35,7 @@ export interface StoreEvent {
   readonly time: number;
   readonly record: StoredRecord;
   readonly previous: StoredRecord | undefined;
-  /** How many objects there were after the change, of the resource and of it in this namespace. */
+  /** The number of objects after the change, in the resource and in the namespace. */
   readonly population: { readonly all: number; readonly namespace: number };
 }
 
@@ -44,50 +44,50 @@ export type StoreListener = (event: StoreEvent) => void;
 /** A page of records in the order of their keys, `namespace/name` byte by byte as etcd has them: `a-b/x` is before `a/x`. */
 export interface RecordPage {
   readonly records: readonly StoredRecord[];
-  /** How many records come after this page. When not every record was meant: 1 if there are any. */
+  /** The number of records after this page. For a filtered list: 1 if there are any. */
   readonly remaining: number;
 }
 
 export interface PageOptions {
   /** Only this namespace; absent: all. */
   readonly namespace?: string | undefined;
-  /** Only records that meet all of these: they are found, not searched for. */
+  /** Only records that meet all of these. They are found with an index. */
   readonly where?: readonly Demand[] | undefined;
-  /** Only records that this accepts. It is asked no further than the page goes. */
+  /** Only records that this function accepts. It is not called beyond the end of the page. */
   readonly matches?: ((record: StoredRecord) => boolean) | undefined;
   /** Start after this key. */
   readonly after?: { readonly namespace: string; readonly name: string } | undefined;
   readonly limit?: number | undefined;
-  /** How many there are after `after`, where the caller knows: then those of the past need not be counted. */
+  /** The number of records after `after`, if the caller knows it. Then a page of an older revision needs no count. */
   readonly left?: number | undefined;
-  /** The state as it was at this revision; absent: now. Throws RangeError when it is compacted. */
+  /** The state at this revision; absent: now. Throws RangeError when it is compacted. */
   readonly revision?: number | undefined;
 }
 
 /**
- * Where objects live. Writes are applied at once and in order, so that a read, a decision and a write without an `await` between
- * them are one transaction; they are durable, and seen by listeners, when `settled()` resolves. One counter of
- * revisions serves all resources and never goes back, not over restarts either.
+ * The storage of objects. Writes are applied immediately and in order, so a read, a decision and a write without an `await` between them
+ * are one transaction. When `settled()` resolves, they are durable and listeners have got them. All resources share one counter of
+ * revisions, which never decreases, also not in a restart.
  *
  * A resource is named `group/plural`.
  */
 export interface Store {
   /** The revision of the last write. */
   revision(): number;
-  /** The revision up to which every change is durable and known to the listeners. */
+  /** The revision up to which every change is durable and was delivered to the listeners. */
   deliveredRevision(): number;
-  /** The oldest revision from which every later change of this resource is still known. */
+  /** The oldest revision after which all changes of this resource are available. */
   compactedRevision(resource: string): number;
   get(resource: string, namespace: string, name: string): StoredRecord | undefined;
   list(resource: string, options?: PageOptions): RecordPage;
   count(resource: string): number;
-  /** The records under any of the words (see `Words`), in no order. The index is made when it is first asked. */
+  /** The records with any of the words (see `Words`), unordered. The index is created at its first use. */
   find(resource: string, words: Words, asked: Iterable<string>): readonly StoredRecord[];
   /** Creates or replaces. */
   put(resource: string, draft: RecordDraft): StoredRecord;
-  /** Removes; `render` gives the last state under the deletion's revision. */
+  /** Removes an object; `render` returns its last state with the revision of the deletion. */
   delete(resource: string, draft: RecordDraft): StoredRecord;
-  /** Resolves when every write so far is durable. @throws StorageFullError when there was no room: they have not happened */
+  /** Resolves when all earlier writes are durable. @throws StorageFullError when there was no space; the writes did not happen */
   settled(): Promise<void>;
   /**
    * Changes after `revision`, oldest first; undefined when they are no longer known. With demands: all whose record or previous
@@ -100,7 +100,7 @@ export interface Store {
    */
   subscribe(resource: string, listener: StoreListener, where?: readonly Demand[]): () => void;
   close(): void;
-  /** All objects and the revision at this moment. */
+  /** All objects and the current revision. */
   snapshot(): StoreSnapshot;
 }
 
@@ -110,7 +110,7 @@ export interface StoreSnapshot {
   readonly objects: readonly { readonly resource: string; readonly record: StoredRecord }[];
 }
 
-/** Writes that there was no room for. None of them has happened; once there is room again, the next ones are taken. */
+/** There is no space for these writes, and none of them happened. Later writes are accepted when there is space. */
 export class StorageFullError extends StatusError {
   constructor(reason: string) {
     super({

@@ -4,7 +4,7 @@ import type { ApiObject } from '../apimachinery/objects/object.ts';
 import { ageOf } from './age.ts';
 import { compileJsonPath } from './jsonPath.ts';
 
-/** What `metadata.name` says of itself in the API documentation; clients show it for the first column. */
+/** The API documentation of `metadata.name`, which clients show for the first column. */
 export const NAME_DESCRIPTION =
   'Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names';
 
@@ -14,7 +14,7 @@ export const CREATED_DESCRIPTION =
 
 type Cell = string | number | bigint | boolean | null;
 
-/** One column of a Table: its definition on the wire and how a row's cell is made. */
+/** A column of a Table: its definition in the API and the function for its cells. */
 export interface TableColumn {
   readonly definition: Record<string, unknown>;
   readonly cell: (object: ApiObject, now: Date) => Cell;
@@ -43,13 +43,13 @@ const AGE: TableColumn = {
   cell: (object, now) => ageOf(object.metadata.creationTimestamp, now),
 };
 
-/** Built-in kinds without a printer of their own show the bare time. */
+/** Built-in kinds without a printer show the creation time. */
 const CREATED_AT: TableColumn = {
   definition: define('Created At', 'date', CREATED_DESCRIPTION),
   cell: (object) => object.metadata.creationTimestamp ?? '<unknown>',
 };
 
-/** A value as text, as the JSON path printer of Go does it. */
+/** Formats a value like Go's JSON path printer. */
 function text(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null) return '<no value>';
@@ -87,7 +87,7 @@ function customColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** Ages of built-in kinds are declared as strings; the cell is made from the time that the column gives. */
+/** Ages of built-in kinds are declared as strings. The cell contains the age of the time from the column. */
 function builtinColumn(column: PrinterColumn): TableColumn {
   const { value } = column;
   if (value === undefined) return customColumn(column);
@@ -99,7 +99,7 @@ function builtinColumn(column: PrinterColumn): TableColumn {
   };
 }
 
-/** The name's column, with the cell and the place that a kind gives it: default classes show a mark, events have it last. */
+/** The name column with the cell and the priority of a kind: default classes show a mark, events have it last. */
 const nameColumn = ({ value, priority = 0 }: PrinterColumn): TableColumn => ({
   definition: { ...NAME.definition, priority },
   cell: value ?? NAME.cell,
@@ -113,7 +113,7 @@ function buildColumns(kind: KindDefinition): readonly TableColumn[] {
 
 const known = new WeakMap<KindDefinition, readonly TableColumn[]>();
 
-/** The columns of a kind: what it declares, after Name if it is a custom one; without any, Name and Age (custom) or Created At (built-in). */
+/** The columns of a kind: its declared ones, after Name for a custom kind. Without any: Name and Age (custom) or Created At (built-in). */
 export function columnsOf(kind: KindDefinition): readonly TableColumn[] {
   let columns = known.get(kind);
   if (columns === undefined) {

@@ -6,15 +6,15 @@ export { ageOf, humanDuration } from './age.ts';
 export { CREATED_DESCRIPTION, NAME_DESCRIPTION } from './columns.ts';
 export { compileJsonPath, JsonPathError } from './jsonPath.ts';
 
-/** How a Table is made. */
+/** Options of a Table. */
 export interface TableOptions {
   readonly now: Date;
   readonly includeObject: 'None' | 'Metadata' | 'Object';
   /** Metadata of the list; default: the resourceVersion of the only object. */
   readonly listMeta?: Record<string, unknown>;
-  /** Later events of a watch carry no column definitions. */
+  /** Later events of a watch have no column definitions. */
   readonly noHeaders?: boolean;
-  /** The version of `meta.k8s.io` that was asked for; default `v1`. */
+  /** The requested version of `meta.k8s.io`; default `v1`. */
   readonly version?: 'v1' | 'v1beta1';
 }
 
@@ -28,7 +28,7 @@ function rowObject(kind: KindDefinition, object: ApiObject, { includeObject, ver
   };
 }
 
-/** The metadata as the server itself keeps it: without annotations that stand for fields of its own. */
+/** The metadata in the internal form of the server, where some annotations are fields. */
 export function plainMetadata({ innerAnnotations = [] }: KindDefinition, metadata: ObjectMeta): ObjectMeta {
   const { annotations, ...rest } = metadata;
   if (annotations === undefined || !innerAnnotations.some((name) => Object.hasOwn(annotations, name))) return metadata;
@@ -42,11 +42,11 @@ const metadataOf = (objects: readonly ApiObject[]): Record<string, unknown> => {
   return { resourceVersion: only.metadata.resourceVersion };
 };
 
-/** The printer of built-in kinds without columns makes no list of nothing. */
+/** The printer of built-in kinds without columns returns no empty list. */
 const withoutRows = (kind: KindDefinition, objects: readonly ApiObject[]): boolean =>
   objects.length === 0 && !kind.custom && (kind.columns ?? []).length === 0;
 
-/** Objects as a `meta.k8s.io/v1` Table, which is what kubectl prints. */
+/** Converts objects to a `meta.k8s.io/v1` Table, which kubectl prints. */
 export function toTable(
   kind: KindDefinition,
   objects: readonly ApiObject[],

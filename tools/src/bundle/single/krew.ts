@@ -7,9 +7,10 @@ const ARCHIVE = /^mcm-v(?<version>[^-]+(?:-[a-z0-9.]+)?)-(?<os>linux|darwin|wind
 
 /**
  * Writes `mcm.yaml`, the manifest of the kubectl plugin for krew, with the checksums of all archives in a folder.
- * @param url the address of the folder of a release, without the names of files
- * @returns the path of the manifest
- * @throws Error if there is no archive, or archives of several versions
+ *
+ * @param url The address of the folder of a release, without the names of files.
+ * @returns The path of the manifest.
+ * @throws Error if there is no archive, or archives of several versions.
  */
 export async function krewManifest(folder: string, url: string): Promise<string> {
   const found = (await readdir(folder)).toSorted().flatMap((name) => {

@@ -6,8 +6,8 @@ import { getAsset, getRawAsset } from 'node:sea';
 import { gunzipSync } from 'node:zlib';
 import { unpackFiles } from './pack.ts';
 
-// The start of the single executable file. The programs read files next to their code and start each other,
-// so the first start writes all of them to the cache folder of the user.
+// The start of the single executable file. The programs read files next to their code and start each other. Therefore the first start
+// writes all of them to the cache folder of the user.
 
 function cacheFolder(): string {
   if (process.platform === 'win32') return process.env.LOCALAPPDATA ?? join(homedir(), 'AppData/Local');
