@@ -87,6 +87,22 @@ test('the SDK of a cloud is only in the program of that cloud', async () => {
   }
 });
 
+test('a program leaves out the parts of large libraries that it does not use', async () => {
+  const unused: Readonly<Record<string, readonly string[]>> = {
+    'machine-controller-local': ['WebSocketStream', 'MockAgent'],
+    'machine-controller-aws': ['CreateTransitGateway', 'DescribeSpotFleetRequests'],
+    'machine-controller-gcp': ['google.iam.v1.GetPolicyOptions'],
+  };
+  for (const [name, texts] of Object.entries(unused)) {
+    const program = await readFile(join(bundles, name, 'dist/program.js'), 'utf8');
+    for (const text of texts) expect(program.includes(text), `${name}: ${text}`).toBe(false);
+  }
+  const aws = await readFile(join(bundles, 'machine-controller-aws/dist/program.js'), 'utf8');
+  expect(aws).toContain('RunInstancesRequest');
+  // The error messages of zod in Hebrew.
+  expect(aws).not.toContain('zod/v4/locales/he.js');
+});
+
 test('mcm up starts a fleet from bundles only', {
   timeout: LONG,
 }, async () => {

@@ -113,7 +113,12 @@ export async function bundle(binary: Binary, into: string): Promise<Bundle> {
     entryPoints: [join(binary.folder, commandOf(binary.entry))],
     outfile: 'program.js',
     plugins: [builtins, slimSdks, lazyLoads],
-    define: { 'import.meta.url': 'mcmUrl', 'import.meta.resolve': 'mcmResolve' },
+    define: {
+      'import.meta.url': 'mcmUrl',
+      'import.meta.resolve': 'mcmResolve',
+      // Leaves out undici's experimental HTTP parser.
+      esbuildDetection: 'true',
+    },
     // A script instead of a module, because V8 can only cache the code of a script.
     banner: { js: `(async (require, mcmUrl) => {"use strict";\n${resolver()}` },
     footer: { js: '})' },

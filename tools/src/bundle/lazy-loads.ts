@@ -37,6 +37,17 @@ const SIDE_DOORS: Readonly<Record<string, string>> = {
   'KubeConfig:@kubernetes/client-node': '@kubernetes/client-node/dist/config.js',
 };
 
+/** The client of EC2 has one file for each command. Its main file holds all commands, which are over 700. */
+const EC2 = '@aws-sdk/client-ec2';
+
+function exportsOf(names: readonly string[], from: string): string {
+  if (from === EC2) {
+    const fileOf = (name: string): string => `${EC2}/dist-es/${name.endsWith('Command') ? 'commands/' : ''}${name}.js`;
+    return names.map((name) => `export { ${name} } from '${fileOf(name)}';`).join('\n');
+  }
+  return `export { ${names.join(', ')} } from '${SIDE_DOORS[`${names.join(',')}:${from}`] ?? from}';`;
+}
+
 /** The generated client of the Kubernetes API. A kubeconfig needs only its connection, and no models. */
 const GENERATED_CLIENT = /\/@kubernetes\/client-node\/dist\/gen\/index\.js$/;
 const CONNECTION_ONLY =
@@ -62,8 +73,8 @@ export const lazyLoads: Plugin = {
     }));
     build.onLoad({ filter: /./, namespace: PART_PREFIX }, ({ path, pluginData }) => {
       const colon = path.indexOf(':');
-      const from = SIDE_DOORS[path] ?? path.slice(colon + 1);
-      return { contents: `export { ${path.slice(0, colon)} } from '${from}';`, resolveDir: String(pluginData) };
+      const contents = exportsOf(path.slice(0, colon).split(','), path.slice(colon + 1));
+      return { contents, resolveDir: String(pluginData) };
     });
     build.onLoad({ filter: GENERATED_CLIENT }, () => ({ contents: CONNECTION_ONLY }));
   },

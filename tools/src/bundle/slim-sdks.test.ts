@@ -4,7 +4,7 @@ import { OPERATION_GROUPS } from '@mcm/provider-azure';
 import { type Description, METHODS, slimDescriptions } from '@mcm/provider-gcp';
 import { expect, test } from 'vitest';
 import { ROOT } from '../root.ts';
-import { slimAzure } from './slim-sdks.ts';
+import { slimAws, slimAzure } from './slim-sdks.ts';
 
 const CLIENTS = {
   compute: 'arm-compute/dist/esm/computeManagementClient.js',
@@ -54,4 +54,18 @@ test('the bundler fails for a method that Google does not describe any more', as
     nested: { google: { nested: { cloud: { nested: { compute: { nested: { v1: { nested } } } } } } } },
   };
   expect(() => slimDescriptions(without)).toThrow('ZoneOperations.Get');
+});
+
+test('the descriptions of EC2 are marked one by one, with all their lines', async () => {
+  const path = 'providers/aws/node_modules/@aws-sdk/client-ec2/dist-es/schemas/schemas_0.js';
+  const source = await readFile(join(ROOT, path), 'utf8');
+  const slim = slimAws(source);
+  const declared = source.match(/^(?:export )?var [\w$]+ = \[/gm) ?? [];
+  expect(declared.length).toBeGreaterThan(1_000);
+  expect(slim.match(/= \/\* @__PURE__ \*\/ \(\(\) => \[/g)).toHaveLength(declared.length);
+  expect(slim.match(/\]\)\(\);$/gm)).toHaveLength(declared.length);
+});
+
+test('the bundler fails if the descriptions of EC2 have another form', () => {
+  expect(() => slimAws('export const descriptions = {};')).toThrow('have another form');
 });

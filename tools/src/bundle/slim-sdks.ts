@@ -39,7 +39,36 @@ const AWS_LOGINS = /\/@aws-sdk\/credential-provider-node\/dist-(cjs|es)\/index\.
 const NO_AWS_LOGINS =
   "exports.defaultProvider = () => async () => { throw new Error('this program has no logins of the AWS SDK'); };";
 
-/** Leaves out what the drivers do not use of the clouds' SDKs. */
+/** Messages of gRPC services that the driver does not call. The library reads them only when one of these is called. */
+const GAX_PROTOS = /\/google-gax\/build\/protos\/(iam_service|locations|operations)\.js$/;
+
+/** Descriptions of all messages of EC2: 1.3 MB, one statement for each. */
+const EC2_DESCRIPTIONS = /\/@aws-sdk\/client-ec2\/dist-es\/schemas\/schemas_0\.js$/;
+const DESCRIPTION = /^((?:export )?var [\w$]+ = )(\[.*?\]);$/gms;
+
+/**
+ * Marks the descriptions of messages as free of side effects, so that the bundler leaves out those that no command uses. By
+ * itself the bundler keeps them all, because their keys are computed.
+ * @throws Error if the source has another form: the program would hold all descriptions
+ */
+export function slimAws(source: string): string {
+  const slim = source.replaceAll(DESCRIPTION, '$1/* @__PURE__ */ (() => $2)();');
+  if (slim === source) throw new Error("the descriptions of EC2's messages in the AWS SDK have another form");
+  return slim;
+}
+
+/** Texts of errors in all languages: 300 kB. Errors of this product are in English. */
+const ZOD_LOCALES = /\/zod\/v4\/locales\/index\.js$/;
+const ENGLISH_ONLY = "export { default as en } from './en.js';";
+
+/** The parts of undici that `undiciParts` of `@mcm/kube` uses. The rest (fetch, WebSocket, mocks, caches) is 500 kB. */
+const UNDICI = /\/undici\/index\.js$/;
+const CONNECTIONS_ONLY = [
+  "exports.Pool = require('./lib/dispatcher/pool.js');",
+  "exports.ProxyAgent = require('./lib/dispatcher/proxy-agent.js');",
+].join('\n');
+
+/** Leaves out the parts of the clouds' SDKs and of other large libraries that the programs do not use. */
 export const slimSdks: Plugin = {
   name: 'slim-sdks',
   setup(build) {
@@ -52,6 +81,12 @@ export const slimSdks: Plugin = {
       const all = JSON.parse(await readFile(path, 'utf8')) as Description;
       return { contents: JSON.stringify(slimDescriptions(all)), loader: 'json' };
     });
+    build.onLoad({ filter: EC2_DESCRIPTIONS }, async ({ path }) => ({
+      contents: slimAws(await readFile(path, 'utf8')),
+    }));
+    build.onLoad({ filter: GAX_PROTOS }, () => ({ contents: 'module.exports = {};' }));
+    build.onLoad({ filter: ZOD_LOCALES }, () => ({ contents: ENGLISH_ONLY }));
+    build.onLoad({ filter: UNDICI }, () => ({ contents: CONNECTIONS_ONLY }));
     build.onLoad({ filter: GAX }, () => ({ contents: GAX_WITHOUT_GRPC }));
     build.onLoad({ filter: GOOGLE_LOGINS }, () => ({ contents: NO_LOGINS }));
     build.onLoad({ filter: AWS_LOGINS }, () => ({ contents: NO_AWS_LOGINS }));

@@ -1,3 +1,4 @@
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import type { Transport, TransportRequest, TransportResponse } from '../contract/transport.ts';
 import { type ClusterConfig, ConfigError } from '../credentials/cluster-config.ts';
@@ -43,11 +44,25 @@ const isUntrusted = (error: unknown): error is Error => {
 function tls(options: UndiciTransportOptions) {
   const { ca, tlsServerName, insecureSkipTlsVerify, clientCertificate } = options;
   return {
-    ...(ca === undefined ? {} : { ca }),
+    ...secureContext({
+      ...(ca === undefined ? {} : { ca }),
+      ...(clientCertificate === undefined ? {} : { cert: clientCertificate.certificate, key: clientCertificate.key }),
+    }),
     ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
     ...(insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
-    ...(clientCertificate === undefined ? {} : { cert: clientCertificate.certificate, key: clientCertificate.key }),
   };
+}
+
+/**
+ * One context for all connections with these certificates. Otherwise each connection parses the certificates again and keeps
+ * its own copy. Invalid certificates stay as they are, so that each request fails with the error.
+ */
+function secureContext(certificates: SecureContextOptions) {
+  try {
+    return { secureContext: createSecureContext(certificates) };
+  } catch {
+    return certificates;
+  }
 }
 
 function dispatcher(options: UndiciTransportOptions, origin: string, connections: number | null): Dispatcher {

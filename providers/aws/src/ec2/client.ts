@@ -30,17 +30,37 @@ export interface Ec2Options extends RequestHandlerOptions {
 /** An image that was taken away is found out by the launch, so this only has to be short beside a class's life. */
 const IMAGE_KEPT_MS = 3_600_000;
 
+type Ec2Sdk = Awaited<ReturnType<typeof loadEc2>>;
+
+/** Imports the commands by name, so that the bundler can leave out the other commands of EC2, which are over 700. */
+async function loadEc2() {
+  const { EC2Client, AssignIpv6AddressesCommand, DescribeImagesCommand } = await import('@aws-sdk/client-ec2');
+  const { DescribeInstancesCommand, GetConsoleOutputCommand } = await import('@aws-sdk/client-ec2');
+  const { ModifyNetworkInterfaceAttributeCommand } = await import('@aws-sdk/client-ec2');
+  const { RunInstancesCommand, TerminateInstancesCommand } = await import('@aws-sdk/client-ec2');
+  return {
+    EC2Client,
+    AssignIpv6AddressesCommand,
+    DescribeImagesCommand,
+    DescribeInstancesCommand,
+    GetConsoleOutputCommand,
+    ModifyNetworkInterfaceAttributeCommand,
+    RunInstancesCommand,
+    TerminateInstancesCommand,
+  };
+}
+
 /** The part of EC2 that the driver uses, in one region with one set of keys. Throws what `Attempts.send` throws. */
 export class Ec2 {
   readonly #client: EC2Client;
-  readonly #sdk: typeof import('@aws-sdk/client-ec2');
+  readonly #sdk: Ec2Sdk;
   readonly #attempts: Attempts;
   readonly #clock: Clock;
   readonly #images = new Map<string, { readonly image: Image; readonly until: number }>();
   readonly #imagesAsked: SharedLookup<Image>;
   readonly #lookups = new Map<string, SharedLookup<Instance>>();
 
-  constructor(sdk: typeof import('@aws-sdk/client-ec2'), client: EC2Client, attempts: Attempts, clock: Clock) {
+  constructor(sdk: Ec2Sdk, client: EC2Client, attempts: Attempts, clock: Clock) {
     this.#sdk = sdk;
     this.#client = client;
     this.#attempts = attempts;
@@ -166,7 +186,7 @@ export function ec2Clients(options: Ec2Options): (region: string, credentials: A
 
 /** Loads the SDK ahead of the first call: it takes a third of a second that no reconcile should wait for. */
 export async function loadSdk(): Promise<void> {
-  await import('@aws-sdk/client-ec2');
+  await loadEc2();
   // What is left of it then is small, and any class may turn to a workload's identity.
   await import('@aws-sdk/client-sts');
 }
@@ -192,7 +212,7 @@ async function connect(
 ): Promise<Ec2> {
   const { clock, random, environment, settings = {}, isFinal, userAgent } = options;
   await checkEnvironment(environment);
-  const sdk = await import('@aws-sdk/client-ec2');
+  const sdk = await loadEc2();
   const source = keySourceOf(credentials);
   const { readFile } = environment;
   const reach = reachOf(settings, settings.stsEndpoint);
