@@ -129,7 +129,7 @@ test('incident 16: the side that is cut off from the target cluster changes noth
   await rig.createMachine('late');
   await clock.advance(5 * MINUTE);
   expect(rig.cloud.calls).toMatchObject({ create, delete: deleted });
-  expect(await rig.description('late')).toContain('create is not sent: whether this process still leads');
+  expect(await rig.description('late')).toContain('create is not sent: the process cannot confirm that it still leads');
 });
 
 test('a successor within one control cluster does not wait; one that may not see the Lease works without', async () => {

@@ -98,7 +98,7 @@ test('incident 16: a process that was suspended while another took the lease cha
   await clock.settle();
   expect(rig.cloud.calls).toMatchObject({ create: made, delete: deleted });
   expect(rig.cloud.vms.map(({ machineName }) => machineName)).toEqual(['m']);
-  expect(await rig.description('late')).toContain('create is not sent: whether this process still leads');
+  expect(await rig.description('late')).toContain('create is not sent: the process cannot confirm that it still leads');
   await clock.advance(2_000);
   expect(await ended).toBe('lost');
 });
