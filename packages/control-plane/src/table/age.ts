@@ -1,8 +1,11 @@
 import { parseGoTime } from '../apimachinery/objects/go-time.ts';
 
-/** A span of time as kubectl prints ages (`duration.HumanDuration`), e.g. `5m12s`, `3d4h`. */
+/** The longest `time.Duration` of Go, in seconds: 292 years. Go limits longer spans to it. */
+const LONGEST_SECONDS = Math.trunc((2 ** 63 - 1) / 1e9);
+
+/** A span of time as kubectl prints ages (`duration.HumanDuration`), e.g. `5m12s`, `3d4h`. At most `292y`. */
 export function humanDuration(milliseconds: number): string {
-  const seconds = Math.trunc(milliseconds / 1000);
+  const seconds = Math.min(Math.trunc(milliseconds / 1000), LONGEST_SECONDS);
   if (seconds < -1) return '<invalid>';
   if (seconds < 0) return '0s';
   if (seconds < 60 * 2) return `${seconds}s`;

@@ -49,6 +49,7 @@ describe('humanDuration', () => {
     [2 * 365 * day, '2y'],
     [2 * 365 * day + 5 * day, '2y5d'],
     [8 * 365 * day + 5 * day, '8y'],
+    [400 * 365 * day, '292y'],
   ])('%i ms is %s', (milliseconds, expected) => {
     expect(humanDuration(milliseconds)).toBe(expected);
   });
