@@ -1,52 +1,49 @@
-import { dirname } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ROOT } from '../root.ts';
-import { castsOf, functionsOf } from './functions.ts';
-import { folderGraph, knots } from './knots.ts';
-import { importGraph, isTest, readSources } from './sources.ts';
+import { countsOf, excesses, type Limits, lowered } from './limits.ts';
+import { type Measure, measuresOf } from './measures.ts';
+import { readSources } from './sources.ts';
+import { unusedExports } from './unused.ts';
 
-// usage: pnpm structure [--all]: how easy the source tree is to navigate. Without --all, each list ends after ten lines.
-const { values } = parseArgs({ options: { all: { type: 'boolean', default: false } } });
-const MAX_FILES = 15;
-const MAX_LINES = 80;
+// usage: pnpm structure [--all] [--check] [--update]
+//   Prints how easy the source tree is to navigate.
+//   --all     prints all lines; without it, each list ends after ten lines
+//   --check   prints only the packages with more weaknesses than limits.gen.json allows. Exit status 1 for one.
+//   --update  lowers the limits to the current numbers
+const { values } = parseArgs({
+  options: {
+    all: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
+    update: { type: 'boolean', default: false },
+  },
+});
+const LIMITS = new URL('limits.gen.json', import.meta.url);
+const measures = [...measuresOf(readSources(ROOT)), ...unusedExports(ROOT)];
 
-const sources = readSources(ROOT);
-const product = sources.filter(({ path }) => !isTest(path));
-const graph = importGraph(product);
+if (values.update) {
+  const limits = lowered(readLimits(), countsOf(measures));
+  writeFileSync(LIMITS, `${JSON.stringify(limits, undefined, 2)}\n`);
+}
+if (values.check) check(excesses(measures, readLimits()));
+else for (const measure of measures) print(measure);
 
-const perFolder = Object.entries(Object.groupBy(product, ({ path }) => dirname(path)))
-  .map(([folder, files]) => ({ folder, count: files?.length ?? 0 }))
-  .filter(({ count }) => count > MAX_FILES)
-  .sort((a, b) => b.count - a.count);
-print(
-  `Folders with more than ${MAX_FILES} source files`,
-  perFolder.map(({ folder, count }) => `${count} ${folder}`),
-);
-print(
-  'Import cycles between files',
-  knots(graph).map((cycle) => `${cycle.length} files: ${cycle.join(' ')}`),
-);
-print(
-  'Import cycles between the top folders of a package',
-  knots(folderGraph(graph, 1)).map((knot) => knot.join(' ')),
-);
-print(
-  'Import cycles between folders',
-  knots(folderGraph(graph, Number.POSITIVE_INFINITY)).map((knot) => `${knot.length} folders: ${knot.join(' ')}`),
-);
+function readLimits(): Limits {
+  return JSON.parse(readFileSync(LIMITS, 'utf8')) as Limits;
+}
 
-const long = product.flatMap(functionsOf).filter(({ lines }) => lines > MAX_LINES);
-long.sort((a, b) => b.lines - a.lines);
-print(
-  `Functions over ${MAX_LINES} lines`,
-  long.map(({ path, name, lines }) => `${lines} ${path} ${name}`),
-);
-const casts = product.flatMap((source) => castsOf(source).map((line) => `${source.path}:${line}`));
-print('Casts through unknown', casts);
+function check(messages: readonly string[]) {
+  process.exitCode = messages.length === 0 ? 0 : 1;
+  process.stdout.write(
+    messages.length === 0
+      ? 'The structure of all packages is within the limits.\n'
+      : `${messages.join('')}Remove the weaknesses that the change adds. An unused export needs no export keyword.\n`,
+  );
+}
 
-function print(title: string, lines: readonly string[]) {
-  const shown = values.all ? lines : lines.slice(0, 10);
-  const rest = lines.length - shown.length;
-  process.stdout.write(`${title}: ${lines.length}\n${shown.map((line) => `  ${line}\n`).join('')}`);
+function print({ title, found }: Measure) {
+  const shown = values.all ? found : found.slice(0, 10);
+  const rest = found.length - shown.length;
+  process.stdout.write(`${title}: ${found.length}\n${shown.map(({ text }) => `  ${text}\n`).join('')}`);
   if (rest > 0) process.stdout.write(`  and ${rest} more\n`);
 }

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { castsOf, functionsOf } from './functions.ts';
 import { folderGraph, knots } from './knots.ts';
+import { countsOf, excesses, lowered } from './limits.ts';
+import { measuresOf, packageOf } from './measures.ts';
 import { importGraph, isTest, parseSource } from './sources.ts';
+import { measuresOfReport } from './unused.ts';
 
 describe('knots', () => {
   test('finds exactly the nodes that reach each other, for any graph', () => {
@@ -91,6 +94,54 @@ class Five { six() {
       2, 3,
     ]);
   });
+});
+
+describe('limits', () => {
+  const cycle = [
+    parseSource('packages/a/src/one.ts', `import './two.ts';`),
+    parseSource('packages/a/src/two.ts', `import type { X } from './one.ts';`),
+  ];
+  const measures = [
+    ...measuresOf(cycle),
+    ...measuresOfReport({
+      issues: [
+        { file: 'tools/src/x.ts', exports: [{ name: 'x', line: 3 }], types: [{ name: 'Y', line: 5 }] },
+        { file: 'tools/src/z.ts', files: [{ name: 'tools/src/z.ts' }] },
+      ],
+    }),
+  ];
+  const none = Object.fromEntries(measures.map(({ id }) => [id, {}]));
+  const counts = {
+    ...none,
+    'file-cycles': { 'packages/a': 1 },
+    'unused-exports': { tools: 2 },
+    'unused-files': { tools: 1 },
+  };
+
+  test('weaknesses are counted by measure and package', () => expect(countsOf(measures)).toEqual(counts));
+
+  test('a package at its limit passes, and a package over its limit is listed with its weaknesses', () => {
+    expect(excesses(measures, counts)).toEqual([]);
+    expect(excesses(measures, { ...counts, 'file-cycles': {}, 'unused-exports': { tools: 1 } })).toEqual([
+      'packages/a: Import cycles between files: 1, at most 0 allowed\n  2 files: packages/a/src/one.ts packages/a/src/two.ts\n',
+      'tools: Exports without an importer: 2, at most 1 allowed\n  tools/src/x.ts:3 x\n  tools/src/x.ts:5 Y\n',
+    ]);
+  });
+
+  test('an update lowers a limit and never raises one', () => {
+    const limits = { ...none, 'unused-exports': { tools: 1 }, 'unused-files': { tools: 4, e2e: 2 } };
+    expect(lowered(limits, counts)).toEqual({
+      ...none,
+      'unused-exports': { tools: 1 },
+      'unused-files': { tools: 1 },
+    });
+  });
+
+  test.each([
+    ['packages/kube/src/a.ts', 'packages/kube'],
+    ['apps/mcm/src', 'apps/mcm'],
+    ['e2e/src/a/b.ts', 'e2e'],
+  ])('%s is in the package %s', (path, expected) => expect(packageOf(path)).toBe(expected));
 });
 
 function targetsOf(edges: readonly (readonly [number, number])[], node: string): string[] {

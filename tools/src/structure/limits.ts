@@ -1,0 +1,40 @@
+import { type Measure, packageOf } from './measures.ts';
+
+/** The allowed number of weaknesses, by the id of the measure and by package. An absent package is allowed none. */
+export type Limits = Readonly<Record<string, Readonly<Record<string, number>>>>;
+
+/** The number of weaknesses of each measure and package. Packages without any are absent. */
+export function countsOf(measures: readonly Measure[]): Limits {
+  return Object.fromEntries(
+    measures.map(({ id, found }) => {
+      const groups = Object.groupBy(found, ({ path }) => packageOf(path));
+      const counts = Object.entries(groups).map(([name, group]) => [name, group?.length ?? 0] as const);
+      return [id, Object.fromEntries(counts.sort(([a], [b]) => (a < b ? -1 : 1)))];
+    }),
+  );
+}
+
+/** The limits after an update: no number rises, and a package without weaknesses is removed. */
+export function lowered(limits: Limits, counts: Limits): Limits {
+  return Object.fromEntries(
+    Object.entries(counts).map(([id, packages]) => {
+      const kept = Object.entries(packages).map(
+        ([name, count]) => [name, Math.min(count, limits[id]?.[name] ?? 0)] as const,
+      );
+      return [id, Object.fromEntries(kept.filter(([, count]) => count > 0))];
+    }),
+  );
+}
+
+/** One message for each measure and package over its limit, with its weaknesses. */
+export function excesses(measures: readonly Measure[], limits: Limits): string[] {
+  const counts = countsOf(measures);
+  return measures.flatMap(({ id, title, found }) =>
+    Object.entries(counts[id] ?? {})
+      .filter(([name, count]) => count > (limits[id]?.[name] ?? 0))
+      .map(([name, count]) => {
+        const lines = found.filter(({ path }) => packageOf(path) === name).map(({ text }) => `  ${text}\n`);
+        return `${name}: ${title}: ${count}, at most ${limits[id]?.[name] ?? 0} allowed\n${lines.join('')}`;
+      }),
+  );
+}
