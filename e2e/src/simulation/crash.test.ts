@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Death } from './world/process.ts';
+import type { Death } from './processes/life.ts';
 import { type ProcessName, World } from './world/world.ts';
 
 /** The whole life of a machine: creation, replacement by a rolling update, deletion. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
-import { again, seedsOf } from './seeds.testing.ts';
+import { again, seedsOf } from './suites/seeds.testing.ts';
 
 const cases = seedsOf('pauses', 5);
 let verified = 0;

@@ -2,10 +2,10 @@ import { machines } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { machineConfigPools, NodeAnnotations } from '@mcm/machine-config';
 import { expect, test } from 'vitest';
-import { HandoverVerifier } from './handover-verifier.ts';
 import { playPool, TargetVerifier } from './histories/pool-history.ts';
-import { again, seedsOf } from './seeds.testing.ts';
-import { playCase } from './suites.ts';
+import { again, seedsOf } from './suites/seeds.testing.ts';
+import { playCase } from './suites/suites.ts';
+import { HandoverVerifier } from './verifiers/handover-verifier.ts';
 import { ConfigWorld, fileOf } from './world/config-world.ts';
 import { NAMESPACE } from './world/world.ts';
 

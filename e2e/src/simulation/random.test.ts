@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { play } from './histories/random-history.ts';
-import { again, seedsOf } from './seeds.testing.ts';
-import { playCase } from './suites.ts';
+import { again, seedsOf } from './suites/seeds.testing.ts';
+import { playCase } from './suites/suites.ts';
 
 /** Seed 555: a Node of an earlier VM was deleted repeatedly while the watch did not deliver its deletion. */
 const CASES = [

@@ -7,15 +7,15 @@ import {
   machineConfigs,
   NodeAnnotations,
 } from '@mcm/machine-config';
-import type { ConfigControllersOptions } from '../config-controllers.ts';
-import { HandoverVerifier } from '../handover-verifier.ts';
 import type { Network } from '../network/network.ts';
+import { Dice } from '../script/dice.ts';
+import { type Plan, Script } from '../script/script.ts';
+import { HandoverVerifier } from '../verifiers/handover-verifier.ts';
 import { JoinVerifier } from '../verifiers/join-verifier.ts';
+import type { ConfigControllersOptions } from '../world/config-controllers.ts';
 import { ConfigWorld, fileOf } from '../world/config-world.ts';
 import { NAMESPACE } from '../world/world.ts';
-import { Dice } from './dice.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
-import { type Plan, Script } from './script.ts';
 
 const MINUTE = 60_000;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;

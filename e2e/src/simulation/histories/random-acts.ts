@@ -2,12 +2,12 @@ import { Labels } from '@mcm/api';
 import { nodes } from '@mcm/kube';
 import { type Draw, danger, faultyCloud, lostVm } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
+import { Dice } from '../script/dice.ts';
+import { type Plan, Script } from '../script/script.ts';
 import { DEPLOYMENT } from '../world/fleet.ts';
 import type { ProcessName, Wanted, World } from '../world/world.ts';
-import { Dice } from './dice.ts';
 import { type FleetMode, strategyOf } from './modes.ts';
 import type { HistoryOptions } from './outcome.ts';
-import { type Plan, Script } from './script.ts';
 
 /** Number of acts before the faults are removed. */
 const MAX_ACTS = 10;

@@ -3,13 +3,13 @@ import { Autoscaler, SCALER_FORMS, type ScalerForm } from '@mcm/api/testing';
 import { isConflict, nodes, sleep, type Transport } from '@mcm/kube';
 import { danger } from '../network/misfortunes.ts';
 import type { Caller } from '../network/network.ts';
+import { Dice } from '../script/dice.ts';
+import { type Plan, Script } from '../script/script.ts';
 import { ScalerVerifier } from '../verifiers/scaler-verifier.ts';
 import { NAMESPACE, type ProcessName, World } from '../world/world.ts';
-import { Dice } from './dice.ts';
 import { strategyOf } from './modes.ts';
 import type { HistoryOptions, Outcome } from './outcome.ts';
 import type { FleetHistoryOptions } from './random-history.ts';
-import { type Plan, Script } from './script.ts';
 
 const DEPLOYMENT = 'workers';
 const FIRST_REPLICAS = 5;

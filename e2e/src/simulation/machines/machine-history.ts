@@ -1,9 +1,9 @@
 import type { Machine } from '@mcm/api';
 import type { FaultRule, OrderedFault } from '@mcm/provider-local';
-import { Dice } from '../histories/dice.ts';
 import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
-import { type Plan, Script } from '../histories/script.ts';
 import { type Draw, danger, type FailingOperation, faultyCloud, lostVm } from '../network/misfortunes.ts';
+import { Dice } from '../script/dice.ts';
+import { type Plan, Script } from '../script/script.ts';
 import { Aftermath } from './aftermath.ts';
 import { type FaultTally, tallyFaults } from './fault-tally.ts';
 import { type Defect, MachineWorld } from './machine-world.ts';

@@ -22,15 +22,15 @@ import {
 import { type Cloud, createCloud, createLocalDriver } from '@mcm/provider-local';
 import { Network } from '../network/network.ts';
 import type { ProfileName } from '../network/weather.ts';
-import { Reporter } from '../verifiers/reporter.ts';
-import { StepLimit } from '../verifiers/step-limit.ts';
-import { Life } from '../world/process.ts';
+import { Life } from '../processes/life.ts';
+import { SkewedClock } from '../processes/skewed-clock.ts';
+import { Reporter } from '../record/reporter.ts';
+import { StepLimit } from '../record/step-limit.ts';
 import { NAMESPACE } from '../world/world.ts';
 import { type App, createApp, setBudget } from './apps.ts';
 import { Eyes } from './eyes.ts';
 import { HollowNodes } from './hollow-nodes.ts';
 import { Oracle } from './oracle.ts';
-import { SkewedClock } from './skewed-clock.ts';
 
 const USER_AGENT = 'machine-controller';
 /** Only the kinds of machines, because the tests create a thousand worlds. */

@@ -1,7 +1,7 @@
 import type { Machine } from '@mcm/api';
 import type { Change, Clock, Node, Pod } from '@mcm/kube';
 import type { Instance } from '@mcm/provider-local';
-import type { Reporter } from '../verifiers/reporter.ts';
+import type { Reporter } from '../record/reporter.ts';
 import type { App } from './apps.ts';
 import type { Eyes } from './eyes.ts';
 

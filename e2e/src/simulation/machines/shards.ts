@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { again, seedsOf } from '../seeds.testing.ts';
+import { again, seedsOf } from '../suites/seeds.testing.ts';
 import { playMachines } from './machine-history.ts';
 
 /**

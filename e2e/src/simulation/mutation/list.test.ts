@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { SUITES } from '../suites.ts';
+import { SUITES } from '../suites/suites.ts';
 import { MUTANTS, TOPICS } from './list.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);

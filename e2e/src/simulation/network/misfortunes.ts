@@ -1,5 +1,5 @@
 import type { Cloud, FaultRule, OrderedFault } from '@mcm/provider-local';
-import type { Dice } from '../histories/dice.ts';
+import type { Dice } from '../script/dice.ts';
 import type { Chances, Mishap } from './network.ts';
 
 /** Faults of a request. */

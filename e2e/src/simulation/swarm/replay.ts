@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { PROFILES, type ProfileName } from '../network/weather.ts';
-import { type Case, SUITES } from '../suites.ts';
+import { type Case, SUITES } from '../suites/suites.ts';
 
 const plan = z.strictObject({
   steps: z.array(z.strictObject({ act: z.string(), pauseMs: z.number().min(0), drawn: z.int().min(0) })),

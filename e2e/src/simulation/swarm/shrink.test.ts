@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Plan } from '../histories/script.ts';
+import type { Plan } from '../script/script.ts';
 import { shrink } from './shrink.ts';
 
 const planOf = (acts: string): Plan => ({

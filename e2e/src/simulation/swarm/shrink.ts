@@ -1,4 +1,4 @@
-import type { Plan, Step } from '../histories/script.ts';
+import type { Plan, Step } from '../script/script.ts';
 
 /** Whether a part of a failing history still fails. */
 export type StillFails = (plan: Plan) => Promise<boolean>;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Case } from '../suites.ts';
+import type { Case } from '../suites/suites.ts';
 import type { Failure } from './replay.ts';
 import { Swarm } from './swarm.ts';
 

@@ -1,6 +1,6 @@
 import { setInterval } from 'node:timers';
 import { Worker } from 'node:worker_threads';
-import type { Case } from '../suites.ts';
+import type { Case } from '../suites/suites.ts';
 import type { Failure } from './replay.ts';
 import type { Verdict } from './work.ts';
 

@@ -1,5 +1,5 @@
 import type { Outcome } from '../histories/outcome.ts';
-import { type Case, playCase } from '../suites.ts';
+import { type Case, playCase } from '../suites/suites.ts';
 import type { Failure } from './replay.ts';
 import { shrink } from './shrink.ts';
 

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { type Case, playCase } from '../suites.ts';
+import { type Case, playCase } from '../suites/suites.ts';
 import { type Verdict, verify } from './work.ts';
 
 interface Job {

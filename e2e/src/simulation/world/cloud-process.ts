@@ -1,6 +1,6 @@
 import { type Clock, handlerTransport, type Logger, type Random, type Transport } from '@mcm/kube';
 import { createLocalCloud, type KubeletBehaviour, type LocalCloud, MemoryStore } from '@mcm/provider-local';
-import type { Reporter } from '../verifiers/reporter.ts';
+import type { Reporter } from '../record/reporter.ts';
 
 export interface CloudProcessOptions {
   readonly clock: Clock;

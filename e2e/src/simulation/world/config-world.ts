@@ -10,8 +10,8 @@ import {
   machineConfigs,
 } from '@mcm/machine-config';
 import type { KubeletBehaviour } from '@mcm/provider-local';
-import { ConfigControllers, type ConfigControllersOptions } from '../config-controllers.ts';
 import { Network } from '../network/network.ts';
+import { ConfigControllers, type ConfigControllersOptions } from './config-controllers.ts';
 import { NAMESPACE, World, type WorldOptions } from './world.ts';
 
 /** The kinds of an Ignition file. */

@@ -15,11 +15,11 @@ import {
 } from '@mcm/kube';
 import { runManager } from '@mcm/machine-controller-manager';
 import { createLocalDriver } from '@mcm/provider-local';
-import { SkewedClock } from '../machines/skewed-clock.ts';
 import type { Network } from '../network/network.ts';
-import { FenceVerifier } from '../verifiers/fence-verifier.ts';
-import type { Reporter } from '../verifiers/reporter.ts';
-import { type Death, Life } from './process.ts';
+import { type Death, Life } from '../processes/life.ts';
+import { SkewedClock } from '../processes/skewed-clock.ts';
+import { FenceVerifier } from '../record/fence-verifier.ts';
+import type { Reporter } from '../record/reporter.ts';
 import { NAMESPACE, type ProcessName, type WorldOptions } from './world-options.ts';
 
 const USER_AGENTS: Readonly<Record<ProcessName, string>> = {

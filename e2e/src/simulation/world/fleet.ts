@@ -7,7 +7,7 @@ import {
   machines,
 } from '@mcm/api';
 import { type KubeClient, nodes, type VirtualClock } from '@mcm/kube';
-import type { Reporter } from '../verifiers/reporter.ts';
+import type { Reporter } from '../record/reporter.ts';
 import { NAMESPACE, type WorldOptions } from './world-options.ts';
 
 /** Name of the first deployment. */

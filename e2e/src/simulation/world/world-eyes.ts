@@ -1,14 +1,20 @@
 import { Labels, type Machine, type MachineSet, machineSets, machines } from '@mcm/api';
 import { type Clock, createInformer, type KubeClient, type Logger, type Node, nodes, seededRandom } from '@mcm/kube';
-import type { Reporter } from '../verifiers/reporter.ts';
+import type { Reporter } from '../record/reporter.ts';
 
 /** The sizes of the sets in the API server, by UID. */
 export class WorldEyes {
   readonly #sizes = new Map<string, number>();
+  readonly #reducedAt = new Map<string, number>();
   readonly #classes = new Map<string, string | undefined>();
 
   sizeOf(setUid: string): number {
     return this.#sizes.get(setUid) ?? 0;
+  }
+
+  /** Time at which the size of a set was last reduced, in virtual milliseconds since 1970. */
+  reducedAt(setUid: string): number | undefined {
+    return this.#reducedAt.get(setUid);
   }
 
   /** Name of the class of a set's template. */
@@ -29,7 +35,9 @@ export class WorldEyes {
     const options = { clock, log, random: seededRandom(0) };
     const setInformer = createInformer<MachineSet>(admin, machineSets, options);
     setInformer.onChange(({ object: { metadata, spec } }) => {
-      this.#sizes.set(metadata.uid, spec.replicas ?? 0);
+      const size = spec.replicas ?? 0;
+      if (size < this.sizeOf(metadata.uid)) this.#reducedAt.set(metadata.uid, clock.now().getTime());
+      this.#sizes.set(metadata.uid, size);
       this.#classes.set(metadata.uid, spec.template.spec.class.name);
     });
     const machineInformer = createInformer<Machine>(admin, machines, options);

@@ -3,7 +3,7 @@ import type { DriverTracer } from '@mcm/core';
 import type { KubeClient, Transport } from '@mcm/kube';
 import type { KubeletBehaviour } from '@mcm/provider-local';
 import type { ProfileName } from '../network/weather.ts';
-import type { Death } from './process.ts';
+import type { Death } from '../processes/life.ts';
 
 export const NAMESPACE = 'default';
 /** Endpoint of the local cloud in the Secret of the classes. The transport of the simulation receives its requests. */

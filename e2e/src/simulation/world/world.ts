@@ -19,8 +19,8 @@ import {
 } from '@mcm/kube';
 import type { LocalCloud } from '@mcm/provider-local';
 import { Network } from '../network/network.ts';
-import { Reporter } from '../verifiers/reporter.ts';
-import { StepLimit } from '../verifiers/step-limit.ts';
+import { Reporter } from '../record/reporter.ts';
+import { StepLimit } from '../record/step-limit.ts';
 import { CloudProcess } from './cloud-process.ts';
 import { Controllers } from './controllers.ts';
 import { Fleet } from './fleet.ts';
@@ -77,7 +77,12 @@ export class World extends Fleet {
   private constructor(options: WorldOptions, clock: VirtualClock, plane: Plane) {
     const eyes = new WorldEyes();
     const lagMs = (): number => network.lagMs('manager', ...DECIDED_BY);
-    const reporter = new Reporter(clock, (uid) => eyes.sizeOf(uid), options.maxUnhealthyReplacements, lagMs);
+    const reporter = new Reporter(clock, {
+      replicasOf: (uid) => eyes.sizeOf(uid),
+      reducedAt: (uid) => eyes.reducedAt(uid),
+      limit: options.maxUnhealthyReplacements ?? 1,
+      lagMs,
+    });
     const apiServer = plane.transport;
     super({ clock, reporter, admin: createClient({ transport: apiServer, userAgent: 'simulation', clock }) }, options);
     const { seed = 1 } = options;

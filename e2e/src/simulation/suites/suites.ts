@@ -1,9 +1,9 @@
-import { FLEET_MODES } from './histories/modes.ts';
-import type { HistoryOptions, Outcome } from './histories/outcome.ts';
-import { POOL_MODES, playPool } from './histories/pool-history.ts';
-import { play } from './histories/random-history.ts';
-import { playScaler } from './histories/scaler-history.ts';
-import { playMachines } from './machines/machine-history.ts';
+import { FLEET_MODES } from '../histories/modes.ts';
+import type { HistoryOptions, Outcome } from '../histories/outcome.ts';
+import { POOL_MODES, playPool } from '../histories/pool-history.ts';
+import { play } from '../histories/random-history.ts';
+import { playScaler } from '../histories/scaler-history.ts';
+import { playMachines } from '../machines/machine-history.ts';
 
 type Play = (options: HistoryOptions) => Promise<Outcome>;
 

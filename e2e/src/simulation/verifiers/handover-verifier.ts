@@ -7,7 +7,7 @@ import {
   NodeAnnotations,
   referencesOf,
 } from '@mcm/machine-config';
-import type { World } from './world/world.ts';
+import type { World } from '../world/world.ts';
 
 const { TemplateConfig, TemplateSince } = ConfigAnnotations;
 const { CurrentConfig, DesiredConfig, State } = NodeAnnotations;

@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import { type Clock, controllerOf } from '@mcm/kube';
-import { RepairVerifier } from './verifiers/repair-verifier.ts';
+import { RepairVerifier } from './repair-verifier.ts';
 
 /** The size that a user requested, and the allowed deviation during a rollout. */
 export interface Wish {
@@ -21,6 +21,8 @@ export interface FleetVerifierOptions {
   readonly clock: Clock;
   /** The size of a set, by its UID. */
   readonly replicasOf: (setUid: string) => number;
+  /** Time at which the size of a set was last reduced, by its UID, in virtual milliseconds since 1970. Undefined: never. */
+  readonly reducedAt: (setUid: string) => number | undefined;
   /** `--max-unhealthy-replacements`. */
   readonly limit: number;
   /** Maximum age of the cached state on which an arriving write is based. */
@@ -135,9 +137,13 @@ export class FleetVerifier {
     if (wrong !== undefined) this.#o.violate(wrong);
   }
 
-  /** mcm makes an available machine unavailable, so enough others must be available. A machine that was lost just now may be unknown to mcm. */
+  /**
+   * mcm makes an available machine unavailable, so enough others must be available. A machine that was lost just now may be unknown to mcm.
+   * A set with too many machines deletes them as a ReplicaSet does, also if a user deletes another machine in the meantime. The decision is then the
+   * reduction of its size.
+   */
   #decided(name: string, how: string): void {
-    const since = this.#now - this.#o.lagMs();
+    const since = Math.min(this.#now, this.#reducedAt(name)) - this.#o.lagMs();
     const lost = [...this.#lostAt.values()].filter((at) => at > since).length;
     const stays = (one: Machine) => one.metadata.name !== name && !this.#isSelected(one);
     const others = [...this.#machines.values()].filter((one) => isAvailable(one) && stays(one)).length;
@@ -147,6 +153,16 @@ export class FleetVerifier {
         `${name} ${how} with ${others} others available and ${lost} lost just before, at least ${least} were requested`,
       );
     }
+  }
+
+  /** The time of the decision that the set of a deleted machine has too many machines. Default: now. */
+  #reducedAt(name: string): number {
+    const machine = this.#machines.get(name);
+    const set = machine && controllerOf(machine)?.uid;
+    if (set === undefined) return this.#now;
+    const own = [...this.#machines.values()].filter((one) => isAvailable(one) && controllerOf(one)?.uid === set).length;
+    // The deleted machine is no longer available.
+    return own >= this.#o.replicasOf(set) ? (this.#o.reducedAt(set) ?? this.#now) : this.#now;
   }
 
   /** The requested sizes on which a current decision may still be based. */

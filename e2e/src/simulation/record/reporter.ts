@@ -1,6 +1,6 @@
 import type { Machine } from '@mcm/api';
 import type { Change, Clock } from '@mcm/kube';
-import { FleetVerifier, phaseOf, type Wish } from '../fleet-verifier.ts';
+import { FleetVerifier, type FleetVerifierOptions, phaseOf, type Wish } from './fleet-verifier.ts';
 
 export interface HistoryEntry {
   /** Virtual milliseconds since the beginning. */
@@ -24,20 +24,12 @@ export class Reporter {
   readonly #makeFleet: () => FleetVerifier;
   #selections = 0;
 
-  /**
-   * @param replicasOf The size of a set, by its UID.
-   * @param limit `--max-unhealthy-replacements`.
-   * @param lagMs Maximum age of the cached state on which an arriving write is based.
-   */
-  constructor(
-    clock: Clock,
-    replicasOf: (setUid: string) => number = () => 0,
-    limit = 1,
-    lagMs: () => number = () => 0,
-  ) {
+  /** @param rules Limits of the fleets. Default: no fleet has a limit. */
+  constructor(clock: Clock, rules: Partial<Omit<FleetVerifierOptions, 'clock' | 'violate'>> = {}) {
     this.#clock = clock;
+    const { replicasOf = () => 0, reducedAt = () => undefined, limit = 1, lagMs = () => 0 } = rules;
     const violate = (text: string): void => this.violate(text);
-    this.#makeFleet = () => new FleetVerifier({ clock, replicasOf, limit, lagMs, violate });
+    this.#makeFleet = () => new FleetVerifier({ clock, replicasOf, reducedAt, limit, lagMs, violate });
     this.#start = clock.now().getTime();
   }
 
@@ -130,10 +122,10 @@ export class Reporter {
     fleet?.changed(before, object, byHand);
   };
 
-  /** The history for users, without reads. */
+  /** The history for users, without reads and renewals of Leases. */
   tell(most = 250): string {
     const lines = this.history
-      .filter(({ kind, text }) => kind !== 'request' || !/ (get|list|watch| {2}[0-9]+$)|^kubelet| events /.test(text))
+      .filter(({ kind, text }) => kind !== 'request' || !/ (get|list|watch| {2}[0-9]+$)|^kubelet| events | update leases\//.test(text))
       .map(({ at, kind, text }) => `${(at / 1_000).toFixed(3).padStart(10)} s  ${kind.padEnd(7)} ${text}`);
     return lines.slice(-most).join('\n');
   }

@@ -1,5 +1,5 @@
 import type { Transport } from '@mcm/kube';
-import type { Life } from '../world/process.ts';
+import type { Life } from '../processes/life.ts';
 import type { Reporter } from './reporter.ts';
 
 interface LeaseBody {

@@ -113,7 +113,9 @@ export class RepairVerifier {
     const unavailable = Math.min(this.#given, short) + updated.length;
     // Without a rollout, only the limit applies.
     if (unavailable === 0 && !this.#rolls()) return undefined;
-    const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count)), 1);
+    const largest = Math.max(...replicas);
+    // A scale-in makes machines superfluous, and failed ones are deleted first. Sets get their smaller size afterwards.
+    const allowed = Math.max(...replicas.map((count) => Math.min(maxUnavailable, count) + largest - count), 1);
     if (names.length + unavailable <= allowed) return undefined;
     const where = updated.length > 0 ? ` (${updated.length} of them updated in place)` : '';
     return `${names.join(' and ') || 'nothing'} was being replaced while the rollout had ${unavailable} unavailable${where}: ${allowed} may be in all`;

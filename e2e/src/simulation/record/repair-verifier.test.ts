@@ -119,3 +119,16 @@ test('a machine that is deleted while the controller may still use a smaller siz
   expect(goes([4])[1]).toMatch(/the rollout had 2 unavailable/);
   expect(goes([4, 3])).toEqual([undefined, undefined]);
 });
+
+test('after a scale-in, the deletion of a superfluous failed machine is no replacement', () => {
+  const wishes = (replicas: readonly number[]) => {
+    const verifier = new RepairVerifier(clock);
+    stands(verifier, [
+      ['a', 'old', 'Failed'],
+      ['b', 'old', 'InPlaceUpdating'],
+    ]);
+    return replaces(verifier, 'a', 'old', { ...allowance({ old: 2 }, ['b']), replicas });
+  };
+  expect(wishes([2])).toMatch(/a was being replaced while the rollout had 1 unavailable/);
+  expect(wishes([2, 0])).toBeUndefined();
+});

@@ -12,12 +12,12 @@ import {
   type VirtualClock,
 } from '@mcm/kube';
 import { createConfigControllers } from '@mcm/machine-config-controller';
-import { SkewedClock } from './machines/skewed-clock.ts';
-import type { Network } from './network/network.ts';
-import { FenceVerifier } from './verifiers/fence-verifier.ts';
-import type { Reporter } from './verifiers/reporter.ts';
-import { type Death, Life } from './world/process.ts';
-import { NAMESPACE } from './world/world-options.ts';
+import type { Network } from '../network/network.ts';
+import { type Death, Life } from '../processes/life.ts';
+import { SkewedClock } from '../processes/skewed-clock.ts';
+import { FenceVerifier } from '../record/fence-verifier.ts';
+import type { Reporter } from '../record/reporter.ts';
+import { NAMESPACE } from './world-options.ts';
 
 const NAME = 'machine-config-controller';
 const RESTART_MS = 1_000;

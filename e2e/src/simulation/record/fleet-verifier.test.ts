@@ -1,0 +1,48 @@
+import type { Machine } from '@mcm/api';
+import { VirtualClock } from '@mcm/kube';
+import { expect, test } from 'vitest';
+import { FleetVerifier } from './fleet-verifier.ts';
+
+const MINUTE = 60_000;
+
+const machine = (name: string, isGoing = false): Machine =>
+  ({
+    metadata: {
+      name,
+      uid: name,
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      ownerReferences: [{ apiVersion: 'v1', kind: 'MachineSet', name: 'set', uid: 'set', controller: true }],
+      ...(isGoing ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+    },
+    spec: { class: {} },
+    status: { currentStatus: { phase: 'Running' } },
+  }) as unknown as Machine;
+
+/** A scale-in from three machines to two. Then a user deletes a machine, and ten minutes later the set deletes another one. */
+async function violationsOf(setSize: number): Promise<readonly string[]> {
+  const clock = new VirtualClock();
+  const violations: string[] = [];
+  const reducedAt = clock.now().getTime() + MINUTE;
+  const verifier = new FleetVerifier({
+    ...{ clock, limit: 1, lagMs: () => 0, violate: (text) => violations.push(text) },
+    replicasOf: () => setSize,
+    reducedAt: () => (setSize < 3 ? reducedAt : undefined),
+  });
+  verifier.wishes({ replicas: 3, maxSurge: 0, maxUnavailable: 0 });
+  for (const name of ['a', 'b', 'c']) verifier.appeared(machine(name));
+  await clock.advance(MINUTE);
+  verifier.wishes({ replicas: 2, maxSurge: 0, maxUnavailable: 0 });
+  await clock.advance(MINUTE);
+  verifier.changed(machine('a'), machine('a', true), true);
+  await clock.advance(10 * MINUTE);
+  verifier.changed(machine('b'), machine('b', true), false);
+  return violations;
+}
+
+test('a set that completes its scale-in after a user deleted another machine breaks no rule', async () => {
+  expect(await violationsOf(1)).toEqual([]);
+});
+
+test('a set that deletes a machine without a scale-in, after a user deleted another one, is reported', async () => {
+  expect(await violationsOf(3)).toEqual([expect.stringMatching(/^b was deleted with 1 others available/)]);
+});
