@@ -1,19 +1,16 @@
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { MUTANTS, type Mutant } from './list.ts';
+import { runMutant } from './runner.ts';
 
 const HELP = `usage: pnpm simulate:mutants [options]
-  Applies one mutant at a time to a copy of the repository. Runs histories until one of them has a violation.
-  --only A-B       these mutants, or one, counted from 1 (all)
+  Loads the system with one mutant at a time, and runs histories until one of them has a violation. It changes no file.
+  --only LIST      these mutants, by number from 1: 3, 5-9 or 1,4-6 (all)
   --topic NAME     only those of a topic
   --seeds N        histories of each suite, at most (200)
   --minutes N      time for each mutant, at most (20)
   --workers N      threads (1)
-It prints a row of a table for each mutant. The exit status is 1 if one survived.
+It prints a row of a table for each mutant. The exit status is 1 if one survived, and 2 after an error.
 `;
 
 const { values: flags } = parseArgs({
@@ -29,106 +26,54 @@ const { values: flags } = parseArgs({
 });
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const SWARM = 'e2e/src/simulation/swarm/main.ts';
-/** A history without a violation of the unchanged code, to verify the copy. */
-const CONTROL = 1;
-const CONTROL_MINUTES = 10;
 
-/** A copy of the repository that shares its installed packages. */
-function copyRepository(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mutants-'));
-  const isLeftOut = (path: string): boolean => ['.git', 'node_modules'].includes(relative(ROOT, path));
-  cpSync(ROOT, folder, { recursive: true, verbatimSymlinks: true, filter: (path) => !isLeftOut(path) });
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  return folder;
+function fail(message: string): never {
+  process.stderr.write(`simulate:mutants: ${message}\n`);
+  process.exit(2);
 }
 
-interface Played {
-  /** 0: no violation; 1: a violation; 2: an error; null: the time was over. */
-  readonly status: number | null;
-  /** The first reported violation. */
-  readonly told: string;
+function positive(flag: 'seeds' | 'minutes' | 'workers'): number {
+  const value = Number(flags[flag]);
+  return Number.isSafeInteger(value) && value > 0 ? value : fail(`--${flag} must be a number from 1, not ${value}`);
 }
 
-interface Asked {
-  readonly suites: readonly string[];
-  readonly seeds: number;
-  readonly firstSeed?: number | undefined;
-  readonly minutes?: number;
-}
-
-function play(folder: string, { suites, seeds, firstSeed = 1, minutes = Number(flags.minutes) }: Asked): Played {
-  const asked = [
-    '--seeds',
-    `${firstSeed}-${firstSeed + seeds - 1}`,
-    '--suite',
-    suites.join(','),
-    '--workers',
-    flags.workers,
-    '--first',
-  ];
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--conditions=source', SWARM, ...asked], {
-    cwd: folder,
-    encoding: 'utf8',
-    timeout: minutes * 60_000,
-    killSignal: 'SIGKILL',
+/** The numbers of a list such as `1,4-6`. */
+function numbers(text: string): ReadonlySet<number> {
+  const ranges = text.split(',').map((part) => {
+    const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+    if (first === undefined) return fail(`--only must be a list such as 1,4-6, not ${text}`);
+    return Array.from({ length: Number(last) - Number(first) + 1 }, (_, index) => Number(first) + index);
   });
-  const suite = new RegExp(`^(${suites.join('|')}) \\d+ .*`, 'm');
-  return { status, told: suite.exec(stdout)?.[0] ?? stderr.split('\n')[0] ?? '' };
-}
-
-function verify(folder: string, { file, find, replace, suites, firstSeed }: Mutant): Played {
-  const path = join(folder, file);
-  const sound = readFileSync(path, 'utf8');
-  writeFileSync(
-    path,
-    sound.replace(find, () => replace),
-  );
-  try {
-    return play(folder, { suites, seeds: Number(flags.seeds), firstSeed });
-  } finally {
-    writeFileSync(path, sound);
-  }
+  return new Set(ranges.flat());
 }
 
 function chosen(): readonly (readonly [number: number, mutant: Mutant])[] {
-  const [, first = '1', last = flags.only === undefined ? String(MUTANTS.length) : first] =
-    /^(\d+)(?:-(\d+))?$/.exec(flags.only ?? '') ?? [];
-  const all = MUTANTS.map((mutant, index) => [index + 1, mutant] as const);
-  return all.filter(
-    ([number, { topic }]) =>
-      number >= Number(first) && number <= Number(last) && (flags.topic === undefined || topic === flags.topic),
+  const only = flags.only === undefined ? undefined : numbers(flags.only);
+  return MUTANTS.map((mutant, index) => [index + 1, mutant] as const).filter(
+    ([number, { topic }]) => (only?.has(number) ?? true) && (flags.topic === undefined || topic === flags.topic),
   );
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ').trim().slice(0, 110);
-const VERDICTS: Readonly<Record<string, string>> = { '0': 'survived', '1': 'died', '2': 'died: nothing runs' };
+const print = (cells: readonly string[]): boolean => process.stdout.write(`| ${cells.join(' | ')} |\n`);
 
-function run(): number {
-  const folder = copyRepository();
-  let survivors = 0;
-  try {
-    const { status, told } = play(folder, {
-      suites: ['machines', 'rolls', 'join'],
-      seeds: CONTROL,
-      minutes: CONTROL_MINUTES,
-    });
-    if (status === null) throw new Error(`the unchanged code has no result within ${CONTROL_MINUTES} min`);
-    if (status !== 0) throw new Error(`the unchanged code breaks a rule: ${told}`);
-    process.stdout.write('| # | topic | file | line | instead | verdict | seen |\n|---|---|---|---|---|---|---|\n');
-    for (const [number, mutant] of chosen()) {
-      const { topic, file, find, replace } = mutant;
-      const played = verify(folder, mutant);
-      const verdict = VERDICTS[String(played.status)] ?? 'no violation in time';
-      if (played.status !== 1 && played.status !== 2) survivors += 1;
-      const cells = [String(number), topic, file, find, replace, verdict, played.told].map(cell);
-      process.stdout.write(`| ${cells.join(' | ')} |\n`);
-    }
-  } finally {
-    rmSync(folder, { recursive: true });
+async function run(): Promise<number> {
+  const options = {
+    ...{ root: ROOT, seeds: positive('seeds'), maxMs: positive('minutes') * 60_000, workers: positive('workers') },
+  };
+  const survivors: number[] = [];
+  print(['#', 'topic', 'file', 'line', 'instead', 'result', 'histories', 'violation']);
+  print(Array.from({ length: 8 }, () => '---'));
+  for (const [number, mutant] of chosen()) {
+    const { topic, file, find, replace } = mutant;
+    const { seen, played, isCut } = await runMutant(mutant, options);
+    if (seen === undefined) survivors.push(number);
+    const result = seen === undefined ? (isCut ? 'survived, time is over' : 'survived') : 'died';
+    print([String(number), topic, file, find, replace, result, String(played), seen ?? ''].map(cell));
   }
-  return survivors;
+  process.stdout.write(`${chosen().length - survivors.length} died, ${survivors.length} survived: ${survivors}\n`);
+  return survivors.length;
 }
 
 if (flags.help) process.stdout.write(HELP);
-else process.exitCode = run() > 0 ? 1 : 0;
+else process.exitCode = (await run()) > 0 ? 1 : 0;

@@ -125,7 +125,10 @@ export class Reporter {
   /** The history for users, without reads and renewals of Leases. */
   tell(most = 250): string {
     const lines = this.history
-      .filter(({ kind, text }) => kind !== 'request' || !/ (get|list|watch| {2}[0-9]+$)|^kubelet| events | update leases\//.test(text))
+      .filter(
+        ({ kind, text }) =>
+          kind !== 'request' || !/ (get|list|watch| {2}[0-9]+$)|^kubelet| events | update leases\//.test(text),
+      )
       .map(({ at, kind, text }) => `${(at / 1_000).toFixed(3).padStart(10)} s  ${kind.padEnd(7)} ${text}`);
     return lines.slice(-most).join('\n');
   }

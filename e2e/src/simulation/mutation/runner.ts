@@ -1,0 +1,63 @@
+import { pathToFileURL } from 'node:url';
+import { PROFILES, type ProfileName } from '../network/weather.ts';
+import type { Case } from '../suites/suites.ts';
+import { Swarm } from '../swarm/swarm.ts';
+import type { Mutant } from './list.ts';
+
+/** A mutant for a thread. */
+export interface LoadedMutant extends Pick<Mutant, 'find' | 'replace'> {
+  /** URL of the changed file. */
+  readonly url: string;
+}
+
+export interface RunOptions {
+  /** The repository. */
+  readonly root: string;
+  /** Maximum number of histories of each suite. */
+  readonly seeds: number;
+  /** Maximum real time, in milliseconds. */
+  readonly maxMs: number;
+  readonly workers: number;
+}
+
+/** The result of a mutant. */
+export interface MutantResult {
+  /** The first violation, with the case that shows it. Undefined: the mutant survived. */
+  readonly seen: string | undefined;
+  /** Number of histories. */
+  readonly played: number;
+  /** Whether the time was over before all histories were run. */
+  readonly isCut: boolean;
+}
+
+/** Each seed has another profile, because some mutants need a slow or faulty network. */
+const ORDER = ['none', 'lan', 'hostile', 'slow'] as const satisfies readonly ProfileName[];
+/** Real time of one history. A longer one has an endless loop. */
+const CASE_MS = 300_000;
+
+/** The cases that can detect a mutant, in the order of the runs. */
+export function* casesOf({ suites, firstSeed = 1 }: Mutant, seeds: number): Generator<Case> {
+  for (let index = 0; index < seeds; index += 1) {
+    const profile = ORDER[index % Object.keys(PROFILES).length] ?? 'none';
+    for (const suite of suites) yield { suite, seed: firstSeed + index, profile };
+  }
+}
+
+/** Runs histories of a mutant until the first violation. */
+export async function runMutant(mutant: Mutant, { root, seeds, maxMs, workers }: RunOptions): Promise<MutantResult> {
+  let seen: string | undefined;
+  const { file, find, replace } = mutant;
+  const loaded: LoadedMutant = { url: pathToFileURL(`${root}/${file}`).href, find, replace };
+  const swarm = new Swarm({
+    ...{ workers, cases: casesOf(mutant, seeds), forMs: maxMs, caseMs: CASE_MS, endsAtFailure: true },
+    worker: new URL('./worker.ts', import.meta.url),
+    workerData: loaded,
+    onFailure: ({ one, violations }) => {
+      seen ??= `${one.suite} ${one.seed} ${one.profile}: ${violations[0]?.split('\n')[0] ?? ''}`;
+    },
+    onProgress: () => undefined,
+  });
+  const { played } = await swarm.run();
+  const count = [...played.values()].reduce((sum, one) => sum + one, 0);
+  return { seen, played: count, isCut: seen === undefined && count < seeds * mutant.suites.length };
+}
