@@ -12,7 +12,7 @@ interface Rule {
   readonly alert: string;
   readonly for: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string };
 }
 
 interface RuleGroups {
@@ -196,7 +196,7 @@ test.runIf(hasPromtool)('every alert fires in its situation, with its labels and
       text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => labels[name] ?? '');
     const fired = {
       exp_labels: { ...labels, ...rule?.labels },
-      exp_annotations: { summary: words(rule?.annotations.summary), runbook_url: rule?.annotations.runbook_url },
+      exp_annotations: { summary: words(rule?.annotations.summary), runbook: rule?.annotations.runbook },
     };
     return [
       oneTest(alert, fires, at, [fired]),

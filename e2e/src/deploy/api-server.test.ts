@@ -68,7 +68,7 @@ test.skipIf(!isThere('kubectl') || !isThere('helm'))('the chart, rendered by hel
   const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
   const rendered = execFileSync(
     'helm',
-    ['template', 'mcm', chart, '--namespace', 'default', '--include-crds', '--kube-version', 'v1.36.0'],
+    ['template', 'mcm', chart, '--namespace', 'default', '--set', 'provider=local', '--kube-version', 'v1.36.0'],
     { encoding: 'utf8', maxBuffer: 1e8 },
   );
   expect(await apply(['-f', '-'], rendered)).toMatch(/^deployment\S+ serverside-applied$/m);

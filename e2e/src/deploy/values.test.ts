@@ -32,7 +32,17 @@ const base = (file: string): Installed[] => objectsOf(readFileSync(join(ROOT, 'd
 
 const rendered = (template: string, namespace: string, ...more: string[]): Installed[] => {
   const chart = join(ROOT, 'deploy/helm/machine-controller-manager');
-  const args = ['template', 'mcm', chart, '--namespace', namespace, '--kube-version', 'v1.36.0'];
+  const args = [
+    'template',
+    'mcm',
+    chart,
+    '--namespace',
+    namespace,
+    '--kube-version',
+    'v1.36.0',
+    '--set',
+    'provider=local',
+  ];
   const shown = ['--show-only', `templates/${template}.yaml`, ...more];
   return objectsOf(execFileSync('helm', [...args, ...shown], { encoding: 'utf8', maxBuffer: 1e8 }));
 };
@@ -123,13 +133,22 @@ test.runIf(hasHelm)(
 );
 
 test.runIf(hasHelm).each([
-  ['provider=openstack', 'provider'],
+  ['provider=Open Stack', 'provider'],
   ['replicas=two', 'replicas'],
   ['webhook.enabled=true', 'webhook'],
   ['kubeconfigs.target=somewhere', 'target'],
   ['resources.manager.memory=lots', 'memory'],
   ['flags.manager.Bad_Flag=1', 'Bad_Flag'],
   ['pod.labels.app\\.kubernetes\\.io/name=x', 'app.kubernetes.io/name'],
+  ['pod.tolerations[0].effects=NoSchedule', 'effects'],
+  ['pod.affinity.nodeAffinities.x=1', 'nodeAffinities'],
+  ['env.manager[0].names=x', 'names'],
+  ['volumeMounts.controller[0].path=x', 'path'],
+  ['images.manager.digest=latest', 'digest'],
+  ['monitoring.runbookBaseUrl=docs', 'runbookBaseUrl'],
+  ['monitoring.serviceMonitor.interval=soon', 'interval'],
+  ['commonLabels.helm\\.sh/chart=x', 'helm.sh/chart'],
+  ['networkPolicy.egress[0].port=1', 'port'],
 ])('%s is refused by its name', (given, name) => {
   const refused = (): unknown => {
     try {

@@ -196,7 +196,7 @@ test('a controller is ASCII, which needs one byte per character in memory, and b
 });
 
 test('patterns of CRDs are the same from a bundle: Go knows no escapes as esbuild writes them into expressions', async () => {
-  const { stdout } = await start('mcm', ['install', '--dry-run']);
+  const { stdout } = await start('mcm', ['install', '--dry-run', '--provider', 'local']);
   expect(stdout).toContain('|µs|');
   expect(stdout).not.toContain('\\u00');
 });

@@ -111,8 +111,8 @@ const HELP: Readonly<Record<string, Help>> = {
   },
   install: {
     examples: [
-      ['mcm install --dry-run', 'prints all objects; needs no cluster'],
-      ['mcm install --dry-run -o json', 'prints them as one List'],
+      ['mcm install --dry-run --provider aws', 'prints all objects; needs no cluster'],
+      ['mcm install --dry-run --provider aws -o json', 'prints them as one List'],
       ['mcm install --provider aws -n machines', 'applies them'],
     ],
   },

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { withCluster, withOutput } from '../cluster/cluster-options.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
-import { DEFAULT_INSTALL, OPTIONAL_SECTIONS } from './objects/settings.ts';
+import { DEFAULT_INSTALL, OPTIONAL_SECTIONS, PROVIDERS } from './objects/settings.ts';
 import type { InstallFlags } from './run.ts';
 
 function replicasOf(text: string): number {
@@ -30,12 +30,17 @@ export function addInstall(program: Command, surroundings: Pick<CommandSurroundi
         )
         .addOption(new Option('--with <name...>', 'optional parts').choices(OPTIONAL_SECTIONS).default([], 'none'))
         .addOption(
-          new Option('--provider <name>', 'provider of the machine controller')
-            .choices(['aws', 'azure', 'gcp', 'local'])
-            .default('local'),
+          new Option(
+            '--provider <name>',
+            `provider of the machine controller: ${PROVIDERS.join(', ')}, or another one with --controller-image; needed unless --part=target`,
+          ),
         )
         .option('--manager-image <image>', 'image of the machine-controller-manager')
         .option('--controller-image <image>', 'image of the machine controller')
+        .option(
+          '--runbook-base-url <url>',
+          'address of the folder that contains docs/runbooks, for links in the alerts of --with monitoring',
+        )
         .option(
           '--replicas <count>',
           'number of pods; one is the leader, the others are on standby',

@@ -4,7 +4,7 @@ export interface Alert {
   readonly expr: string;
   readonly for: string;
   readonly labels: { readonly severity: 'critical' | 'warning' };
-  readonly annotations: { readonly summary: string; readonly runbook_url: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string; readonly runbook_url?: string };
 }
 
 /** The folder of the runbooks, relative to the root of the repository. */
@@ -21,7 +21,7 @@ const alert = (
   expr,
   for: lasts,
   labels: { severity },
-  annotations: { summary, runbook_url: `${RUNBOOKS}/${name}.md` },
+  annotations: { summary, runbook: `${RUNBOOKS}/${name}.md` },
 });
 
 /** The increase of a counter. `increase` misses the first increment of a new series, so a new series counts with its full value. */
@@ -35,8 +35,8 @@ const CALLS_WORKED = 'mcm_cloud_api_driver_request_duration_seconds_count';
 const ALL_CALLS = `sum by (provider, operation) (${rises(CALLS_FAILED, '1h')} or ${rises(CALLS_WORKED, '1h')})`;
 const byCode = (rising: string): string => `sum by (provider, operation, error_code) (${rising})`;
 
-/** The alerts that `mcm install` and the charts contain. Each has a runbook of the same name. */
-export const ALERTS: readonly Alert[] = [
+/** The alerts that `mcm install` and the chart contain. Each has a runbook of the same name. */
+const ALERTS: readonly Alert[] = [
   alert(
     'McmDown',
     'critical',
@@ -147,3 +147,16 @@ export const ALERTS: readonly Alert[] = [
     'A controller found a problem in its environment ({{ $labels.kind }}: {{ $labels.subject }}). Its log contains the cause and the fix.',
   ),
 ];
+
+/**
+ * The alerts with links to their runbooks.
+ *
+ * @param baseUrl the address of the folder that contains `docs/runbooks`; without it, alerts only contain the path
+ */
+export const alertsWithLinks = (baseUrl: string | undefined): readonly Alert[] =>
+  baseUrl === undefined
+    ? ALERTS
+    : ALERTS.map((each) => ({
+        ...each,
+        annotations: { ...each.annotations, runbook_url: `${baseUrl.replace(/\/$/, '')}/${each.annotations.runbook}` },
+      }));

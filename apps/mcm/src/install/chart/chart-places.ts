@@ -1,4 +1,5 @@
-import { APP } from '../objects/settings.ts';
+import { DAEMON_APP } from '../objects/config-daemon.ts';
+import { CONFIG_APP } from '../objects/machine-config.ts';
 import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /**
@@ -8,10 +9,17 @@ import { METADATA_EGRESS } from '../objects/workload.ts';
 
 /** Marks in the objects, as keys and values. */
 const FIELD = '__field__';
+const SCALAR = '__scalar__';
 const MORE = '__more__';
+const LABELS = '__labels__';
+const KEEP = '__keep__';
+/** The condition of a whole object. */
+export const WHEN = '__when__';
 
 /** `key:` with the content of the value; nothing for an empty value. */
 const field = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${FIELD}${key}`]: value });
+/** `key:` with the text of the value; nothing for an empty text. */
+const scalar = (key: string, value: string): Readonly<Record<string, string>> => ({ [`${SCALAR}${key}`]: value });
 /** More entries of a map. */
 const entries = (value: string): Readonly<Record<string, string>> => ({ [MORE]: value });
 /** More items of a list. */
@@ -21,8 +29,15 @@ const items = (value: string): readonly object[] => [{ [MORE]: value }];
 const itemIf = (condition: string, item: object): object => ({ __if__: condition, ...item });
 
 const IFS = /^( *)- __if__: (.*)\n\1 {2}((?:.*\n)(?:\1 {2}.*\n)*)/gm;
+const SCALARS = /^( *)__scalar__(\w+): ([\w.]+)$/gm;
 const FIELDS = /^( *)(- )?__field__(\w+): ([\w.]+)$/gm;
 const MORES = /^( *)(?:- )?__more__: ([\w.]+)$/gm;
+const LABEL_LINES = /^( *)__labels__: true$/gm;
+const KEEP_LINES = /^( *)__keep__: true$/gm;
+const RUNBOOKS = /^( *)runbook: (\S+)$/gm;
+const FILES = /^( *)(\S+): __file__(\S+)$/gm;
+/** Defaults that a value replaces. The value is a list, and each item gets the selector of the pods. */
+const SPREADS = /^( *)topologySpreadConstraints:\n(?:\1 .*\n)+/gm;
 /** A list of flags with their values. Numbers need `toJson`, because `%v` would write them with an exponent. */
 const FLAGS = /^( *)- --__flags__=(\w+)$/gm;
 const WEBHOOK_FLAGS = /(?:^ *- --webhook-\S+=.*\n)+/gm;
@@ -35,6 +50,34 @@ export const filledIn = (text: string): string =>
         `${indent}{{- range $name, $value := .Values.flags.${container} }}`,
         `${indent}- {{ printf "--%s=%s" $name (ternary $value (toJson $value) (kindIs "string" $value)) | quote }}`,
         `${indent}{{- end }}`,
+      ].join('\n'),
+    )
+    .replaceAll(LABEL_LINES, (_, indent: string) => `${indent}{{- include "mcm.labels" . | nindent ${indent.length} }}`)
+    .replaceAll(KEEP_LINES, '$1{{- if .Values.crds.keep }}\n$1helm.sh/resource-policy: keep\n$1{{- end }}')
+    .replaceAll(RUNBOOKS, (line, indent: string, path: string) =>
+      [
+        line,
+        `${indent}{{- with $.Values.monitoring.runbookBaseUrl }}`,
+        `${indent}runbook_url: {{ printf "%s/${path}" (trimSuffix "/" .) | quote }}`,
+        `${indent}{{- end }}`,
+      ].join('\n'),
+    )
+    .replaceAll(
+      FILES,
+      (_, indent: string, key: string, file: string) =>
+        `${indent}${key}: |-\n{{ .Files.Get "${file}" | indent ${indent.length + 2} }}`,
+    )
+    .replaceAll(SPREADS, (_, indent: string) =>
+      [
+        `${indent}{{- with .Values.pod.topologySpread }}`,
+        `${indent}topologySpreadConstraints:`,
+        `${indent}  {{- range . }}`,
+        `${indent}  - {{- toYaml . | nindent ${indent.length + 4} }}`,
+        `${indent}    labelSelector:`,
+        `${indent}      matchLabels:`,
+        `${indent}        app.kubernetes.io/name: {{ include "mcm.name" $ | quote }}`,
+        `${indent}  {{- end }}`,
+        `${indent}{{- end }}\n`,
       ].join('\n'),
     )
     .replaceAll(
@@ -53,6 +96,9 @@ export const filledIn = (text: string): string =>
         `${indent}  {{- toYaml . | nindent ${indent.length + 2} }}`,
         `${indent}{{- end }}`,
       ].join('\n'),
+    )
+    .replaceAll(SCALARS, (_, indent: string, key: string, value: string) =>
+      [`${indent}{{- with $.Values.${value} }}`, `${indent}${key}: {{ . | quote }}`, `${indent}{{- end }}`].join('\n'),
     )
     .replaceAll(MORES, (_, indent: string, value: string) =>
       [
@@ -84,7 +130,13 @@ const IN_VALUES: Readonly<Record<string, string>> = {
 function containerWithPlaces(container: Container): object {
   const name = IN_VALUES[container.name] ?? '';
   const env = container.env ? { env: [...container.env, ...items(`env.${name}`)] } : field('env', `env.${name}`);
-  return { ...container, ...env, volumeMounts: [...container.volumeMounts, ...items(`volumeMounts.${name}`)] };
+  const imagePullPolicy = '{{ .Values.image.pullPolicy }}';
+  return {
+    ...container,
+    imagePullPolicy,
+    ...env,
+    volumeMounts: [...container.volumeMounts, ...items(`volumeMounts.${name}`)],
+  };
 }
 
 /** Marks for the pods of a Deployment. */
@@ -114,53 +166,115 @@ const daemonWithPlaces = ({ metadata, spec }: PodTemplate): object => ({
 });
 
 interface Metadata {
-  readonly labels: object;
+  readonly name: string;
+  readonly labels?: object;
+  readonly annotations?: object;
 }
 
-type Placed =
+type Placed = { readonly metadata: Metadata } & (
   | { readonly kind: 'Deployment' | 'DaemonSet'; readonly spec: { readonly template: PodTemplate } }
-  | {
-      readonly kind: 'NetworkPolicy';
-      readonly metadata: { readonly name: string };
-      readonly spec: { readonly egress: readonly object[] };
-    }
-  | { readonly kind: 'ServiceAccount' | 'ServiceMonitor' | 'PrometheusRule'; readonly metadata: Metadata }
-  | { readonly kind: 'CustomResourceDefinition'; readonly metadata: { readonly annotations?: object } };
+  | { readonly kind: 'NetworkPolicy'; readonly spec: { readonly egress: readonly object[] } }
+  | { readonly kind: 'PodDisruptionBudget'; readonly spec: object }
+  | { readonly kind: 'ServiceMonitor'; readonly spec: { readonly endpoints: readonly object[] } }
+  | { readonly kind: 'PodMonitor'; readonly spec: { readonly podMetricsEndpoints: readonly object[] } }
+  | { readonly kind: 'ConfigMap'; readonly data: Readonly<Record<string, string>> }
+  | { readonly kind: 'ServiceAccount' | 'PrometheusRule' | 'CustomResourceDefinition' }
+);
 
-/** Adds the marks to an object. */
+const when = (condition: string, object: object): object => ({ [WHEN]: condition, ...object });
+
+/** Adds labels or annotations of a value to the metadata. */
+const withMetadata = <T extends { readonly metadata: Metadata }>(object: T, more: object): T => ({
+  ...object,
+  metadata: { ...object.metadata, ...more },
+});
+
+/** Adds the marks to an object. All objects get the labels of the chart. */
 export function withPlaces(object: object): object {
-  const placed = object as Placed;
+  const { metadata } = object as Placed;
+  return withPlacesOfKind(withMetadata(object as Placed, { labels: { ...metadata.labels, [LABELS]: true } }));
+}
+
+function withPlacesOfKind(placed: Placed): object {
+  const { name, labels } = placed.metadata;
   switch (placed.kind) {
     case 'Deployment':
       return { ...placed, spec: { ...placed.spec, template: podWithPlaces(placed.spec.template) } };
     case 'DaemonSet':
       return { ...placed, spec: { ...placed.spec, template: daemonWithPlaces(placed.spec.template) } };
     case 'NetworkPolicy': {
-      const { egress } = placed.spec;
-      const metadata = placed.metadata.name === APP ? [itemIf('eq .Values.provider "aws"', METADATA_EGRESS)] : [];
+      const egress = name === CONFIG_APP ? [] : [itemIf('eq .Values.provider "aws"', METADATA_EGRESS)];
       return {
         ...placed,
-        spec: { ...placed.spec, egress: [...egress, ...metadata, ...items('networkPolicy.egress')] },
+        spec: { ...placed.spec, egress: [...placed.spec.egress, ...egress, ...items('networkPolicy.egress')] },
       };
     }
-    case 'ServiceAccount':
-      return { ...placed, metadata: { ...placed.metadata, ...field('annotations', 'serviceAccount.annotations') } };
-    case 'ServiceMonitor':
-    case 'PrometheusRule':
-      return {
+    case 'PodDisruptionBudget':
+      return when('.Values.podDisruptionBudget.enabled', {
         ...placed,
-        metadata: { ...placed.metadata, labels: { ...placed.metadata.labels, ...entries('monitoring.labels') } },
-      };
+        spec: { ...placed.spec, maxUnavailable: '__number__{{ .Values.podDisruptionBudget.maxUnavailable }}__' },
+      });
+    case 'ServiceAccount':
+      return accountWithPlaces(placed);
+    case 'ServiceMonitor':
+    case 'PodMonitor':
+      return monitorWithPlaces(placed);
+    case 'PrometheusRule':
+      return when(
+        '.Values.monitoring.rules.enabled',
+        withMetadata(placed, { labels: { ...labels, ...entries('monitoring.labels') } }),
+      );
+    case 'ConfigMap':
+      return when('.Values.monitoring.dashboards.enabled', {
+        ...withMetadata(placed, {
+          labels: { ...labels, ...entries('monitoring.dashboards.labels') },
+          ...field('annotations', 'monitoring.dashboards.annotations'),
+        }),
+        data: Object.fromEntries(
+          Object.keys(placed.data).map((key) => [key, `__file__dashboards/${key.replace(/^mcm-/, '')}`]),
+        ),
+      });
     case 'CustomResourceDefinition':
       // Without this annotation, `helm uninstall` would delete every object of the kind.
-      return {
-        ...placed,
-        metadata: {
-          ...placed.metadata,
-          annotations: { ...placed.metadata.annotations, 'helm.sh/resource-policy': 'keep' },
-        },
-      };
+      return when(
+        '.Values.crds.enabled',
+        withMetadata(placed, {
+          annotations: { ...placed.metadata.annotations, [KEEP]: true },
+        }),
+      );
     default:
       return placed;
   }
+}
+
+/** The account of the controllers can be an existing one. */
+function accountWithPlaces(placed: Placed): object {
+  const { name } = placed.metadata;
+  const annotated = withMetadata(placed, field('annotations', 'serviceAccount.annotations'));
+  return name === CONFIG_APP || name.startsWith(DAEMON_APP)
+    ? annotated
+    : when('.Values.serviceAccount.create', annotated);
+}
+
+function monitorWithPlaces(placed: Placed & { readonly kind: 'ServiceMonitor' | 'PodMonitor' }): object {
+  const labelled = withMetadata(placed, {
+    labels: { ...placed.metadata.labels, ...entries('monitoring.labels') },
+  });
+  const interval = (value: string) => scalar('interval', value);
+  if (labelled.kind === 'ServiceMonitor') {
+    const endpoints = labelled.spec.endpoints.map((endpoint) => ({
+      ...endpoint,
+      ...interval('monitoring.serviceMonitor.interval'),
+    }));
+    return when('.Values.monitoring.serviceMonitor.enabled', { ...labelled, spec: { ...labelled.spec, endpoints } });
+  }
+  const podMetricsEndpoints = labelled.spec.podMetricsEndpoints.map((endpoint) => ({
+    ...endpoint,
+    ...field('authorization', 'monitoring.podMonitor.authorization'),
+    ...interval('monitoring.podMonitor.interval'),
+  }));
+  return when('.Values.monitoring.podMonitor.enabled', {
+    ...labelled,
+    spec: { ...labelled.spec, podMetricsEndpoints },
+  });
 }

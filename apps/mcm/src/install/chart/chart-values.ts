@@ -1,159 +1,341 @@
 import { stringify } from 'yaml';
-import { DEFAULT_INSTALL } from '../objects/settings.ts';
+import { DEFAULT_INSTALL, PROVIDERS } from '../objects/settings.ts';
+
+export const CHART = {
+  name: 'machine-controller-manager',
+  description: 'Machines for Kubernetes: deployments, sets and machines, and the controller of one provider',
+} as const;
 
 /** A value of the chart: its description, its default, and its schema (JSON Schema). */
 interface Value {
-  readonly about?: string;
+  readonly about: string;
   readonly value: unknown;
   readonly schema: object;
 }
 
-/** A section with the field `enabled`. */
-const enabled = (on: boolean, about?: string, more: Readonly<Record<string, Value>> = {}): Value => ({
-  ...(about === undefined ? {} : { about }),
-  value: { enabled: on, ...Object.fromEntries(Object.entries(more).map(([name, { value }]) => [name, value])) },
-  schema: closed({
-    enabled: { type: 'boolean' },
-    ...Object.fromEntries(Object.entries(more).map(([name, { schema }]) => [name, schema])),
-  }),
-});
+/** A group of values. */
+interface Group {
+  readonly about: string;
+  readonly fields: Fields;
+}
+
+interface Fields {
+  readonly [name: string]: Value | Group;
+}
+
+const isGroup = (entry: Value | Group): entry is Group => 'fields' in entry;
+
+const value = (about: string, given: unknown, schema: object): Value => ({ about, value: given, schema });
+const group = (about: string, fields: Fields): Group => ({ about, fields });
+const enabled = (on: boolean, about: string): Value => value(about, on, { type: 'boolean' });
+/** A group with the field `enabled`. */
+const part = (on: boolean, about: string, fields: Fields = {}): Group =>
+  group(about, { enabled: enabled(on, 'Installs these objects.'), ...fields });
 
 /** An object with only these fields. */
-const closed = (properties: object): object => ({ type: 'object', additionalProperties: false, properties });
-const each = (names: readonly string[], schema: object): object =>
-  closed(Object.fromEntries(names.map((name) => [name, schema])));
+const closed = (properties: object, required: readonly string[] = []): object => ({
+  type: 'object',
+  additionalProperties: false,
+  properties,
+  ...(required.length > 0 ? { required } : {}),
+});
 
-const CONTAINERS = ['manager', 'controller', 'configController', 'configDaemon'] as const;
-const forEach = <T>(value: T): Readonly<Record<string, T>> =>
-  Object.fromEntries(CONTAINERS.map((name) => [name, value]));
+const CONTAINERS = {
+  manager: 'the machine-controller-manager',
+  controller: 'the machine controller',
+  configController: 'the machine-config-controller',
+  configDaemon: 'the machine-config-daemon',
+} as const;
+type Container = keyof typeof CONTAINERS;
+
+/** The same fields for each container. */
+const forEach = (about: string, fieldOf: (container: Container, program: string) => Value | Group): Group =>
+  group(
+    about,
+    Object.fromEntries(
+      Object.entries(CONTAINERS).map(([name, program]) => [name, fieldOf(name as Container, program)]),
+    ),
+  );
 
 const TEXT = { type: 'string', minLength: 1 };
+const ANY_TEXT = { type: 'string' };
+const NAME = { type: 'string', pattern: '^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$', maxLength: 63 };
 const TEXTS = { type: 'object', additionalProperties: { type: 'string' } };
-const OBJECTS = { type: 'array', items: { type: 'object' } };
+const COUNT = { type: 'integer', minimum: 0 };
 const QUANTITY = { type: ['string', 'number'], pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$' };
+const DURATION = { type: 'string', pattern: '^([0-9]+(ms|s|m|h))*$' };
 const FLAGS = {
   type: 'object',
   propertyNames: { pattern: '^[a-z][a-z0-9-]*$' },
   additionalProperties: { type: ['string', 'number', 'boolean'] },
 };
 /** Labels of pods. The labels of the selector are forbidden. */
-const LABELS = { ...TEXTS, propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(name|part-of)$' } } };
+const POD_LABELS = { ...TEXTS, propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(name|part-of)$' } } };
+/** Labels of all objects. The labels of the chart are forbidden. */
+const COMMON_LABELS = {
+  ...TEXTS,
+  propertyNames: {
+    not: { pattern: '^(app\\.kubernetes\\.io/(name|part-of|instance|version|managed-by)|helm\\.sh/chart)$' },
+  },
+};
+const ANYTHING = { type: 'object' };
+
+/** Fields of a pod, with the names of their fields. Helm refuses other fields, which the API server would ignore. */
+const ENV = {
+  type: 'array',
+  items: closed({ name: TEXT, value: ANY_TEXT, valueFrom: ANYTHING }, ['name']),
+};
+const MOUNTS = {
+  type: 'array',
+  items: closed(
+    {
+      ...{ name: TEXT, mountPath: TEXT, subPath: ANY_TEXT, subPathExpr: ANY_TEXT, readOnly: { type: 'boolean' } },
+      ...{ mountPropagation: ANY_TEXT, recursiveReadOnly: ANY_TEXT },
+    },
+    ['name', 'mountPath'],
+  ),
+};
+const TOLERATIONS = {
+  type: 'array',
+  items: closed({
+    ...{ key: ANY_TEXT, operator: { enum: ['Exists', 'Equal', 'Lt', 'Gt'] }, value: ANY_TEXT },
+    ...{
+      effect: { enum: ['', 'NoSchedule', 'PreferNoSchedule', 'NoExecute'] },
+      tolerationSeconds: { type: 'integer' },
+    },
+  }),
+};
+const SPREAD = {
+  type: 'array',
+  items: closed(
+    {
+      ...{ maxSkew: { type: 'integer', minimum: 1 }, topologyKey: TEXT, minDomains: { type: 'integer', minimum: 1 } },
+      whenUnsatisfiable: { enum: ['DoNotSchedule', 'ScheduleAnyway'] },
+      ...{ nodeAffinityPolicy: { enum: ['Honor', 'Ignore'] }, nodeTaintsPolicy: { enum: ['Honor', 'Ignore'] } },
+    },
+    ['maxSkew', 'topologyKey', 'whenUnsatisfiable'],
+  ),
+};
+const AFFINITY = closed({ nodeAffinity: ANYTHING, podAffinity: ANYTHING, podAntiAffinity: ANYTHING });
+const PULL_SECRETS = { type: 'array', items: closed({ name: TEXT }, ['name']) };
+const VOLUMES = { type: 'array', items: { type: 'object', required: ['name'], properties: { name: TEXT } } };
+
+/** The repository of an image without its tag. */
+export const repositoryOf = (image: string): string => image.replace(/:[^:/]*$/, '');
+
+function imageGroup(container: Container, program: string): Group {
+  const { images, configController, configDaemon } = DEFAULT_INSTALL;
+  const defaults: Readonly<Record<Container, string>> = {
+    manager: repositoryOf(images.manager),
+    controller: '',
+    configController: repositoryOf(configController.image),
+    configDaemon: repositoryOf(configDaemon.image),
+  };
+  const known = container === 'controller';
+  return group(`Image of ${program}.`, {
+    repository: value(
+      known
+        ? `Repository. Empty: mcm/machine-controller-PROVIDER. Must be set for a provider other than ${PROVIDERS.join(', ')}.`
+        : 'Repository.',
+      defaults[container],
+      known ? ANY_TEXT : TEXT,
+    ),
+    tag: value('Tag. Empty: the version of the chart.', '', {
+      type: 'string',
+      pattern: '^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$',
+    }),
+    digest: value('Digest, such as sha256:… It selects the image; the tag is then only informative.', '', {
+      type: 'string',
+      pattern: '^([a-z0-9]+:[0-9a-f]{32,})?$',
+    }),
+  });
+}
+
+const POD = group(
+  'As in a pod. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.',
+  {
+    labels: value('Labels.', {}, POD_LABELS),
+    annotations: value('Annotations.', {}, TEXTS),
+    imagePullSecrets: value('Secrets for the registry, as a list of names: [{name: x}].', [], PULL_SECRETS),
+    priorityClassName: value('Priority class.', 'system-cluster-critical', ANY_TEXT),
+    nodeSelector: value('Node selector.', {}, TEXTS),
+    tolerations: value('Tolerations.', [], TOLERATIONS),
+    affinity: value('Affinity.', {}, AFFINITY),
+    topologySpread: value(
+      'Topology spread constraints. The chart adds the label selector.',
+      [{ maxSkew: 1, topologyKey: 'kubernetes.io/hostname', whenUnsatisfiable: 'ScheduleAnyway' }],
+      SPREAD,
+    ),
+    volumes: value('Additional volumes.', [], VOLUMES),
+  },
+);
+
+const MONITORING = part(false, 'Objects of the Prometheus operator, and the Grafana dashboards.', {
+  labels: value('Labels by which the Prometheus operator selects the objects.', {}, TEXTS),
+  runbookBaseUrl: value(
+    'Address of the folder that contains docs/runbooks, for links in alerts. Empty: alerts have no links.',
+    '',
+    { type: 'string', pattern: '^(https?://.+)?$' },
+  ),
+  serviceMonitor: group('ServiceMonitors.', {
+    enabled: enabled(true, 'Creates ServiceMonitors.'),
+    interval: value('Scrape interval. Empty: the default of Prometheus.', '', DURATION),
+  }),
+  podMonitor: group('PodMonitors, if Prometheus selects only these.', {
+    enabled: enabled(false, 'Creates PodMonitors.'),
+    interval: value('Scrape interval. Empty: the default of Prometheus.', '', DURATION),
+    authorization: value(
+      'Secret with the token of an account that may read /metrics: {credentials: {name: x, key: token}}.',
+      {},
+      closed({ type: ANY_TEXT, credentials: closed({ name: TEXT, key: TEXT, optional: { type: 'boolean' } }) }),
+    ),
+  }),
+  rules: group('Alerts.', { enabled: enabled(true, 'Creates a PrometheusRule.') }),
+  dashboards: group('Grafana dashboards in a ConfigMap.', {
+    enabled: enabled(true, 'Creates the ConfigMap.'),
+    labels: value('Labels in addition to grafana_dashboard, for the sidecar of Grafana.', {}, TEXTS),
+    annotations: value('Annotations, for example the folder in Grafana.', {}, TEXTS),
+  }),
+});
 
 /** All values, in the order of the file. */
-function values(): Readonly<Record<string, Value>> {
-  const { provider, replicas, kubeconfigs, shares, configController, configDaemon, ...given } = DEFAULT_INSTALL;
+function values(): Fields {
+  const { replicas, kubeconfigs, shares, configController, configDaemon, resources } = DEFAULT_INSTALL;
+  const resourcesOf: Readonly<Record<Container, object>> = {
+    ...resources,
+    ...{ configController: configController.resources, configDaemon: configDaemon.resources },
+  };
   return {
-    provider: {
-      about:
-        '# aws, azure, gcp or local. Selects the image of the machine controller, unless images.controller is set.\n',
-      value: provider,
-      schema: { enum: ['aws', 'azure', 'gcp', 'local'] },
-    },
-    replicas: {
-      about: '# One replica of each container is the leader, the others are on standby.\n',
-      value: replicas,
-      schema: { type: 'integer', minimum: 0 },
-    },
-    images: {
-      value: {
-        ...{ manager: given.images.manager, controller: '' },
-        ...{ configController: configController.image, configDaemon: configDaemon.image },
-      },
-      schema: closed({ ...forEach(TEXT), controller: { type: 'string' } }),
-    },
-    kubeconfigs: {
-      about:
-        '# inClusterConfig, none (only target), or /etc/mcm/control/kubeconfig and /etc/mcm/target/kubeconfig.\n# The files are the key kubeconfig of the Secrets machine-controller-manager-control and machine-controller-manager-target.\n',
-      value: kubeconfigs,
-      schema: closed({
-        control: { type: 'string', pattern: '^(inClusterConfig|/.+)$' },
-        target: { type: 'string', pattern: '^(inClusterConfig|none|/.+)$' },
-      }),
-    },
-    flags: {
-      about: '# Flags by name, without dashes: docs/reference/flags.md.\n',
-      value: forEach({}),
-      schema: each(CONTAINERS, FLAGS),
-    },
-    env: {
-      about:
-        '# Environment variables, as in a container: NODE_EXTRA_CA_CERTS, OTEL_EXPORTER_OTLP_ENDPOINT, variables of a cloud SDK.\n',
-      value: forEach([]),
-      schema: each(CONTAINERS, OBJECTS),
-    },
-    volumeMounts: {
-      about: '# As in a container, for volumes of pod.volumes.\n',
-      value: forEach([]),
-      schema: each(CONTAINERS, OBJECTS),
-    },
-    pod: {
-      about: '# As in a pod. The machine-config-daemon uses only labels, annotations, imagePullSecrets and volumes.\n',
-      value: {
-        ...{ labels: {}, annotations: {}, imagePullSecrets: [], priorityClassName: 'system-cluster-critical' },
-        ...{ nodeSelector: {}, tolerations: [], affinity: {}, volumes: [] },
-      },
-      schema: closed({
-        ...{ labels: LABELS, annotations: TEXTS, imagePullSecrets: OBJECTS, priorityClassName: { type: 'string' } },
-        ...{ nodeSelector: TEXTS, tolerations: OBJECTS, affinity: { type: 'object' }, volumes: OBJECTS },
-      }),
-    },
-    serviceAccount: { value: { annotations: {} }, schema: closed({ annotations: TEXTS }) },
-    resources: {
-      about: '# CPU has no limit, because a throttled controller loses its Lease.\n',
-      value: {
-        ...given.resources,
-        ...{ configController: configController.resources, configDaemon: configDaemon.resources },
-      },
-      schema: each(CONTAINERS, each(['cpu', 'memory', 'memoryLimit'], QUANTITY)),
-    },
-    rbac: enabled(true, '# Roles in the control cluster.\n'),
-    targetRbac: enabled(
-      true,
-      '# Roles in the target cluster. If it is a different cluster, set this to false and run there: mcm install --part=target\n',
+    provider: value(
+      `Provider of the machine controller. Must be set: ${PROVIDERS.join(', ')}, or the name of another provider with images.controller.repository.`,
+      '',
+      { type: 'string', pattern: '^([a-z][a-z0-9-]*)?$' },
     ),
-    webhooks: enabled(true, '# Admission webhooks for defaults and validation, with self-signed certificates.\n'),
-    workload: enabled(true),
-    networkPolicy: enabled(
-      true,
-      '# Egress is allowed for DNS and for the ports 443 and 6443. Add other destinations under egress, as in a NetworkPolicy.\n# Examples: a proxy, a collector of traces, an API server on another port.\n',
-      { egress: { value: [], schema: OBJECTS } },
+    replicas: value(
+      'Number of pods. One replica of each container is the leader, the others are on standby.',
+      replicas,
+      COUNT,
     ),
-    fairness: enabled(
-      true,
-      '# A reserved share of the capacity of the API server. With many installations in one cluster, use a smaller one.\n',
-      { shares: { value: shares, schema: { type: 'integer', minimum: 1 } } },
-    ),
-    machineConfig: enabled(false, '# The machine-config-controller, with its CRDs and roles.\n'),
-    machineConfigTarget: enabled(
-      false,
-      '# Roles of the machine-config-controller and of the machine-config-daemon in the target cluster.\n',
-    ),
-    machineConfigDaemon: enabled(
-      false,
-      '# The machine-config-daemon as a privileged pod on each node, if systemd does not start it. Needs machineConfigTarget.\n',
-    ),
-    policies: enabled(
-      false,
-      '# Refuses manual changes of provider IDs and of the finalizer, which would lose a VM. Needs kubeconfigs.control inClusterConfig.\n',
-    ),
-    monitoring: enabled(
-      false,
-      '# ServiceMonitor and PrometheusRule for the Prometheus operator, which may select them by labels.\n',
+    nameOverride: value('Value of the label app.kubernetes.io/name. Empty: the name of the chart.', '', NAME),
+    fullnameOverride: value('Name of all objects. Empty: the value of nameOverride.', '', NAME),
+    commonLabels: value('Labels of all objects.', {}, COMMON_LABELS),
+    crds: group('CustomResourceDefinitions of machines, and of machine configs with machineConfig.', {
+      enabled: enabled(
+        true,
+        'Installs and upgrades the CRDs. If they exist and belong to no release, use false or --take-ownership.',
+      ),
+      keep: enabled(true, 'Keeps the CRDs after helm uninstall. If false, all machines are deleted with them.'),
+    }),
+    image: group('Settings of all images.', {
+      registry: value('Registry, which the chart adds in front of each repository.', '', ANY_TEXT),
+      pullPolicy: value('Pull policy.', 'IfNotPresent', { enum: ['Always', 'IfNotPresent', 'Never'] }),
+    }),
+    images: forEach('Images: registry/repository:tag@digest.', imageGroup),
+    kubeconfigs: group(
+      'inClusterConfig, none (only target), or /etc/mcm/control/kubeconfig and /etc/mcm/target/kubeconfig. The files are the key kubeconfig of the Secrets machine-controller-manager-control and machine-controller-manager-target.',
       {
-        labels: { value: {}, schema: TEXTS },
+        control: value('Cluster of the machine objects.', kubeconfigs.control, {
+          type: 'string',
+          pattern: '^(inClusterConfig|/.+)$',
+        }),
+        target: value('Cluster of the nodes.', kubeconfigs.target, {
+          type: 'string',
+          pattern: '^(inClusterConfig|none|/.+)$',
+        }),
       },
     ),
+    flags: forEach('Flags by name, without dashes: docs/reference/flags.md.', (_, program) =>
+      value(`Flags of ${program}.`, {}, FLAGS),
+    ),
+    env: forEach(
+      'Environment variables, as in a container: NODE_EXTRA_CA_CERTS, HTTPS proxies, variables of a cloud SDK.',
+      (_, program) => value(`Variables of ${program}.`, [], ENV),
+    ),
+    volumeMounts: forEach('As in a container, for volumes of pod.volumes.', (_, program) =>
+      value(`Volume mounts of ${program}.`, [], MOUNTS),
+    ),
+    pod: POD,
+    serviceAccount: group('ServiceAccount of the controllers.', {
+      create: enabled(true, 'Creates the ServiceAccount.'),
+      name: value('Name. Empty: the name of the objects.', '', {
+        type: 'string',
+        pattern: '^([a-z0-9]([-.a-z0-9]*[a-z0-9])?)?$',
+      }),
+      annotations: value('Annotations, for example for a workload identity.', {}, TEXTS),
+    }),
+    resources: forEach('CPU has no limit, because a throttled controller loses its Lease.', (container, program) =>
+      value(
+        `Requests of ${program}, and its memory limit.`,
+        resourcesOf[container],
+        closed({ cpu: QUANTITY, memory: QUANTITY, memoryLimit: QUANTITY }),
+      ),
+    ),
+    rbac: part(true, 'ServiceAccount and roles in the control cluster.'),
+    targetRbac: part(
+      true,
+      'Roles in the target cluster. If it is a different cluster, set this to false and run there: mcm install --part=target',
+    ),
+    webhooks: part(true, 'Admission webhooks for defaults and validation, with self-signed certificates.'),
+    workload: part(true, 'The Deployment, and its Service.'),
+    podDisruptionBudget: part(true, 'Limits evictions of the pods. Needs workload.', {
+      maxUnavailable: value('Number of pods that can be evicted at the same time.', 1, COUNT),
+    }),
+    networkPolicy: part(true, 'Egress is allowed for DNS and for the ports 443 and 6443.', {
+      egress: value(
+        'Other destinations, as in a NetworkPolicy: a proxy, a collector of traces, an API server on another port.',
+        [],
+        {
+          type: 'array',
+          items: closed({ to: { type: 'array', items: ANYTHING }, ports: { type: 'array', items: ANYTHING } }),
+        },
+      ),
+    }),
+    fairness: part(true, 'A reserved share of the capacity of the API server.', {
+      shares: value('Concurrency shares. With many installations in one cluster, use a smaller number.', shares, {
+        type: 'integer',
+        minimum: 1,
+      }),
+    }),
+    machineConfig: part(false, 'The machine-config-controller, with its CRDs and roles.'),
+    machineConfigTarget: part(
+      false,
+      'Roles of the machine-config-controller and of the machine-config-daemon in the target cluster.',
+    ),
+    machineConfigDaemon: part(
+      false,
+      'The machine-config-daemon as a privileged pod on each node, if systemd does not start it. Needs machineConfigTarget.',
+    ),
+    policies: part(
+      false,
+      'Refuses manual changes of provider IDs and of the finalizer, which would lose a VM. Needs kubeconfigs.control inClusterConfig.',
+    ),
+    monitoring: MONITORING,
   };
 }
 
-/** The file values.yaml: the same defaults as without Helm, with a comment for each value. */
-export const valuesText = (): string =>
-  Object.entries(values())
-    .map(
-      ([name, { about = '', value }]) =>
-        about + stringify({ [name]: value }, { lineWidth: 0, aliasDuplicateObjects: false }),
-    )
+const comment = (text: string, indent: string): string => `${indent}# ${text}\n`;
+
+function textOf(fields: Fields, indent = ''): string {
+  return Object.entries(fields)
+    .map(([name, entry]) => {
+      const about = comment(entry.about, indent);
+      if (isGroup(entry)) return `${about}${indent}${name}:\n${textOf(entry.fields, `${indent}  `)}`;
+      const text = stringify({ [name]: entry.value }, { lineWidth: 0, aliasDuplicateObjects: false });
+      return about + text.replace(/^(?=.)/gm, indent);
+    })
     .join('');
+}
+
+/** The file values.yaml: the same defaults as without Helm, with a comment for each value. */
+export const valuesText = (): string => textOf(values());
+
+const schemaOf = (fields: Fields): object =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, entry]) => [
+      name,
+      { description: entry.about, ...(isGroup(entry) ? closed(schemaOf(entry.fields)) : entry.schema) },
+    ]),
+  );
 
 /** The schema that Helm validates values with. */
 export const valuesSchema = (): object => ({
@@ -161,6 +343,50 @@ export const valuesSchema = (): object => ({
   ...closed({
     // Values of a parent chart.
     global: { type: 'object' },
-    ...Object.fromEntries(Object.entries(values()).map(([name, { schema }]) => [name, schema])),
+    ...schemaOf(values()),
   }),
 });
+
+const rowsOf = (fields: Fields, path = ''): readonly (readonly [path: string, value: Value])[] =>
+  Object.entries(fields).flatMap(([name, entry]) =>
+    isGroup(entry) ? rowsOf(entry.fields, `${path}${name}.`) : [[`${path}${name}`, entry] as const],
+  );
+
+/** The README of the chart: how to install it, and a table of its values. */
+export function chartReadme(): string {
+  const fields = values();
+  const sections = Object.entries(fields)
+    .filter((entry): entry is [string, Group] => isGroup(entry[1]))
+    .map(([name, entry]) => `### ${name}\n\n${entry.about}\n\n${table(rowsOf(entry.fields, `${name}.`))}`);
+  const single = Object.entries(fields).filter((entry): entry is [string, Value] => !isGroup(entry[1]));
+  return `# Helm chart ${CHART.name}
+
+This chart installs the machine-controller-manager and the machine controller of one provider. It is for cluster operators, and
+[Installation](../../../docs/install.md) describes the objects.
+
+<!-- not run: e2e/src/deploy/chart.test.ts installs, upgrades and uninstalls the chart where Helm is installed -->
+\`\`\`sh
+helm install mcm deploy/helm/machine-controller-manager --namespace mcm --create-namespace --set provider=aws
+\`\`\`
+
+For a provider of your own, set its name and its image: \`--set provider=mine --set images.controller.repository=registry.example/machine-controller-mine\`.
+
+## Values
+
+${table(single)}
+${sections.join('\n')}`;
+}
+
+function table(rows: readonly (readonly [path: string, value: Value])[]): string {
+  const cells = rows.map(([path, { about, value: given }]) => [
+    `\`${path}\``,
+    about.replaceAll('|', '\\|'),
+    `\`${JSON.stringify(given)}\``,
+  ]);
+  const all = [['Value', 'Description', 'Default'], ...cells];
+  const widths = [0, 1, 2].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |\n`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |\n`;
+  return line(all[0] ?? []) + rule + all.slice(1).map(line).join('');
+}

@@ -1,21 +1,27 @@
 import { stringify } from 'yaml';
+import { grafanaFiles } from '../grafana/files.ts';
+import { podMonitors } from '../objects/monitoring.ts';
 import { installSections } from '../objects/objects.ts';
-import { DEFAULT_INSTALL, type InstallSettings, imageOf } from '../objects/settings.ts';
-import { filledIn, withPlaces } from './chart-places.ts';
-import { valuesSchema, valuesText } from './chart-values.ts';
+import type { InstallSettings } from '../objects/settings.ts';
+import { HELPERS, NOTES } from './chart-helpers.ts';
+import { filledIn, WHEN, withPlaces } from './chart-places.ts';
+import { CHART, chartReadme, valuesSchema, valuesText } from './chart-values.ts';
 
 /** A placeholder for a number that Helm inserts, because YAML would quote the template. */
 const NUMBER = /["']?__number__(.*?)__["']?/g;
 const number = (template: string): string => `__number__${template}__`;
+const imageTemplate = (container: string): string =>
+  `{{ include "mcm.image" (dict "root" . "container" "${container}") }}`;
+
 /** Settings with templates as values: the chart contains the same objects as the other installations. */
 const SYMBOLIC: InstallSettings = {
   namespace: '{{ .Release.Namespace }}',
+  name: '{{ include "mcm.fullname" . }}',
+  app: '{{ include "mcm.name" . }}',
+  account: '{{ include "mcm.account" . }}',
   provider: '{{ .Values.provider }}',
   replicas: number('{{ .Values.replicas }}'),
-  images: {
-    manager: '{{ .Values.images.manager }}',
-    controller: `{{ .Values.images.controller | default (printf \`${imageOf('%s')}\` .Values.provider) }}`,
-  },
+  images: { manager: imageTemplate('manager'), controller: imageTemplate('controller') },
   flags: { manager: { __flags__: 'manager' }, controller: { __flags__: 'controller' } },
   kubeconfigs: { control: '{{ .Values.kubeconfigs.control }}', target: '{{ .Values.kubeconfigs.target }}' },
   resources: {
@@ -24,12 +30,12 @@ const SYMBOLIC: InstallSettings = {
   },
   shares: number('{{ .Values.fairness.shares }}'),
   configController: {
-    image: '{{ .Values.images.configController }}',
+    image: imageTemplate('configController'),
     flags: { __flags__: 'configController' },
     resources: resourcesOf('configController'),
   },
   configDaemon: {
-    image: '{{ .Values.images.configDaemon }}',
+    image: imageTemplate('configDaemon'),
     flags: { __flags__: 'configDaemon' },
     resources: resourcesOf('configDaemon'),
   },
@@ -40,44 +46,39 @@ function resourcesOf(container: string) {
   return { cpu: `{{ ${at}.cpu }}`, memory: `{{ ${at}.memory }}`, memoryLimit: `{{ ${at}.memoryLimit }}` };
 }
 
-const templated = (objects: readonly object[]): string =>
-  filledIn(
-    objects
-      .map((object) => stringify(withPlaces(object), { lineWidth: 0, aliasDuplicateObjects: false }))
-      .join('---\n')
-      .replaceAll('{{ $labels', '{{ `{{` }} $labels')
-      .replaceAll(NUMBER, '$1'),
-  );
+/** The text of one object, with its condition. */
+function templated(object: object): string {
+  const { [WHEN]: condition, ...placed } = withPlaces(object) as Readonly<Record<string, unknown>>;
+  const text = filledIn(stringify(placed, { lineWidth: 0, aliasDuplicateObjects: false }))
+    .replaceAll('{{ $labels', '{{ `{{` }} $labels')
+    .replaceAll(NUMBER, '$1');
+  const document = `---\n${text}`;
+  return typeof condition === 'string' ? `{{- if ${condition} }}\n${document}{{- end }}\n` : document;
+}
 
 /** The files of the Helm chart, by path in its folder. */
 export function chartFiles(version: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   const about = {
     apiVersion: 'v2',
-    name: 'machine-controller-manager',
-    description: 'Machines for Kubernetes: deployments, sets and machines, and the controller of one provider',
+    name: CHART.name,
+    description: CHART.description,
     type: 'application',
     version,
     appVersion: version,
     kubeVersion: '>=1.29.0-0',
   };
   files.set('Chart.yaml', stringify(about));
+  files.set('README.md', chartReadme());
   files.set('values.yaml', valuesText());
   files.set('values.schema.json', `${JSON.stringify(valuesSchema(), undefined, 2)}\n`);
+  files.set('templates/_helpers.tpl', HELPERS);
+  files.set('templates/NOTES.txt', NOTES);
+  for (const [file, text] of grafanaFiles()) files.set(`dashboards/${file}`, text);
   for (const { name, objects } of installSections(SYMBOLIC)) {
-    if (name === 'crds') {
-      for (const crd of installSections(DEFAULT_INSTALL)[0]?.objects ?? []) {
-        files.set(`crds/${crdName(crd)}.yaml`, stringify(crd, { lineWidth: 0, aliasDuplicateObjects: false }));
-      }
-      continue;
-    }
+    const all = name === 'monitoring' ? [...objects, ...podMonitors(SYMBOLIC)] : objects;
     const switched = `.Values.${name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}.enabled`;
-    files.set(`templates/${name}.yaml`, `{{- if ${switched} }}\n${templated(objects)}{{- end }}\n`);
+    files.set(`templates/${name}.yaml`, `{{- if ${switched} }}\n${all.map(templated).join('')}{{- end }}\n`);
   }
   return files;
 }
-
-const crdName = (crd: object): string =>
-  'metadata' in crd && typeof crd.metadata === 'object' && crd.metadata !== null && 'name' in crd.metadata
-    ? String(crd.metadata.name)
-    : '';

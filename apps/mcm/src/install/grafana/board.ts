@@ -29,6 +29,8 @@ export interface BoardSpec {
   readonly title: string;
   readonly description: string;
   readonly variables: readonly { readonly name: string; readonly label: string; readonly query: string }[];
+  /** Other dashboards of mcm, by uid and title, shown as links at the top. */
+  readonly links: readonly { readonly uid: string; readonly title: string }[];
   readonly rows: readonly RowSpec[];
 }
 
@@ -145,7 +147,7 @@ const variable = ({ name, label, query }: BoardSpec['variables'][number]) => ({
 });
 
 /** The dashboard in the import format of Grafana. */
-export function boardJson({ uid, title, description, variables, rows }: BoardSpec): string {
+export function boardJson({ uid, title, description, variables, links, rows }: BoardSpec): string {
   const panels: object[] = [];
   let top = 0;
   for (const row of rows) {
@@ -163,6 +165,14 @@ export function boardJson({ uid, title, description, variables, rows }: BoardSpe
     editable: true,
     time: { from: 'now-6h', to: 'now' },
     refresh: '1m',
+    // Keeps the time range and the variables of the current dashboard.
+    links: links.map((link) => ({
+      type: 'link',
+      title: link.title,
+      url: `/d/${link.uid}`,
+      keepTime: true,
+      includeVars: true,
+    })),
     templating: { list: [datasource, ...variables.map(variable)] },
     panels,
   };

@@ -10,6 +10,7 @@ export const CONTROLLERS: BoardSpec = {
   title: 'Machine controllers: processes',
   description: 'Queues, requests, caches, memory and event loop of the controllers.',
   variables: [],
+  links: [{ uid: 'mcm-machines', title: 'Machines' }],
   rows: [
     {
       title: 'Queues',

@@ -25,6 +25,7 @@ export const MACHINES: BoardSpec = {
       query: 'label_values(mcm_machine_deployment_info{namespace=~"$namespace"}, name)',
     },
   ],
+  links: [{ uid: 'mcm-controllers', title: 'Controllers' }],
   rows: [
     {
       title: 'Now',

@@ -1,4 +1,4 @@
-import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
+import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
 
@@ -6,11 +6,11 @@ const GROUP = 'flowcontrol.apiserver.k8s.io/v1';
  * Reserves a share of the API server for the controllers. In an overload, a controller that cannot renew its Lease or write
  * the progress of a drain would cause even more requests.
  */
-export const fairness = ({ namespace, shares }: InstallSettings): readonly object[] => [
+export const fairness = ({ name, namespace, account, shares, app }: InstallSettings): readonly object[] => [
   {
     apiVersion: GROUP,
     kind: 'PriorityLevelConfiguration',
-    metadata: { name: shared(APP, namespace), labels: LABELS },
+    metadata: { name: shared(name, namespace), labels: labelsOf({ app }) },
     spec: {
       type: 'Limited',
       limited: {
@@ -23,14 +23,14 @@ export const fairness = ({ namespace, shares }: InstallSettings): readonly objec
   {
     apiVersion: GROUP,
     kind: 'FlowSchema',
-    metadata: { name: shared(APP, namespace), labels: LABELS },
+    metadata: { name: shared(name, namespace), labels: labelsOf({ app }) },
     spec: {
-      priorityLevelConfiguration: { name: shared(APP, namespace) },
+      priorityLevelConfiguration: { name: shared(name, namespace) },
       matchingPrecedence: 800,
       distinguisherMethod: { type: 'ByUser' },
       rules: [
         {
-          subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: APP, namespace } }],
+          subjects: [{ kind: 'ServiceAccount', serviceAccount: { name: account, namespace } }],
           resourceRules: [{ apiGroups: ['*'], resources: ['*'], namespaces: ['*'], clusterScope: true, verbs: ['*'] }],
           nonResourceRules: [{ nonResourceURLs: ['*'], verbs: ['*'] }],
         },

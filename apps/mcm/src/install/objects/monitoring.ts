@@ -1,8 +1,10 @@
-import { ALERTS } from '../chart/alerts.ts';
-import { APP, type InstallSettings, LABELS, SELECTOR, shared } from './settings.ts';
+import { alertsWithLinks } from '../chart/alerts.ts';
+import { grafanaFiles } from '../grafana/files.ts';
+import { CONFIG_APP, CONFIG_METRICS_PORT, CONFIG_SELECTOR } from './machine-config.ts';
+import { type InstallSettings, labelsOf, selectorOf, shared } from './settings.ts';
 
 const GROUP = 'monitoring.coreos.com/v1';
-const CONFIG_APP = 'machine-config-controller';
+const PORTS = ['manager-tls', 'controller-tls'];
 
 const endpointOf = (port: string) => ({
   port,
@@ -12,38 +14,59 @@ const endpointOf = (port: string) => ({
   tlsConfig: { insecureSkipVerify: true },
 });
 
+/** PodMonitors have no field for a token file. The chart adds `authorization` with a Secret that contains a token. */
+const podEndpointOf = (port: string) => ({ port, scheme: 'https', tlsConfig: { insecureSkipVerify: true } });
+
 /** A role for the ServiceAccounts that scrape. */
-export const metricsReader = ({ namespace }: InstallSettings): object => ({
+export const metricsReader = (settings: InstallSettings): object => ({
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
-  metadata: { name: shared(`${APP}-metrics`, namespace), labels: LABELS },
+  metadata: { name: shared(`${settings.name}-metrics`, settings.namespace), labels: labelsOf(settings) },
   rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
 });
 
-/** Objects of the Prometheus operator, for clusters that have it. */
-export const monitoring = ({ namespace }: InstallSettings): readonly object[] => [
-  {
-    apiVersion: GROUP,
-    kind: 'ServiceMonitor',
-    metadata: { name: APP, namespace, labels: LABELS },
-    spec: {
-      selector: { matchLabels: SELECTOR },
-      endpoints: ['manager-tls', 'controller-tls'].map(endpointOf),
+/** Objects of the Prometheus operator, for clusters that have it, and the Grafana dashboards. */
+export function monitoring(settings: InstallSettings): readonly object[] {
+  const { name, namespace } = settings;
+  const labels = labelsOf(settings);
+  return [
+    {
+      apiVersion: GROUP,
+      kind: 'ServiceMonitor',
+      metadata: { name, namespace, labels },
+      spec: { selector: { matchLabels: selectorOf(settings) }, endpoints: PORTS.map(endpointOf) },
     },
-  },
-  {
-    apiVersion: GROUP,
-    kind: 'ServiceMonitor',
-    metadata: { name: CONFIG_APP, namespace, labels: LABELS },
-    spec: {
-      selector: { matchLabels: { 'app.kubernetes.io/name': CONFIG_APP } },
-      endpoints: [endpointOf('metrics-tls')],
+    {
+      apiVersion: GROUP,
+      kind: 'ServiceMonitor',
+      metadata: { name: CONFIG_APP, namespace, labels },
+      spec: { selector: { matchLabels: CONFIG_SELECTOR }, endpoints: [endpointOf(CONFIG_METRICS_PORT)] },
     },
-  },
-  {
+    {
+      apiVersion: GROUP,
+      kind: 'PrometheusRule',
+      metadata: { name, namespace, labels },
+      spec: { groups: [{ name, rules: alertsWithLinks(settings.runbookBaseUrl) }] },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      // The sidecar of the Grafana chart loads ConfigMaps with this label.
+      metadata: { name: `${name}-dashboards`, namespace, labels: { ...labels, grafana_dashboard: '1' } },
+      data: Object.fromEntries([...grafanaFiles()].map(([file, text]) => [`mcm-${file}`, text])),
+    },
+  ];
+}
+
+/** PodMonitors, as an alternative to ServiceMonitors for clusters whose Prometheus selects only these. */
+export function podMonitors(settings: InstallSettings): readonly object[] {
+  const { name, namespace } = settings;
+  const labels = labelsOf(settings);
+  const monitor = (of: string, matchLabels: Readonly<Record<string, string>>, ports: readonly string[]) => ({
     apiVersion: GROUP,
-    kind: 'PrometheusRule',
-    metadata: { name: APP, namespace, labels: LABELS },
-    spec: { groups: [{ name: APP, rules: ALERTS }] },
-  },
-];
+    kind: 'PodMonitor',
+    metadata: { name: of, namespace, labels },
+    spec: { selector: { matchLabels }, podMetricsEndpoints: ports.map(podEndpointOf) },
+  });
+  return [monitor(name, selectorOf(settings), PORTS), monitor(CONFIG_APP, CONFIG_SELECTOR, [CONFIG_METRICS_PORT])];
+}

@@ -1,14 +1,15 @@
-import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
+import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 const GROUP = 'admissionregistration.k8s.io/v1';
 
 /** A policy and its binding: the rules for machines, and their messages. */
 function policy(
   name: string,
-  namespace: string,
+  settings: InstallSettings,
   validations: readonly { readonly expression: string; readonly message: string }[],
 ): object[] {
-  const metadata = { name: shared(`${APP}-${name}`, namespace), labels: LABELS };
+  const { namespace } = settings;
+  const metadata = { name: shared(`${settings.name}-${name}`, namespace), labels: labelsOf(settings) };
   return [
     {
       apiVersion: GROUP,
@@ -44,12 +45,13 @@ function policy(
  * Fields of a machine that only the controller may change. A manual change of a provider ID or of the finalizer makes the VM
  * an orphan. Optional, because the policies would also refuse the original under another name.
  */
-export function policies({ namespace }: InstallSettings): readonly object[] {
-  const isController = `request.userInfo.username == 'system:serviceaccount:${namespace}:${APP}'`;
+export function policies(settings: InstallSettings): readonly object[] {
+  const { namespace, account } = settings;
+  const isController = `request.userInfo.username == 'system:serviceaccount:${namespace}:${account}'`;
   const finalizer = "'machine.sapcloud.io/machine-controller-manager'";
   const had = `has(oldObject.metadata.finalizers) && ${finalizer} in oldObject.metadata.finalizers`;
   const has = `has(object.metadata.finalizers) && ${finalizer} in object.metadata.finalizers`;
-  return policy('machines', namespace, [
+  return policy('machines', settings, [
     {
       expression: `${isController} || !has(oldObject.spec.providerID) || oldObject.spec.providerID == '' || (has(object.spec.providerID) && object.spec.providerID == oldObject.spec.providerID)`,
       message:

@@ -1,4 +1,4 @@
-import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
+import { APP, type InstallSettings, labelsOf, shared } from './settings.ts';
 
 /** A rule of RBAC. */
 export interface Rule {
@@ -100,7 +100,7 @@ export interface RoleOwner {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-const OWNER: RoleOwner = { account: APP, labels: LABELS };
+const ownerOf = (settings: InstallSettings): RoleOwner => ({ account: settings.account, labels: labelsOf(settings) });
 
 /** A role with its binding to a ServiceAccount in namespace `subject`. */
 export function role(
@@ -109,7 +109,7 @@ export function role(
   namespace: string | undefined,
   rules: readonly Rule[],
   subject: string,
-  { account, labels }: RoleOwner = OWNER,
+  { account, labels }: RoleOwner,
 ) {
   const metadata = { name, ...(namespace === undefined ? {} : { namespace }), labels };
   return [
@@ -124,53 +124,60 @@ export function role(
   ];
 }
 
-/** ServiceAccount and roles of the pod in the control cluster, one role for each container. */
-export const controlRoles = ({ namespace }: InstallSettings): readonly object[] => [
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: APP, namespace, labels: LABELS } },
-  ...role('Role', APP, namespace, MANAGER_RULES, namespace),
-  ...role('Role', CONTROLLER, namespace, CONTROLLER_RULES, namespace),
-  ...role('ClusterRole', shared(`${APP}-access`, namespace), undefined, ACCESS_RULES, namespace),
-];
+/** The ServiceAccount of the pod. */
+export const serviceAccount = (settings: InstallSettings): object => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: settings.account, namespace: settings.namespace, labels: labelsOf(settings) },
+});
+
+/** Roles of the pod in the control cluster, one role for each container. */
+export const controlRoles = (settings: InstallSettings): readonly object[] => {
+  const { name, namespace } = settings;
+  const owner = ownerOf(settings);
+  return [
+    serviceAccount(settings),
+    ...role('Role', name, namespace, MANAGER_RULES, namespace, owner),
+    ...role('Role', CONTROLLER, namespace, CONTROLLER_RULES, namespace, owner),
+    ...role('ClusterRole', shared(`${name}-access`, namespace), undefined, ACCESS_RULES, namespace, owner),
+  ];
+};
 
 /** Roles in the target cluster. */
-export const targetRoles = ({ namespace }: InstallSettings): readonly object[] => [
-  ...role('ClusterRole', shared(`${APP}-nodes`, namespace), undefined, MANAGER_NODE_RULES, namespace),
-  ...role('ClusterRole', shared(`${CONTROLLER}-nodes`, namespace), undefined, CONTROLLER_NODE_RULES, namespace),
-  ...role('Role', shared(`${CONTROLLER}-tokens`, namespace), 'kube-system', tokenRules(namespace), namespace),
-  ...role('Role', shared(`${CONTROLLER}-node-events`, namespace), 'default', NODE_EVENT_RULES, namespace),
-];
+export const targetRoles = (settings: InstallSettings): readonly object[] => {
+  const { name, namespace } = settings;
+  const owner = ownerOf(settings);
+  const named = (part: string): string => shared(part, namespace);
+  return [
+    ...role('ClusterRole', named(`${name}-nodes`), undefined, MANAGER_NODE_RULES, namespace, owner),
+    ...role('ClusterRole', named(`${CONTROLLER}-nodes`), undefined, CONTROLLER_NODE_RULES, namespace, owner),
+    ...role('Role', named(`${CONTROLLER}-tokens`), 'kube-system', tokenRules(namespace), namespace, owner),
+    ...role('Role', named(`${CONTROLLER}-node-events`), 'default', NODE_EVENT_RULES, namespace, owner),
+  ];
+};
 
-const CERTIFICATES = `${APP}-webhooks`;
+/** The name of the Secret with the self-signed certificates of the webhooks. */
+export const webhookSecret = ({ name }: Pick<InstallSettings, 'name'>): string => `${name}-webhooks`;
 
 /** For self-signed certificates of the webhooks: one Secret, and the two configurations. RBAC cannot limit creation to a name. */
-export const webhookRoles = ({ namespace }: InstallSettings): readonly object[] => [
-  ...role(
-    'Role',
-    CERTIFICATES,
-    namespace,
-    [
-      { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
-      {
-        apiGroups: [''],
-        resources: ['secrets'],
-        resourceNames: [CERTIFICATES],
-        verbs: ['get', 'list', 'watch', 'update'],
-      },
-    ],
-    namespace,
-  ),
-  ...role(
-    'ClusterRole',
-    shared(CERTIFICATES, namespace),
-    undefined,
-    [
-      {
-        apiGroups: ['admissionregistration.k8s.io'],
-        resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
-        resourceNames: [shared(APP, namespace)],
-        verbs: ['list', 'watch', 'patch'],
-      },
-    ],
-    namespace,
-  ),
-];
+export const webhookRoles = (settings: InstallSettings): readonly object[] => {
+  const { name, namespace } = settings;
+  const secret = webhookSecret(settings);
+  const owner = ownerOf(settings);
+  const secretRules: readonly Rule[] = [
+    { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
+    { apiGroups: [''], resources: ['secrets'], resourceNames: [secret], verbs: ['get', 'list', 'watch', 'update'] },
+  ];
+  const configurationRules: readonly Rule[] = [
+    {
+      apiGroups: ['admissionregistration.k8s.io'],
+      resources: ['mutatingwebhookconfigurations', 'validatingwebhookconfigurations'],
+      resourceNames: [shared(name, namespace)],
+      verbs: ['list', 'watch', 'patch'],
+    },
+  ];
+  return [
+    ...role('Role', secret, namespace, secretRules, namespace, owner),
+    ...role('ClusterRole', shared(secret, namespace), undefined, configurationRules, namespace, owner),
+  ];
+};

@@ -7,7 +7,13 @@ export type ContainerFlags = Readonly<Record<string, string>>;
 /** The settings of an installation. Texts may be templates of Helm. */
 export interface InstallSettings {
   readonly namespace: string;
-  /** `aws`, `azure`, `gcp` or `local`; names the image of the machine controller. */
+  /** The name of the objects. Several programs of one namespace need different names. */
+  readonly name: string;
+  /** The value of the label `app.kubernetes.io/name`, which selects the pods. */
+  readonly app: string;
+  /** The ServiceAccount of the pods. */
+  readonly account: string;
+  /** One of {@link PROVIDERS}, or the name of another provider. */
   readonly provider: string;
   /** A number, or a template for a number. */
   readonly replicas: number | string;
@@ -21,6 +27,8 @@ export interface InstallSettings {
   readonly resources: { readonly manager: Resources; readonly controller: Resources };
   /** The share of the concurrency of the API server, relative to other priority levels. A number, or a template for a number. */
   readonly shares: number | string;
+  /** The address of the folder that contains `docs/runbooks`, for links in alerts. Alerts have no links without it. */
+  readonly runbookBaseUrl?: string;
   /** The optional machine-config-controller. */
   readonly configController: { readonly image: string; readonly flags: ContainerFlags; readonly resources: Resources };
   /** The machine-config-daemon as a pod on each node, if systemd does not start it. */
@@ -34,12 +42,19 @@ export interface Resources {
   readonly memoryLimit: string;
 }
 
-/** The name of all installed objects, which is the name in the original. */
+/** The default name of all installed objects, and the name of the container and the Lease of the manager, as in the original. */
 export const APP = 'machine-controller-manager';
 
 /** The labels that select the pods. */
-export const SELECTOR = { 'app.kubernetes.io/name': APP } as const;
-export const LABELS = { ...SELECTOR, 'app.kubernetes.io/part-of': 'mcm' } as const;
+export const selectorOf = ({ app }: Pick<InstallSettings, 'app'>): Readonly<Record<string, string>> => ({
+  'app.kubernetes.io/name': app,
+});
+
+/** The labels of all objects. */
+export const labelsOf = (settings: Pick<InstallSettings, 'app'>): Readonly<Record<string, string>> => ({
+  ...selectorOf(settings),
+  'app.kubernetes.io/part-of': 'mcm',
+});
 
 /** The name of a cluster-wide object, with the namespace of the installation. A namespace contains no dots, so names are unique. */
 export const shared = (name: string, namespace: string): string => `${name}.${namespace}`;
@@ -51,6 +66,9 @@ export const PORTS = {
   webhooks: 9443,
 } as const;
 
+/** The providers of this project, whose images have names by convention. */
+export const PROVIDERS = ['aws', 'azure', 'gcp', 'local'] as const;
+
 /** The image of the machine controller of a provider. */
 export const imageOf = (provider: string): string => `mcm/machine-controller-${provider}:0.1.0`;
 
@@ -60,6 +78,9 @@ export const OPTIONAL_SECTIONS = ['machine-config', 'machine-config-daemon', 'po
 /** The default settings. */
 export const DEFAULT_INSTALL: InstallSettings = {
   namespace: 'default',
+  name: APP,
+  app: APP,
+  account: APP,
   provider: 'local',
   replicas: 2,
   images: { manager: 'mcm/machine-controller-manager:0.1.0', controller: imageOf('local') },

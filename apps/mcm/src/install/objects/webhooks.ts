@@ -1,13 +1,14 @@
-import { APP, type InstallSettings, LABELS, shared } from './settings.ts';
+import { type InstallSettings, labelsOf, shared } from './settings.ts';
 
 /**
  * Defaults and validation. The failure policy is `Ignore`, so that a stopped manager cannot block the recovery of nodes. The
  * CRDs and the controllers validate too.
  */
-export function webhookConfigurations({ namespace }: InstallSettings): readonly object[] {
+export function webhookConfigurations(settings: InstallSettings): readonly object[] {
+  const { name: service, namespace } = settings;
   const webhook = (name: string, path: string, resources: readonly string[]) => ({
     name,
-    clientConfig: { service: { name: APP, namespace, path, port: 443 } },
+    clientConfig: { service: { name: service, namespace, path, port: 443 } },
     rules: [
       {
         apiGroups: ['machine.sapcloud.io'],
@@ -27,7 +28,7 @@ export function webhookConfigurations({ namespace }: InstallSettings): readonly 
   const configuration = (kind: string, webhooks: readonly object[]) => ({
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind,
-    metadata: { name: shared(APP, namespace), labels: LABELS },
+    metadata: { name: shared(service, namespace), labels: labelsOf(settings) },
     webhooks,
   });
   const owners = ['machinedeployments', 'machinesets'];

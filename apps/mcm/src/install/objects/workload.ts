@@ -1,11 +1,12 @@
+import { webhookSecret } from './roles.ts';
 import {
   APP,
   type ContainerFlags,
   type InstallSettings,
-  LABELS,
+  labelsOf,
   PORTS,
   type Resources,
-  SELECTOR,
+  selectorOf,
   shared,
 } from './settings.ts';
 
@@ -61,10 +62,17 @@ export const KUBECONFIGS = ['control', 'target'].map((name) => ({
 
 /** The Deployment with both containers and two replicas: in each container, one replica is the leader. */
 export function deployment(settings: InstallSettings): object {
-  const { namespace, replicas, images, flags, resources, kubeconfigs } = settings;
+  const { name, namespace, account, replicas, images, flags, resources, kubeconfigs } = settings;
+  const selector = selectorOf(settings);
+  const labels = labelsOf(settings);
   const clusters = { 'control-kubeconfig': kubeconfigs.control, 'target-kubeconfig': kubeconfigs.target };
   const common = (secure: number): ContainerFlags => ({ namespace, ...clusters, 'secure-port': String(secure) });
-  const webhooks = { 'webhook-port': String(PORTS.webhooks), 'webhook-configurations': shared(APP, namespace) };
+  const webhooks = {
+    'webhook-port': String(PORTS.webhooks),
+    'webhook-configurations': shared(name, namespace),
+    'webhook-cert-secret': webhookSecret(settings),
+    'webhook-names': `${name}.${namespace}.svc`,
+  };
   const containers = [
     container({
       name: APP,
@@ -86,15 +94,15 @@ export function deployment(settings: InstallSettings): object {
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name: APP, namespace, labels: LABELS },
+    metadata: { name, namespace, labels },
     spec: {
       replicas,
-      selector: { matchLabels: SELECTOR },
+      selector: { matchLabels: selector },
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
       template: {
-        metadata: { labels: LABELS },
+        metadata: { labels },
         spec: {
-          serviceAccountName: APP,
+          serviceAccountName: account,
           priorityClassName: 'system-cluster-critical',
           // A graceful stop takes less than 10 s.
           terminationGracePeriodSeconds: 30,
@@ -110,7 +118,7 @@ export function deployment(settings: InstallSettings): object {
               maxSkew: 1,
               topologyKey: 'kubernetes.io/hostname',
               whenUnsatisfiable: 'ScheduleAnyway',
-              labelSelector: { matchLabels: SELECTOR },
+              labelSelector: { matchLabels: selector },
             },
           ],
           containers,
@@ -122,20 +130,24 @@ export function deployment(settings: InstallSettings): object {
 }
 
 /** Keeps one replica while nodes are drained. */
-export const budget = ({ namespace }: InstallSettings): object => ({
+export const budget = (settings: InstallSettings): object => ({
   apiVersion: 'policy/v1',
   kind: 'PodDisruptionBudget',
-  metadata: { name: APP, namespace, labels: LABELS },
-  spec: { maxUnavailable: 1, selector: { matchLabels: SELECTOR }, unhealthyPodEvictionPolicy: 'AlwaysAllow' },
+  metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
+  spec: {
+    maxUnavailable: 1,
+    selector: { matchLabels: selectorOf(settings) },
+    unhealthyPodEvictionPolicy: 'AlwaysAllow',
+  },
 });
 
 /** The Service for webhook calls of the API server and for scrapers. */
-export const service = ({ namespace }: InstallSettings): object => ({
+export const service = (settings: InstallSettings): object => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: { name: APP, namespace, labels: LABELS },
+  metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
   spec: {
-    selector: SELECTOR,
+    selector: selectorOf(settings),
     ports: [
       { name: 'webhooks', port: 443, targetPort: PORTS.webhooks },
       { name: 'manager-tls', port: PORTS.manager.secure, targetPort: PORTS.manager.secure },
@@ -182,9 +194,9 @@ export const networkPolicyFor = (
 /** Ingress: webhook calls, scrapes and probes. */
 export const networkPolicy = (settings: InstallSettings): object =>
   networkPolicyFor(
-    APP,
+    settings.name,
     [PORTS.webhooks, PORTS.manager.secure, PORTS.controller.secure],
     settings,
-    { selector: SELECTOR, labels: LABELS },
+    { selector: selectorOf(settings), labels: labelsOf(settings) },
     settings.provider === 'aws' ? [METADATA_EGRESS] : [],
   );

@@ -1,0 +1,87 @@
+import { DEFAULT_INSTALL, PROVIDERS } from '../objects/settings.ts';
+import { repositoryOf } from './chart-values.ts';
+
+/** The named templates of the chart. */
+export const HELPERS = `{{/* The value of the label app.kubernetes.io/name. */}}
+{{- define "mcm.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* The name of all objects. It does not contain the name of the release: an installation per namespace is possible. */}}
+{{- define "mcm.fullname" -}}
+{{- default (include "mcm.name" .) .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end }}
+
+{{/* The ServiceAccount of the pods. */}}
+{{- define "mcm.account" -}}
+{{- default (include "mcm.fullname" .) .Values.serviceAccount.name -}}
+{{- end }}
+
+{{/* Labels of all objects, in addition to app.kubernetes.io/name and part-of. They are not part of a selector. */}}
+{{- define "mcm.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The provider, which has no default. */}}
+{{- define "mcm.provider" -}}
+{{- required "provider must be set: ${PROVIDERS.join(', ')}, or the name of another provider with images.controller.repository" .Values.provider -}}
+{{- end }}
+
+{{/* The image of a container: registry, repository, tag, digest. */}}
+{{- define "mcm.image" -}}
+{{- $image := index .root.Values.images .container -}}
+{{- $repository := $image.repository -}}
+{{- if and (eq .container "controller") (not $repository) -}}
+{{- $provider := include "mcm.provider" .root -}}
+{{- if not (has $provider (list ${PROVIDERS.map((name) => `"${name}"`).join(' ')})) -}}
+{{- fail (printf "images.controller.repository must be set for the provider %s" $provider) -}}
+{{- end -}}
+{{- $repository = printf "${repositoryOf(DEFAULT_INSTALL.images.controller).replace(/local$/, '%s')}" $provider -}}
+{{- end -}}
+{{- with .root.Values.image.registry }}{{ trimSuffix "/" . }}/{{ end -}}
+{{- $repository -}}
+{{- with $image.digest -}}
+{{- with $image.tag }}:{{ . }}{{ end -}}
+@{{ . }}
+{{- else -}}
+:{{ default .root.Chart.AppVersion $image.tag }}
+{{- end -}}
+{{- end }}
+`;
+
+/** What Helm prints after an installation and an upgrade. */
+export const NOTES = `{{ .Chart.Name }} {{ .Chart.AppVersion }} is installed in namespace {{ .Release.Namespace }}, with provider {{ include "mcm.provider" . }}.
+{{- if not .Values.workload.enabled }}
+
+workload.enabled is false: no controller runs.
+{{- else }}
+
+1. Wait until the controllers are ready:
+
+     kubectl -n {{ .Release.Namespace }} rollout status deployment/{{ include "mcm.fullname" . }}
+
+2. See which pod is the leader of each controller:
+
+     kubectl -n {{ .Release.Namespace }} get leases
+
+3. Create a Secret, a MachineClass and a MachineDeployment for {{ .Values.provider }}. docs/install.md describes the first machines.
+{{- end }}
+{{- if not .Values.crds.enabled }}
+
+crds.enabled is false: apply the CRDs of this version yourself before each upgrade.
+{{- end }}
+{{- if and .Values.targetRbac.enabled (ne .Values.kubeconfigs.target "inClusterConfig") }}
+
+The nodes are in another cluster (kubeconfigs.target). Install the roles there: mcm install --part target
+{{- end }}
+{{- if and .Values.monitoring.enabled (not .Values.monitoring.runbookBaseUrl) }}
+
+Alerts have no links to their runbooks, because monitoring.runbookBaseUrl is empty.
+{{- end }}
+`;
