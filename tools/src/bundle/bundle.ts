@@ -1,6 +1,7 @@
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { cp, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
+import { PACKAGES } from '@mcm/dashboard';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { ROOT } from '../root.ts';
 import { BINARIES, type Binary } from './binaries.ts';
@@ -48,14 +49,38 @@ function resolver(): string {
 
 const inNodeModules = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
+/** The generated script of the dashboard, which contains packages without importing them. */
+const PAGE = 'apps/dashboard/src/generated/page.ts';
+
 function packagesOf({ inputs }: Metafile): readonly PackageIn[] {
   const found = new Map<string, PackageIn>();
+  for (const name of PAGE in inputs ? PACKAGES : []) {
+    const folder = relative(ROOT, realpathSync(packageFolder(name)));
+    found.set(folder, { name, folder: join(ROOT, folder) });
+  }
   for (const path of Object.keys(inputs)) {
     const [, folder, name] = inNodeModules.exec(path) ?? [];
     if (folder !== undefined && name !== undefined) found.set(folder, { name, folder: join(ROOT, folder) });
   }
   return [...found.values()].toSorted((a, b) => (a.folder < b.folder ? -1 : 1));
 }
+
+/** The folder of a package of the dashboard's page. A dependency of its dependency is next to that. */
+function packageFolder(name: string): string {
+  const own = join(ROOT, 'apps/dashboard/node_modules');
+  const places = [
+    own,
+    ...PACKAGES.map((other) => join(own, other))
+      .filter(existsSync)
+      .map(nodeModulesOf),
+  ];
+  const found = places.map((place) => join(place, name)).find(existsSync);
+  if (found === undefined) throw new Error(`the package ${name} of the dashboard is not installed`);
+  return found;
+}
+
+/** The folder `node_modules` that contains an installed package. */
+const nodeModulesOf = (folder: string): string => realpathSync(folder).replace(/(.*\/node_modules)\/.*/, '$1');
 
 async function copyAssets(binary: Binary, folder: string): Promise<void> {
   for (const asset of binary.assets) {

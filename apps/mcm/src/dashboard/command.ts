@@ -16,7 +16,8 @@ export function addDashboard(program: Command, surroundings: CommandSurroundings
   withCluster(
     program
       .command('dashboard')
-      .description('serve a live, read-only web page on this machine: deployments, machines and drains')
+      .description('serve a live, read-only picture of the fleet for the browser: machines, rollouts and drains')
+      .option('-A, --all-namespaces', 'show the machines of all namespaces')
       .option('--port <port>', 'port on 127.0.0.1; 0: any free port', portNumber, 0),
   ).action(async (flags: DashboardFlags) => {
     const { runDashboard } = await import('./serve.ts');

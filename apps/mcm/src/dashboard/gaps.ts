@@ -1,8 +1,8 @@
 import { type Clock, errorText, type Informer, type KubeObject } from '@mcm/kube';
 import { needsText } from '../cluster/allowed.ts';
-import { type Html, html } from './page/html.ts';
+import { visible } from './rows/text.ts';
 
-/** Data that is missing or outdated on the pages. */
+/** Data that is missing or outdated. */
 export interface Gaps {
   /** Kinds that have not been read yet. */
   readonly missing: readonly string[];
@@ -54,33 +54,18 @@ export class GapKeeper {
   }
 }
 
-/** The text that replaces the content of a kind while it is not known. */
-export function unseen({ missing, refused }: Gaps, kind: string): string | undefined {
-  const needs = refused.get(kind);
-  if (needs !== undefined) return `May not be read: needs ${needs}.`;
-  return missing.includes(kind) ? 'Not read yet.' : undefined;
-}
-
-/** A short form for the sentence at the top of the page. */
-export const gapsInWords = ({ missing, refused, stale }: Gaps): string[] => [
-  ...(stale ? [`outdated since ${instant(stale.since)}: ${stale.kinds.join(', ')}`] : []),
-  ...(refused.size > 0 ? [`may not be read: ${[...refused.keys()].join(', ')}`] : []),
-  ...(missing.length > 0 ? [`not read yet: ${missing.join(', ')}`] : []),
-];
-
 const instant = (at: Date): string => `${at.toISOString().slice(0, 19)}Z`;
 
-/** Paragraphs with the missing data, the cause, and the missing permissions. */
-export function gapNotes({ missing, refused, stale, why = '' }: Gaps): readonly Html[] {
-  const waits = stale || missing.length > 0 ? why : '';
+/** Sentences about the missing data, the cause, and the missing permissions. */
+export function gapSentences({ missing, refused, stale, why = '' }: Gaps): readonly string[] {
   return [
     ...(stale
       ? [
-          html`<p class="gap">No connection to the API server: ${stale.kinds.join(', ')} are shown as of <time datetime="${stale.since.toISOString()}">${instant(stale.since)}</time>. The dashboard reconnects automatically.</p>
-`,
+          `No connection to the API server: ${stale.kinds.join(', ')} are shown as of ${instant(stale.since)}. The dashboard reconnects automatically.`,
         ]
       : []),
-    ...(waits === '' ? [] : [html`<p class="gap">The last answer: ${waits}</p>\n`]),
-    ...[...refused].map(([kind, needs]) => html`<p class="gap">${kind} may not be read: needs ${needs}.</p>\n`),
+    ...(missing.length > 0 ? [`Not read yet: ${missing.join(', ')}.`] : []),
+    ...((stale || missing.length > 0) && why !== '' ? [`The last answer: ${visible(why)}`] : []),
+    ...[...refused].map(([kind, needs]) => `${kind} may not be read: needs ${needs}.`),
   ];
 }

@@ -1,17 +1,26 @@
-import { createLogger, type Random, realClock } from '@mcm/kube';
+import type { MachineClass } from '@mcm/api';
+import {
+  type Clock,
+  createLogger,
+  errorText,
+  type KubeClient,
+  type Logger,
+  pause,
+  type Random,
+  realClock,
+} from '@mcm/kube';
 import { type Cluster, type ClusterFlags, inCluster } from '../cluster/cluster.ts';
 import type { CommandSurroundings } from '../command/surroundings.ts';
-import { explainMachine } from '../explain/machine/machine.ts';
-import { machineLines } from '../explain/machine/machine-lines.ts';
-import { watchDrains } from './drains.ts';
-import { machinePage } from './page/machine-page.ts';
-import { type Fleet, overview } from './page/overview.ts';
-import type { Page } from './page/page.ts';
-import { startDashboard } from './server.ts';
+import { Board } from './board/board.ts';
+import { Hub } from './board/hub.ts';
+import { createDetails } from './detail.ts';
+import { Drains } from './drains.ts';
+import { readControllers } from './leases.ts';
+import { type DashboardServer, startDashboard } from './server.ts';
 import { followSettings } from './settings.ts';
-import { watchFleetSource } from './snapshot.ts';
+import { runSources, watchSources } from './sources.ts';
 
-export type DashboardFlags = ClusterFlags & { readonly port: number };
+export type DashboardFlags = ClusterFlags & { readonly port: number; readonly allNamespaces?: boolean };
 
 /** `mcm dashboard`: serves until the signal aborts. */
 export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroundings): Promise<void> =>
@@ -19,8 +28,10 @@ export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroun
     const signal = surroundings.signal();
     // A server that does not answer at the start is an error. If it fails later, the page shows it.
     await cluster.client.request('GET', '/version', { signal });
-    const dashboard = await serveDashboard(cluster, { ...surroundings, signal, port: flags.port });
-    surroundings.say(`dashboard of namespace ${cluster.namespace}: ${dashboard.url} (Ctrl-C ends it)`);
+    const all = flags.allNamespaces === true;
+    const dashboard = await serveDashboard(cluster, { ...surroundings, signal, port: flags.port, allNamespaces: all });
+    const scope = all ? 'all namespaces' : `namespace ${cluster.namespace}`;
+    surroundings.say(`dashboard of ${scope}: ${dashboard.url} (Ctrl-C ends it)`);
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener('abort', () => resolve(), { once: true });
@@ -28,47 +39,101 @@ export const runDashboard = (flags: DashboardFlags, surroundings: CommandSurroun
     await dashboard.close();
   });
 
-/** Watches a cluster and serves its dashboard until the signal aborts. Throws `UserError` when the port is not available. */
-export async function serveDashboard(
-  { client, target, namespace }: Cluster,
-  { random, signal, port }: { readonly random: Random; readonly signal: AbortSignal; readonly port: number },
-) {
-  const clock = realClock;
-  const runtime = { clock, random, log: createLogger({ level: 'warn' }) };
-  const source = watchFleetSource({ client, target, namespace, runtime, signal });
-  const handlers = new Set<() => void>();
-  const changed = (): void => {
-    for (const handler of handlers) handler();
-  };
-  source.onChange(changed);
-  const settings = followSettings(client, namespace, { ...runtime, signal, onChange: changed });
-  const defaults = () => settings().ofMachines.defaults;
-  const drains = watchDrains(source, { target, runtime, signal, onChange: changed, defaults });
-  const fleet: Fleet = { namespace, source, drains, settings };
-  const pageOf = ({ pathname, searchParams }: URL): Page | undefined => {
-    if (pathname === '/') return overview(fleet, searchParams.get('q') ?? '');
-    const name = machineOf(pathname);
-    if (name === undefined) return undefined;
-    return machinePage(fleet, name, async (until) =>
-      machineLines(
-        await explainMachine({ client, target, namespace, name, clock, random, signal: until }),
-        clock.now(),
-      ),
-    );
-  };
-  return startDashboard({
-    port,
-    clock,
-    pageOf,
-    signal,
-    onChange(handler) {
-      handlers.add(handler);
-      return () => handlers.delete(handler);
-    },
-  });
+/** The time between two messages: a burst of changes is sent once. */
+const GAP_MS = 200;
+/** The time between two checks for objects that wait too long. It also keeps the connections open. */
+const TICK_MS = 5_000;
+const CONTROLLERS_MS = 10_000;
+
+/** The options of a dashboard. */
+export interface ServeOptions {
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly port: number;
+  readonly allNamespaces?: boolean;
 }
 
-/** The name in `/machines/NAME`; undefined if it is not a valid name of an object. */
-function machineOf(pathname: string): string | undefined {
-  return /^\/machines\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)$/.exec(pathname)?.[1];
+/** Watches a cluster and serves its dashboard until the signal aborts. Throws `UserError` when the port is not available. */
+export async function serveDashboard(
+  { client, target, namespace: own }: Cluster,
+  { random, signal, port, allNamespaces = false }: ServeOptions,
+): Promise<DashboardServer> {
+  const clock = realClock;
+  const log = createLogger({ level: 'warn' });
+  const runtime = { clock, random, log };
+  const namespace = allNamespaces ? undefined : own;
+  let wake: () => void = () => undefined;
+  let board: Board | undefined;
+  const sources = watchSources({ client, target, namespace, runtime, signal, onGap: () => board?.touchGaps() });
+  const settings = followSettings(client, own, { ...runtime, signal, onChange: () => wake() });
+  const defaults = () => settings().ofMachines.defaults;
+  const classOf = ({ metadata, spec }: { metadata: { namespace?: string }; spec: { class?: { name?: string } } }) =>
+    sources.classes.store.get(`${metadata.namespace ?? ''}/${spec.class?.name ?? ''}`) as MachineClass | undefined;
+  const drains = new Drains({ target, runtime, signal, defaults, classOf, onChange: () => board?.touchDrains() });
+  const made = new Board({ sources, namespace, clock, log, defaults, drains, onDirty: () => wake() });
+  board = made;
+  made.flush(); // The first page shows that nothing was read yet.
+  const hub = new Hub(() => made.first());
+  const details = createDetails({ client, target, clock, random, board: made, sources, settings });
+  const served = await startDashboard({ port, hub, details, signal });
+  runSources(sources, signal);
+  void flushOnChange(made, hub, { clock, log, signal, onWake: (handler) => (wake = handler) });
+  void every(clock, TICK_MS, signal, async () => {
+    made.tick();
+    hub.beat();
+  });
+  void every(clock, CONTROLLERS_MS, signal, () => followControllers(made, client, namespace, clock, log));
+  return {
+    url: served.url,
+    async close() {
+      hub.close();
+      await served.close();
+    },
+  };
+}
+
+/** Sends the changes of the board, at most every 200 ms. */
+async function flushOnChange(
+  board: Board,
+  hub: Hub,
+  options: { clock: Clock; log: Logger; signal: AbortSignal; onWake: (handler: () => void) => void },
+): Promise<void> {
+  const { clock, log, signal, onWake } = options;
+  let next = Promise.withResolvers<void>();
+  onWake(() => next.resolve());
+  signal.addEventListener('abort', () => next.resolve(), { once: true });
+  while (!signal.aborted) {
+    await next.promise;
+    next = Promise.withResolvers<void>();
+    if (signal.aborted) return;
+    try {
+      const frame = board.flush();
+      if (frame !== undefined) hub.send(frame);
+    } catch (error) {
+      log.error('Cannot update the dashboard; the next change tries again', { error: errorText(error) });
+    }
+    await pause(clock, GAP_MS, signal);
+  }
+}
+
+async function every(clock: Clock, ms: number, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await work();
+    await pause(clock, ms, signal);
+  }
+}
+
+async function followControllers(
+  board: Board,
+  client: KubeClient,
+  namespace: string | undefined,
+  clock: Clock,
+  log: Logger,
+): Promise<void> {
+  try {
+    board.setControllers(await readControllers(client, namespace, clock.now().getTime()));
+  } catch (error) {
+    // The watches already show that the server does not answer.
+    log.debug('Cannot read the Leases', { error: errorText(error) });
+  }
 }

@@ -1,7 +1,17 @@
 import { request } from 'node:http';
-import { crds, type Machine, type MachineDeployment, machineDeployments, machines } from '@mcm/api';
+import { crds, type Machine, machines } from '@mcm/api';
 import { type ControlPlane, startControlPlane } from '@mcm/control-plane';
-import { createClient, handlerTransport, type Lease, leases, realClock, seededRandom } from '@mcm/kube';
+import type { Frame, MachineDetail } from '@mcm/dashboard';
+import {
+  createClient,
+  type EventObject,
+  events as eventResource,
+  handlerTransport,
+  type Lease,
+  leases,
+  realClock,
+  seededRandom,
+} from '@mcm/kube';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { serveDashboard } from './serve.ts';
 import type { DashboardServer } from './server.ts';
@@ -83,17 +93,20 @@ describe('answers', () => {
     '/nothing',
     '//evil.example/',
     '/machines/',
-    '/machines/A',
-    '/machines/a/b',
-    '/machines/..%2f',
-    '/live',
+    '/machines/A/b',
+    '/machines/a/b/c',
+    '/machines/..%2f/a',
+    '/api/machines/default',
+    '/api/secrets/default/a',
+    '/api/yaml/secret/default/a',
+    '/live/',
     '*',
   ])('%s is not found', async (path) => {
     expect((await ask(path)).status).toBe(404);
   });
 
   test('every answer has the security policy and forbids caching and embedding', async () => {
-    for (const path of ['/', '/style.css', '/script.js', '/machines/m-0', '/nothing']) {
+    for (const path of ['/', '/style.css', '/script.js', '/machines/default/m-0', '/nothing']) {
       const { headers } = await ask(path);
       expect(headers['content-security-policy'], path).toMatch(/^default-src 'none'; script-src 'self';/);
       expect(headers['content-security-policy']).not.toMatch(/unsafe|\*|http/);
@@ -102,16 +115,17 @@ describe('answers', () => {
     }
   });
 
-  test('the page of an unknown machine says that it does not exist', async () => {
-    const { status, body } = await ask('/machines/m-0');
-    expect(status).toBe(200);
-    expect(body).toContain('there is no machine m-0 in namespace default');
+  test('the details of an unknown machine say that it does not exist', async () => {
+    const { status, body } = await ask('/api/machines/default/m-0');
+    const detail = JSON.parse(body) as MachineDetail;
+    expect({ status, exists: detail.exists }).toEqual({ status: 200, exists: false });
+    expect(detail.explain.join()).toContain('there is no machine m-0 in namespace default');
   });
 
-  test('the page is complete without its script', async () => {
-    const { body } = await ask('/');
-    expect(body).toContain('Machines of namespace default');
-    expect(body).not.toMatch(/\son\w+=|style="|javascript:/);
+  test('the document has no inline script and no inline style', async () => {
+    const { body } = await ask('/machines/default/m-0');
+    expect(body).toContain('src="/script.js"');
+    expect(body).not.toMatch(/\son\w+=|style="|javascript:|<script>/);
   });
 
   test('the dashboard sends only read requests', async () => {
@@ -120,57 +134,134 @@ describe('answers', () => {
   });
 });
 
-test('a change streams the changed sections and causes no request', async () => {
-  const reader = (await fetch(new URL('/live/', dashboard.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
-  let text = '';
-  const until = async (pattern: RegExp): Promise<void> => {
-    while (!pattern.test(text)) text += (await reader?.read())?.value ?? '';
-  };
-  await until(/"id":"events"/);
-  const before = asked.length;
-  text = '';
-  const client = createClient({ transport: handlerTransport(plane.fetch), userAgent: 'test', clock: realClock });
-  await client.resource<Machine>(machines, 'default').create({
-    metadata: { name: 'm-1', namespace: 'default' },
-    spec: { class: { kind: 'MachineClass', name: 'small' } },
-  });
-  await until(/"id":"machines".*m-1/);
-  expect(text).not.toContain('"id":"deployments"');
-  expect(asked.slice(before)).toEqual([]);
-  await reader?.cancel();
-});
-
-/** Starts a dashboard whose API requests pass through `fetch`, and opens its stream. */
-async function another(fetchOf: (call: Request) => Promise<Response>) {
+/** Starts a dashboard whose API requests pass through `fetch`, and reads its stream. */
+async function another(fetchOf: (call: Request) => Promise<Response>, allNamespaces = false) {
   const client = createClient({ transport: handlerTransport(fetchOf), userAgent: 'test', clock: realClock });
   const cluster = { client, target: client, namespace: 'default', close: async () => undefined };
   const stop = new AbortController();
-  const served = await serveDashboard(cluster, { random: seededRandom(1), signal: stop.signal, port: 0 });
-  const stream = (await fetch(new URL('/live/', served.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
+  const options = { random: seededRandom(1), signal: stop.signal, port: 0, allNamespaces };
+  const served = await serveDashboard(cluster, options);
+  const stream = (await fetch(new URL('/live', served.url))).body?.pipeThrough(new TextDecoderStream()).getReader();
   onTestFinished(async () => {
     await stream?.cancel();
     await served.close();
     stop.abort(new Error('the test is over'));
   });
   let text = '';
+  const frames: Frame[] = [];
+  const next = async (): Promise<void> => {
+    const { done, value } = (await stream?.read()) ?? { done: true };
+    if (done) throw new Error(`the stream has ended after ${JSON.stringify(frames.at(-1))}`);
+    text += value;
+    const messages = text.split('\n\n');
+    text = messages.pop() ?? '';
+    for (const message of messages) {
+      if (message.startsWith('data: ')) frames.push(JSON.parse(message.slice(6)) as Frame);
+    }
+  };
   return {
-    /** Reads the stream until the text after the last match matches the pattern. Returns the text before the end of the match. */
-    async until(pattern: RegExp): Promise<string> {
+    url: served.url,
+    frames,
+    /** Reads messages until one of those after the last match matches. */
+    async until(wanted: (frame: Frame) => boolean): Promise<Frame> {
       for (;;) {
-        const found = pattern.exec(text);
-        if (found) {
-          const end = found.index + found[0].length;
-          const read = text.slice(0, end);
-          text = text.slice(end);
-          return read;
-        }
-        const { done, value } = (await stream?.read()) ?? { done: true };
-        if (done) throw new Error(`the stream has ended without ${pattern}`);
-        text += value;
+        const at = frames.findIndex(wanted);
+        if (at >= 0) return frames.splice(0, at + 1).at(-1) as Frame;
+        await next();
       }
     },
   };
 }
+
+const putName = (name: string) => (frame: Frame) =>
+  frame.tables.machines?.put?.some((row) => row.name === name) ?? false;
+const machine = (name: string, more: object = {}) => ({
+  metadata: { name, namespace: 'default', ...more },
+  spec: { class: { kind: 'MachineClass', name: 'small' } },
+});
+
+test('a change sends only the changed row, and causes no request', async () => {
+  const api = own.resource<Machine>(machines, 'default');
+  await Promise.all(Array.from({ length: 50 }, (_, index) => api.create(machine(`many-${index}`))));
+  let sent = 0;
+  const page = await another((call) => {
+    if (call.url.includes('/machines')) sent += 1;
+    return plane.fetch(call);
+  });
+  const names = new Set<string>();
+  await page.until((frame) => {
+    for (const { name } of frame.tables.machines?.put ?? []) names.add(name);
+    return names.has('many-0') && names.has('many-49');
+  });
+  const before = sent;
+  const status = { currentStatus: { phase: 'Failed' } };
+  await api.patch('many-7', { type: 'merge', body: { status } }, { subresource: 'status' });
+  const frame = await page.until(putName('many-7'));
+  expect(frame.first).toBeUndefined();
+  expect(frame.tables.machines?.put?.map(({ name, level }) => [name, level])).toEqual([['many-7', 'failed']]);
+  expect(JSON.stringify(frame).length).toBeLessThan(1_000);
+  expect(sent).toBe(before);
+  await api.delete('many-7');
+  await page.until(({ tables }) => tables.machines?.drop?.includes('default/many-7') ?? false);
+  await Promise.all(Array.from({ length: 50 }, (_, index) => api.delete(`many-${index}`).catch(() => undefined)));
+});
+
+test('a browser that connects later gets all rows, and the history before its connection', async () => {
+  const api = own.resource<Machine>(machines, 'default');
+  await api.create(machine('past'));
+  const page = await another(plane.fetch);
+  await page.until((frame) => putName('past')(frame));
+  const status = { currentStatus: { phase: 'Failed' }, lastOperation: { description: 'disk broke', state: 'Failed' } };
+  await api.patch('past', { type: 'merge', body: { status } }, { subresource: 'status' });
+  await page.until((frame) => frame.tables.machines?.put?.some(({ why }) => why.includes('disk broke')) ?? false);
+  await api.delete('past');
+  await page.until(({ tables }) => tables.machines?.drop?.includes('default/past') ?? false);
+  const detail = (await (await fetch(new URL('/api/machines/default/past', page.url))).json()) as MachineDetail;
+  expect({ exists: detail.exists, phase: detail.row?.phase }).toEqual({ exists: false, phase: 'Failed' });
+  expect(detail.life?.segments.map(({ level }) => level)).toEqual(['blocked', 'failed', 'failed']);
+  expect(detail.life?.gone).toBeGreaterThan(0);
+});
+
+test('all namespaces are shown if that is requested, else only one', async () => {
+  const namespaces = '/api/v1/namespaces';
+  const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } });
+  await plane.fetch(
+    new Request(`http://x${namespaces}`, { method: 'POST', body, headers: { 'content-type': 'application/json' } }),
+  );
+  const api = own.resource<Machine>(machines, 'other');
+  await api.create({ ...machine('elsewhere'), metadata: { name: 'elsewhere', namespace: 'other' } });
+  const all = await another(plane.fetch, true);
+  await all.until(putName('elsewhere'));
+  const one = await another(plane.fetch);
+  await one.until(({ gaps }) => gaps?.length === 0);
+  const later = await another(plane.fetch);
+  const first = await later.until(({ first: is }) => is !== undefined);
+  expect(first.first?.namespace).toBe('default');
+  expect([...one.frames, ...later.frames].some(putName('elsewhere'))).toBe(false);
+  await api.delete('elsewhere');
+});
+
+test('events of pods are not shown', async () => {
+  const events = own.resource<EventObject>(eventResource, 'default');
+  const event = (name: string, kind: string) =>
+    events.create({
+      metadata: { name, namespace: 'default' },
+      involvedObject: { kind, name: 'x', namespace: 'default' },
+      reason: name,
+      message: name,
+      type: 'Warning',
+    } as never);
+  const page = await another(plane.fetch);
+  await event('scheduling', 'Pod');
+  await event('replicas', 'ReplicaSet');
+  await event('disk', 'Machine');
+  const seen: string[] = [];
+  await page.until(({ tables }) => {
+    seen.push(...(tables.events?.put ?? []).map(({ reason }) => reason));
+    return seen.includes('disk');
+  });
+  expect(seen.filter((reason) => reason !== 'disk')).toEqual([]);
+});
 
 const own = createClient({
   transport: handlerTransport((call) => plane.fetch(call)),
@@ -178,75 +269,51 @@ const own = createClient({
   clock: realClock,
 });
 
-test('a kind that may not be read is named with its permission, also in its section; other kinds are shown', async () => {
-  const refusal = (plural: string, scope: string) => ({
-    ...{ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 },
-    message: `${plural} is forbidden: User "eve" cannot list resource "${plural}" in API group "" ${scope}`,
-  });
+const gapsMatch = (pattern: RegExp) => (frame: Frame) => frame.gaps?.some((gap) => pattern.test(gap)) ?? false;
+
+const refusal = (plural: string, scope: string) => ({
+  ...{ kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403 },
+  message: `${plural} is forbidden: User "eve" cannot list resource "${plural}" in API group "" ${scope}`,
+});
+
+test('a kind that may not be read is named with its permission; other kinds are shown', async () => {
   const refused = new Map([
     ['/api/v1/nodes', refusal('nodes', 'at the cluster scope')],
     ['/api/v1/pods', refusal('pods', 'at the cluster scope')],
     ['/api/v1/namespaces/default/events', refusal('events', 'in the namespace "default"')],
-    [
-      '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machinedeployments',
-      refusal('machinedeployments', 'in the namespace "default"'),
-    ],
   ]);
   const api = own.resource<Machine>(machines, 'default');
-  await api.create({
-    metadata: { name: 'm-2', namespace: 'default', labels: { node: 'n-2' }, finalizers: ['test/kept'] },
-    spec: { class: { kind: 'MachineClass', name: 'small' } },
-  });
+  await api.create(machine('m-2', { labels: { node: 'n-2' }, finalizers: ['test/kept'] }));
   await api.delete('m-2');
   const page = await another((call) => {
     const status = refused.get(new URL(call.url).pathname);
     return status ? Promise.resolve(Response.json(status, { status: 403 })) : plane.fetch(call);
   });
-  const first = await page.until(/may not be read: machinedeployments, events, nodes\./);
-  expect(first.split('"id":"summary"').at(-1)).not.toMatch(/0 deployments|not read yet/);
-  await page.until(/pods may not be read: needs get, list and watch of pods \(docs/);
+  const isNamed = gapsMatch(/^nodes may not be read: needs .*nodes/);
+  await page.until((frame) => gapsMatch(/^events may not be read: needs .*events/)(frame) && isNamed(frame));
+  await page.until(
+    ({ tables }) =>
+      tables.drains?.put?.some(({ blockers }) => blockers.join().includes('pods may not be read: needs')) ?? false,
+  );
   await api.patch('m-2', { type: 'merge', body: { metadata: { finalizers: null } } });
 });
 
 test('a class that may not be read is not reported as missing', async () => {
   const path = '/apis/machine.sapcloud.io/v1alpha1/namespaces/default/machineclasses';
-  const message = 'machineclasses is forbidden: User "eve" cannot list resource "machineclasses" in API group "" here';
-  const status = { kind: 'Status', status: 'Failure', reason: 'Forbidden', code: 403, message };
-  const deployments = own.resource<MachineDeployment>(machineDeployments, 'default');
-  await deployments.create({
-    metadata: { name: 'unclassed', namespace: 'default' },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: { pool: 'unclassed' } },
-      template: {
-        metadata: { labels: { pool: 'unclassed' } },
-        spec: { class: { kind: 'MachineClass', name: 'unread' } },
-      },
-    },
-  });
+  const api = own.resource<Machine>(machines, 'default');
+  await api.create(machine('unclassed'));
+  const whyOf = (page: Awaited<ReturnType<typeof another>>) =>
+    page.until((frame) => putName('unclassed')(frame) && frame.gaps === undefined);
   const page = await another((call) =>
-    new URL(call.url).pathname === path ? Promise.resolve(Response.json(status, { status: 403 })) : plane.fetch(call),
+    new URL(call.url).pathname === path
+      ? Promise.resolve(Response.json(refusal('machineclasses', 'here'), { status: 403 }))
+      : plane.fetch(call),
   );
-  const drawn = await page.until(
-    /^(?=[\s\S]*may not be read: machineclasses\.)(?=[\s\S]*"id":"deployments"[^\n]*unclassed)[\s\S]*$/,
-  );
-  await deployments.delete('unclassed');
-  expect(drawn).not.toMatch(/there is no MachineClass/);
-});
-
-test('the page uses the published flags and lists the assumed ones', async () => {
-  await own.resource<Lease>(leases, 'default').create({
-    metadata: {
-      ...{ name: 'machine-controller', namespace: 'default' },
-      annotations: { 'holder-settings': 'me {"machine-creation-timeout":3600000}' },
-    },
-    spec: { holderIdentity: 'me' },
-  } as never);
-  const page = await another(plane.fetch);
-  const text = await page.until(/Flags: of the machine controller: --machine-creation-timeout is 1h/);
-  expect(text).toContain(
-    'Flags: the manager runs with its default flags: Lease default/machine-controller-manager does not exist',
-  );
+  await page.until(gapsMatch(/^machineclasses may not be read/));
+  await api.patch('unclassed', { type: 'merge', body: { metadata: { labels: { a: 'b', node: 'n' } } } });
+  const frame = await whyOf(page);
+  expect(frame.tables.machines?.put?.map(({ why }) => why).join()).not.toContain('does not exist');
+  await api.delete('unclassed');
 });
 
 test('without an API server the page shows since when it is outdated, and continues after a reconnect', async () => {
@@ -257,17 +324,30 @@ test('without an API server the page shows since when it is outdated, and contin
       ? plane.fetch(gone ? new Request(call, { signal: AbortSignal.any([call.signal, server.signal]) }) : call)
       : Promise.reject(new Error('connect ECONNREFUSED')),
   );
-  await page.until(/"id":"events"/);
+  await page.until(({ gaps }) => gaps?.length === 0);
   gone.abort(new Error('the server has gone'));
-  await page.until(/outdated since \d{4}-[\d:T-]+Z: [^.]*machines/);
-  await page.until(/The last answer: GET \S+: no answer: /);
-  await own.resource<Machine>(machines, 'default').create({
-    metadata: { name: 'm-3', namespace: 'default' },
-    spec: { class: { kind: 'MachineClass', name: 'small' } },
-  });
+  const outdated = await page.until(gapsMatch(/^No connection to the API server: .*machines.* as of \d{4}-[\d:T-]+Z/));
+  expect(outdated.gaps?.join()).toMatch(/The last answer: GET \S+: no answer: /);
+  await own.resource<Machine>(machines, 'default').create(machine('m-3'));
   gone = undefined;
-  const current = await page.until(/0 drains\.<\/p>/);
-  if (!current.includes('m-3')) await page.until(/m-3/);
+  const seen = { row: false, gaps: false };
+  await page.until((frame) => {
+    seen.row ||= putName('m-3')(frame);
+    seen.gaps ||= frame.gaps?.length === 0;
+    return seen.row && seen.gaps;
+  });
+});
+
+test('a controller whose Lease expired is dead, and the row names the work that stops', async () => {
+  const renewTime = new Date(Date.now() - 60_000).toISOString().replace('Z', '000Z');
+  await own.resource<Lease>(leases, 'default').create({
+    metadata: { name: 'machine-controller', namespace: 'default' },
+    spec: { holderIdentity: 'me', leaseDurationSeconds: 10, renewTime },
+  } as never);
+  const page = await another(plane.fetch);
+  const frame = await page.until(({ tables }) => tables.controllers !== undefined);
+  const row = frame.tables.controllers?.put?.find(({ name }) => name === 'machine-controller');
+  expect(row).toMatchObject({ level: 'failed', why: expect.stringContaining('no node is drained') });
 });
 
 test('a port in use is an error', async () => {

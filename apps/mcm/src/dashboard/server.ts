@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type Clock, errorText } from '@mcm/kube';
+import { DOCUMENT, SCRIPT, STYLE } from '@mcm/dashboard';
+import { errorText } from '@mcm/kube';
 import { UserError } from '../command/errors.ts';
-import { streamPage } from './live.ts';
-import { documentOf, type Page } from './page/page.ts';
-import { SCRIPT } from './page/script.ts';
-import { STYLE } from './page/style.ts';
+import type { Hub } from './board/hub.ts';
+import type { Details } from './detail.ts';
 
 export interface DashboardServer {
   /** `http://127.0.0.1:PORT/`, with the actual port. */
@@ -15,16 +14,13 @@ export interface DashboardServer {
 export interface DashboardOptions {
   /** 0 for any. */
   readonly port: number;
-  readonly clock: Clock;
-  /** The page of a URL; undefined when it does not exist. */
-  readonly pageOf: (target: URL) => Page | undefined;
-  readonly onChange: (handler: () => void) => () => void;
+  readonly hub: Hub;
+  readonly details: Details;
   readonly signal: AbortSignal;
 }
 
 /**
- * The page loads resources only from this server, and no other site can embed it.
- * The script creates markup only with its own Trusted Types policy.
+ * The page loads resources only from this server, and no other site can embed it. The script creates no markup from text.
  */
 const HEADERS = {
   'content-security-policy': [
@@ -37,7 +33,7 @@ const HEADERS = {
     "base-uri 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
-    'trusted-types mcm',
+    "trusted-types 'none'",
   ].join('; '),
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -52,12 +48,19 @@ const TYPES = {
   css: 'text/css; charset=utf-8',
   script: 'text/javascript; charset=utf-8',
   text: 'text/plain; charset=utf-8',
+  json: 'application/json; charset=utf-8',
 } as const;
 
 const NO_PAGE = 'page not found; the dashboard is at /\n';
 
-/** The path prefix for the stream of changes of a page. */
-const LIVE = '/live';
+/** A valid name of an object, or `-` for the namespace of an object without one. */
+const NAME = '([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?)';
+const PLACE = `([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|-)`;
+/** The addresses of the page. Its script draws each of them. */
+const PAGES = new RegExp(
+  `^/(?:|machines|rollouts|drains|events|system|(?:machines|rollouts)/${PLACE}/${NAME}|yaml/[a-z]+/${PLACE}/${NAME})$`,
+);
+const API = new RegExp(`^/api/(machines|rollouts|yaml/([a-z]+))/${PLACE}/${NAME}$`);
 
 /**
  * Checks the Host header. Without this check, a web page could read the dashboard with DNS rebinding:
@@ -91,7 +94,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  { pageOf, clock, onChange, signal }: DashboardOptions,
+  options: DashboardOptions,
   port: number,
 ): Promise<void> {
   if (!isOurs(request, port)) {
@@ -101,32 +104,39 @@ async function answer(
     response.setHeader('allow', 'GET, HEAD');
     return send(response, 405, 'text', 'the dashboard is read-only\n');
   }
-  const target = targetOf(request.url);
-  if (target === undefined) return send(response, 404, 'text', NO_PAGE);
-  if (target.pathname === '/style.css') return send(response, 200, 'css', STYLE);
-  if (target.pathname === '/script.js') return send(response, 200, 'script', SCRIPT);
-  const live = target.pathname.startsWith(`${LIVE}/`);
-  const page = pageOf(live ? new URL(target.href.replace(`${target.origin}${LIVE}`, target.origin)) : target);
-  if (page === undefined) return send(response, 404, 'text', NO_PAGE);
+  const path = pathOf(request.url);
+  if (path === '/style.css') return send(response, 200, 'css', STYLE);
+  if (path === '/script.js') return send(response, 200, 'script', SCRIPT);
+  if (path !== undefined && PAGES.test(path)) return send(response, 200, 'html', DOCUMENT);
+  if (path === '/live') return stream(request, response, options);
+  const [, what, kind, ns = '', name = ''] = API.exec(path ?? '') ?? [];
+  if (what === undefined) return send(response, 404, 'text', NO_PAGE);
 
   const gone = new AbortController();
   response.once('close', () => gone.abort(new Error('the client closed the connection')));
-  const until = AbortSignal.any([gone.signal, signal]);
-  if (!live) {
-    await page.read?.(until);
-    return send(response, 200, 'html', documentOf(page, clock.now(), `${LIVE}${target.pathname}${target.search}`));
-  }
-  response.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream' });
-  if (request.method === 'GET') await streamPage(page, response, { clock, onChange, signal: until });
-  response.end();
+  const until = AbortSignal.any([gone.signal, options.signal]);
+  const { details } = options;
+  if (what === 'machines') return sendJson(response, await details.machine(ns, name, until));
+  if (what === 'rollouts') return sendJson(response, details.deployment(ns, name));
+  const yaml = await details.yaml(kind ?? '', ns, name, until);
+  if (yaml === undefined) return send(response, 404, 'text', `${kind} ${ns}/${name} does not exist\n`);
+  return send(response, 200, 'text', yaml);
 }
 
-/** The URL of a request; undefined for a target that is not a path, such as `//host` and `*`. */
-function targetOf(target = '/'): URL | undefined {
+function stream(request: IncomingMessage, response: ServerResponse, { hub }: DashboardOptions): void {
+  response.writeHead(200, { ...HEADERS, 'content-type': 'text/event-stream' });
+  if (request.method === 'GET') hub.join(response);
+  else response.end();
+}
+
+/** The path of a request; undefined for a target that is not a path, such as `//host` and `*`. */
+function pathOf(target = '/'): string | undefined {
   return target.startsWith('/') && !target.startsWith('//') && URL.canParse(target, 'http://dashboard')
-    ? new URL(target, 'http://dashboard')
+    ? new URL(target, 'http://dashboard').pathname
     : undefined;
 }
+
+const sendJson = (response: ServerResponse, body: object): void => send(response, 200, 'json', JSON.stringify(body));
 
 function send(response: ServerResponse, status: number, type: keyof typeof TYPES, body: string): void {
   const headers = { ...HEADERS, 'content-type': TYPES[type], 'content-length': Buffer.byteLength(body) };

@@ -1,0 +1,16 @@
+import type { Frame } from '../src/wire.ts';
+import { apply, connection } from './store.ts';
+
+/** Connects to the stream of the server. The browser reconnects by itself. */
+export function connect(): void {
+  const stream = new EventSource('/live');
+  stream.addEventListener('error', () => {
+    connection.value = 'lost';
+    // A refusal ends the stream. Try again, because the session may be valid again.
+    if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 5_000);
+  });
+  stream.addEventListener('message', ({ data }: MessageEvent<string>) => {
+    apply(JSON.parse(data) as Frame);
+    connection.value = 'live';
+  });
+}

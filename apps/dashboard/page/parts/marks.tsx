@@ -1,0 +1,53 @@
+import type { ComponentChildren } from 'preact';
+import type { Level } from '../../src/wire.ts';
+import { LEVEL_NAMES } from '../format.ts';
+
+/** The shape of a level. The shapes differ, so that colors are not needed to tell them apart. */
+export const Shape = ({ level }: { level: Level }) => <span class={`shape ${level}`} aria-hidden="true" />;
+
+/** A level with its name. */
+export const Badge = ({ level, text = LEVEL_NAMES[level] }: { level: Level; text?: string | undefined }) => (
+  <span class={`badge ${level}`}>
+    <Shape level={level} />
+    {text}
+  </span>
+);
+
+/** The end of a name, which tells machines of one set apart. */
+const TAIL = 12;
+
+/** A name in one line. It is not broken at hyphens. A long name is cut before its end. */
+export const Name = ({ children }: { children: string }) => (
+  <span class="name" title={children}>
+    <span>{children.slice(0, -TAIL)}</span>
+    <span>{children.slice(-TAIL)}</span>
+  </span>
+);
+
+/** A bar for a part of a whole. */
+export const Meter = ({ part, whole, level, label }: { part: number; whole: number; level: Level; label: string }) => (
+  <span class="meter" role="img" aria-label={label}>
+    <span class={level} style={{ width: `${whole === 0 ? 100 : Math.min(100, (part / whole) * 100)}%` }} />
+  </span>
+);
+
+/** A box of the page with a heading. */
+export const Card = ({
+  id,
+  title,
+  children,
+  aside,
+}: {
+  id: string;
+  title: string;
+  children: ComponentChildren;
+  aside?: ComponentChildren;
+}) => (
+  <section class="card" aria-labelledby={id}>
+    <div class="card-head">
+      <h2 id={id}>{title}</h2>
+      {aside}
+    </div>
+    {children}
+  </section>
+);

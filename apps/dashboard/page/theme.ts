@@ -1,0 +1,32 @@
+import { effect, signal } from '@preact/signals';
+
+export const THEMES = ['system', 'light', 'dark'] as const;
+type Theme = (typeof THEMES)[number];
+
+const STORED = 'mcm-theme';
+const stored = localStorage.getItem(STORED);
+
+/** The selected colors. */
+export const theme = signal<Theme>(THEMES.find((each) => each === stored) ?? 'system');
+/** Changes when the colors change, for drawings that cannot use style sheets. */
+export const colors = signal(0);
+
+export function nextTheme(): void {
+  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
+  localStorage.setItem(STORED, theme.value);
+}
+
+export function startTheme(): void {
+  effect(() => {
+    if (theme.value === 'system') delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme.value;
+    colors.value = colors.peek() + 1;
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    colors.value += 1;
+  });
+}
+
+/** The current value of a color of the style sheet. */
+export const colorOf = (name: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

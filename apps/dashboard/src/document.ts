@@ -1,0 +1,17 @@
+/** The HTML document of all addresses of the dashboard. Its script draws the content from the address. */
+export const DOCUMENT = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>mcm dashboard</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/style.css">
+<script src="/script.js" defer></script>
+</head>
+<body>
+<noscript>The dashboard needs JavaScript. On a terminal, use: mcm tree</noscript>
+</body>
+</html>
+`;

@@ -1,0 +1,347 @@
+import { Labels, type Machine, type MachineClass, type MachineDeployment } from '@mcm/api';
+import type { MachineDefaults } from '@mcm/core';
+import {
+  type ClassRow,
+  type ControllerRow,
+  type DeploymentRow,
+  type Frame,
+  LEVELS,
+  type Level,
+  type MachineRow,
+  type PoolRow,
+} from '@mcm/dashboard';
+import { type Clock, controllerOf, errorText, type Informer, type KubeObject, type Logger, type Node } from '@mcm/kube';
+import type { Drains } from '../drains.ts';
+import { gapSentences } from '../gaps.ts';
+import { Lives } from '../history/lives.ts';
+import { Samples } from '../history/samples.ts';
+import { Successors } from '../history/successors.ts';
+import { deploymentRow, type JudgedDeployment } from '../rows/deployment-row.ts';
+import { type AroundMachine, type JudgedRow, machineRow } from '../rows/machine-row.ts';
+import { classRow, poolRow } from '../rows/other-rows.ts';
+import { brieflyVisible } from '../rows/text.ts';
+import type { Sources } from '../sources.ts';
+import { Events } from './events.ts';
+import { Table } from './table.ts';
+
+/** The most samples of a rollout, and the most rollouts with samples. Together they take at most 20 MB. */
+const MOST_SAMPLES = 600;
+const MOST_ROLLOUTS = 500;
+/** Six hours with a sample every ten seconds. */
+const MOST_TREND = 2_160;
+const TREND_MS = 10_000;
+
+/** The inputs of the board. */
+export interface BoardOptions {
+  readonly sources: Sources;
+  readonly namespace: string | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly defaults: () => MachineDefaults;
+  readonly drains: Drains;
+  /** Called when something changed. */
+  readonly onDirty: () => void;
+}
+
+type Kind = 'machines' | 'deployments' | 'classes' | 'pools';
+
+/**
+ * All rows of the dashboard, and their history. A watch event only notes the key of its object. `flush` computes the rows
+ * of these keys, so the cost of a change does not depend on the size of the fleet.
+ */
+export class Board {
+  readonly lives = new Lives();
+  readonly samples = new Map<string, Samples>();
+  readonly #options: BoardOptions;
+  readonly #machines = new Table<MachineRow>();
+  readonly #deployments = new Table<DeploymentRow>();
+  readonly #drains = new Table<ReturnType<Drains['rows']>[number]>();
+  readonly #classes = new Table<ClassRow>();
+  readonly #pools = new Table<PoolRow>();
+  readonly #controllers = new Table<ControllerRow>();
+  readonly #events = new Events();
+  readonly #judged = new Map<string, JudgedRow>();
+  readonly #judgedDeployments = new Map<string, JudgedDeployment>();
+  readonly #successors = new Successors();
+  readonly #dirty: Record<Kind, Set<string>> = {
+    machines: new Set(),
+    deployments: new Set(),
+    classes: new Set(),
+    pools: new Set(),
+  };
+  readonly #counts = new Map<Level, number>();
+  readonly #trend = new Samples(MOST_TREND, TREND_MS);
+  #gaps: readonly string[] = [];
+  #gapsAreDirty = true;
+  #goingIsDirty = true;
+  #drainsAreDirty = true;
+
+  constructor(options: BoardOptions) {
+    this.#options = options;
+    const { machines, deployments, sets, classes, pools, nodes, events } = options.sources;
+    this.#follow('machines', machines);
+    this.#follow('deployments', deployments);
+    this.#follow('classes', classes);
+    this.#follow('pools', pools);
+    machines.onChange(({ object }) => {
+      if (object.metadata.deletionTimestamp !== undefined) this.#goingIsDirty = true;
+    });
+    // A Node and a class change the rows of their own machines, and a set those of its machines when it appears.
+    nodes.onChange((change) => {
+      if (change.type === 'updated' && !differs(change.old, change.object)) return;
+      this.#touchAll(machines.store.byIndex('node', change.object.metadata.name));
+    });
+    classes.onChange(({ key }) => this.#touchAll(machines.store.byIndex('class', key)));
+    sets.onChange(({ type, object }) => {
+      if (type === 'added') this.#touchAll(machines.store.byIndex('owner', object.metadata.uid));
+    });
+    events.onChange(({ type, object }) => {
+      if (type !== 'deleted' && this.#events.add(object, this.#now())) options.onDirty();
+    });
+  }
+
+  #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+
+  #follow<T extends KubeObject>(kind: Kind, informer: Informer<T>): void {
+    informer.onChange(({ key }) => {
+      this.#dirty[kind].add(key);
+      this.#options.onDirty();
+    });
+  }
+
+  #touchAll(all: readonly Machine[]): void {
+    for (const { metadata } of all) this.#dirty.machines.add(`${metadata.namespace ?? ''}/${metadata.name}`);
+    if (all.length > 0) this.#options.onDirty();
+  }
+
+  /** Notes that missing data may have changed. */
+  touchGaps(): void {
+    this.#gapsAreDirty = true;
+    this.#options.onDirty();
+  }
+
+  /** Notes that a watched drain changed. */
+  touchDrains(): void {
+    this.#drainsAreDirty = true;
+    this.#options.onDirty();
+  }
+
+  setControllers(rows: readonly ControllerRow[]): void {
+    this.#controllers.replace(rows);
+    this.#options.onDirty();
+  }
+
+  /** Raises the levels of objects that wait for too long, and drops old history. Call it every few seconds. */
+  tick(): void {
+    const now = this.#now();
+    for (const [key, { risesAt }] of this.#judged)
+      if (risesAt !== undefined && risesAt <= now) this.#dirty.machines.add(key);
+    for (const [key, { risesAt }] of this.#judgedDeployments) {
+      if (risesAt !== undefined && risesAt <= now) this.#dirty.deployments.add(key);
+    }
+    this.lives.expire(now);
+    this.#drainsAreDirty = true;
+    this.#gapsAreDirty = true;
+    this.#options.onDirty();
+  }
+
+  /** Computes the rows of changed objects. Returns the message for the pages; undefined if nothing changed. */
+  flush(): Frame | undefined {
+    const now = this.#now();
+    const trendBefore = this.#trend.all.at(-1);
+    this.#flushDrains(now);
+    this.#take('machines', (key) => this.#flushMachine(key, now));
+    this.#take('deployments', (key) => this.#flushDeployment(key, now));
+    const { classes, pools } = this.#options.sources;
+    this.#take('classes', (key) => put(this.#classes, key, classes.store.get(key), classRow));
+    this.#take('pools', (key) => put(this.#pools, key, pools.store.get(key), poolRow));
+    if (this.#options.sources.machines.synced) this.#addTrend(now);
+    const gapsChanged = this.#flushGaps();
+    const trend = this.#trend.all.at(-1);
+    const tables = {
+      machines: this.#machines.take(),
+      deployments: this.#deployments.take(),
+      drains: this.#drains.take(),
+      classes: this.#classes.take(),
+      pools: this.#pools.take(),
+      controllers: this.#controllers.take(),
+      events: this.#events.table.take(),
+    };
+    const changed = Object.fromEntries(Object.entries(tables).filter(([, delta]) => delta !== undefined));
+    if (Object.keys(changed).length === 0 && !gapsChanged) return undefined;
+    return {
+      at: now,
+      tables: changed,
+      ...(gapsChanged && { gaps: this.#gaps }),
+      ...(trend !== undefined && trend !== trendBefore && { trend: [trend] }),
+    };
+  }
+
+  /** The first message of a connection, with all rows. */
+  first(): Frame {
+    const all = <T extends { readonly key: string }>({ rows }: Table<T>) => ({ put: [...rows.values()] });
+    return {
+      at: this.#now(),
+      first: { namespace: this.#options.namespace ?? '', trend: this.#trend.all },
+      gaps: this.#gaps,
+      tables: {
+        machines: all(this.#machines),
+        deployments: all(this.#deployments),
+        drains: all(this.#drains),
+        classes: all(this.#classes),
+        pools: all(this.#pools),
+        controllers: all(this.#controllers),
+        events: all(this.#events.table),
+      },
+    };
+  }
+
+  machine(key: string): MachineRow | undefined {
+    return this.#machines.rows.get(key);
+  }
+
+  deployment(key: string): DeploymentRow | undefined {
+    return this.#deployments.rows.get(key);
+  }
+
+  /** The events of objects for which `wanted` is true, newest first. */
+  eventsOf(wanted: (kind: string, ns: string, name: string) => boolean) {
+    return this.#events.of(wanted);
+  }
+
+  /** Handles each changed key. An object that cannot be shown costs only itself. */
+  #take(kind: Kind, handle: (key: string) => void): void {
+    const keys = [...this.#dirty[kind]];
+    this.#dirty[kind].clear();
+    for (const key of keys) {
+      try {
+        handle(key);
+      } catch (error) {
+        this.#options.log.error('Cannot show an object on the dashboard', { kind, key, error: errorText(error) });
+      }
+    }
+  }
+
+  #flushGaps(): boolean {
+    if (!this.#gapsAreDirty) return false;
+    this.#gapsAreDirty = false;
+    const gaps = gapSentences(this.#options.sources.gaps());
+    if (String(gaps) === String(this.#gaps)) return false;
+    this.#gaps = gaps;
+    return true;
+  }
+
+  #flushDrains(now: number): void {
+    const { drains, sources } = this.#options;
+    if (this.#goingIsDirty) {
+      this.#goingIsDirty = false;
+      this.#drainsAreDirty = true;
+      drains.follow(sources.going());
+    }
+    if (!this.#drainsAreDirty) return;
+    this.#drainsAreDirty = false;
+    const rows = drains.rows(now);
+    this.#drains.replace(rows);
+    for (const { key, left, blockers } of rows) {
+      if (left >= 0) this.lives.drain(key, { at: now, left, blockers });
+      this.#dirty.machines.add(key);
+    }
+  }
+
+  #flushMachine(key: string, now: number): void {
+    const machine = this.#options.sources.machines.store.get(key);
+    const before = this.#judged.get(key);
+    if (machine === undefined) {
+      if (before === undefined) return;
+      this.#count(before.row.level, -1);
+      this.#judged.delete(key);
+      this.#machines.drop(key);
+      this.lives.drop(key, now);
+      return;
+    }
+    const same = before?.row.uid === machine.metadata.uid ? before : undefined;
+    const judged = machineRow(machine, this.#around(machine), now, same);
+    this.#judged.set(key, judged);
+    if (before !== undefined) this.#count(before.row.level, -1);
+    this.#count(judged.row.level, 1);
+    if (!this.#machines.put(judged.row)) return;
+    this.#remember(judged.row, same?.row, now);
+  }
+
+  #remember(row: MachineRow, before: MachineRow | undefined, now: number): void {
+    const isNew = before === undefined && now - row.created < TREND_MS;
+    this.lives.put(row, now, isNew);
+    const leaves = (stage: string | undefined): boolean => stage === 'drain' || stage === 'delete';
+    if (isNew) {
+      const replaced = this.#successors.created(row, now);
+      if (replaced !== undefined) this.lives.pair(replaced, row.key);
+    }
+    if (leaves(row.stage) && !leaves(before?.stage)) {
+      const next = this.#successors.leaves(row, now);
+      if (next !== undefined) this.lives.pair(row.key, next);
+    }
+  }
+
+  #addTrend(now: number): void {
+    this.#trend.add([now, ...LEVELS.map((level) => this.#counts.get(level) ?? 0)]);
+  }
+
+  #count(level: Level, more: number): void {
+    this.#counts.set(level, (this.#counts.get(level) ?? 0) + more);
+  }
+
+  #around(machine: Machine): AroundMachine {
+    const { classes, nodes, sets } = this.#options.sources;
+    const ns = machine.metadata.namespace ?? '';
+    const set = sets.store.get(`${ns}/${controllerOf(machine)?.name ?? ''}`);
+    const machineClass: MachineClass | undefined = classes.store.get(`${ns}/${machine.spec.class?.name ?? ''}`);
+    const going = machine.metadata.deletionTimestamp !== undefined;
+    return {
+      deployment: (set && controllerOf(set)?.name) ?? '',
+      machineClass,
+      classesAreKnown: classes.synced && classes.refused === undefined,
+      node: nodes.store.get(machine.metadata.labels?.[Labels.Node] ?? ''),
+      blockers: going ? this.#options.drains.blockersOf(machine).map(brieflyVisible) : [],
+      defaults: this.#options.defaults(),
+    };
+  }
+
+  #flushDeployment(key: string, now: number): void {
+    const deployment: MachineDeployment | undefined = this.#options.sources.deployments.store.get(key);
+    if (deployment === undefined) {
+      this.#judgedDeployments.delete(key);
+      this.#deployments.drop(key);
+      return;
+    }
+    const judged = deploymentRow(deployment, now, this.#judgedDeployments.get(key));
+    this.#judgedDeployments.set(key, judged);
+    const { desired, updated, available, total } = judged.row;
+    if (this.#deployments.put(judged.row)) this.#samplesOf(key).add([now, desired, updated, available, total]);
+  }
+
+  /** The samples of a rollout. With too many rollouts, those of the oldest one are dropped. */
+  #samplesOf(key: string): Samples {
+    const known = this.samples.get(key) ?? new Samples(MOST_SAMPLES, 1_000);
+    this.samples.delete(key);
+    this.samples.set(key, known);
+    const [oldest] = this.samples.keys();
+    if (this.samples.size > MOST_ROLLOUTS && oldest !== undefined) this.samples.delete(oldest);
+    return known;
+  }
+}
+
+function put<T, Row extends { readonly key: string }>(
+  table: Table<Row>,
+  key: string,
+  object: T | undefined,
+  rowOf: (object: T) => Row,
+): void {
+  if (object === undefined) table.drop(key);
+  else table.put(rowOf(object));
+}
+
+/** Whether a change of a Node changes the rows of its machine. Kubelets report every few seconds. */
+const differs = (a: Node, b: Node): boolean =>
+  a.metadata.uid !== b.metadata.uid || JSON.stringify(a.metadata.labels) !== JSON.stringify(b.metadata.labels);

@@ -1,0 +1,66 @@
+import type { ServerResponse } from 'node:http';
+import type { Frame } from '@mcm/dashboard';
+
+/** The delay after which a browser reconnects. */
+const RETRY_MS = 1_000;
+/** A client that has not read this much gets all rows again when it has caught up, instead of each change. */
+const MOST_BEHIND = 4_000_000;
+
+interface Client {
+  readonly response: ServerResponse;
+  behind: boolean;
+}
+
+const encoded = (frame: Frame): string => `data: ${JSON.stringify(frame)}\n\n`;
+
+/** Sends messages to all connected pages. Each message is encoded once. */
+export class Hub {
+  readonly #clients = new Set<Client>();
+  readonly #first: () => Frame;
+
+  /** @param first makes the first message of a connection, with all rows */
+  constructor(first: () => Frame) {
+    this.#first = first;
+  }
+
+  get size(): number {
+    return this.#clients.size;
+  }
+
+  /** Sends all rows to a new client, and all changes until it closes the connection. */
+  join(response: ServerResponse): void {
+    const client: Client = { response, behind: false };
+    response.write(`retry: ${RETRY_MS}\n\n`);
+    response.write(encoded(this.#first()));
+    this.#clients.add(client);
+    response.once('close', () => this.#clients.delete(client));
+    response.on('drain', () => {
+      if (!client.behind) return;
+      client.behind = false;
+      response.write(encoded(this.#first()));
+    });
+  }
+
+  send(frame: Frame): void {
+    if (this.#clients.size === 0) return;
+    const text = encoded(frame);
+    for (const client of this.#clients) this.#write(client, text);
+  }
+
+  /** Keeps the connections open, and lets the pages see that the server runs. */
+  beat(): void {
+    for (const client of this.#clients) this.#write(client, ': beat\n\n');
+  }
+
+  #write(client: Client, text: string): void {
+    if (client.behind) return;
+    if (client.response.writableLength > MOST_BEHIND) client.behind = true;
+    else client.response.write(text);
+  }
+
+  /** Ends all connections. */
+  close(): void {
+    for (const { response } of this.#clients) response.end();
+    this.#clients.clear();
+  }
+}

@@ -1,0 +1,53 @@
+import type { Delta } from '@mcm/dashboard';
+
+type Row = { readonly key: string };
+
+/** The current rows of one kind, and their changes since the last message. */
+export class Table<T extends Row> {
+  readonly rows = new Map<string, T>();
+  readonly #put = new Map<string, T>();
+  readonly #drop = new Set<string>();
+
+  /** Sets a row. Returns whether it differs from the current one. */
+  put(row: T): boolean {
+    const before = this.rows.get(row.key);
+    if (before !== undefined && isSame(before, row)) return false;
+    this.rows.set(row.key, row);
+    this.#put.set(row.key, row);
+    this.#drop.delete(row.key);
+    return true;
+  }
+
+  drop(key: string): void {
+    if (!this.rows.delete(key)) return;
+    this.#put.delete(key);
+    this.#drop.add(key);
+  }
+
+  /** Replaces all rows. */
+  replace(rows: readonly T[]): void {
+    const kept = new Set(rows.map(({ key }) => key));
+    for (const key of [...this.rows.keys()]) if (!kept.has(key)) this.drop(key);
+    for (const row of rows) this.put(row);
+  }
+
+  /** The changes since the last call; undefined if there are none. */
+  take(): Delta<T> | undefined {
+    if (this.#put.size === 0 && this.#drop.size === 0) return undefined;
+    const delta = {
+      ...(this.#put.size > 0 && { put: [...this.#put.values()] }),
+      ...(this.#drop.size > 0 && { drop: [...this.#drop] }),
+    };
+    this.#put.clear();
+    this.#drop.clear();
+    return delta;
+  }
+}
+
+/** Whether two rows have equal fields. Lists of texts count as one field. */
+function isSame(a: Row, b: Row): boolean {
+  const other = b as unknown as Readonly<Record<string, unknown>>;
+  return Object.entries(a).every(([name, value]) =>
+    Array.isArray(value) ? String(value) === String(other[name]) : Object.is(value, other[name]),
+  );
+}

@@ -1,0 +1,41 @@
+/** A time, and numbers at this time. */
+export type Sample = readonly [at: number, ...values: number[]];
+
+/**
+ * A series of samples with a bounded length. When it is full, every second sample of its older half is dropped, so that
+ * hours remain visible and the last minutes stay exact.
+ */
+export class Samples {
+  #all: Sample[] = [];
+  readonly #most: number;
+  readonly #apartMs: number;
+
+  /** @param apartMs samples that are closer together are merged */
+  constructor(most: number, apartMs: number) {
+    this.#most = most;
+    this.#apartMs = apartMs;
+  }
+
+  get all(): readonly Sample[] {
+    return this.#all;
+  }
+
+  /** Adds a sample unless its values are the last ones. */
+  add(sample: Sample): void {
+    const last = this.#all.at(-1);
+    if (last !== undefined && String(last.slice(1)) === String(sample.slice(1))) return;
+    const [at] = sample;
+    if (last !== undefined && this.#all.length > 1 && at - last[0] < this.#apartMs) {
+      this.#all[this.#all.length - 1] = [last[0], ...sample.slice(1)];
+    } else this.#all.push(sample);
+    if (this.#all.length <= this.#most) return;
+    const half = this.#all.length / 2;
+    this.#all = this.#all.filter((_, index) => index > half || index % 2 === 0);
+  }
+
+  /** Drops the samples before a time, except the last of them, which is the value at this time. */
+  expire(before: number): void {
+    const first = this.#all.findIndex(([at]) => at >= before);
+    if (first > 1) this.#all = this.#all.slice(first - 1);
+  }
+}

@@ -1,0 +1,48 @@
+import type { MachineRow } from '@mcm/dashboard';
+
+/** The time within which a new machine can be the successor of another one. */
+const WITHIN_MS = 1_800_000;
+/** The most machines of a deployment that wait for their counterpart. */
+const MOST_WAITING = 1_000;
+
+interface Waiting {
+  readonly key: string;
+  readonly at: number;
+}
+
+/**
+ * Finds the successor of each machine that leaves, by the order of events within its deployment. A rollout may create the
+ * successor first. The API has no such reference, so the result is a likely one.
+ */
+export class Successors {
+  readonly #newcomers = new Map<string, Waiting[]>();
+  readonly #leavers = new Map<string, Waiting[]>();
+
+  /** A machine was created. Returns the machine that it replaces. */
+  created(row: MachineRow, now: number): string | undefined {
+    return this.#match(row, now, this.#leavers, this.#newcomers);
+  }
+
+  /** A machine begins to leave. Returns the machine that replaces it, if that exists already. */
+  leaves(row: MachineRow, now: number): string | undefined {
+    return this.#match(row, now, this.#newcomers, this.#leavers);
+  }
+
+  #match(
+    { key, ns, deployment }: MachineRow,
+    now: number,
+    from: Map<string, Waiting[]>,
+    own: Map<string, Waiting[]>,
+  ): string | undefined {
+    if (deployment === '') return undefined;
+    const group = `${ns}/${deployment}`;
+    const waiting = (from.get(group) ?? []).filter(({ at }) => now - at < WITHIN_MS);
+    const other = waiting.find((each) => each.key !== key);
+    const left = waiting.filter((each) => each !== other);
+    if (left.length === 0) from.delete(group);
+    else from.set(group, left);
+    if (other !== undefined) return other.key;
+    own.set(group, [...(own.get(group) ?? []), { key, at: now }].slice(-MOST_WAITING));
+    return undefined;
+  }
+}

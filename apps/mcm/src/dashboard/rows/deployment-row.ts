@@ -1,0 +1,57 @@
+import { type MachineDeployment, MachineDeploymentConditions } from '@mcm/api';
+import { isComplete } from '@mcm/core';
+import type { DeploymentRow, RolloutState } from '@mcm/dashboard';
+import { troublesOf } from '../../explain/conditions.ts';
+import { BLOCKED_LIMIT_MS } from './machine-row.ts';
+import { brieflyVisible, millisOf } from './text.ts';
+
+/** A row, and the time at which it fails without an event. */
+export interface JudgedDeployment {
+  readonly row: DeploymentRow;
+  readonly base: RolloutState;
+  readonly risesAt: number | undefined;
+}
+
+function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean): RolloutState {
+  if (metadata.deletionTimestamp !== undefined) return 'deleting';
+  if (blocked) return 'blocked';
+  if (isComplete({ metadata, spec } as MachineDeployment, status)) return 'complete';
+  if (spec.paused === true) return 'paused';
+  const { replicas = 0, updatedReplicas = 0 } = status ?? {};
+  return updatedReplicas < replicas ? 'rolling' : 'scaling';
+}
+
+/**
+ * The row of a deployment, from its own status only.
+ * @param before the last judgment, which keeps the start of its state
+ */
+export function deploymentRow(
+  deployment: MachineDeployment,
+  now: number,
+  before: JudgedDeployment | undefined,
+): JudgedDeployment {
+  const { metadata, spec, status } = deployment;
+  // While machines start, too few are available. That is no problem by itself.
+  const [trouble] = troublesOf(deployment).filter(({ type }) => type !== MachineDeploymentConditions.Available);
+  const base = stateOf(deployment, trouble !== undefined);
+  const began = before === undefined ? (millisOf(trouble?.lastTransitionTime) ?? now) : now;
+  const since = before?.base === base ? before.row.since : began;
+  const failsAt = base === 'blocked' ? since + BLOCKED_LIMIT_MS : undefined;
+  const failed = failsAt !== undefined && now >= failsAt;
+  const { replicas = 0, updatedReplicas = 0, availableReplicas = 0 } = status ?? {};
+  const row: DeploymentRow = {
+    key: `${metadata.namespace ?? ''}/${metadata.name}`,
+    ns: metadata.namespace ?? '',
+    name: metadata.name,
+    cls: brieflyVisible(spec.template?.spec?.class?.name ?? ''),
+    desired: spec.replicas ?? 0,
+    total: replicas,
+    updated: updatedReplicas,
+    available: availableReplicas,
+    old: Math.max(0, replicas - updatedReplicas),
+    state: failed ? 'failed' : base,
+    why: brieflyVisible(trouble === undefined ? '' : (trouble.message ?? trouble.reason ?? trouble.type)),
+    since,
+  };
+  return { row, base, risesAt: failed ? undefined : failsAt };
+}

@@ -1,0 +1,148 @@
+import { Labels, type Machine, type MachineClass } from '@mcm/api';
+import type { MachineDefaults } from '@mcm/core';
+import type { Level, MachineRow, Stage } from '@mcm/dashboard';
+import { controllerOf, type Node } from '@mcm/kube';
+import { isPastDrain, machineWait, sinceOf } from '../../explain/machine/machine-wait.ts';
+import { phaseName } from '../../screen/fleet.ts';
+import { brieflyVisible, millisOf } from './text.ts';
+
+/** The objects around a machine that its row shows. */
+export interface AroundMachine {
+  /** Name of its MachineDeployment; empty if it has none. */
+  readonly deployment: string;
+  readonly machineClass: MachineClass | undefined;
+  /** Whether all classes are known, so that an unknown class does not exist. */
+  readonly classesAreKnown: boolean;
+  readonly node: Node | undefined;
+  /** What blocks its drain, if the drain is watched. */
+  readonly blockers: readonly string[];
+  readonly defaults: MachineDefaults;
+}
+
+/** A row, and the times at which its level rises without an event. */
+export interface JudgedRow {
+  readonly row: MachineRow;
+  /** The level without the passage of time. */
+  readonly base: Level;
+  /** The next time at which the level may rise; undefined: never. */
+  readonly risesAt: number | undefined;
+}
+
+/** The time after which a blocked object is shown as failed. */
+export const BLOCKED_LIMIT_MS = 600_000;
+
+const ZONE = 'topology.kubernetes.io/zone';
+const LEGACY_ZONE = 'failure-domain.beta.kubernetes.io/zone';
+
+/** The zone: of the Node, else of the machine's node template, else of the class; empty if it is not known. */
+export function zoneOf({ spec }: Machine, machineClass: MachineClass | undefined, node: Node | undefined): string {
+  const labels: Readonly<Record<string, string>> = {
+    ...spec.nodeTemplate?.metadata?.labels,
+    ...node?.metadata.labels,
+  };
+  return labels[ZONE] ?? labels[LEGACY_ZONE] ?? classZone(machineClass);
+}
+
+/** The zone of all machines of a class; empty if it is not known. */
+export function classZone(machineClass: MachineClass | undefined): string {
+  const inSpec = machineClass?.providerSpec as { readonly zone?: unknown } | null | undefined;
+  const zone = machineClass?.nodeTemplate?.zone ?? inSpec?.zone;
+  return typeof zone === 'string' ? brieflyVisible(zone) : '';
+}
+
+function stageOf(machine: Machine, phase: string): Stage {
+  const { metadata, spec, status } = machine;
+  if (metadata.deletionTimestamp !== undefined) {
+    return isPastDrain(machine) || !metadata.labels?.[Labels.Node] ? 'delete' : 'drain';
+  }
+  if (phase === 'Creating' || phase === 'CrashLoopBackOff') return spec.providerID ? 'join' : 'vm';
+  if (phase !== 'Pending') return 'run';
+  // Between the creation of the VM and its Node.
+  return spec.providerID && status?.lastOperation?.state !== 'Failed' ? 'join' : 'vm';
+}
+
+const TROUBLED: readonly string[] = ['Unknown', 'CrashLoopBackOff'];
+
+function baseOf(machine: Machine, phase: string, stage: Stage, around: AroundMachine): Level {
+  if (phase === 'Failed' || phase === 'InPlaceUpdateFailed') return 'failed';
+  const refused = machine.status?.lastOperation?.state === 'Failed' && phase !== 'Running';
+  const lacksClass = around.classesAreKnown && around.machineClass === undefined;
+  const blocked = refused || TROUBLED.includes(phase) || around.blockers.length > 0 || (lacksClass && stage !== 'run');
+  if (blocked) return 'blocked';
+  if (stage === 'drain' || stage === 'delete') return 'leaving';
+  return stage === 'run' && phase !== 'InPlaceUpdating' ? 'ready' : 'starting';
+}
+
+/** The level at `now`, and the next time at which it may rise. A deadline or a long wait raises it. */
+function raised(
+  base: Level,
+  times: { readonly since: number; readonly created: number; readonly deadline: number | undefined },
+  now: number,
+): { readonly level: Level; readonly risesAt: number | undefined } {
+  const { since, created, deadline } = times;
+  if (base === 'blocked') {
+    const failsAt = Math.min(deadline ?? Number.POSITIVE_INFINITY, since + BLOCKED_LIMIT_MS);
+    return now >= failsAt ? { level: 'failed', risesAt: undefined } : { level: 'blocked', risesAt: failsAt };
+  }
+  if (base === 'starting' && deadline !== undefined) {
+    const half = created + (deadline - created) / 2;
+    if (now >= deadline) return { level: 'failed', risesAt: undefined };
+    return now >= half ? { level: 'blocked', risesAt: deadline } : { level: 'starting', risesAt: half };
+  }
+  if (base === 'leaving' && deadline !== undefined) {
+    return now >= deadline ? { level: 'blocked', risesAt: undefined } : { level: 'leaving', risesAt: deadline };
+  }
+  return { level: base, risesAt: undefined };
+}
+
+/**
+ * The row of a machine. Costs the same for every size of the fleet.
+ * @param before the last judgment of this machine, which keeps the start of its level
+ */
+export function machineRow(
+  machine: Machine,
+  around: AroundMachine,
+  now: number,
+  before: JudgedRow | undefined,
+): JudgedRow {
+  const { metadata, spec, status } = machine;
+  const deleted = metadata.deletionTimestamp !== undefined;
+  const phase = deleted ? 'Terminating' : phaseName(brieflyVisible(status?.currentStatus?.phase ?? ''));
+  const stage = stageOf(machine, phase);
+  const base = baseOf(machine, phase, stage, around);
+  const created = millisOf(metadata.creationTimestamp) ?? now;
+  const wait = machineWait(machine, around.machineClass, around.defaults);
+  const began = before === undefined ? (millisOf(sinceOf(machine)) ?? created) : now;
+  // A retry changes the times of a status. It does not restart the wait.
+  const since = before?.base === base ? before.row.since : began;
+  const deadline = wait?.deadline?.at.getTime();
+  const { level, risesAt } = raised(base, { since, created, deadline }, now);
+  const row: MachineRow = {
+    key: `${metadata.namespace ?? ''}/${metadata.name}`,
+    uid: metadata.uid,
+    ns: metadata.namespace ?? '',
+    name: metadata.name,
+    deployment: around.deployment,
+    set: controllerOf(machine)?.name ?? '',
+    zone: zoneOf(machine, around.machineClass, around.node),
+    cls: brieflyVisible(spec.class?.name ?? ''),
+    node: brieflyVisible(metadata.labels?.[Labels.Node] ?? ''),
+    phase,
+    level,
+    stage,
+    why: whyOf(wait, stage, around, spec.class?.name ?? ''),
+    since,
+    created,
+  };
+  return { row, base, risesAt };
+}
+
+function whyOf(wait: ReturnType<typeof machineWait>, stage: Stage, around: AroundMachine, className: string): string {
+  if (wait === undefined) return '';
+  if (around.blockers.length > 0) return brieflyVisible(`its drain is blocked: ${around.blockers.join('; ')}`);
+  if (around.classesAreKnown && around.machineClass === undefined && stage !== 'run') {
+    return brieflyVisible(`MachineClass ${className} does not exist`);
+  }
+  const { doing, errorCode } = wait;
+  return brieflyVisible(errorCode === undefined || doing.includes(errorCode) ? doing : `${doing} [${errorCode}]`);
+}

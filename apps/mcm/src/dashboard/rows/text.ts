@@ -1,0 +1,20 @@
+/** Invisible characters, and characters that change the reading direction. They could make one name look like another. */
+const INVISIBLE = /[\p{Cc}\p{Bidi_Control}]/gu;
+/** The longest text of a row. The page of an object shows longer texts. */
+const LONGEST = 300;
+
+/** A text that is safe to show: invisible characters are replaced by a visible one. Line breaks and tabs remain. */
+export const visible = (text: string): string =>
+  text.replace(INVISIBLE, (char) => (char === '\n' || char === '\t' ? char : '\uFFFD'));
+
+/** A text for a row: visible, and not longer than 300 characters. */
+export function brieflyVisible(text: string): string {
+  const shown = visible(text);
+  return shown.length > LONGEST ? `${shown.slice(0, LONGEST - 1)}…` : shown;
+}
+
+/** The milliseconds of an RFC 3339 time; undefined if it is not one. */
+export function millisOf(time: string | undefined | null): number | undefined {
+  const at = Date.parse(time ?? '');
+  return Number.isNaN(at) ? undefined : at;
+}

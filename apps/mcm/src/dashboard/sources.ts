@@ -1,0 +1,117 @@
+import {
+  type Machine,
+  type MachineClass,
+  type MachineDeployment,
+  type MachineSet,
+  machineClasses,
+  machineDeployments,
+  machineSets,
+  machines,
+} from '@mcm/api';
+import { type GuardsAt, watchGuards } from '@mcm/core';
+import {
+  controllerOf,
+  createInformer,
+  type EventObject,
+  events,
+  type Informer,
+  type InformerRuntime,
+  type KubeClient,
+  type KubeObject,
+  type Node,
+  nodes,
+  silentLogger,
+} from '@mcm/kube';
+import { type MachineConfigPool, machineConfigPools } from '@mcm/machine-config';
+import { GapKeeper, type Gaps } from './gaps.ts';
+
+/** Live copies of the objects of a fleet. */
+export interface Sources {
+  readonly deployments: Informer<MachineDeployment>;
+  readonly sets: Informer<MachineSet>;
+  readonly machines: Informer<Machine>;
+  readonly classes: Informer<MachineClass>;
+  readonly events: Informer<EventObject>;
+  readonly nodes: Informer<Node>;
+  /** Without the CRD it stays empty, which is no gap. */
+  readonly pools: Informer<MachineConfigPool>;
+  /** Machines of a set, by the UID of the set. Costs their number. */
+  machinesOf(setUid: string): readonly Machine[];
+  /** Machines that are being deleted. Costs their number. */
+  going(): readonly Machine[];
+  /** The guards of the controllers. Undefined for all namespaces, because guards are limited to one. */
+  readonly guards: GuardsAt | undefined;
+  gaps(): Gaps;
+}
+
+/** The clients and the namespace of a fleet. */
+export interface SourceOptions {
+  readonly client: KubeClient;
+  /** Client for the target cluster. */
+  readonly target: KubeClient;
+  /** Undefined: all namespaces. */
+  readonly namespace: string | undefined;
+  readonly runtime: InformerRuntime;
+  readonly signal: AbortSignal;
+  /** Called when a kind is read for the first time, is refused, or is not watched any more. */
+  readonly onGap: () => void;
+}
+
+const INDEXES = {
+  owner: (machine: Machine): readonly string[] => {
+    const uid = controllerOf(machine)?.uid;
+    return uid === undefined ? [] : [uid];
+  },
+  class: ({ metadata, spec }: Machine): readonly string[] => [`${metadata.namespace ?? ''}/${spec.class?.name ?? ''}`],
+  node: ({ metadata }: Machine): readonly string[] => (metadata.labels?.node ? [metadata.labels.node] : []),
+  going: ({ metadata }: Machine): readonly string[] => (metadata.deletionTimestamp === undefined ? [] : ['yes']),
+};
+
+/** Drops images and volumes, which are most of a Node and are not shown. */
+const lean = ({ status, ...node }: Node): Node => ({
+  ...node,
+  status: status?.conditions ? { conditions: status.conditions } : {},
+});
+
+/** Watches a namespace, or all, until the signal aborts. */
+export function watchSources({ client, target, namespace, runtime, signal, onGap }: SourceOptions): Sources {
+  const keeper = new GapKeeper(runtime.clock, onGap);
+  const watching = { ...runtime, outage: keeper.outage };
+  const common = { ...watching, ...(namespace !== undefined && { namespace }) };
+  const kinds = {
+    deployments: createInformer<MachineDeployment>(client, machineDeployments, common),
+    sets: createInformer<MachineSet>(client, machineSets, common),
+    machines: createInformer<Machine>(client, machines, { ...common, indexes: INDEXES }),
+    classes: createInformer<MachineClass>(client, machineClasses, common),
+    // Events of pods are most events of a cluster.
+    events: createInformer<EventObject>(client, events, { ...common, fieldSelector: 'involvedObject.kind!=Pod' }),
+    nodes: createInformer<Node>(target, nodes, { ...watching, project: lean }),
+  };
+  const pools = createInformer<MachineConfigPool>(target, machineConfigPools, { ...runtime, log: silentLogger });
+  const needed = Object.values(kinds) as readonly Informer<KubeObject>[];
+  // Without access to classes, a missing class is not known to be missing.
+  const hasClass = (name: string): boolean =>
+    kinds.classes.store.get(`${namespace}/${name}`) !== undefined ||
+    !kinds.classes.synced ||
+    kinds.classes.refused !== undefined;
+  for (const informer of [...needed, pools as Informer<KubeObject>]) {
+    informer.onRefused(onGap);
+    // An empty kind causes no change event, but its first read must be shown.
+    informer.whenSynced(signal).then(onGap, () => undefined); // It rejects when the signal aborts. Then nothing is shown.
+  }
+  return {
+    ...kinds,
+    pools,
+    machinesOf: (setUid) => kinds.machines.store.byIndex('owner', setUid),
+    going: () => kinds.machines.store.byIndex('going', 'yes'),
+    guards: namespace === undefined ? undefined : watchGuards(kinds, hasClass),
+    gaps: () => keeper.of(needed),
+  };
+}
+
+/** Starts all watches. Call it after the handlers of changes are registered. */
+export function runSources(sources: Sources, signal: AbortSignal): void {
+  const { deployments, sets, machines: all, classes, events: told, nodes: hosts, pools } = sources;
+  const informers = [deployments, sets, all, classes, told, hosts, pools] as readonly Informer<KubeObject>[];
+  for (const informer of informers) void informer.run(signal);
+}
