@@ -12,7 +12,7 @@ const WORK: Readonly<Record<string, string>> = {
 const PATIENCE_MS = 5_000;
 const DEFAULT_DURATION_S = 15;
 
-/** The row of a controller, judged by its Lease. */
+/** The row of a controller, from its Lease. */
 export function controllerRow(name: string, ns: string, lease: Lease | undefined, now: number): ControllerRow {
   const { holderIdentity, renewTime, leaseDurationSeconds } = lease?.spec ?? {};
   const renewed = millisOf(renewTime) ?? 0;

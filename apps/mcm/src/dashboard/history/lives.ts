@@ -148,7 +148,7 @@ export class Lives {
     for (const life of expired) this.#forget(life);
   }
 
-  /** Whether the oldest entry of the order still stands for a segment. */
+  /** Whether the oldest entry of the order still belongs to a segment. */
   #isCurrent(life: Life): boolean {
     return this.#lives.get(life.key) === life;
   }

@@ -23,7 +23,7 @@ function stateOf({ metadata, spec, status }: MachineDeployment, blocked: boolean
 
 /**
  * The row of a deployment, from its own status only.
- * @param before the last judgment, which keeps the start of its state
+ * @param before the last result, which keeps the start of its state
  */
 export function deploymentRow(
   deployment: MachineDeployment,

@@ -97,7 +97,7 @@ function raised(
 
 /**
  * The row of a machine. Costs the same for every size of the fleet.
- * @param before the last judgment of this machine, which keeps the start of its level
+ * @param before the last result for this machine, which keeps the start of its level
  */
 export function machineRow(
   machine: Machine,
